@@ -58,6 +58,7 @@ bool isOfTheRun(const Error& error) noexcept {
         case Errc::corrupt_checkpoint:
         case Errc::concurrent_update:
         case Errc::thread_busy:
+        case Errc::lease_lost:
         case Errc::missing_checkpointer:
             return true;
         default:

@@ -29,6 +29,7 @@ http::status statusOf(Errc code) noexcept {
             return http::status::bad_request;
         case Errc::concurrent_update:
         case Errc::thread_busy:
+        case Errc::lease_lost:
             return http::status::conflict;
         case Errc::invalid_update:
         case Errc::saver_failed:

@@ -34,6 +34,7 @@ enum class Errc : std::uint8_t {
     store_failed,
     corrupt_store,
     missing_store,
+    lease_lost,
 };
 
 /// The name of a code as LangGraph spells it where it has one, e.g. "GRAPH_RECURSION_LIMIT".
@@ -139,6 +140,14 @@ class ThreadBusyError : public ConcurrentUpdateError {
 public:
     explicit ThreadBusyError(std::string message, ErrorContext context = {})
         : ConcurrentUpdateError(Errc::thread_busy, std::move(message), std::move(context)) {}
+};
+
+/// The write is not stored, because the writer has no lease on the thread: another worker has claimed it since
+/// (stategraph/leased_saver.hpp). End the run; its owner continues the thread.
+class LeaseLostError : public ConcurrentUpdateError {
+public:
+    explicit LeaseLostError(std::string message, ErrorContext context = {})
+        : ConcurrentUpdateError(Errc::lease_lost, std::move(message), std::move(context)) {}
 };
 
 /// Stored bytes that cannot be read; the message names the key.

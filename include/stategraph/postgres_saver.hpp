@@ -12,6 +12,8 @@
 
 namespace stategraph {
 
+class PostgresQueue;
+
 struct PostgresSaverOptions {
     /// Where the tables are: any name of 1 to 63 bytes. Savers of one server that name different schemas share nothing.
     std::string schema = "stategraph";
@@ -36,6 +38,13 @@ struct PostgresSaverOptions {
     bool prepared_statements = true;
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
+};
+
+/// The lease that a put is made under, as a claim returned it (stategraph/postgres_queue.hpp).
+struct PutLease {
+    std::int64_t epoch = 0;
+    /// The input that is taken from the queue in the same transaction as the commits are stored.
+    std::optional<std::int64_t> takes = {};
 };
 
 /// Keeps threads in a PostgreSQL database (12 or newer), which any number of processes of any number of computers read
@@ -70,10 +79,17 @@ public:
     static void setUp(const std::string& conninfo, const PostgresSaverOptions& options = {});
 
     void put(const PutRequest& request) override;
+    /// The same under a lease, which the statement checks itself: it is one round trip too. Errors: also
+    /// LeaseLostError, and nothing is stored, if the epoch is not the thread's any more; ConcurrentUpdateError if the
+    /// input was withdrawn. While it runs, nobody can claim the thread. Most programs use a LeasedSaver instead.
+    void put(const PutRequest& request, const PutLease& lease);
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;
-    /// The thread is gone when this returns; what it took is freed later.
+    /// The thread is gone when this returns, and so are its inputs in the queue; what it took is freed later. A worker
+    /// that runs it loses its lease.
     void deleteThread(std::string_view thread_id) override;
+    /// The same under a lease. Errors: also LeaseLostError, and nothing is deleted.
+    void deleteThread(std::string_view thread_id, const PutLease& lease);
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;
     void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
@@ -93,6 +109,8 @@ public:
     RetentionReport retentionReport() const;
 
 private:
+    friend class PostgresQueue;
+
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

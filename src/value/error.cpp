@@ -132,6 +132,8 @@ const char* toString(Errc code) noexcept {
             return "CORRUPT_STORE";
         case Errc::missing_store:
             return "MISSING_STORE";
+        case Errc::lease_lost:
+            return "LEASE_LOST";
     }
     return "UNKNOWN";
 }

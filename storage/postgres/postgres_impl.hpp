@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,11 @@ auto ofPostgresLog(const LogName& log, Call&& call) {
     }
 }
 
+/// Throws LeaseLostError: the epoch is not the thread's any more.
+[[noreturn]] void refuseLease(std::int64_t epoch);
+/// Throws ConcurrentUpdateError: an input that was to be taken is not there.
+[[noreturn]] void refuseInput(std::int64_t number);
+
 /// Throws InvalidArgumentError for options that cannot be.
 const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options);
 /// Throws if the schema does not have the tables of this library's version.
@@ -49,7 +55,10 @@ struct PostgresSaver::Impl {
 
     /// Throws SaverError if it was opened for reading alone.
     void checkWritable() const;
-    void put(const PutRequest& request);
+    /// `lease` may be null.
+    void checkAndPut(const PutRequest& request, const PutLease* lease);
+    void put(const PutRequest& request, const PutLease* lease);
+    void deleteThread(std::string_view thread_id, const std::int64_t* epoch);
     std::size_t pruneThread(const std::string& thread_id, const PruneRequest& request);
 
     checkpoint::PostgresPool pool;

@@ -149,18 +149,38 @@ std::size_t pruneInTransaction(PostgresConnection& connection, const PostgresSta
 }  // namespace
 
 // What a deletion leaves is out of everybody's reach; if it is not freed here, a later sweep does it.
-void PostgresSaver::deleteThread(std::string_view thread_id) {
+void PostgresSaver::deleteThread(std::string_view thread_id) { impl_->deleteThread(thread_id, nullptr); }
+void PostgresSaver::deleteThread(std::string_view thread_id, const PutLease& lease) {
+    impl_->deleteThread(thread_id, &lease.epoch);
+}
+
+void PostgresSaver::Impl::deleteThread(std::string_view thread_id, const std::int64_t* epoch) {
     checkpoint::ofPostgresLog({thread_id}, [&] {
-        impl_->checkWritable();
-        const PostgresStatements& statements = impl_->statements;
-        const PostgresResult logs = impl_->pool.repeat([&](PostgresConnection& connection) {
-            return connection.run(statements.delete_thread, PostgresParameters().bytes(thread_id), "delete a thread");
+        checkWritable();
+        bool may_be_done = false;  // by the first of two tries
+        const PostgresResult logs = pool.repeat([&](PostgresConnection& connection) {
+            PostgresParameters parameters;
+            parameters.bytes(thread_id);
+            if (epoch != nullptr) parameters.number(*epoch);
+            try {
+                return connection.run(epoch != nullptr ? statements.delete_thread_leased : statements.delete_thread,
+                                      parameters, "delete a thread");
+            } catch (const checkpoint::PostgresLost&) {
+                may_be_done = true;
+                throw;
+            }
         });
-        if (logs.rows() == 0) return;
+        if (epoch != nullptr && !logs.flag(0, 0)) {
+            if (!may_be_done) checkpoint::refuseLease(*epoch);
+            pool.errors().fail(
+                "the connection broke while a thread was deleted, and whether it was is not known: "
+                "the thread's newest checkpoint tells");
+        }
+        if (logs.isNull(0, 1)) return;
         PostgresArray numbers(checkpoint::bigint_type);
-        for (int row = 0; row < logs.rows(); ++row) numbers.addNumber(logs.number(row, 0));
+        for (int row = 0; row < logs.rows(); ++row) numbers.addNumber(logs.number(row, 1));
         try {
-            checkpoint::PostgresPool::Lease connection(impl_->pool);
+            checkpoint::PostgresPool::Lease connection(pool);
             (void)connection->run(statements.delete_rows, PostgresParameters().owned(numbers.encoded()),
                                   "free what a deleted thread took");
             (void)connection->run(statements.sweep, {}, "free what deleted threads took");

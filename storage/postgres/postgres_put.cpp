@@ -16,6 +16,7 @@ using checkpoint::PostgresConnection;
 using checkpoint::PostgresParameters;
 using checkpoint::PostgresPool;
 using checkpoint::PostgresResult;
+using checkpoint::PostgresStatement;
 using checkpoint::PostgresStatements;
 
 constexpr const char* storing = "store a commit";
@@ -28,6 +29,7 @@ constexpr std::int64_t head_is_another = 1;
 constexpr std::int64_t write_is_refused = 2;
 constexpr std::int64_t ancestor_is_gone = 3;
 constexpr std::int64_t compared_is_another = 4;
+constexpr std::int64_t lease_is_lost = 5;
 
 void checkName(std::size_t bytes, const char* what) {
     if (bytes > name_bytes_max)
@@ -42,8 +44,9 @@ void checkNames(const PutRequest& request) {
 
 class PostgresPut {
 public:
-    PostgresPut(const PostgresStatements& statements, const PutRequest& request)
-        : statements_(statements), request_(request) {
+    /// `lease` may be null: nobody asks for one.
+    PostgresPut(const PostgresStatements& statements, const PutRequest& request, const PutLease* lease)
+        : statements_(statements), request_(request), lease_(lease) {
         needs_.resize(request.commits.size());
         CheckpointId before = request.expected_head;
         for (std::size_t i = 0; i < request.commits.size(); ++i) {
@@ -100,11 +103,22 @@ private:
 
     bool isAppend() const noexcept {
         return request_.commits.size() == 1 && request_.writes.empty() && request_.compared.empty() &&
-               !request_.expected_head.empty() && !is_old_;
+               !request_.expected_head.empty() && !is_old_ && (lease_ == nullptr || !lease_->takes);
+    }
+
+    // Answers from outside are such puts: a worker is to see them.
+    bool mayWake() const noexcept {
+        return std::ranges::any_of(request_.writes, [](const WriteRow& row) { return row.expected.has_value(); });
     }
 
     // Returns false if it may succeed now.
     bool refuseOrTryAgain(PostgresConnection& connection) const {
+        if (lease_ != nullptr) {
+            PostgresParameters parameters;
+            parameters.bytes(request_.log.thread_id).number(lease_->epoch);
+            if (!connection.run(statements_.has_lease, parameters, "look for a lease").flag(0, 0))
+                checkpoint::refuseLease(lease_->epoch);
+        }
         const PostgresResult found =
             connection.run(statements_.head, PostgresParameters().log(request_.log), "read the newest commit");
         const CheckpointId head = found.rows() > 0 ? found.id(0, 0) : CheckpointId();
@@ -119,7 +133,10 @@ private:
         parameters.log(request_.log).id(request_.expected_head).id(row.id).id(row.parent).id(row.base);
         parameters.bytes(row.bytes).text(durability());
         if (is_own) addPlace(parameters, row.id);
-        const auto stored = connection.run(is_own ? statements_.append : statements_.append_inner, parameters, storing);
+        if (lease_ != nullptr) parameters.number(lease_->epoch);
+        const PostgresStatement& unleased = is_own ? statements_.append : statements_.append_inner;
+        const PostgresStatement& leased = is_own ? statements_.append_leased : statements_.append_inner_leased;
+        const auto stored = connection.run(lease_ != nullptr ? leased : unleased, parameters, storing);
         return stored.rows() > 0 || refuseOrTryAgain(connection);
     }
 
@@ -178,10 +195,19 @@ private:
         return parameters;
     }
 
+    PostgresResult callPut(PostgresConnection& connection) const {
+        PostgresParameters parameters = all();
+        if (lease_ == nullptr && !mayWake()) return connection.run(statements_.put, parameters, storing);
+        lease_ != nullptr ? parameters.number(lease_->epoch) : parameters.null();
+        lease_ != nullptr && lease_->takes ? parameters.number(*lease_->takes) : parameters.null();
+        return connection.run(statements_.put_work, parameters, storing);
+    }
+
     bool putAll(PostgresConnection& connection) const {
         try {
-            const PostgresResult answer = connection.run(statements_.put, all(), storing);
+            const PostgresResult answer = callPut(connection);
             const std::int64_t status = answer.number(0, 0);
+            if (status == lease_is_lost) checkpoint::refuseLease(lease_->epoch);
             const auto place = static_cast<std::size_t>(std::max<std::int64_t>(answer.number(0, 2), 1)) - 1;
             if (status == head_is_another)
                 checkpoint::refuseHead(request_.log, request_.expected_head, answer.id(0, 1));
@@ -194,15 +220,32 @@ private:
             if (error.sqlstate() == "SG001") return refuseOrTryAgain(connection);
             if (error.sqlstate() == "SG002")
                 checkpoint::refuseWrite(request_.log, request_.writes[std::stoul(error.said()) - 1]);
+            if (error.sqlstate() == "SG003") checkpoint::refuseInput(*lease_->takes);
             throw;
         }
     }
 
     const PostgresStatements& statements_;
     const PutRequest& request_;
+    const PutLease* const lease_;
     std::vector<CheckpointId> needs_;  // one a commit; none: nothing that could be gone
     bool is_old_ = false;              // what it builds on, a prune might drop
 };
+
+}  // namespace
+
+void checkpoint::refuseLease(std::int64_t epoch) {
+    throw LeaseLostError("the lease with epoch " + std::to_string(epoch) +
+                         " on the thread is lost, so nothing was stored: it ran out and another worker claimed the "
+                         "thread, or the thread was taken from the queue. End the run: its new owner continues it");
+}
+
+void checkpoint::refuseInput(std::int64_t number) {
+    throw ConcurrentUpdateError("input " + std::to_string(number) +
+                                " of the queue was withdrawn or taken meanwhile, so nothing was stored");
+}
+
+namespace {
 
 [[noreturn]] void failUnknown(const SaverError& error) {
     throw SaverError(error.message() +
@@ -213,20 +256,20 @@ private:
 
 // A put whose answer was lost is looked for, by an id that nobody else gives. It may still be under way in the server
 // then: if it is, the second one meets it in the chain's index, waits for it, is refused, and finds it.
-void PostgresSaver::Impl::put(const PutRequest& request) {
-    const PostgresPut put(statements, request);
+void PostgresSaver::Impl::put(const PutRequest& request, const PutLease* lease) {
+    const PostgresPut put(statements, request, lease);
     try {
-        PostgresPool::Lease lease(pool);
-        return put.store(*lease);
+        PostgresPool::Lease connection(pool);
+        return put.store(*connection);
     } catch (const checkpoint::PostgresLost&) {
     }
     try {
-        PostgresPool::Lease lease(pool, PostgresPool::Lease::Kind::made_anew);
-        if (put.isStored(*lease)) return;
+        PostgresPool::Lease connection(pool, PostgresPool::Lease::Kind::made_anew);
+        if (put.isStored(*connection)) return;
         try {
-            put.store(*lease);
+            put.store(*connection);
         } catch (const ConcurrentUpdateError&) {
-            if (!put.isStored(*lease)) throw;
+            if (!put.isStored(*connection)) throw;
         }
     } catch (const checkpoint::PostgresRefused& error) {
         if (error.isCertain()) throw;
@@ -236,12 +279,15 @@ void PostgresSaver::Impl::put(const PutRequest& request) {
     }
 }
 
-void PostgresSaver::put(const PutRequest& request) {
+void PostgresSaver::put(const PutRequest& request) { impl_->checkAndPut(request, nullptr); }
+void PostgresSaver::put(const PutRequest& request, const PutLease& lease) { impl_->checkAndPut(request, &lease); }
+
+void PostgresSaver::Impl::checkAndPut(const PutRequest& request, const PutLease* lease) {
     checkpoint::checkPut(request);
     checkpoint::ofPostgresLog(request.log, [&] {
-        impl_->checkWritable();
+        checkWritable();
         checkNames(request);
-        impl_->put(request);
+        put(request, lease);
     });
 }
 

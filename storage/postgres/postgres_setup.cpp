@@ -3,6 +3,7 @@
 #include <string>
 
 #include "storage/postgres/postgres_impl.hpp"
+#include "storage/postgres/postgres_work_tables.hpp"
 
 // Making the tables, apart from opening them: that needs other permissions, and is done once.
 namespace stategraph {
@@ -40,7 +41,9 @@ std::string migrationsFrom(std::int64_t format) {
         sql += postgres_tables;
         sql += "CREATE TABLE {S}.format (version bigint NOT NULL); INSERT INTO {S}.format VALUES (1);";
     }
-    return sql + postgresPutFunction() + "UPDATE {S}.format SET version = " + std::to_string(postgres_format) + ";";
+    if (format < 2) sql += postgres_work_tables;
+    return sql + postgresPutFunction() + postgresWorkPutFunction() + postgresSubmitFunction() +
+           "UPDATE {S}.format SET version = " + std::to_string(postgres_format) + ";";
 }
 
 bool hasSchema(PostgresConnection& connection) {

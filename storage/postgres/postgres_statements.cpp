@@ -18,10 +18,19 @@ constexpr Oid number_t = bigint_type;
 // One commit after the head: the index over (log, prev) is the compare-and-swap. The row of a thread's own log is
 // locked first, as by other puts that say what the thread waits for, so that the second one sees what the first one has
 // said.
-std::string appendSql(bool is_own) {
-    std::string sql =
-        "WITH o AS MATERIALIZED (SELECT log, status, since, due FROM {S}.logs WHERE thread = $1 AND ns = $2";
-    if (is_own) sql += " FOR NO KEY UPDATE";
+//
+// Under a lease the row of the queue comes first: it stays the lease's until the put has ended, or there is none and
+// nothing is stored.
+std::string appendSql(bool is_own, bool is_leased) {
+    std::string sql = "WITH ";
+    if (is_leased) {
+        sql += "f AS MATERIALIZED (SELECT FROM {S}.work WHERE thread = $1 AND epoch = ";
+        sql += std::string(is_own ? "$12" : "$9") + " FOR KEY SHARE),\n";
+    }
+    sql += "o AS MATERIALIZED (SELECT l.log, l.status, l.since, l.due FROM ";
+    if (is_leased) sql += "f, ";
+    sql += "{S}.logs l WHERE l.thread = $1 AND l.ns = $2";
+    if (is_own) sql += " FOR NO KEY UPDATE OF l";
     sql += R"(),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
     SELECT o.log, $3, $4, $5, $6, $7 FROM o WHERE
@@ -90,6 +99,12 @@ constexpr const char* put_sql =
     "SELECT status::bigint, which, place::bigint FROM "
     "{S}.put($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21)";
 
+constexpr const char* put_work_sql =
+    "SELECT status::bigint, which, place::bigint FROM "
+    "{S}.put_work($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23)";
+
+constexpr const char* has_lease_sql = "SELECT EXISTS (SELECT FROM {S}.work WHERE thread = $1 AND epoch = $2)";
+
 constexpr const char* head_sql =
     "SELECT c.id FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c WHERE c.log = l.log ORDER BY c.prev DESC "
     "LIMIT 1) c WHERE l.thread = $1 AND l.ns = $2";
@@ -104,10 +119,21 @@ constexpr const char* has_writes_sql =
     "JOIN {S}.writes w USING (log) WHERE l.thread = $1 AND l.ns = $2 AND w.id = u.id AND w.path = u.path AND "
     "w.bytes = u.bytes))";
 
-constexpr const char* delete_thread_sql =
-    "WITH d AS (DELETE FROM {S}.logs WHERE thread = $1 RETURNING log), "
-    "q AS (INSERT INTO {S}.dead_logs (log) SELECT log FROM d) "
-    "SELECT log, set_config('synchronous_commit', 'on', true) FROM d";
+// With the thread's place in the queue, whose row is locked first. Under a lease only if it is the thread's; the first
+// column says so.
+std::string deleteThreadSql(bool is_leased) {
+    return std::string("WITH k AS MATERIALIZED (SELECT FROM {S}.work WHERE thread = $1") +
+           (is_leased ? " AND epoch = $2" : "") +
+           " FOR UPDATE), n AS MATERIALIZED (SELECT count(*) AS held FROM k), "
+           "d AS (DELETE FROM {S}.logs USING n WHERE thread = $1" +
+           (is_leased ? " AND n.held > 0" : " AND n.held >= 0") +
+           " RETURNING log), "
+           "i AS (DELETE FROM {S}.inputs USING n WHERE thread = $1" +
+           (is_leased ? " AND n.held > 0" : "") +
+           "), w AS (DELETE FROM {S}.work USING n WHERE thread = $1 AND n.held > 0), "
+           "q AS (INSERT INTO {S}.dead_logs (log) SELECT log FROM d) "
+           "SELECT n.held > 0, d.log, set_config('synchronous_commit', 'on', true) FROM n LEFT JOIN d ON true";
+}
 
 constexpr const char* delete_rows_sql =
     "WITH w AS (DELETE FROM {S}.writes WHERE log = ANY ($1)) DELETE FROM {S}.commits WHERE log = ANY ($1)";
@@ -165,15 +191,22 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
     const auto make = [&](const char* name, std::string_view sql, std::vector<Oid> types) {
         return PostgresStatement{name, inSchema(sql, quoted), std::move(types)};
     };
-    append = make("append", appendSql(true),
-                  {bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type, number_t, number_t, id_t_});
-    append_inner =
-        make("append_inner", appendSql(false), {bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type});
+    std::vector<Oid> types{bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type};
+    append_inner = make("append_inner", appendSql(false, false), types);
+    types.push_back(number_t);
+    append_inner_leased = make("append_inner_leased", appendSql(false, true), types);
+    types.insert(types.end(), {number_t, id_t_});
+    append = make("append", appendSql(true, false), types);
+    types.push_back(number_t);
+    append_leased = make("append_leased", appendSql(true, true), types);
     put = make("put", put_sql, {bytes_t,          bytes_t,          id_t_,           uuid_array_type,  uuid_array_type,
                                 uuid_array_type,  bytea_array_type, uuid_array_type, bool_type,        uuid_array_type,
                                 bytea_array_type, bytea_array_type, bool_array_type, bytea_array_type, uuid_array_type,
                                 bytea_array_type, bytea_array_type, number_t,        number_t,         id_t_,
                                 text_type});
+    put_work = make("put_work", put_work_sql, put.types);
+    put_work.types.insert(put_work.types.end(), {number_t, number_t});
+    has_lease = make("has_lease", has_lease_sql, {bytes_t, number_t});
     head = make("head", head_sql, {bytes_t, bytes_t});
     has_commit = make("has_commit", has_commit_sql, {bytes_t, bytes_t, id_t_});
     has_writes =
@@ -191,7 +224,8 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
     due_threads = make("due_threads", due_threads_sql, {number_t, number_t, bytes_t, number_t});
     count_threads = make("count_threads", countThreadsSql(), {number_t});
 
-    delete_thread = make("delete_thread", delete_thread_sql, {bytes_t});
+    delete_thread = make("delete_thread", deleteThreadSql(false), {bytes_t});
+    delete_thread_leased = make("delete_thread_leased", deleteThreadSql(true), {bytes_t, number_t});
     delete_rows = make("delete_rows", delete_rows_sql, {bigint_array_type});
     sweep = make("sweep", sweepSql(), {});
     copy_thread = make("copy_thread", copy_thread_sql, {bytes_t, bytes_t});

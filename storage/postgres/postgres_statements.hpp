@@ -11,14 +11,19 @@ namespace stategraph::checkpoint {
 struct PostgresStatements {
     explicit PostgresStatements(const std::string& schema);
 
-    // Parameters of the first two: log, expected head, id, parent, base, bytes, synchronous_commit; of the first also
-    // the status and wake time of PutRequest::outlook and placeKeptFrom(id). One row: it is stored.
-    PostgresStatement append;        // to a thread's own log
+    // Parameters of the first four: log, expected head, id, parent, base, bytes, synchronous_commit; of those to a
+    // thread's own log also the status and wake time of PutRequest::outlook and placeKeptFrom(id); of leased ones at
+    // the end the epoch. One row: it is stored.
+    PostgresStatement append;  // to a thread's own log
+    PostgresStatement append_leased;
     PostgresStatement append_inner;  // to that of a subgraph
-    PostgresStatement put;           // the function
-    PostgresStatement head;          // log → its newest id, or no row
-    PostgresStatement has_commit;    // log, id → whether it is there
-    PostgresStatement has_writes;    // log, ids, paths, bytes → whether all are there as they are
+    PostgresStatement append_inner_leased;
+    PostgresStatement put;         // the function
+    PostgresStatement put_work;    // the function for threads of the queue: also an epoch, an input's number, or null
+    PostgresStatement has_lease;   // thread, epoch → whether it is the thread's
+    PostgresStatement head;        // log → its newest id, or no row
+    PostgresStatement has_commit;  // log, id → whether it is there
+    PostgresStatement has_writes;  // log, ids, paths, bytes → whether all are there as they are
 
     // A log, and an id but for the newest. Rows (kind, id, path, bytes, head): 0 the checkpoint, 1 a commit that leads
     // to it, 2 the one that follows it, 3 a pending write.
@@ -34,8 +39,11 @@ struct PostgresStatements {
     PostgresStatement due_threads;    // until, after (due, thread), limit → due, thread
     PostgresStatement count_threads;  // limit → status, count
 
-    PostgresStatement delete_thread;  // → the numbers of its logs
-    PostgresStatement delete_rows;    // of these logs
+    // Thread; the leased one also an epoch. Rows: whether it had a place in the queue (of that epoch), the number of a
+    // log that was deleted; without a log one row with null.
+    PostgresStatement delete_thread;
+    PostgresStatement delete_thread_leased;
+    PostgresStatement delete_rows;  // of these logs
     PostgresStatement sweep;
     PostgresStatement copy_thread;  // from, to → whether the target has something
     PostgresStatement is_copy;      // from, to → whether every log is there with the same head

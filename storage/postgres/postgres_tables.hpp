@@ -16,13 +16,15 @@
 //              schema as the halves of a uuid
 //   format     one row: the version of these tables
 //
+// Those of the queue are in postgres_work_tables.hpp; version 1 does not have them.
+//
 // The rows of a log are a chain in the order of their ids. One unique index orders them, finds the newest, and refuses
 // the second of two writers that know the same one. Names and paths are bytea, for they may hold any byte; PostgreSQL
 // orders those by their bytes, and a uuid by its 16. Nothing is updated but pending writes, places in the index, graphs
 // and what a prune writes whole or moves together.
 namespace stategraph::checkpoint {
 
-inline constexpr std::int64_t postgres_format = 1;
+inline constexpr std::int64_t postgres_format = 2;
 
 /// The id of a row that a prune inserts after the newest commit of a log that it drops whole, so that a run that is
 /// about to append is refused.

@@ -22,6 +22,7 @@ inline constexpr Oid text_type = 25;
 inline constexpr Oid uuid_type = 2950;
 inline constexpr Oid bool_array_type = 1000;
 inline constexpr Oid bytea_array_type = 1001;
+inline constexpr Oid text_array_type = 1009;
 inline constexpr Oid bigint_array_type = 1016;
 inline constexpr Oid uuid_array_type = 2951;
 

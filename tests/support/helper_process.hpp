@@ -45,6 +45,10 @@ public:
     /// Holds it up, as if its computer slept, and lets it go on.
     void freeze() const { ::kill(process_, SIGSTOP); }
     void thaw() const { ::kill(process_, SIGCONT); }
+    /// SIGSTOP freezes it, SIGCONT wakes it.
+    void signal(int number) const {
+        if (process_ > 0) ::kill(process_, number);
+    }
     /// Its exit code.
     int wait() {
         int status = 0;

@@ -76,4 +76,7 @@ TEST_CASE("every kind is caught as Error and has a name of its own") {
     CHECK((sg::StoreError("x").code() == sg::Errc::store_failed));
     CHECK((sg::CorruptStoreError("x").code() == sg::Errc::corrupt_store));
     CHECK((sg::MissingStoreError("x").code() == sg::Errc::missing_store));
+    CHECK((sg::LeaseLostError("x").code() == sg::Errc::lease_lost));
+    CHECK(std::string(sg::toString(sg::Errc::lease_lost)) == "LEASE_LOST");
+    CHECK_THROWS_AS(throw sg::LeaseLostError("x"), sg::ConcurrentUpdateError);
 }

@@ -147,6 +147,8 @@ std::string postgresError(Call&& call) {
         return "StoreError: " + std::string(error.what());
     } catch (const stategraph::InvalidArgumentError& error) {
         return "InvalidArgumentError: " + std::string(error.what());
+    } catch (const stategraph::LeaseLostError& error) {
+        return "LeaseLostError: " + std::string(error.what());
     } catch (const stategraph::ConcurrentUpdateError& error) {
         return "ConcurrentUpdateError: " + std::string(error.what());
     }

@@ -70,12 +70,28 @@ TEST_CASE("tables of a newer or an older version are refused, and the newer ones
     raw.run("UPDATE " + schema.name() + ".format SET version = 7");
     POSTGRES_SAYS(openingError({.schema = schema.name()}), "CorruptCheckpointError: the database 'postgres' at ");
     POSTGRES_SAYS(openingError({.schema = schema.name()}),
-                  "has tables of version 7, newer than this library's 1; use a newer stategraph");
+                  "has tables of version 7, newer than this library's 2; use a newer stategraph");
     POSTGRES_SAYS(postgresError([&] { PostgresSaver::setUp(conninfo(), {.schema = schema.name()}); }),
                   "newer than this library's");
     CHECK(raw.run("SELECT version FROM " + schema.name() + ".format") == "7");
     raw.run("DELETE FROM " + schema.name() + ".format");
     POSTGRES_SAYS(openingError({.schema = schema.name()}), "its table format has 0 rows and not one");
+}
+
+TEST_CASE("tables of version 1 get those of the queue, and keep their threads") {
+    const Schema schema;
+    putLine(*schema.open(), {"t"}, 2);
+    const std::string in = schema.name() + ".";
+    Raw raw;
+    raw.run("DROP TABLE " + in + "work, " + in + "inputs; DROP SEQUENCE " + in + "epochs; UPDATE " + in +
+            "format SET version = 1");
+    POSTGRES_SAYS(openingError({.schema = schema.name()}),
+                  "its tables have version 1 and this library's have 2; call PostgresSaver::setUp");
+    const auto saver = schema.open();
+    CHECK(raw.run("SELECT version FROM " + in + "format") == "2");
+    CHECK(raw.run("SELECT count(*) FROM " + in + "work") == "0");
+    CHECK(listIds(*saver, {"t"}) == nthIds({2, 1}));
+    putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2));
 }
 
 TEST_CASE("a schema may have any name") {

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/postgres_saver.hpp>
+#include <stategraph/saver.hpp>
+
+namespace stategraph {
+
+/// A PostgresSaver that writes only to threads which this process has leased: what workers compile their graphs with.
+/// Each write carries the lease's epoch, and the database checks it in the statement that writes, so that a process
+/// that was frozen for longer than its lease stores nothing when it wakes. A put is one round trip, as without.
+///
+/// A put to a thread without a lease here throws LeaseLostError and asks nobody: also one of an attempt that was
+/// abandoned, or of a run that ended. Reading needs no lease. To answer, edit or delete from outside, use the
+/// PostgresSaver itself. An EncryptedSaver can wrap it. Safe from any thread.
+class LeasedSaver final : public BaseCheckpointSaver {
+public:
+    /// Errors: InvalidArgumentError for null.
+    explicit LeasedSaver(std::shared_ptr<PostgresSaver> saver);
+    ~LeasedSaver() override;
+
+    /// Puts to the thread are under this lease from now on, in place of one that it had here. The first put of commits
+    /// to the thread's own log takes the input that `lease.takes` names.
+    void hold(std::string_view thread_id, const PutLease& lease);
+    /// Whether the input of `hold` was taken, or there was none.
+    bool hasTaken(std::string_view thread_id) const;
+    /// Every later put to the thread is refused, if its lease is still of this epoch.
+    void drop(std::string_view thread_id, std::int64_t epoch);
+    /// How many threads have a lease here.
+    std::size_t held() const;
+
+    const std::shared_ptr<PostgresSaver>& saver() const noexcept;
+
+    /// Errors: also LeaseLostError.
+    void put(const PutRequest& request) override;
+    std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
+    std::vector<ListedCheckpoint> list(const ListQuery& query) override;
+    /// Needs the thread's lease, which ends with the thread.
+    void deleteThread(std::string_view thread_id) override;
+    void copyThread(std::string_view from, std::string_view to) override;
+    /// Needs no lease: what a prune leaves says the same as before.
+    std::size_t prune(const PruneRequest& request) override;
+    void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
+    std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
+    std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query) override;
+    std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
+    std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
+    std::optional<ThreadCounts> countThreads(std::size_t most) override;
+    std::optional<std::uint64_t> storedBytes() override;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,104 @@
+#include <stategraph/leased_saver.hpp>
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include <stategraph/detail/mutex.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/saver_rules.hpp>
+
+namespace stategraph {
+
+struct LeasedSaver::Impl {
+    explicit Impl(std::shared_ptr<PostgresSaver> given) : saver(std::move(given)) {}
+
+    PutLease leaseOf(std::string_view thread_id) const SG_EXCLUDES(mutex) {
+        const detail::LockGuard lock(mutex);
+        const auto found = leases.find(thread_id);
+        if (found != leases.end()) return found->second;
+        throw LeaseLostError(
+            "this process has no lease on the thread: it has lost it or never claimed it, so nothing was stored; "
+            "submit to the queue, or write through the PostgresSaver itself",
+            {.thread_id = std::string(thread_id)});
+    }
+
+    void noteTaken(std::string_view thread_id, const PutLease& by) SG_EXCLUDES(mutex) {
+        const detail::LockGuard lock(mutex);
+        const auto found = leases.find(thread_id);
+        if (found != leases.end() && found->second.epoch == by.epoch) found->second.takes.reset();
+    }
+
+    const std::shared_ptr<PostgresSaver> saver;
+    mutable detail::Mutex mutex;
+    std::map<std::string, PutLease, std::less<>> leases SG_GUARDED_BY(mutex);
+};
+
+LeasedSaver::LeasedSaver(std::shared_ptr<PostgresSaver> saver) {
+    if (!saver) throw InvalidArgumentError("a LeasedSaver needs a PostgresSaver, and was given none");
+    impl_ = std::make_unique<Impl>(std::move(saver));
+}
+LeasedSaver::~LeasedSaver() = default;
+
+const std::shared_ptr<PostgresSaver>& LeasedSaver::saver() const noexcept { return impl_->saver; }
+
+void LeasedSaver::hold(std::string_view thread_id, const PutLease& lease) {
+    const detail::LockGuard lock(impl_->mutex);
+    impl_->leases.insert_or_assign(std::string(thread_id), lease);
+}
+
+bool LeasedSaver::hasTaken(std::string_view thread_id) const {
+    const detail::LockGuard lock(impl_->mutex);
+    const auto found = impl_->leases.find(thread_id);
+    return found == impl_->leases.end() || !found->second.takes;
+}
+
+void LeasedSaver::drop(std::string_view thread_id, std::int64_t epoch) {
+    const detail::LockGuard lock(impl_->mutex);
+    const auto found = impl_->leases.find(thread_id);
+    if (found != impl_->leases.end() && found->second.epoch == epoch) impl_->leases.erase(found);
+}
+
+std::size_t LeasedSaver::held() const {
+    const detail::LockGuard lock(impl_->mutex);
+    return impl_->leases.size();
+}
+
+void LeasedSaver::put(const PutRequest& request) {
+    checkpoint::checkPut(request);
+    PutLease lease = impl_->leaseOf(request.log.thread_id);
+    const bool takes = lease.takes && request.log.checkpoint_ns.empty() && !request.commits.empty();
+    if (!takes) lease.takes.reset();
+    impl_->saver->put(request, lease);
+    if (takes) impl_->noteTaken(request.log.thread_id, lease);
+}
+
+void LeasedSaver::deleteThread(std::string_view thread_id) {
+    const PutLease lease = impl_->leaseOf(thread_id);
+    impl_->saver->deleteThread(thread_id, lease);
+    drop(thread_id, lease.epoch);
+}
+
+std::optional<CheckpointTuple> LeasedSaver::getTuple(const TupleQuery& query) { return impl_->saver->getTuple(query); }
+std::vector<ListedCheckpoint> LeasedSaver::list(const ListQuery& query) { return impl_->saver->list(query); }
+void LeasedSaver::copyThread(std::string_view from, std::string_view to) { impl_->saver->copyThread(from, to); }
+std::size_t LeasedSaver::prune(const PruneRequest& request) { return impl_->saver->prune(request); }
+void LeasedSaver::putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) {
+    impl_->saver->putGraph(fingerprint, bytes);
+}
+std::optional<std::string> LeasedSaver::getGraph(const GraphFingerprint& fingerprint) {
+    return impl_->saver->getGraph(fingerprint);
+}
+std::optional<std::vector<IndexedThread>> LeasedSaver::openThreads(const OpenThreadsQuery& query) {
+    return impl_->saver->openThreads(query);
+}
+std::optional<std::vector<IndexedThread>> LeasedSaver::newestThreads(const NewestThreadsQuery& query) {
+    return impl_->saver->newestThreads(query);
+}
+std::optional<std::vector<DueThread>> LeasedSaver::dueThreads(const DueThreadsQuery& query) {
+    return impl_->saver->dueThreads(query);
+}
+std::optional<ThreadCounts> LeasedSaver::countThreads(std::size_t most) { return impl_->saver->countThreads(most); }
+std::optional<std::uint64_t> LeasedSaver::storedBytes() { return impl_->saver->storedBytes(); }
+
+}  // namespace stategraph

@@ -1,0 +1,366 @@
+#include <stategraph/postgres_queue.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <stategraph/error.hpp>
+
+#include "src/value/times.hpp"
+#include "src/value/utf8.hpp"
+#include "storage/postgres/postgres_impl.hpp"
+#include "storage/postgres/postgres_queue_statements.hpp"
+
+namespace stategraph {
+namespace {
+
+using checkpoint::PostgresArray;
+using checkpoint::PostgresConnection;
+using checkpoint::PostgresParameters;
+using checkpoint::PostgresResult;
+
+constexpr int submit_tries_max = 5;
+
+void checkName(const char* what, std::string_view name, std::size_t most) {
+    if (!name.empty() && name.size() <= most && name.find('\0') == std::string_view::npos) return;
+    throw InvalidArgumentError("the name of a " + std::string(what) + " has " + std::to_string(name.size()) +
+                               " bytes; in the queue it must have 1 to " + std::to_string(most) +
+                               ", and none of value 0");
+}
+
+void checkThreadName(std::string_view thread_id) { (void)ThreadId(thread_id); }
+
+void checkLease(std::chrono::milliseconds lease) {
+    if (lease >= std::chrono::seconds(1) && lease <= std::chrono::hours(24)) return;
+    throw InvalidArgumentError("a lease is " + std::to_string(lease.count()) + " ms; it must be 1000 to 86400000");
+}
+
+void checkInput(const QueuedInput& input) {
+    checkThreadName(input.thread_id);
+    if (input.thread_id.empty()) throw InvalidArgumentError("an input names no thread; set QueuedInput::thread_id");
+    if (input.key.size() > PostgresQueue::key_bytes_max)
+        throw InvalidArgumentError("the key of an input has " + std::to_string(input.key.size()) +
+                                       " bytes; it may have at most " + std::to_string(PostgresQueue::key_bytes_max),
+                                   {.thread_id = input.thread_id});
+    checkName("graph", input.graph, PostgresQueue::name_bytes_max);
+    checkName("queue", input.queue, PostgresQueue::name_bytes_max);
+    const std::size_t bytes = input.input.bytes().size();
+    if (bytes > PostgresQueue::input_bytes_max)
+        throw InvalidArgumentError("an input has " + std::to_string(bytes) + " bytes; the queue stores at most " +
+                                       std::to_string(PostgresQueue::input_bytes_max) +
+                                       ": store it elsewhere, and submit where it is",
+                                   {.thread_id = input.thread_id});
+}
+
+// A number that no state has, from a row of nobody's, counts as begun: its run is looked for.
+WorkState stateOf(std::int64_t number) noexcept {
+    const bool is_known = number >= 0 && number <= static_cast<std::int64_t>(WorkState::sleeping);
+    return is_known ? static_cast<WorkState>(number) : WorkState::begun;
+}
+
+CheckpointId idOf(const GraphFingerprint& version) { return {version.graph, version.schema}; }
+
+std::vector<QueuedThread> queuedThreads(const PostgresResult& rows) {
+    std::vector<QueuedThread> threads;
+    for (int row = 0; row < rows.rows(); ++row) {
+        QueuedThread& thread = threads.emplace_back();
+        thread.thread_id = rows.copy(row, 0);
+        thread.queue = rows.copy(row, 1);
+        thread.graph = rows.copy(row, 2);
+        thread.state = stateOf(rows.number(row, 3));
+        if (!rows.isNull(row, 4)) thread.due = times::ofUnixMs(rows.number(row, 4));
+        thread.epoch = rows.number(row, 5);
+        thread.worker = rows.copy(row, 6);
+        thread.attempts = rows.number(row, 7);
+        thread.inputs = rows.number(row, 8);
+        thread.is_set_aside = rows.flag(row, 9);
+        thread.is_cancelled = rows.flag(row, 10);
+        thread.error = rows.copy(row, 11);
+    }
+    return threads;
+}
+
+Claim claimOf(const PostgresResult& rows, int row) {
+    Claim claim;
+    claim.thread_id = rows.copy(row, 0);
+    claim.queue = rows.copy(row, 1);
+    claim.graph = rows.copy(row, 2);
+    claim.epoch = rows.number(row, 3);
+    claim.state = stateOf(rows.number(row, 4));
+    claim.attempts = rows.number(row, 5);
+    claim.is_woken = rows.flag(row, 6);
+    claim.is_cancelled = rows.flag(row, 7);
+    if (!rows.isNull(row, 8)) claim.head = rows.id(row, 8);
+    if (!rows.isNull(row, 9)) {
+        const CheckpointId version = rows.id(row, 9);
+        claim.version = GraphFingerprint{version.high(), version.low()};
+    }
+    claim.error = rows.copy(row, 10);
+    if (!rows.isNull(row, 11)) {
+        claim.input_number = rows.number(row, 11);
+        claim.input = Value::fromCbor(rows.copy(row, 12));
+    }
+    return claim;
+}
+
+// Which one it is, the database says by its place from 1.
+void refuseInput(std::span<const QueuedInput> inputs, const checkpoint::PostgresRefused& error) {
+    const bool is_full = error.sqlstate() == "SG004";
+    if (!is_full && error.sqlstate() != "SG005") return;
+    const QueuedInput& input = inputs[std::stoul(error.said()) - 1];
+    if (is_full)
+        throw InvalidArgumentError("the thread has " + std::to_string(PostgresQueue::inputs_max) +
+                                       " inputs that wait, and takes no more: wait until its runs have taken some. "
+                                       "Nothing of the call was stored",
+                                   {.thread_id = input.thread_id});
+    throw InvalidArgumentError("the thread is in the queue with another graph than '" + input.graph +
+                                   "': submit this input when that is done, or to another thread. Nothing of the call "
+                                   "was stored",
+                               {.thread_id = input.thread_id});
+}
+
+// Calls `run(PostgresConnection&)`, again after it was in others' way, and over a new connection only if it may be done
+// twice.
+template <class Run>
+PostgresResult submitOver(checkpoint::PostgresPool& pool, bool may_repeat, Run run) {
+    if (may_repeat) return pool.repeat(run);
+    checkpoint::PostgresPool::Lease connection(pool);
+    try {
+        return run(*connection);
+    } catch (const checkpoint::PostgresLost& error) {
+        throw SaverError(error.message() +
+                         "; whether the inputs were stored is not known: give inputs keys (QueuedInput::key), and a "
+                         "call whose connection breaks is repeated");
+    }
+}
+
+// How many milliseconds: what `ms` says for each outcome.
+std::int64_t timeOf(const Release& release) {
+    if (release.outcome == WorkOutcome::sleeps && release.wake_at) return times::unixMs(*release.wake_at);
+    return release.outcome == WorkOutcome::retry ? std::max<std::int64_t>(release.delay.count(), 0) : 0;
+}
+
+// A text of PostgreSQL's is UTF-8 without a byte 0; an error of a node may be anything.
+std::string asText(std::string_view text) {
+    constexpr std::size_t bytes_max = 4000;
+    std::string shown(text.substr(0, bytes_max));
+    for (std::size_t cut = 1; cut < 4 && text.size() > bytes_max && !detail::isUtf8(shown); ++cut)
+        shown = text.substr(0, bytes_max - cut);  // in the middle of a character
+    if (!detail::isUtf8(shown))
+        std::ranges::replace_if(
+            shown, [](char c) { return c < ' ' || c > '~'; }, '?');
+    std::erase(shown, '\0');
+    return shown;
+}
+
+}  // namespace
+
+const char* toString(WorkState state) noexcept {
+    switch (state) {
+        case WorkState::idle:
+            return "idle";
+        case WorkState::begun:
+            return "begun";
+        case WorkState::waits:
+            return "waits";
+        case WorkState::sleeping:
+            return "sleeping";
+    }
+    return "unknown";
+}
+
+PostgresQueue::PostgresQueue(std::shared_ptr<PostgresSaver> saver) : saver_(std::move(saver)) {
+    if (!saver_) throw InvalidArgumentError("a PostgresQueue needs a PostgresSaver, and was given none");
+    statements_ = std::make_shared<const Statements>(saver_->impl_->quoted_schema);
+}
+
+std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) {
+    if (inputs.empty()) return {};
+    saver_->impl_->checkWritable();
+    PostgresArray threads(checkpoint::bytea_type);
+    PostgresArray queues(checkpoint::text_type);
+    PostgresArray graphs(checkpoint::text_type);
+    PostgresArray keys(checkpoint::bytea_type);
+    PostgresArray values(checkpoint::bytea_type);
+    bool has_keys = true;
+    for (const QueuedInput& input : inputs) {
+        checkInput(input);
+        threads.add(input.thread_id);
+        queues.add(input.queue);
+        graphs.add(input.graph);
+        keys.add(input.key);
+        values.add(input.input.bytes());
+        has_keys = has_keys && !input.key.empty();
+    }
+    PostgresParameters parameters;
+    for (const PostgresArray* array : {&threads, &queues, &graphs, &keys, &values}) parameters.owned(array->encoded());
+    parameters.number(static_cast<std::int64_t>(inputs_max));
+    const auto run = [&](PostgresConnection& connection) {
+        return connection.run(statements_->submit, parameters, "submit inputs");
+    };
+    PostgresResult rows;
+    for (int tries = 1; rows.rows() == 0; ++tries) {
+        try {
+            rows = submitOver(saver_->impl_->pool, has_keys, run);
+        } catch (const checkpoint::PostgresRefused& error) {
+            refuseInput(inputs, error);
+            if (!error.mayBeRetried() || tries == submit_tries_max) throw;
+        }
+    }
+    std::vector<Receipt> receipts;
+    for (int row = 0; row < rows.rows(); ++row) receipts.push_back({rows.number(row, 2), rows.number(row, 1) == 0});
+    return receipts;
+}
+
+Receipt PostgresQueue::submit(const QueuedInput& input) { return submit(std::span(&input, 1)).front(); }
+
+bool PostgresQueue::withdraw(std::string_view thread_id, std::int64_t number) {
+    checkThreadName(thread_id);
+    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        const auto rows = connection.run(statements_->withdraw, PostgresParameters().bytes(thread_id).number(number),
+                                         "withdraw an input");
+        return rows.rows() > 0;
+    });
+}
+
+bool PostgresQueue::cancel(std::string_view thread_id) {
+    checkThreadName(thread_id);
+    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        return connection.run(statements_->cancel, PostgresParameters().bytes(thread_id), "cancel a thread").rows() > 0;
+    });
+}
+
+bool PostgresQueue::wake(std::string_view thread_id) {
+    checkThreadName(thread_id);
+    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        return connection.run(statements_->wake, PostgresParameters().bytes(thread_id), "wake a thread").rows() > 0;
+    });
+}
+
+bool PostgresQueue::retry(std::string_view thread_id) {
+    checkThreadName(thread_id);
+    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        return connection.run(statements_->retry, PostgresParameters().bytes(thread_id), "retry a thread").rows() > 0;
+    });
+}
+
+std::optional<QueuedThread> PostgresQueue::find(std::string_view thread_id) {
+    checkThreadName(thread_id);
+    auto found = saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        return queuedThreads(
+            connection.run(statements_->find, PostgresParameters().bytes(thread_id), "look for a thread"));
+    });
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+}
+
+std::vector<QueuedThread> PostgresQueue::setAside(std::size_t limit, std::string_view after_thread_id) {
+    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        return queuedThreads(connection.run(statements_->set_aside,
+                                            PostgresParameters().bytes(after_thread_id).limit(limit),
+                                            "list threads that were set aside"));
+    });
+}
+
+std::vector<QueueStats> PostgresQueue::stats() {
+    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        const auto rows = connection.run(statements_->stats, {}, "count the queue's threads");
+        const auto count = [&](int row, int column) { return static_cast<std::size_t>(rows.number(row, column)); };
+        std::vector<QueueStats> stats;
+        for (int row = 0; row < rows.rows(); ++row)
+            stats.push_back({.queue = rows.copy(row, 0),
+                             .ready = count(row, 1),
+                             .leased = count(row, 2),
+                             .later = count(row, 3),
+                             .sleeping = count(row, 4),
+                             .waiting = count(row, 5),
+                             .set_aside = count(row, 6),
+                             .inputs = count(row, 7),
+                             .oldest = std::chrono::milliseconds(rows.number(row, 8))});
+        return stats;
+    });
+}
+
+std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
+    checkName("worker", request.worker, name_bytes_max);
+    checkLease(request.lease);
+    PostgresArray graphs(checkpoint::text_type);
+    PostgresArray versions(checkpoint::uuid_type);
+    for (const ClaimedGraph& graph : request.graphs) {
+        checkName("graph", graph.name, name_bytes_max);
+        graphs.add(graph.name);
+        versions.addId(idOf(graph.version));
+    }
+    PostgresArray queues(checkpoint::text_type);
+    PostgresArray counts(checkpoint::bigint_type);
+    for (const ClaimedQueue& queue : request.queues) {
+        checkName("queue", queue.name, name_bytes_max);
+        queues.add(queue.name);
+        counts.addNumber(static_cast<std::int64_t>(queue.most));
+    }
+    PostgresParameters parameters;
+    parameters.text(request.worker).number(request.lease.count());
+    for (const PostgresArray* array : {&graphs, &versions, &queues, &counts}) parameters.owned(array->encoded());
+    const PostgresResult rows = saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        return connection.run(statements_->claim, parameters, "claim threads");
+    });
+    std::vector<Claim> claims;
+    for (int row = 0; row < rows.rows(); ++row) claims.push_back(claimOf(rows, row));
+    return claims;
+}
+
+std::vector<Renewed> PostgresQueue::renew(std::span<const HeldLease> held, std::chrono::milliseconds lease) {
+    checkLease(lease);
+    if (held.empty()) return {};
+    PostgresArray threads(checkpoint::bytea_type);
+    PostgresArray epochs(checkpoint::bigint_type);
+    for (const HeldLease& each : held) {
+        threads.add(each.thread_id);
+        epochs.addNumber(each.epoch);
+    }
+    PostgresParameters parameters;
+    parameters.owned(threads.encoded()).owned(epochs.encoded()).number(lease.count());
+    const PostgresResult rows = saver_->impl_->pool.repeat(
+        [&](PostgresConnection& connection) { return connection.run(statements_->renew, parameters, "renew leases"); });
+    std::vector<Renewed> renewed;
+    for (int row = 0; row < rows.rows(); ++row) renewed.push_back({rows.copy(row, 0), rows.flag(row, 1)});
+    return renewed;
+}
+
+std::vector<std::string> PostgresQueue::release(std::span<const Release> releases) {
+    if (releases.empty()) return {};
+    PostgresArray threads(checkpoint::bytea_type);
+    PostgresArray epochs(checkpoint::bigint_type);
+    PostgresArray outcomes(checkpoint::bigint_type);
+    PostgresArray times(checkpoint::bigint_type);
+    PostgresArray errors(checkpoint::text_type);
+    PostgresArray versions(checkpoint::uuid_type);
+    for (const Release& each : releases) {
+        threads.add(each.thread_id);
+        epochs.addNumber(each.epoch);
+        outcomes.addNumber(static_cast<std::int64_t>(each.outcome));
+        times.addNumber(timeOf(each));
+        errors.add(asText(each.error));
+        versions.addId(idOf(each.version));
+    }
+    PostgresParameters parameters;
+    for (const PostgresArray* array : {&threads, &epochs, &outcomes, &times, &errors, &versions})
+        parameters.owned(array->encoded());
+    const PostgresResult rows = saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        return connection.run(statements_->release, parameters, "give threads back");
+    });
+    std::vector<std::string> released;
+    for (int row = 0; row < rows.rows(); ++row) released.push_back(rows.copy(row, 0));
+    return released;
+}
+
+std::size_t PostgresQueue::forgetKeys(std::chrono::milliseconds kept) {
+    constexpr std::int64_t at_once = 1000;
+    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        const auto rows = connection.run(statements_->forget_keys,
+                                         PostgresParameters().number(kept.count()).number(at_once), "forget keys");
+        return static_cast<std::size_t>(rows.number(0, 0));
+    });
+}
+
+}  // namespace stategraph

@@ -1,0 +1,147 @@
+#include "storage/postgres/postgres_queue_statements.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/postgres/postgres_tables.hpp"
+
+// Statements of several threads lock their rows in the order of names, so that two at once cannot wait for each other.
+// What decides is read from the locked row, which is its newest version.
+namespace stategraph {
+namespace {
+
+constexpr const char* ms = " * interval '1 millisecond'";
+
+constexpr const char* submit_sql =
+    "SELECT n, answer::bigint, seq, set_config('synchronous_commit', 'on', true) "
+    "FROM {S}.submit($1,$2,$3,$4,$5,$6) ORDER BY n";
+
+// An idle thread that has nothing else leaves the queue when a worker next looks at it.
+constexpr const char* withdraw_sql =
+    "WITH k AS MATERIALIZED (SELECT thread FROM {S}.work WHERE thread = $1 FOR NO KEY UPDATE), "
+    "i AS (DELETE FROM {S}.inputs i USING k WHERE i.thread = k.thread AND i.seq = $2 AND i.taken IS NULL "
+    "RETURNING i.thread) "
+    "UPDATE {S}.work w SET inputs = w.inputs - 1 FROM i WHERE w.thread = i.thread RETURNING 1::bigint";
+
+constexpr const char* cancel_sql =
+    "WITH k AS MATERIALIZED (SELECT thread FROM {S}.work WHERE thread = $1 FOR NO KEY UPDATE), "
+    "i AS (DELETE FROM {S}.inputs i USING k WHERE i.thread = k.thread AND i.taken IS NULL RETURNING 1), "
+    "n AS MATERIALIZED (SELECT count(*)::int AS dropped FROM i) "
+    "UPDATE {S}.work w SET is_cancelled = true, is_aside = false, inputs = w.inputs - n.dropped, "
+    "due = CASE WHEN w.epoch = 0 THEN now() ELSE w.due END FROM n WHERE w.thread = $1 "
+    "RETURNING 1::bigint, set_config('synchronous_commit', 'on', true)";
+
+constexpr const char* wake_sql =
+    "UPDATE {S}.work w SET is_woken = true, due = CASE WHEN w.epoch = 0 AND NOT w.is_aside THEN least(w.due, now()) "
+    "ELSE w.due END WHERE w.thread = $1 RETURNING 1::bigint";
+
+constexpr const char* retry_sql =
+    "UPDATE {S}.work w SET is_aside = false, attempts = 0, due = now(), refused = '{}' WHERE w.thread = $1 AND "
+    "w.is_aside RETURNING 1::bigint";
+
+constexpr const char* columns =
+    "SELECT w.thread, w.queue, w.graph, w.state::bigint, (extract(epoch FROM w.due) * 1000)::bigint, w.epoch, "
+    "coalesce(w.worker, ''), w.attempts::bigint, w.inputs::bigint, w.is_aside, w.is_cancelled, coalesce(w.error, '') "
+    "FROM {S}.work w WHERE ";
+
+constexpr const char* stats_sql = R"(
+SELECT x.queue, count(*) FILTER (WHERE x.due <= now()), count(*) FILTER (WHERE x.due > now() AND x.epoch <> 0),
+    count(*) FILTER (WHERE x.due > now() AND x.epoch = 0 AND x.state <> 3),
+    count(*) FILTER (WHERE x.due > now() AND x.epoch = 0 AND x.state = 3),
+    count(*) FILTER (WHERE x.due IS NULL AND NOT x.is_aside), count(*) FILTER (WHERE x.due IS NULL AND x.is_aside),
+    coalesce(sum(x.inputs), 0)::bigint,
+    coalesce(extract(epoch FROM now() - min(x.due) FILTER (WHERE x.due <= now())) * 1000, 0)::bigint
+FROM {S}.work x GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
+
+// Progress is a newest commit that is another than at the last claim.
+std::string claimSql() {
+    return std::string(R"(
+WITH g AS MATERIALIZED (SELECT * FROM unnest($3, $4) AS g (graph, version)),
+q AS MATERIALIZED (SELECT c.* FROM unnest($5, $6) AS u (queue, most), LATERAL (
+    SELECT w.thread, w.version AS began, w.is_woken, g.version FROM {S}.work w JOIN g ON g.graph = w.graph
+    WHERE w.queue = u.queue AND w.due <= now() AND NOT g.version = ANY (w.refused)
+    ORDER BY w.due LIMIT u.most FOR UPDATE OF w SKIP LOCKED) c),
+h AS MATERIALIZED (SELECT q.*, (SELECT c.id FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c
+        WHERE c.log = l.log ORDER BY c.prev DESC LIMIT 1) c WHERE l.thread = q.thread AND l.ns = '') AS head FROM q),
+t AS (UPDATE {S}.work w SET due = now() + $2)") +
+           ms + R"(, epoch = nextval('{S}.epochs'), worker = $1, is_woken = false,
+    attempts = CASE WHEN w.head IS NOT DISTINCT FROM h.head THEN w.attempts + 1 ELSE 1 END, head = h.head,
+    version = h.version, since = now()
+    FROM h WHERE w.thread = h.thread
+    RETURNING w.thread, w.queue, w.graph, w.epoch, w.state, w.attempts, h.is_woken, w.is_cancelled, h.head, h.began,
+        w.error)
+SELECT t.thread, t.queue, t.graph, t.epoch, t.state::bigint, t.attempts::bigint, t.is_woken, t.is_cancelled, t.head,
+    t.began, coalesce(t.error, ''), i.seq, i.input
+FROM t LEFT JOIN LATERAL (SELECT i.seq, i.input FROM {S}.inputs i WHERE t.state = 0 AND i.thread = t.thread AND
+    i.taken IS NULL ORDER BY i.seq LIMIT 1) i ON true)";
+}
+
+std::string renewSql() {
+    return std::string(
+               "WITH k AS MATERIALIZED (SELECT w.thread, w.is_cancelled FROM unnest($1, $2) AS u (thread, epoch) JOIN "
+               "{S}.work w ON w.thread = u.thread AND w.epoch = u.epoch ORDER BY w.thread FOR NO KEY UPDATE OF w), "
+               "p AS (UPDATE {S}.work w SET due = now() + $3") +
+           ms + " FROM k WHERE w.thread = k.thread) SELECT thread, is_cancelled FROM k";
+}
+
+// Outcomes are numbers of WorkOutcome. At most 16 refusals are kept, the newest ones.
+std::string releaseSql() {
+    return std::string(R"(
+WITH k AS MATERIALIZED (SELECT w.thread, w.inputs, w.is_woken, w.is_cancelled, u.outcome, u.ms, u.error, u.version
+    FROM unnest($1, $2, $3, $4, $5, $6) AS u (thread, epoch, outcome, ms, error, version)
+    JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch ORDER BY w.thread FOR UPDATE OF w),
+e AS MATERIALIZED (SELECT k.*, k.outcome IN (0, 1) AND k.inputs = 0 AND (k.outcome = 1 OR NOT k.is_woken) AS is_done
+    FROM k),
+d AS (DELETE FROM {S}.work w USING e WHERE w.thread = e.thread AND e.is_done),
+p AS (UPDATE {S}.work w SET epoch = 0, worker = NULL, since = now(),
+    state = CASE WHEN e.outcome IN (0, 1) THEN 0 WHEN e.outcome = 3 THEN 2 WHEN e.outcome = 4 THEN 3 ELSE w.state END,
+    due = CASE WHEN e.outcome IN (0, 1, 2, 7) OR e.is_cancelled THEN now()
+        WHEN e.outcome = 6 THEN NULL
+        WHEN e.outcome = 5 THEN now() + e.ms)") +
+           ms + R"( WHEN e.is_woken THEN now()
+        WHEN e.outcome = 4 THEN greatest(to_timestamp(e.ms / 1000.0), now() + interval '50 milliseconds') END,
+    attempts = CASE WHEN e.outcome IN (0, 1, 3, 4) THEN 0 WHEN e.outcome IN (2, 7) THEN greatest(w.attempts - 1, 0)
+        ELSE w.attempts END,
+    refused = CASE WHEN e.outcome <> 7 THEN w.refused ELSE w.refused[greatest(1, cardinality(w.refused) - 14):] ||
+        e.version END,
+    version = CASE WHEN e.outcome = 7 THEN NULL ELSE w.version END,
+    is_cancelled = e.is_cancelled AND e.outcome <> 1, is_aside = e.outcome = 6 AND NOT e.is_cancelled,
+    error = nullif(e.error, '')
+    FROM e WHERE w.thread = e.thread AND NOT e.is_done)
+SELECT thread FROM k)";
+}
+
+constexpr const char* forget_keys_sql =
+    "WITH o AS MATERIALIZED (SELECT thread, seq FROM {S}.inputs WHERE taken < now() - $1 * interval '1 millisecond' "
+    "ORDER BY taken LIMIT $2 FOR UPDATE SKIP LOCKED), d AS (DELETE FROM {S}.inputs i USING o WHERE i.thread = o.thread "
+    "AND i.seq = o.seq RETURNING 1) SELECT count(*) FROM d";
+
+}  // namespace
+
+PostgresQueue::Statements::Statements(const std::string& quoted_schema) {
+    using namespace checkpoint;
+    const auto make = [&](const char* name, const std::string& sql, std::vector<Oid> types) {
+        return PostgresStatement{name, inSchema(sql, quoted_schema), std::move(types)};
+    };
+    submit =
+        make("q_submit", submit_sql,
+             {bytea_array_type, text_array_type, text_array_type, bytea_array_type, bytea_array_type, bigint_type});
+    withdraw = make("q_withdraw", withdraw_sql, {bytea_type, bigint_type});
+    cancel = make("q_cancel", cancel_sql, {bytea_type});
+    wake = make("q_wake", wake_sql, {bytea_type});
+    retry = make("q_retry", retry_sql, {bytea_type});
+    find = make("q_find", std::string(columns) + "w.thread = $1", {bytea_type});
+    set_aside = make("q_set_aside", std::string(columns) + "w.is_aside AND w.thread > $1 ORDER BY w.thread LIMIT $2",
+                     {bytea_type, bigint_type});
+    stats = make("q_stats", stats_sql, {});
+    claim = make("q_claim", claimSql(),
+                 {text_type, bigint_type, text_array_type, uuid_array_type, text_array_type, bigint_array_type});
+    renew = make("q_renew", renewSql(), {bytea_array_type, bigint_array_type, bigint_type});
+    release = make(
+        "q_release", releaseSql(),
+        {bytea_array_type, bigint_array_type, bigint_array_type, bigint_array_type, text_array_type, uuid_array_type});
+    forget_keys = make("q_forget_keys", forget_keys_sql, {bigint_type, bigint_type});
+}
+
+}  // namespace stategraph

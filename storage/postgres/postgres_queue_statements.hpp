@@ -1,0 +1,26 @@
+#pragma once
+#include <stategraph/postgres_queue.hpp>
+
+#include "storage/postgres/postgres_connection.hpp"
+
+namespace stategraph {
+
+/// What a queue executes. Times are milliseconds: of points in time since 1970, of durations their length.
+struct PostgresQueue::Statements {
+    explicit Statements(const std::string& quoted_schema);
+
+    checkpoint::PostgresStatement submit;       // threads, queues, graphs, keys, inputs, most → n, answer, number
+    checkpoint::PostgresStatement withdraw;     // thread, number → a row if it waited
+    checkpoint::PostgresStatement cancel;       // thread → a row if it is there
+    checkpoint::PostgresStatement wake;         // likewise
+    checkpoint::PostgresStatement retry;        // likewise, if it is set aside
+    checkpoint::PostgresStatement find;         // thread → the columns of queuedThreads
+    checkpoint::PostgresStatement set_aside;    // thread behind which it begins, limit → likewise
+    checkpoint::PostgresStatement stats;        // → the members of QueueStats
+    checkpoint::PostgresStatement claim;        // worker, lease, graphs, versions, queues, counts → those of Claim
+    checkpoint::PostgresStatement renew;        // threads, epochs, lease → thread, whether it is cancelled
+    checkpoint::PostgresStatement release;      // the members of Release as arrays → threads
+    checkpoint::PostgresStatement forget_keys;  // time, limit → how many
+};
+
+}  // namespace stategraph

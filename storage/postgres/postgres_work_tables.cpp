@@ -1,0 +1,98 @@
+#include "storage/postgres/postgres_work_tables.hpp"
+
+namespace stategraph::checkpoint {
+
+// With an epoch: returns 5 and stores nothing if it is not the thread's. `p_takes`, an input's number, is then taken
+// with the put; SG003 says that it was withdrawn, and takes back what was stored. Without an epoch: a worker is to look
+// at the thread, or, if one has it, is to look again. Otherwise as `put`.
+const char* postgresWorkPutFunction() {
+    return R"(
+CREATE OR REPLACE FUNCTION {S}.put_work(
+    p_thread bytea, p_ns bytea, p_expected uuid, p_ids uuid[], p_parents uuid[], p_bases uuid[], p_bytes bytea[],
+    p_needs uuid[], p_is_old boolean, w_ids uuid[], w_paths bytea[], w_bytes bytea[], w_is_conditional boolean[],
+    w_expected bytea[], v_ids uuid[], v_paths bytea[], v_expected bytea[], p_status bigint, p_due bigint,
+    p_second_ago uuid, p_commit text, p_epoch bigint, p_takes bigint,
+    OUT status int, OUT which uuid, OUT place int) LANGUAGE plpgsql AS $put_work$
+DECLARE
+    changed int;
+BEGIN
+    IF p_epoch IS NULL THEN
+        PERFORM FROM {S}.work w WHERE w.thread = p_thread FOR NO KEY UPDATE;
+    ELSE
+        IF p_takes IS NULL THEN
+            PERFORM FROM {S}.work w WHERE w.thread = p_thread AND w.epoch = p_epoch FOR KEY SHARE;
+        ELSE
+            PERFORM FROM {S}.work w WHERE w.thread = p_thread AND w.epoch = p_epoch FOR NO KEY UPDATE;
+        END IF;
+        IF NOT FOUND THEN
+            status := 5; RETURN;
+        END IF;
+    END IF;
+    SELECT p.status, p.which, p.place INTO status, which, place FROM {S}.put(
+        p_thread, p_ns, p_expected, p_ids, p_parents, p_bases, p_bytes, p_needs, p_is_old, w_ids, w_paths, w_bytes,
+        w_is_conditional, w_expected, v_ids, v_paths, v_expected, p_status, p_due, p_second_ago, p_commit) p;
+    IF status <> 0 THEN
+        RETURN;
+    END IF;
+    IF p_epoch IS NULL THEN
+        UPDATE {S}.work w SET is_woken = true,
+            due = CASE WHEN w.epoch = 0 AND NOT w.is_aside THEN least(w.due, now()) ELSE w.due END
+            WHERE w.thread = p_thread;
+    ELSIF p_takes IS NOT NULL THEN
+        DELETE FROM {S}.inputs i WHERE i.thread = p_thread AND i.seq = p_takes AND i.taken IS NULL AND i.key IS NULL;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        IF changed = 0 THEN
+            UPDATE {S}.inputs i SET taken = now(), input = NULL
+                WHERE i.thread = p_thread AND i.seq = p_takes AND i.taken IS NULL;
+            GET DIAGNOSTICS changed = ROW_COUNT;
+        END IF;
+        IF changed = 0 THEN
+            RAISE EXCEPTION 'the input was withdrawn' USING ERRCODE = 'SG003';
+        END IF;
+        UPDATE {S}.work w SET state = 1, inputs = w.inputs - 1 WHERE w.thread = p_thread;
+    END IF;
+END $put_work$;
+)";
+}
+
+// Row by row, in the order of threads, so that two calls at once seldom wait for each other. Each row's answer: 0 it
+// waits, 1 its key was there; and the input's number. SG004 says that a thread has too many inputs, SG005 that it is
+// another graph's, both with the place of the input; nothing is stored then.
+const char* postgresSubmitFunction() {
+    return R"(
+CREATE OR REPLACE FUNCTION {S}.submit(
+    p_threads bytea[], p_queues text[], p_graphs text[], p_keys bytea[], p_inputs bytea[], p_most bigint,
+    OUT n bigint, OUT answer int, OUT seq bigint) RETURNS SETOF record LANGUAGE plpgsql AS $submit$
+DECLARE
+    one record;
+    held record;
+BEGIN
+    FOR one IN SELECT u.* FROM unnest(p_threads, p_queues, p_graphs, p_keys, p_inputs)
+        WITH ORDINALITY AS u (thread, queue, graph, key, input, place) ORDER BY u.thread, u.place
+    LOOP
+        n := one.place; answer := 0;
+        INSERT INTO {S}.inputs AS i (thread, key, input) VALUES (one.thread, nullif(one.key, ''), one.input)
+            ON CONFLICT (thread, key) WHERE key IS NOT NULL DO NOTHING RETURNING i.seq INTO seq;
+        IF NOT FOUND THEN
+            SELECT i.seq INTO seq FROM {S}.inputs i WHERE i.thread = one.thread AND i.key = one.key;
+            seq := coalesce(seq, 0); answer := 1; RETURN NEXT; CONTINUE;
+        END IF;
+        INSERT INTO {S}.work AS w (thread, queue, graph, due, inputs)
+            VALUES (one.thread, one.queue, one.graph, now(), 1)
+            ON CONFLICT (thread) DO UPDATE SET inputs = w.inputs + 1,
+                due = CASE WHEN w.epoch = 0 AND w.state = 0 AND NOT w.is_aside THEN coalesce(w.due, now())
+                    ELSE w.due END
+            RETURNING w.graph, w.inputs INTO held;
+        IF held.graph <> one.graph THEN
+            RAISE EXCEPTION '%', one.place USING ERRCODE = 'SG005';
+        END IF;
+        IF held.inputs > p_most THEN
+            RAISE EXCEPTION '%', one.place USING ERRCODE = 'SG004';
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END $submit$;
+)";
+}
+
+}  // namespace stategraph::checkpoint

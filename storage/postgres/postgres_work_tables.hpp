@@ -1,0 +1,40 @@
+#pragma once
+
+// The tables of the queue, in the schema of the saver's (postgres_tables.hpp).
+//
+//   work     one row a thread that something is to be done with, or that waits: its queue and graph; what state it is
+//            in (WorkState as a number); when a worker is to look at it: now, at a wake time, after a back-off, or at
+//            the end of a worker's lease (null: never); the epoch of the lease, 0 without one, and who has it; how many
+//            claims made no progress, and the thread's newest commit at the last one; how many inputs wait; which
+//            version of the graph began last, and which refused it
+//   inputs   one row an input that waits, and one a key of an input that was taken
+//   epochs   a sequence: each claim gets a number that no claim had before
+//
+// Whoever locks a row of `work` and one of `logs` locks that of `work` first. A claim locks it FOR UPDATE, so that it
+// passes over threads whose put is under way, and a put that waited for a claim sees the new epoch.
+namespace stategraph::checkpoint {
+
+inline constexpr const char* postgres_work_tables = R"(
+CREATE SEQUENCE {S}.epochs;
+CREATE TABLE {S}.work (
+    thread bytea PRIMARY KEY, queue text NOT NULL, graph text NOT NULL, state smallint NOT NULL DEFAULT 0,
+    due timestamptz, epoch bigint NOT NULL DEFAULT 0, worker text, attempts int NOT NULL DEFAULT 0,
+    inputs int NOT NULL DEFAULT 0, head uuid, version uuid, refused uuid[] NOT NULL DEFAULT '{}',
+    is_woken boolean NOT NULL DEFAULT false, is_cancelled boolean NOT NULL DEFAULT false,
+    is_aside boolean NOT NULL DEFAULT false, error text, since timestamptz NOT NULL DEFAULT now())
+    WITH (fillfactor = 70);
+CREATE INDEX due_work ON {S}.work (queue, due) WHERE due IS NOT NULL;
+CREATE INDEX aside_work ON {S}.work (thread) WHERE is_aside;
+CREATE TABLE {S}.inputs (
+    thread bytea NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, key bytea, input bytea, taken timestamptz,
+    PRIMARY KEY (thread, seq));
+CREATE UNIQUE INDEX input_keys ON {S}.inputs (thread, key) WHERE key IS NOT NULL;
+CREATE INDEX taken_inputs ON {S}.inputs (taken) WHERE taken IS NOT NULL;
+)";
+
+/// `put` under a lease, or as one that wakes the thread's worker.
+const char* postgresWorkPutFunction();
+/// Stores inputs.
+const char* postgresSubmitFunction();
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,89 @@
+// The contract of savers under leases.
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/leased_saver.hpp>
+#include <stategraph/testing/saver_contract.hpp>
+
+#include "tests/storage/postgres/postgres_helper.hpp"
+
+using namespace postgres_tests;
+using namespace stategraph;
+
+namespace {
+
+/// A PostgresSaver whose threads are all leased when they are first written to.
+class AllLeased final : public BaseCheckpointSaver {
+public:
+    AllLeased(const Schema& schema, std::shared_ptr<PostgresSaver> saver) : schema_(schema), saver_(std::move(saver)) {}
+    void put(const PutRequest& request) override {
+        lease(std::string(request.log.thread_id));
+        saver_.put(request);
+    }
+    std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override { return saver_.getTuple(query); }
+    std::vector<ListedCheckpoint> list(const ListQuery& query) override { return saver_.list(query); }
+    void deleteThread(std::string_view thread_id) override {
+        const std::lock_guard lock(mutex_);
+        leased_.erase(std::string(thread_id));
+        saver_.saver()->deleteThread(thread_id);
+    }
+    void copyThread(std::string_view from, std::string_view to) override { saver_.copyThread(from, to); }
+    std::size_t prune(const PruneRequest& request) override { return saver_.prune(request); }
+    void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override {
+        saver_.putGraph(fingerprint, bytes);
+    }
+    std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override {
+        return saver_.getGraph(fingerprint);
+    }
+    std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query) override {
+        return saver_.openThreads(query);
+    }
+    std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override {
+        return saver_.newestThreads(query);
+    }
+    std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override {
+        return saver_.dueThreads(query);
+    }
+    std::optional<ThreadCounts> countThreads(std::size_t most) override { return saver_.countThreads(most); }
+    std::optional<std::uint64_t> storedBytes() override { return saver_.storedBytes(); }
+
+private:
+    void lease(const std::string& thread) {
+        const std::lock_guard lock(mutex_);
+        if (thread.empty() || !leased_.insert(thread).second) return;
+        raw_.run("INSERT INTO " + schema_.name() + ".work (thread, queue, graph, epoch) VALUES (decode('" +
+                 hexOf(thread) + "', 'hex'), 'q', 'g', 7) ON CONFLICT DO NOTHING");
+        saver_.hold(thread, {.epoch = 7});
+    }
+    static std::string hexOf(const std::string& bytes) {
+        constexpr const char* digits = "0123456789abcdef";
+        std::string hex;
+        for (const char c : bytes) {
+            hex += digits[static_cast<unsigned char>(c) >> 4U];
+            hex += digits[static_cast<unsigned char>(c) & 15U];
+        }
+        return hex;
+    }
+
+    const Schema& schema_;
+    LeasedSaver saver_;
+    std::mutex mutex_;
+    Raw raw_;
+    std::set<std::string> leased_;
+};
+
+struct LeasedFactory {
+    std::unique_ptr<BaseCheckpointSaver> make() { return std::make_unique<AllLeased>(schema, schema.open()); }
+    std::unique_ptr<BaseCheckpointSaver> reopen() { return make(); }
+    Schema schema;
+};
+
+}  // namespace
+
+STATEGRAPH_SAVER_CONTRACT(LeasedFactory);
