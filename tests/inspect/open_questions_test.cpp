@@ -11,7 +11,7 @@
 
 #include <stategraph/memory_saver.hpp>
 
-#include "tests/support/counting_saver.hpp"
+#include "tests/support/list_counting_saver.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/without_index.hpp"
@@ -90,7 +90,7 @@ TEST_CASE("every open question is on one page, the newest first, with an index a
 TEST_CASE("a page of questions reads the open threads up to its end, and no finished ones") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     fill(saver, 300);
-    CountingSaver counting(*saver);
+    ListCountingSaver counting(*saver);
     CHECK(openQuestionsOf(counting, {}, 4).threads.size() == 4);
     CHECK(counting.read <= 10);
     CHECK(namesOf(counting, 1000).size() == 100);

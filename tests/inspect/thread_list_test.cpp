@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/counting_saver.hpp"
+#include "tests/support/list_counting_saver.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
@@ -66,7 +66,7 @@ std::vector<ThreadView> allPages(sg::BaseCheckpointSaver& saver, ThreadFilter fi
 TEST_CASE("a list by status reads the threads that it shows, and those that nobody has said anything of once") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     fillWithMany(saver);
-    CountingSaver counting(*saver);
+    ListCountingSaver counting(*saver);
     CHECK(allPages(counting, {.status = "failed", .limit = 50}).size() == 2);
     CHECK(counting.read == 2);
     counting.read = 0;

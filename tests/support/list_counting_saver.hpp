@@ -7,9 +7,9 @@
 #include <stategraph/saver.hpp>
 
 /// Passes everything on, and counts the checkpoints that are read.
-class CountingSaver final : public stategraph::BaseCheckpointSaver {
+class ListCountingSaver final : public stategraph::BaseCheckpointSaver {
 public:
-    explicit CountingSaver(stategraph::BaseCheckpointSaver& inner) : inner_(inner) {}
+    explicit ListCountingSaver(stategraph::BaseCheckpointSaver& inner) : inner_(inner) {}
     std::size_t read = 0;
 
     void put(const stategraph::PutRequest& request) override { inner_.put(request); }
