@@ -262,8 +262,8 @@ StreamEvent Teller::runEnd(const RunEndFields& end) const {
         out.text("interrupts");
         encodeQuestions(end.interrupts, out);
         out.text("wake_unix_ms");
-        if (end.wake_unix_ms) {
-            out.integer(*end.wake_unix_ms);
+        if (end.wake_at) {
+            out.integer(times::unixMs(*end.wake_at));
         } else {
             out.null();
         }

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,7 +56,7 @@ public:
         Ending ending;
         const std::vector<Interrupt>& interrupts;
         std::string_view error;  // what it failed with
-        std::optional<std::int64_t> wake_unix_ms;
+        std::optional<std::chrono::system_clock::time_point> wake_at;
         CheckpointId stored;  // the newest stored checkpoint; none: none is
     };
     void runEnds(const RunEndFields& end) noexcept;
