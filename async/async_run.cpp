@@ -17,17 +17,16 @@ AsyncRun::AsyncRun(std::shared_ptr<const Core> core, RunInput&& input, const Run
 
 AsyncRun::~AsyncRun() = default;
 
-Task<> AsyncRun::drive(ResultPlaces result) {
+Task<> AsyncRun::drive(RunOutcome& outcome, void* values) {
     const Core& core = *impl_->core;
     co_await OwnHome(homeOf(core.executor()));
     try {
         engine::Events silent;
         engine::RunShared shared = engine::shareRun(core, impl_->config, silent);
         co_await engine::awaitTurn(shared);
-        engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, result.values));
-        RunOutcome outcome = co_await engine::driveAsync(run, std::move(impl_->input));
-        engine::giveValues(run, result.values, nullptr);
-        engine::giveResult(outcome, result);
+        engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, values));
+        outcome = co_await engine::driveAsync(run, std::move(impl_->input));
+        engine::giveValues(run, values, nullptr);
     } catch (Error& error) {
         engine::addRunContext(error, impl_->config);
         throw;

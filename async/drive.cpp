@@ -15,7 +15,6 @@ namespace stategraph::engine {
 namespace {
 
 using detail::RunInput;
-using detail::RunOutcome;
 
 StopWait waitAfter(Run& run, const Execution& execution, int number) {
     return waitUntil(detail::after(execution.waitTime(number)), run.env().stop.get());

@@ -19,7 +19,7 @@ enum class Spread : std::uint8_t {
 Async<> awaitTurn(RunShared& shared);
 
 /// Runs to the end or a pause. Stores what is to be kept if it throws, or if it is destroyed half way.
-Async<detail::RunOutcome> driveAsync(Run& run, detail::RunInput input);
+Async<RunOutcome> driveAsync(Run& run, detail::RunInput input);
 
 /// All tasks of a superstep; each of them ends, and those that cannot be run fail. Those that are coroutines begin on
 /// this thread, one after the other.

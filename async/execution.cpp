@@ -57,7 +57,7 @@ stategraph::Task<bool> Execution::onceAsync(int number) {
     std::optional<CachedTask> cached;
     std::optional<Awaited> awaited;  // none: the result is known, or it failed before
     Attempt::End end = Attempt::End::returned;
-    detail::RunOutcome outcome;
+    RunOutcome outcome;
     std::exception_ptr before;
     std::exception_ptr error;
     try {
@@ -82,7 +82,7 @@ stategraph::Task<bool> Execution::onceAsync(int number) {
             if (awaited->apart) env_.state.leave();
         }
     }
-    const auto ended = [&]() -> const detail::RunOutcome& {
+    const auto ended = [&]() -> const RunOutcome& {
         if (error) std::rethrow_exception(error);
         return outcome;
     };

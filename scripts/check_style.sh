@@ -5,7 +5,7 @@
 #   ./scripts/check_style.sh         reports what is not so; exit code 1 if there is something
 #   ./scripts/check_style.sh --fix   has clang-format change it
 #
-# A reason is a comment with the words "longer than": in the first 25 lines of a file, directly above a function. What counts
+# A reason is a comment with the words "longer than other": in the first 25 lines of a file, directly above a function. What counts
 # as a function is in scripts/lib/lengths.awk. A function's lines are those from the one that opens its body to its brace.
 #
 # Left out: tests/compile_fail (what the compiler says there depends on the lines) and benchmarks/lines (programs that are
@@ -36,7 +36,7 @@ fi
 # tests/golden/*_v1* made the golden database of format 1 and stay as they were then, so no reason can be written into them.
 lengths=$(files | grep -v '^tests/golden/[^/]*_v1[^/]*$' | xargs awk -f scripts/lib/lengths.awk)
 if [ -n "$lengths" ]; then
-  printf 'More than 400 lines in a file or 70 in a function, and no comment with "longer than" says why:\n%s\n' "$lengths"
+  printf 'More than 400 lines in a file or 70 in a function, and no comment with "longer than other" says why:\n%s\n' "$lengths"
   faults=1
 fi
 if ! files | xargs -P "$(nproc)" -n 50 clang-format-16 --dry-run -Werror; then

@@ -220,8 +220,7 @@ template <class Output, class S>
 Task<Result<Output>> asyncResult(Owned<AsyncRun> run) {
     FrameLocal<Result<Output>> result([] { return Result<Output>(); });
     FrameLocal<StateBox<S>> box([] { return StateBox<S>(); });
-    const ResultPlaces places{result->status, result->interrupts, result->wake_at, result->config, box->object()};
-    co_await run->drive(places);
+    co_await run->drive(*result, box->object());
     result->values = project<Output>(std::move(box->state));
     co_return std::move(*result);
 }

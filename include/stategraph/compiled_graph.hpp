@@ -23,16 +23,9 @@ namespace stategraph {
 
 /// How a run ended, and the state it left.
 template <class Output>
-struct Result {
+struct Result : RunOutcome {
     /// The graph's output; of a paused run, with what its finished tasks wrote.
     Output values = {};
-    Status status = Status::done;
-    /// The questions that wait for an answer.
-    std::vector<Interrupt> interrupts = {};
-    /// When the first of the tasks that sleep is to resume; none if none does.
-    std::optional<std::chrono::system_clock::time_point> wake_at = {};
-    /// The newest checkpoint; empty without a saver.
-    Config config = {};
 };
 
 /// State to be written without a node's running.
@@ -104,20 +97,12 @@ Output project(S&& state) {
 
 namespace detail {
 
-template <class Output>
-void takeOutcome(RunOutcome&& from, Result<Output>& to) {
-    to.status = from.status;
-    to.interrupts = std::move(from.interrupts);
-    to.wake_at = wakeAt(from);
-    to.config = std::move(from.config);
-}
-
 /// What a stream's run came to, after its last event.
 template <class Output, class S, class Run>
 Result<Output> streamResult(Run& run) {
     Result<Output> result;
     StateBox<S> box;
-    takeOutcome(run.takeOutcome(box.object()), result);
+    static_cast<RunOutcome&>(result) = run.takeOutcome(box.object());
     result.values = project<Output>(std::move(box.state));
     return result;
 }
@@ -290,9 +275,8 @@ public:
         } sink(take);
         Result<Output> result;
         detail::StateBox<S> box;
-        detail::takeOutcome(
-            detail::run(*core_, detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object()),
-            result);
+        static_cast<RunOutcome&>(result) =
+            detail::run(*core_, detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object());
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }
@@ -424,8 +408,7 @@ private:
     Result<Output> invokeWith(In&& input, const RunConfig& config) const {
         Result<Output> result;
         detail::StateBox<S> box;
-        detail::invoke(*core_, std::move(input), config,
-                       {result.status, result.interrupts, result.wake_at, result.config, box.object()});
+        detail::invoke(*core_, std::move(input), config, result, box.object());
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }

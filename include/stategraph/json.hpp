@@ -15,7 +15,9 @@
 
 #include <boost/json.hpp>
 
+#include <stategraph/channel.hpp>
 #include <stategraph/graph.hpp>
+#include <stategraph/json_number.hpp>
 #include <stategraph/shared_json.hpp>
 
 namespace stategraph {
@@ -107,6 +109,13 @@ public:
         std::function<boost::json::value(const boost::json::value& value, const boost::json::value& written)>;
     using SharedFunction = std::function<SharedJson(const SharedJson& value, const SharedJson& written)>;
 
+    /// A reducer of channels in structs, if it calculates with numbers: `schema.channel("n", sg::sum)`. Errors:
+    /// WrongTypeError, while a run applies it, for what is no number.
+    template <class F>
+        requires(std::is_invocable_r_v<JsonNumber, const F&, const JsonNumber&, const JsonNumber&>)
+    JsonReducer(const reducers::Binary<F>& reducer, boost::json::value initial = 0)
+        : JsonReducer(binary(std::string(reducer.name), withNumbers(reducer.reduce), std::move(initial))) {}
+
     /// One value a superstep; unset until written. What a channel is without a reducer.
     static JsonReducer lastValue();
     /// Several tasks may write, the last one's value holds; gone after a superstep that wrote none.
@@ -137,6 +146,12 @@ public:
 
 private:
     friend struct detail::JsonLayout;
+    template <class F>
+    static Function withNumbers(F reduce) {
+        return [reduce](const boost::json::value& value, const boost::json::value& written) {
+            return static_cast<JsonNumber>(reduce(JsonNumber(value), JsonNumber(written))).toJson();
+        };
+    }
     JsonReducer(detail::ChannelKind kind, std::string name, const detail::Behaviour& behaviour,
                 boost::json::value initial = nullptr, std::shared_ptr<const void> context = nullptr);
 

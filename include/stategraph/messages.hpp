@@ -1,5 +1,5 @@
 #pragma once
-#include <iterator>
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <stategraph/channel.hpp>
-#include <stategraph/error.hpp>
+#include <stategraph/detail/message_fold.hpp>
 #include <stategraph/fields.hpp>
 
 namespace stategraph {
@@ -29,7 +29,7 @@ struct Message {
 };
 
 /// The id that means all messages before the removal.
-inline constexpr std::string_view REMOVE_ALL_MESSAGES = "__remove_all__";
+inline constexpr std::string_view REMOVE_ALL_MESSAGES = detail::remove_all_messages;
 
 /// Written to a channel with `addMessages`, takes the message with this id away. An id that is not there is an
 /// InvalidUpdateError.
@@ -37,161 +37,85 @@ inline Message removeMessage(std::string id) { return {.role = "remove", .conten
 
 namespace detail {
 
-/// Each written message replaces the one that has its id, or comes last.
+/// Messages that are structs.
 template <class T>
-struct MessagesFold : AppendFold<T> {
+struct PlainMessages {
+    using List = T;
     using Item = typename T::value_type;
-    struct Undo {
-        T before;
-    };
+    using Change = MessageChange<T>;
 
-    static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
-        if (onlyAppends(value, ops)) {
-            AppendFold<T>::fold(channel, value, ops, log);
-            return;
-        }
-        Undo undo{value};
-        try {
-            Removals removals;
-            for (Op* op : ops) {
-                forEach(*op, [&](const Item& item) { put(channel, value, item, removals); });
-                removals.close(value);
-            }
-            if (log) logEdits(channel, undo.before, value, *log);
-            ops.front()->keep(Undo{});
-        } catch (...) {
-            value = std::move(undo.before);
-            throw;
-        }
-        ops.front()->template as<Undo>().before = std::move(undo.before);
-    }
-
-    static void unfold(T& value, std::span<Op* const> ops) {
-        if (ops.front()->template holds<Undo>()) {
-            value = std::move(ops.front()->template as<Undo>().before);
-        } else {
-            AppendFold<T>::unfold(value, ops);
-        }
-    }
-
-    static void prepare(const ChannelSpec&, Op& op, const TaskId& task, std::size_t index) {
-        if (op.kind == WriteKind::clear) return;
-        const auto giveId = [&](Item& item, std::size_t number) {
-            std::string id = task.toString() + "-" + std::to_string(index) + "-" + std::to_string(number);
-            Opened<Item>::change(item, [&id](auto& message) { message.id = std::move(id); });
-        };
-        if (op.is_item) {
-            if (read(op.as<Item>()).id.empty()) giveId(op.as<Item>(), 0);
-            return;
-        }
-        T& list = op.as<T>();
-        std::size_t number = 0;
-        if constexpr (ChangesItems<T>) {
-            for (; number < list.size(); ++number) {
-                if (read(list[number]).id.empty()) list.edit(number, [&](Item& item) { giveId(item, number); });
-            }
-        } else {
-            for (Item& item : list) {
-                if (read(item).id.empty()) giveId(item, number);
-                ++number;
-            }
-        }
-    }
-
-private:
+    static T& require(const ChannelSpec&, T& value) noexcept { return value; }
+    static T& list(T& value) noexcept { return value; }
     static const auto& read(const Item& item) { return Opened<Item>::read(item); }
+    static std::string_view id(const Item& item) { return read(item).id; }
+    static bool isRemoval(const Item& item) { return read(item).isRemoval(); }
+    static void check(const Item&) noexcept {}
+    static std::size_t count(Op& op) { return op.is_item ? 1 : op.as<T>().size(); }
     template <class F>
     static void forEach(Op& op, F f) {
         if (op.is_item) {
             f(op.as<Item>());
+        } else if constexpr (ChangesItems<T>) {
+            for (const Item& item : std::as_const(op.as<T>())) {
+                Item copy = item;
+                f(copy);
+            }
         } else {
-            for (const Item& item : std::as_const(op.as<T>())) f(item);
+            for (Item& item : op.as<T>()) f(item);
         }
     }
-    static std::size_t find(const T& value, std::string_view id) {
-        std::size_t at = 0;
-        for (const Item& item : value) {
-            if (read(item).id == id) return at;
-            ++at;
+    static void log(const ChannelSpec& channel, const T& value, std::size_t before, const std::vector<Change>& changes,
+                    std::span<Op* const> ops, Encoder& log) {
+        for (const Change& change : changes) {
+            if (change.kind != Change::Kind::added) return logEdits(channel, listBefore(value, changes), value, log);
         }
-        return at;
+        AppendFold<T>::logAppended(channel, value, before, ops, log);
     }
-    static bool onlyAppends(const T& value, std::span<Op* const> ops) {
-        const auto isNew = [&](const Item& item) {
-            return !read(item).isRemoval() && find(value, read(item).id) == value.size();
-        };
-        if (ops.size() == 1 && ops.front()->is_item) return isNew(ops.front()->as<Item>());  // as nearly always
-        std::vector<std::string_view> seen;
-        bool simple = true;
-        for (Op* op : ops) {
-            forEach(*op, [&](const Item& item) {
-                if (!simple) return;
-                simple = isNew(item);
-                for (const auto other : seen) simple = simple && other != read(item).id;
-                seen.push_back(read(item).id);
-            });
-        }
-        return simple;
-    }
-    // What a write removes goes when all of it has been seen: writing a message again keeps it, in its place. What is
-    // gone already in this superstep may be removed again.
-    struct Removals {
-        std::vector<std::string> pending = {};
-        std::vector<std::string> gone = {};
 
-        static bool has(const std::vector<std::string>& ids, const std::string& id) {
-            for (const std::string& each : ids) {
-                if (each == id) return true;
+private:
+    static std::vector<const Item*> listBefore(const T& after, const std::vector<Change>& changes) {
+        std::vector<const Item*> was;
+        const auto set = [&was](const T& list) {
+            was.clear();
+            for (const Item& item : list) was.push_back(&item);
+        };
+        set(after);
+        for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
+            switch (change->kind) {
+                case Change::Kind::replaced:
+                    was[change->at] = &change->old;
+                    break;
+                case Change::Kind::added:
+                    was.pop_back();
+                    break;
+                case Change::Kind::removed:
+                    was.insert(was.begin() + static_cast<std::ptrdiff_t>(change->at), &change->old);
+                    break;
+                case Change::Kind::emptied:
+                    set(change->all);
+                    break;
             }
-            return false;
         }
-        void close(T& value) {
-            for (std::string& id : pending) {
-                value.erase(std::next(value.begin(), static_cast<std::ptrdiff_t>(find(value, id))));
-                gone.push_back(std::move(id));
-            }
-            pending.clear();
-        }
-    };
-    static void put(const ChannelSpec& channel, T& value, const Item& item, Removals& removals) {
-        const auto& message = read(item);
-        if (message.isRemoval() && message.id == REMOVE_ALL_MESSAGES) {
-            for (const Item& old : value) removals.gone.push_back(read(old).id);
-            value.clear();
-            removals.pending.clear();
-            return;
-        }
-        const std::size_t at = find(value, message.id);
-        if (!message.isRemoval()) {
-            if (at == value.size()) {
-                value.push_back(item);
-            } else {
-                replaceItem(value, at, item);
-                std::erase(removals.pending, message.id);
-            }
-        } else if (at < value.size()) {
-            if (!Removals::has(removals.pending, message.id)) removals.pending.push_back(message.id);
-        } else if (!Removals::has(removals.gone, message.id)) {
-            throw InvalidUpdateError("there is no message with the id '" + message.id + "' to remove",
-                                     {.channel = channel.name});
-        }
+        return was;
     }
     // As edits from the old list to the new: an element that is gone is erased, one that differs replaced, the rest
     // appended.
-    static void logEdits(const ChannelSpec& channel, const T& before, const T& after, Encoder& log) {
+    static void logEdits(const ChannelSpec& channel, const std::vector<const Item*>& before, const T& after,
+                         Encoder& log) {
         std::string edits;
         Encoder out(edits);
         std::size_t count = 0;
         std::size_t at = 0;
         auto now = after.begin();
-        for (const Item& old : before) {
-            if (now != after.end() && read(*now).id == read(old).id) {
-                if (&read(*now) != &read(old) && encoded(*now) != encoded(old)) {
-                    out.array(2);
-                    out.unsignedInteger(at);
-                    encodeItem(out, *now);
-                    ++count;
-                }
+        const auto put = [&] {
+            out.array(2);
+            out.unsignedInteger(at);
+            encodeItem(out, *now);
+            ++count;
+        };
+        for (const Item* old : before) {
+            if (now != after.end() && id(*now) == id(*old)) {
+                if (&read(*now) != &read(*old) && encoded(*now) != encoded(*old)) put();
                 ++now;
                 ++at;
             } else {
@@ -200,11 +124,7 @@ private:
                 ++count;
             }
         }
-        for (; now != after.end(); ++now, ++at, ++count) {
-            out.array(2);
-            out.unsignedInteger(at);
-            encodeItem(out, *now);
-        }
+        for (; now != after.end(); ++now, ++at) put();
         writeLoggedOp(log, channel.name, LogOp::edit);
         log.array(count);
         log.raw(edits);
@@ -214,6 +134,62 @@ private:
         Encoder out(cbor);
         encodeItem(out, item);
         return cbor;
+    }
+};
+
+/// MessageFold, and what nearly every superstep does: one message that the list does not have is appended.
+template <class T>
+struct MessagesFold : AppendFold<T> {
+    using Access = PlainMessages<T>;
+    using Fold = MessageFold<T, Access>;
+    using Item = typename T::value_type;
+
+    static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
+        if (isAppended(value, ops)) {
+            AppendFold<T>::fold(channel, value, ops, log);
+        } else {
+            Fold::fold(channel, value, ops, log);
+        }
+    }
+    static void unfold(T& value, std::span<Op* const> ops) {
+        if (ops.front()->template holds<typename Fold::Undo>()) {
+            Fold::unfold(value, ops);
+        } else {
+            AppendFold<T>::unfold(value, ops);
+        }
+    }
+
+    static void prepare(const ChannelSpec&, Op& op, const TaskId& task, std::size_t index) {
+        if (op.kind == WriteKind::clear) return;
+        const auto giveId = [&](Item& item, std::size_t number) {
+            std::string id = messageId(task, index, number);
+            Opened<Item>::change(item, [&id](auto& message) { message.id = std::move(id); });
+        };
+        if (op.is_item) {
+            if (Access::id(op.as<Item>()).empty()) giveId(op.as<Item>(), 0);
+            return;
+        }
+        T& list = op.as<T>();
+        std::size_t number = 0;
+        if constexpr (ChangesItems<T>) {
+            for (; number < list.size(); ++number) {
+                if (Access::id(list[number]).empty()) list.edit(number, [&](Item& item) { giveId(item, number); });
+            }
+        } else {
+            for (Item& item : list) {
+                if (Access::id(item).empty()) giveId(item, number);
+                ++number;
+            }
+        }
+    }
+
+private:
+    static bool isAppended(const T& value, std::span<Op* const> ops) {
+        if (ops.size() != 1 || !ops.front()->is_item) return false;
+        const Item& item = ops.front()->as<Item>();
+        return !Access::isRemoval(item) && std::none_of(value.begin(), value.end(), [&](const Item& held) {
+            return Access::id(held) == Access::id(item);
+        });
     }
 };
 
@@ -249,7 +225,7 @@ struct Messages : Reduced {
 
 /// The reducer of a conversation: a written message replaces the one with the same id or comes last; a removal takes it
 /// away, and one of REMOVE_ALL_MESSAGES takes all before it. Commits store the edits. Cost: a scan over the ids for
-/// each written message.
+/// each written message; one for all of a write of more than 16.
 inline constexpr reducers::Messages addMessages{};
 
 }  // namespace stategraph

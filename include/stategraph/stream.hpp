@@ -14,7 +14,7 @@
 
 namespace stategraph {
 
-/// What a stream reports.
+/// What a stream reports. The enumerators' names are the modes' in JSON and in requests to a server.
 enum class StreamMode : std::uint8_t {
     values,       // the state after each superstep that changed it
     updates,      // what each task wrote, when it finishes
@@ -42,11 +42,17 @@ public:
         a.bits_ |= b.bits_;
         return a;
     }
+    friend constexpr bool overlap(StreamModes a, StreamModes b) noexcept { return (a.bits_ & b.bits_) != 0; }
 
 private:
     static constexpr unsigned bit(StreamMode mode) noexcept { return 1U << static_cast<unsigned>(mode); }
     unsigned bits_ = 0;
 };
+
+namespace detail {
+/// What tasks report while they run: a reader that has nothing to do meanwhile waits for it.
+inline constexpr StreamModes modes_of_running_tasks{StreamMode::custom, StreamMode::messages, StreamMode::calls};
+}  // namespace detail
 
 struct StreamOptions {
     StreamModes modes = StreamMode::updates;

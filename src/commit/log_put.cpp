@@ -18,18 +18,18 @@ void LogWriter::commit(const CommitStep& step) {
         dropKeptRows();
         return;
     }
-    record_.clear();
+    record_.text.clear();
     const CheckpointId parent = stored_;
-    encode(step, record_);
-    putCommit(step.id, parent, outlook_with_commit_ ? *outlook_with_commit_ : outlookOf(step));
+    encode(step, record_.text);
+    putCommit(step.id, parent, with_commit_.outlook ? *with_commit_.outlook : outlookOf(step));
 }
 
 void LogWriter::putCommit(CheckpointId id, CheckpointId parent, const ThreadOutlook& outlook) {
-    record_bytes_ = record_.size();
+    record_.size = record_.text.size();
     // What is too large to be kept for the next record.
-    const bool may_take = record_.capacity() > kept_bytes_max;
-    if (may_take) record_.copy(record_frame_.data(), record_frame_.size());
-    const CommitRow row{id, parent, base_, record_, may_take ? &record_ : nullptr};
+    const bool may_take = record_.text.capacity() > kept_bytes_max;
+    if (may_take) record_.text.copy(record_.frame.data(), record_.frame.size());
+    const CommitRow row{id, parent, account_.base, record_.text, may_take ? &record_.text : nullptr};
     put(&row, outlook);
     head_ = id;
     stored_ = id;
@@ -38,7 +38,7 @@ void LogWriter::putCommit(CheckpointId id, CheckpointId parent, const ThreadOutl
 // Null: only the rows that wait for a commit.
 void LogWriter::put(const CommitRow* commit, const ThreadOutlook& outlook) {
     std::vector<WriteRow> writes;
-    for (const Row& kept : rows_with_commit_) writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
+    for (const Row& kept : with_commit_.rows) writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
     const bool is_root = settings_.checkpoint_ns.empty();
     const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
                              .expected_head = head_,
@@ -53,8 +53,8 @@ void LogWriter::put(const CommitRow* commit, const ThreadOutlook& outlook) {
         settings_.saver->put(request);
     }
     told_.store(request.outlook.status, std::memory_order_relaxed);
-    rows_with_commit_.clear();
-    outlook_with_commit_.reset();
+    with_commit_.rows.clear();
+    with_commit_.outlook.reset();
 }
 
 void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
@@ -120,8 +120,8 @@ void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, 
     if (settings_.durability == Durability::exit) {
         putTask(checkpoint_id, path, std::move(record));
     } else {
-        if (outlook) outlook_with_commit_ = outlook;
-        rows_with_commit_.push_back({checkpoint_id, std::move(path), std::move(record)});
+        if (outlook) with_commit_.outlook = outlook;
+        with_commit_.rows.push_back({checkpoint_id, std::move(path), std::move(record)});
     }
 }
 
@@ -142,22 +142,22 @@ void LogWriter::flush(const CommitStep& current, const ThreadOutlook& outlook) {
         const detail::LockGuard lock(mutex_);
         for (auto& [id, rows] : kept_rows_) {
             if (id != stored_ && id != current.id) continue;
-            for (auto& [path, bytes] : rows) rows_with_commit_.push_back({id, path, std::move(bytes)});
+            for (auto& [path, bytes] : rows) with_commit_.rows.push_back({id, path, std::move(bytes)});
         }
         kept_rows_.clear();
     }
     if (folds_ > 0) {
-        record_.clear();
+        record_.text.clear();
         const CheckpointId parent = stored_;
         try {
-            encode(current, record_);
+            encode(current, record_.text);
             putCommit(current.id, parent, current.next.empty() ? outlookOf(current) : outlook);
         } catch (...) {
             snapshot_forced_ = true;  // what has changed is forgotten, so the next attempt stores the whole state
             throw;
         }
         folds_ = 0;
-    } else if (!rows_with_commit_.empty()) {
+    } else if (!with_commit_.rows.empty()) {
         put(nullptr, outlook);
     }
 }

@@ -42,8 +42,8 @@ void LogWriter::start(const LogSettings& settings) {
     stored_ = {};
     snapshot_forced_ = false;
     schedule_.start();
-    record_.clear();
-    record_bytes_ = 0;
+    record_.text.clear();
+    record_.size = 0;
     folds_ = 0;
     told_.store(ThreadStatus::unknown, std::memory_order_relaxed);
     has_lost_writes_.store(false, std::memory_order_relaxed);
@@ -58,12 +58,12 @@ void LogWriter::end() noexcept {
         const detail::LockGuard lock(mutex_);
         kept_rows_.clear();
     }
-    rows_with_commit_.clear();
-    outlook_with_commit_.reset();
+    with_commit_.rows.clear();
+    with_commit_.outlook.reset();
     changed_.clear();
     operations_.clear();
     if (fields_.next.capacity() + fields_.sends.capacity() > kept_fields_max) fields_ = {};
-    for (std::string* buffer : {&operations_.entries, &input_, &named_writes_, &record_}) {
+    for (std::string* buffer : {&operations_.entries, &input_, &named_writes_, &record_.text}) {
         if (buffer->capacity() > kept_bytes_max) std::string().swap(*buffer);
     }
     schedule_.freeAbove(kept_bytes_max);
@@ -72,51 +72,47 @@ void LogWriter::end() noexcept {
 void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const detail::Schema& schema) {
     head_ = head;
     stored_ = {};
-    base_ = {};
-    replay_bytes_ = 0;
-    state_bytes_ = 0;
+    account_.base = {};
+    account_.replay_bytes = 0;
+    account_.state_bytes = 0;
     input_.clear();
     fingerprints_logged_ = false;
     snapshot_forced_ = false;
     unknown_.clear();
-    channel_bytes_.assign(schema.size(), 0);
-    channel_set_.assign(schema.size(), 0);
+    account_.channel_bytes.assign(schema.size(), 0);
+    account_.channel_set.assign(schema.size(), 0);
     if (from == nullptr) return;
     stored_ = from->commit.id;
-    base_ = from->commit.base;
+    account_.base = from->commit.base;
     input_ = from->commit.input.value_or("");
-    replay_bytes_ = from->replay_bytes + from->replay_commits * row_cost_bytes;
+    account_.replay_bytes = from->replay_bytes + from->replay_commits * row_cost_bytes;
     for (const auto& stored : from->channels) {
         if (const ChannelSpec* channel = schema.find(stored.name)) {
             std::size_t bytes = 0;
             for (const auto& piece : stored.pieces) bytes += entrySize(stored.name, piece.value.size());
-            state_bytes_ += bytes;
-            channel_bytes_[channel->index] += bytes;
+            account_.state_bytes += bytes;
+            account_.channel_bytes[channel->index] += bytes;
             noteOperation(channel->index, stored.pieces.front().op);
             if (stored.pieces.back().op == LogOp::edit) noteOperation(channel->index, LogOp::edit);
             snapshot_forced_ = snapshot_forced_ || channel->name != stored.name;  // it has a former name
         } else {
             unknown_.push_back({std::string(stored.name), encodeUnknown(stored)});
-            state_bytes_ += unknown_.back().entry.size();
+            account_.state_bytes += unknown_.back().entry.size();
         }
     }
-    for (const auto& visit : from->visits) state_bytes_ += visit.log.size() + visit_bytes;
+    for (const auto& visit : from->visits) account_.state_bytes += visit.log.size() + visit_bytes;
     fingerprints_logged_ = from->graph == settings_.graph && from->schema == settings_.schema;
 }
 
 std::optional<LogWriter::Account> LogWriter::account() const {
     if (stored_.empty() || stored_ != head_ || snapshot_forced_ || !unknown_.empty() || !input_.empty() || folds_ > 0)
         return {};
-    return Account{base_, replay_bytes_, state_bytes_, channel_bytes_, channel_set_};
+    return account_;
 }
 
 void LogWriter::open(const checkpoint::CommitFields& from, Account account) {
     head_ = stored_ = from.id;
-    base_ = account.base;
-    replay_bytes_ = account.replay_bytes;
-    state_bytes_ = account.state_bytes;
-    channel_bytes_ = std::move(account.channel_bytes);
-    channel_set_ = std::move(account.channel_set);
+    account_ = std::move(account);
     input_.clear();
     fingerprints_logged_ = true;  // by this program
     snapshot_forced_ = false;
@@ -125,7 +121,7 @@ void LogWriter::open(const checkpoint::CommitFields& from, Account account) {
 
 void LogWriter::beginAnew() noexcept {
     stored_ = {};
-    base_ = {};
+    account_.base = {};
     fingerprints_logged_ = false;
     snapshot_forced_ = true;
 }
@@ -134,8 +130,8 @@ bool LogWriter::snapshotIsDue() const noexcept {
     if (!hasSaver()) return false;
     if (stored_.empty()) return snapshot_forced_;
     // Input that START has yet to take is about to be state.
-    return snapshot_forced_ ||
-           (replay_bytes_ > replay_bytes_min && replay_bytes_ > replay_factor * (state_bytes_ + input_.size()));
+    return snapshot_forced_ || (account_.replay_bytes > replay_bytes_min &&
+                                account_.replay_bytes > replay_factor * (account_.state_bytes + input_.size()));
 }
 
 void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_step) {
@@ -186,7 +182,7 @@ void LogWriter::encodeInPlace(const State& state, bool snapshot, std::string& ou
     const std::size_t start = openCommit(fields_, extent.channels, out);
     operations_.clear();
     // Growing would copy a large state once more; room that stays empty costs no memory.
-    out.reserve(out.size() + std::max(extent.bytes, std::min(whole_bytes_, expected_bytes_max)));
+    out.reserve(out.size() + std::max(extent.bytes, std::min(record_.whole_size, expected_bytes_max)));
     operations_.entries.swap(out);
     try {
         logState(state, snapshot);
@@ -196,7 +192,7 @@ void LogWriter::encodeInPlace(const State& state, bool snapshot, std::string& ou
     }
     operations_.entries.swap(out);
     closeCommit(fields_, start, out);
-    whole_bytes_ = out.size();
+    record_.whole_size = out.size();
 }
 
 void LogWriter::logState(const State& state, bool snapshot) {
@@ -216,7 +212,7 @@ LogWriter::Extent LogWriter::extentOf(const State& state, bool snapshot) const {
         const Changed changed = channel.index < changed_.size() ? changed_[channel.index] : Changed();
         if (snapshot ? !state.has(channel.index) : !changed.changed) continue;
         ++extent.channels;
-        if (snapshot || !changed.only_appended) extent.bytes += channel_bytes_[channel.index];
+        if (snapshot || !changed.only_appended) extent.bytes += account_.channel_bytes[channel.index];
     }
     return extent;
 }
@@ -298,7 +294,7 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     const bool snapshot = snapshotIsDue();
     const bool fingerprints = snapshot || !fingerprints_logged_ || stored_.empty();
     if (fingerprints && settings_.core != nullptr) storeDescription(*settings_.saver, *settings_.core);
-    if (snapshot || stored_.empty()) base_ = step.id;
+    if (snapshot || stored_.empty()) account_.base = step.id;
     schedule_.fill(*step.topology, step.state->schema(), *step.schedule, step.next, snapshot, fields_);
     fields_.visits.clear();  // also of another graph's run: the writer is used again
     fields_.has_all_visits = false;
@@ -306,7 +302,7 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
         ScheduleFields::fillVisits(*step.schedule, snapshot || stored_.empty(), fields_);
     fields_.id = step.id;
     fields_.parent = stored_;
-    fields_.base = base_;
+    fields_.base = account_.base;
     fields_.step = step.step;
     fields_.source = step.source;
     fields_.folds = settings_.durability == Durability::exit ? folds_ + 1 : 1;
@@ -332,18 +328,18 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
 
 void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
     if (snapshot || stored_.empty()) {
-        replay_bytes_ = 0;
-        state_bytes_ = 0;
-        std::fill(channel_bytes_.begin(), channel_bytes_.end(), 0);
-        std::fill(channel_set_.begin(), channel_set_.end(), 0);
-        for (const Unknown& unknown : unknown_) state_bytes_ += unknown.entry.size();
-        for (const auto& visit : fields_.visits) state_bytes_ += visit.log.size() + visit_bytes;
+        account_.replay_bytes = 0;
+        account_.state_bytes = 0;
+        std::fill(account_.channel_bytes.begin(), account_.channel_bytes.end(), 0);
+        std::fill(account_.channel_set.begin(), account_.channel_set.end(), 0);
+        for (const Unknown& unknown : unknown_) account_.state_bytes += unknown.entry.size();
+        for (const auto& visit : fields_.visits) account_.state_bytes += visit.log.size() + visit_bytes;
     }
-    replay_bytes_ += bytes + row_cost_bytes;
+    account_.replay_bytes += bytes + row_cost_bytes;
     for (const auto& size : operations_.sizes) {
-        std::size_t& known = channel_bytes_[size.channel];
+        std::size_t& known = account_.channel_bytes[size.channel];
         const std::size_t now = size.op == LogOp::clear ? 0 : size.op == LogOp::set ? size.bytes : known + size.bytes;
-        state_bytes_ = state_bytes_ + now - std::min(known, state_bytes_ + now);
+        account_.state_bytes = account_.state_bytes + now - std::min(known, account_.state_bytes + now);
         known = now;
         noteOperation(size.channel, size.op);
     }
@@ -352,9 +348,9 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
 // A list that was never set, and is edited, begins with a value that only the program knows: nothing else could fold it
 // into one, so a prune could drop none of its commits. The next commit says it whole.
 void LogWriter::noteOperation(ChannelIndex channel, LogOp op) {
-    if (op == LogOp::edit && channel_set_[channel] == 0) snapshot_forced_ = true;
-    if (op == LogOp::set) channel_set_[channel] = 1;
-    if (op == LogOp::clear) channel_set_[channel] = 0;
+    if (op == LogOp::edit && account_.channel_set[channel] == 0) snapshot_forced_ = true;
+    if (op == LogOp::set) account_.channel_set[channel] = 1;
+    if (op == LogOp::clear) account_.channel_set[channel] = 0;
 }
 
 }  // namespace stategraph::engine

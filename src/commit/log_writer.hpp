@@ -73,7 +73,7 @@ public:
         std::size_t replay_bytes = 0;
         std::size_t state_bytes = 0;
         std::vector<std::size_t> channel_bytes;
-        std::vector<std::uint8_t> channel_set;
+        std::vector<std::uint8_t> channel_set;  // whether what the log says of them begins with a whole value
     };
     /// As opening the newest commit would find it. None: the next commit must hold the whole state, or the log has
     /// channels that the program does not know.
@@ -108,16 +108,16 @@ public:
     /// What it keeps for the next run.
     std::size_t roomBytes() const noexcept {
         return operations_.entries.capacity() + operations_.sizes.capacity() * sizeof(OperationLog::Size) +
-               input_.capacity() + named_writes_.capacity() + record_.capacity() + schedule_.roomBytes() +
-               channel_bytes_.capacity() * sizeof(std::size_t) + rows_with_commit_.capacity() * sizeof(Row) +
+               input_.capacity() + named_writes_.capacity() + record_.text.capacity() + schedule_.roomBytes() +
+               account_.channel_bytes.capacity() * sizeof(std::size_t) + with_commit_.rows.capacity() * sizeof(Row) +
                changed_.capacity() * sizeof(Changed);
     }
     /// Of the last commit that was made into a record.
-    std::size_t recordBytes() const noexcept { return record_bytes_; }
+    std::size_t recordBytes() const noexcept { return record_.size; }
     /// What the record of the newest commit begins with: its version and checksum. Empty: it is another run's.
     std::string_view recordFrame() const noexcept {
-        if (record_.empty() && record_bytes_ > 0) return {record_frame_.data(), record_frame_.size()};
-        return std::string_view(record_).substr(0, checkpoint::frame_size);
+        if (record_.text.empty() && record_.size > 0) return {record_.frame.data(), record_.frame.size()};
+        return std::string_view(record_.text).substr(0, checkpoint::frame_size);
     }
 
     /// Stores the next checkpoint, or with exit durability keeps it for `flush`.
@@ -187,22 +187,21 @@ private:
     LogSettings settings_;
     CheckpointId head_;
     CheckpointId stored_;
-    CheckpointId base_;
-    std::size_t replay_bytes_ = 0;
-    std::size_t state_bytes_ = 0;
+    Account account_;
     std::string input_;  // of the newest commit, which START has yet to take
-    std::vector<std::size_t> channel_bytes_;
-    std::vector<std::uint8_t> channel_set_;  // whether what the log says of them begins with a whole value
     bool fingerprints_logged_ = false;
     bool snapshot_forced_ = false;
 
     OperationLog operations_;
     checkpoint::CommitFields fields_;
     std::string named_writes_;
-    std::string record_;
-    std::size_t record_bytes_ = 0;
-    std::array<char, checkpoint::frame_size> record_frame_ = {};  // of one that the saver took over
-    std::size_t whole_bytes_ = 0;  // of the last record that held a state, also another run's: the next is expected so
+    struct Record {
+        std::string text;
+        std::size_t size = 0;
+        std::array<char, checkpoint::frame_size> frame = {};  // of one that the saver took over
+        std::size_t whole_size = 0;  // of the last one that held a state, also another run's: the next is expected so
+    };
+    Record record_;
     ScheduleFields schedule_;
 
     // Stored channels that this program does not know, as they were when the run began; they never change.
@@ -218,8 +217,11 @@ private:
     std::map<CheckpointId, std::map<std::string, std::string>> kept_rows_
         SG_GUARDED_BY(mutex_);  // by checkpoint, by path
 
-    std::vector<Row> rows_with_commit_;
-    std::optional<ThreadOutlook> outlook_with_commit_;
+    struct WithCommit {  // to be stored with the next one
+        std::vector<Row> rows;
+        std::optional<ThreadOutlook> outlook;
+    };
+    WithCommit with_commit_;
     std::atomic<ThreadStatus> told_ = ThreadStatus::unknown;
     std::atomic<bool> has_lost_writes_ = false;
     std::atomic<bool> keeps_rows_ = false;  // false: kept_rows_ is empty

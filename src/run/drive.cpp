@@ -58,7 +58,7 @@ void Run::executeInTurn() noexcept {
     }
 }
 
-detail::RunOutcome& Run::drive(detail::RunInput&& input) {
+RunOutcome& Run::drive(detail::RunInput&& input) {
     try {
         begin(std::move(input));
         while (next()) {

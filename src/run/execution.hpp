@@ -14,6 +14,7 @@
 #include "src/task/call_failure.hpp"
 #include "src/task/run_task_context.hpp"
 #include "src/task/task_questions.hpp"
+#include "src/value/times.hpp"
 
 namespace stategraph::engine {
 
@@ -139,10 +140,10 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
         } catch (detail::InterruptSignal& signal) {
             interrupted(TaskQuestions(env_, task_).takeAsked(&signal.interrupt));
         } catch (const InnerPause& pause) {
-            task_.useExtra().wake_unix_ms = pause.wake_unix_ms;
+            task_.useExtra().wake_at = pause.wake_at;
             interrupted(task_.extra().calls.empty() ? pause.interrupts : TaskQuestions(env_, task_).takeAsked(nullptr));
         } catch (const detail::SleepSignal& sleep) {
-            task_.useExtra().wake_unix_ms = sleep.wake_unix_ms;
+            task_.useExtra().wake_at = times::ofUnixMs(sleep.wake_unix_ms);
             interrupted(TaskQuestions(env_, task_).takeAsked(nullptr));
         } catch (const detail::StopSignal&) {
             stopped();
@@ -203,9 +204,9 @@ void Execution::endInside(Run& child, F drive) {
         if (child.env().isPerThread()) task_.useExtra().inner_end = child.env().log.stored();
     };
     try {
-        const detail::RunOutcome& outcome = drive();
+        const RunOutcome& outcome = drive();
         leave();
-        if (outcome.status != Status::done) throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
+        if (outcome.status != Status::done) throw InnerPause{outcome.interrupts, outcome.wake_at};
     } catch (ParentCommandSignal& signal) {
         leave();
         takeParentCommand(signal);

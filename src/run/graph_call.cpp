@@ -155,18 +155,18 @@ Run& GraphCall::begin() {
     return child_.emplace(*core_, env.shared, &*link_);
 }
 
-void GraphCall::pause(const detail::RunOutcome& outcome) {
+void GraphCall::pause(const RunOutcome& outcome) {
     {
         const detail::LockGuard lock(env_->shared.answers_mutex);
         NodeCall& call = *find();
         call.asked = outcome.interrupts;
-        call.wake_unix_ms = outcome.wake_unix_ms;
+        call.wake_at = outcome.wake_at;
     }
     // Whoever waits for the attempt may see this before the time: the thread that would tell is the one that drove the
     // call.
     const bool is_late = called_.stop != nullptr && called_.stop->requested() && !env_->stopStatus();
     if (is_late) context_.graphTimedOut();
-    throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
+    throw InnerPause{outcome.interrupts, outcome.wake_at};
 }
 
 void GraphCall::keep(void* values) {

@@ -34,7 +34,7 @@ public:
     template <class F>
     void end(void* values, F drive) {
         try {
-            const detail::RunOutcome& outcome = markingFailures(drive);
+            const RunOutcome& outcome = markingFailures(drive);
             if (outcome.status != Status::done) pause(outcome);
         } catch (ParentCommandSignal& signal) {
             adoptCommand(signal, env_->core().schema(), env_->nodeOf(*task_));
@@ -45,7 +45,7 @@ public:
 
 private:
     void check() const;
-    [[noreturn]] void pause(const detail::RunOutcome& outcome);
+    [[noreturn]] void pause(const RunOutcome& outcome);
     void keep(void* values);
     NodeCall* find() noexcept SG_REQUIRES(env_->shared.answers_mutex);
 

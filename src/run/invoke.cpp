@@ -82,13 +82,6 @@ void giveValues(Run& run, void* values, detail::ChannelSet* present) {
     }
 }
 
-void giveResult(detail::RunOutcome& outcome, const detail::ResultPlaces& result) {
-    result.status = outcome.status;
-    result.interrupts = std::move(outcome.interrupts);
-    result.wake_at = detail::wakeAt(outcome);
-    result.config = std::move(outcome.config);
-}
-
 void addRunContext(Error& error, const RunConfig& config) {
     error.addContext({.thread_id = config.thread_id.toString()});
 }
@@ -98,62 +91,54 @@ void addRunContext(Error& error, const RunConfig& config) {
 namespace stategraph::detail {
 namespace {
 
-// `take` is given what the run came to.
-template <class Take>
 void runWith(const Core& core, RunInput& input, const RunConfig& config, engine::Events& events, void* values,
-             ChannelSet* present, Take take) {
+             ChannelSet* present, RunOutcome& outcome) {
     try {
         engine::RunShared shared = engine::shareRun(core, config, events);
         engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, values));
-        RunOutcome& outcome = run.drive(std::move(input));
+        RunOutcome& came_to = run.drive(std::move(input));
         if (values != nullptr) engine::giveValues(run, values, present);
-        take(outcome);
+        outcome = std::move(came_to);
     } catch (Error& error) {
         engine::addRunContext(error, config);
         throw;
     }
 }
 
-template <class Take>
 void runSilently(const Core& core, RunInput& input, const RunConfig& config, void* values, ChannelSet* present,
-                 Take take) {
+                 RunOutcome& outcome) {
     if (config.hub == nullptr) {
-        runWith(core, input, config, engine::Events::nobody(), values, present, take);
+        runWith(core, input, config, engine::Events::nobody(), values, present, outcome);
     } else {
         engine::Events silent;
-        runWith(core, input, config, silent, values, present, take);
+        runWith(core, input, config, silent, values, present, outcome);
     }
 }
 
 }  // namespace
 
-std::optional<std::chrono::system_clock::time_point> wakeAt(const RunOutcome& outcome) noexcept {
-    return outcome.wake_unix_ms ? std::optional(times::ofUnixMs(*outcome.wake_unix_ms)) : std::nullopt;
-}
-
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present) {
-    RunOutcome came_to;
-    runSilently(core, input, config, values, present, [&](RunOutcome& outcome) { came_to = std::move(outcome); });
-    return came_to;
+    RunOutcome outcome;
+    runSilently(core, input, config, values, present, outcome);
+    return outcome;
 }
 
-void invoke(const Core& core, RunInput&& input, const RunConfig& config, const ResultPlaces& result) {
-    runSilently(core, input, config, result.values, nullptr,
-                [&result](RunOutcome& outcome) { engine::giveResult(outcome, result); });
+void invoke(const Core& core, RunInput&& input, const RunConfig& config, RunOutcome& outcome, void* values) {
+    runSilently(core, input, config, values, nullptr, outcome);
 }
 
-void invoke(const Core& core, Writes&& input, const RunConfig& config, const ResultPlaces& result) {
+void invoke(const Core& core, Writes&& input, const RunConfig& config, RunOutcome& outcome, void* values) {
     RunInput given;
     given.writes = std::move(input);
-    invoke(core, std::move(given), config, result);
+    invoke(core, std::move(given), config, outcome, values);
 }
 
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, const StreamOptions& options, EventSink& sink,
                void* values, ChannelSet* present) {
     engine::Events events(sink, options);
-    RunOutcome came_to;
-    runWith(core, input, config, events, values, present, [&](RunOutcome& outcome) { came_to = std::move(outcome); });
-    return came_to;
+    RunOutcome outcome;
+    runWith(core, input, config, events, values, present, outcome);
+    return outcome;
 }
 
 }  // namespace stategraph::detail

@@ -19,9 +19,6 @@ void* placeOf(const detail::Core& core, const RunShared& shared, void* values) n
 /// Moves a finished run's output into the caller's object.
 void giveValues(Run& run, void* values, detail::ChannelSet* present);
 
-/// Moves the rest of what it came to into the caller's result.
-void giveResult(detail::RunOutcome& outcome, const detail::ResultPlaces& result);
-
 void addRunContext(Error& error, const RunConfig& config);
 
 }  // namespace stategraph::engine

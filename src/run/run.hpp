@@ -73,7 +73,7 @@ public:
     bool isPaused() const noexcept { return outcome_.status != Status::done; }
     void endSuperstep();
     /// What it came to is there as long as the run.
-    detail::RunOutcome& finish();
+    RunOutcome& finish();
     /// After an exception out of the others.
     void fail() noexcept;
     /// Instead of going on: nobody waits for the end any more.
@@ -81,7 +81,7 @@ public:
 
     /// Runs to the end or a pause on the calling thread, with the executor's help. Stores what is to be kept if it
     /// throws.
-    detail::RunOutcome& drive(detail::RunInput&& input);
+    RunOutcome& drive(detail::RunInput&& input);
 
     /// Instead of all that: stores what it begins with, for another run to go on with. Returns the newest checkpoint.
     Config submit(detail::RunInput&& input);
@@ -192,7 +192,7 @@ private:
     std::optional<Start> start_;  // until the first superstep has ended
     RunBreakpoints breakpoints_;
     EndRow end_row_;
-    detail::RunOutcome outcome_;
+    RunOutcome outcome_;
 };
 
 }  // namespace stategraph::engine

@@ -7,6 +7,7 @@
 #include "src/commit/open_questions.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/run/run.hpp"
+#include "src/value/times.hpp"
 
 // What a run stores, and how it ends: done, in a pause, failed, or left.
 namespace stategraph::engine {
@@ -123,8 +124,8 @@ void Run::noteEnd() {
         note(checkpoint::run_timed_out);
     } else if (outcome_.status == Status::cancelled && env_.stopStatus()) {
         note(checkpoint::run_cancelled);  // also if a task of it sleeps: nobody wakes a cancelled thread
-    } else if (outcome_.wake_unix_ms) {
-        note(checkpoint::sleepingUntil(*outcome_.wake_unix_ms));
+    } else if (outcome_.wake_at) {
+        note(checkpoint::sleepingUntil(times::unixMs(*outcome_.wake_at)));
     } else if (outcome_.status == Status::breakpoint) {
         note(checkpoint::run_at_breakpoint);
     }
@@ -141,7 +142,7 @@ void Run::storeEnd() {
     if (env_.observation) observeStored(before, env_.place.step - 1, began);
 }
 
-detail::RunOutcome& Run::finish() {
+RunOutcome& Run::finish() {
     if (hasSaver()) storeEnd();
     if (env_.link == nullptr) env_.shared.events->changed();
     if (isPaused() && env_.link == nullptr) showPause();

@@ -42,7 +42,7 @@ void Run::tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::
     env_.teller.runEnds({.ending = ending,
                          .interrupts = interrupts,
                          .error = error,
-                         .wake_unix_ms = outcome_.wake_unix_ms,
+                         .wake_at = outcome_.wake_at,
                          .stored = env_.log.stored()});
 }
 

@@ -10,8 +10,7 @@ StreamDriver::StreamDriver(std::shared_ptr<const detail::Core> graph, detail::Ru
       queue(when_full),
       input_(std::move(input)),
       config_(config),
-      is_live_(options.modes.has(StreamMode::custom) || options.modes.has(StreamMode::messages) ||
-               options.modes.has(StreamMode::calls) || options.subgraphs),
+      is_live_(overlap(options.modes, detail::modes_of_running_tasks) || options.subgraphs),
       events_(queue, options),
       shared_(shareRun(*core, config_, events_)),
       run_(*core, shared_) {}

@@ -55,7 +55,7 @@ public:
     void leave() noexcept;
 
     /// What the run came to and, in `values`, the state that it left. Once, after the last event.
-    detail::RunOutcome takeOutcome(void* values) { return end_.take(run_, values); }
+    RunOutcome takeOutcome(void* values) { return end_.take(run_, values); }
 
 private:
     enum class Phase : std::uint8_t {

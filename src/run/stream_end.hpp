@@ -15,7 +15,7 @@ class StreamEnd {
 public:
     bool isThere() const noexcept { return is_there_; }
     /// What it came to and, in `values`, the state that it left. Once.
-    detail::RunOutcome take(Run& run, void* values) {
+    RunOutcome take(Run& run, void* values) {
         if (!has_outcome_) {
             throw InvalidArgumentError(
                 "a stream's outcome was asked for before its last event, after its run failed, or twice; read all "
@@ -55,7 +55,7 @@ public:
 private:
     bool is_there_ = false;
     bool has_outcome_ = false;
-    detail::RunOutcome outcome_;
+    RunOutcome outcome_;
     std::exception_ptr failure_;
 };
 

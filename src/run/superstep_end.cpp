@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <chrono>
+#include <optional>
 
 #include <stategraph/error.hpp>
 
@@ -72,7 +74,7 @@ struct Unfinished {
     const Task* lost = nullptr;
     bool is_stopped = false;
     std::vector<Interrupt> interrupts = {};
-    std::optional<std::int64_t> wake_unix_ms = {};
+    std::optional<std::chrono::system_clock::time_point> wake_at = {};
 
     explicit Unfinished(const std::vector<Task*>& tasks) {
         const auto first = [](const Task*& place, const Task* task) {
@@ -106,8 +108,7 @@ struct Unfinished {
 private:
     void take(const TaskExtra& extra) {
         is_stopped = true;
-        if (extra.wake_unix_ms && (!wake_unix_ms || *extra.wake_unix_ms < *wake_unix_ms))
-            wake_unix_ms = extra.wake_unix_ms;
+        if (extra.wake_at && (!wake_at || *extra.wake_at < *wake_at)) wake_at = extra.wake_at;
         interrupts.insert(interrupts.end(), extra.asked.begin(), extra.asked.end());
     }
 };
@@ -119,7 +120,7 @@ private:
 bool Run::endUnfinished() {
     if (std::ranges::all_of(env_.superstep->tasks(), [](const Task* task) { return task->isDone(); })) return false;
     Unfinished left(env_.superstep->tasks());
-    outcome_.wake_unix_ms = left.wake_unix_ms;
+    outcome_.wake_at = left.wake_at;
     if (left.failed != nullptr) throwFailure(*left.failed, std::move(left.interrupts));
     if (left.lost != nullptr) {
         const std::string& node = env_.nodeOf(*left.lost).name;
@@ -171,7 +172,7 @@ void Run::throwToParent(Task& task) const {
 // Of a superstep that nobody asked in: what the runs inside stopped at, or what stopped all of them.
 Status Run::pauseWithoutQuestions() const {
     if (const auto status = env_.stopStatus()) return *status;
-    if (outcome_.wake_unix_ms) return Status::sleeping;
+    if (outcome_.wake_at) return Status::sleeping;
     if (env_.shared.claim.isReplaced()) return Status::cancelled;
     return env_.stop && env_.stop->drains() ? Status::drained : Status::breakpoint;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -92,16 +93,16 @@ struct NodeCall {
     std::string key;
     bool is_under_way = false;
     std::vector<Interrupt> asked = {};  // what it stopped at
-    std::optional<std::int64_t> wake_unix_ms = {};
+    std::optional<std::chrono::system_clock::time_point> wake_at = {};
 };
 
 /// What few tasks have.
 struct TaskExtra {
     std::exception_ptr failure;
-    std::vector<Interrupt> asked;              // what it stopped at this time
-    std::vector<Interrupt> asked_with_key;     // of the attempt under way, by key
-    std::vector<NodeCall> calls;               // the same
-    std::optional<std::int64_t> wake_unix_ms;  // it sleeps until then
+    std::vector<Interrupt> asked;                                  // what it stopped at this time
+    std::vector<Interrupt> asked_with_key;                         // of the attempt under way, by key
+    std::vector<NodeCall> calls;                                   // the same
+    std::optional<std::chrono::system_clock::time_point> wake_at;  // it sleeps until then
     std::optional<IdSequence> inner_ids;
     CheckpointId inner_end;        // of a subgraph whose log lives with the thread: where its visit left it
     bool is_cached = false;        // its result is from the cache

@@ -136,7 +136,7 @@ void TaskWatch::end() noexcept {
         ending = Ending::failed;
         if (task_.record.error) error = *task_.record.error;
     } else if (how == TaskStatus::interrupted) {
-        const Ending silent = task_.extra().wake_unix_ms ? Ending::sleeping : Ending::breakpoint;
+        const Ending silent = task_.extra().wake_at ? Ending::sleeping : Ending::breakpoint;
         ending = task_.extra().asked.empty() ? silent : Ending::interrupted;
     } else if (how == TaskStatus::stopped) {
         ending = endingOf((stop_ != nullptr ? stop_->requested() : std::nullopt).value_or(Status::cancelled));

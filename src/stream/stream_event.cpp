@@ -1,11 +1,14 @@
 #include <stategraph/stream.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <ostream>
 #include <string_view>
+#include <utility>
 
+#include <stategraph/detail/member_name.hpp>
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
 
@@ -13,11 +16,23 @@
 namespace stategraph {
 namespace {
 
-/// In the order of StreamMode. Text, JSON, reading back (json/ndjson.cpp) and the server's names are all of this table.
-constexpr std::array<const char*, stream_mode_count> mode_names = {
-    "values", "updates", "tasks", "checkpoints", "debug", "custom", "messages", "runs", "calls",
-};
-static_assert(mode_names.back() != nullptr, "stategraph: a StreamMode has no name; add it to mode_names");
+template <StreamMode mode>
+constexpr auto terminated_name = [] {
+    constexpr std::string_view name = detail::memberName<mode>();
+    static_assert(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos,
+                  "stategraph: StreamMode has no enumerator of this number, or this compiler does not tell its name");
+    std::array<char, name.size() + 1> text{};
+    std::copy(name.begin(), name.end(), text.begin());
+    return text;
+}();
+
+template <std::size_t... i>
+constexpr std::array<const char*, sizeof...(i)> namesOfModes(std::index_sequence<i...>) {
+    return {terminated_name<static_cast<StreamMode>(i)>.data()...};
+}
+
+/// Text, JSON, reading back (json/ndjson.cpp) and the server's names of modes are all the enumerators'.
+constexpr auto mode_names = namesOfModes(std::make_index_sequence<stream_mode_count>());
 
 Ending endingNamed(std::string_view name) {
     for (unsigned i = 0; i <= static_cast<unsigned>(Ending::handled); ++i) {

@@ -5,7 +5,6 @@
 
 #include <stategraph/detail/table.hpp>
 
-#include "src/value/build_value.hpp"
 #include "src/value/interrupts.hpp"
 #include "src/value/times.hpp"
 
@@ -262,8 +261,8 @@ StreamEvent Teller::runEnd(const RunEndFields& end) const {
         out.text("interrupts");
         encodeQuestions(end.interrupts, out);
         out.text("wake_unix_ms");
-        if (end.wake_unix_ms) {
-            out.integer(*end.wake_unix_ms);
+        if (end.wake_at) {
+            out.integer(times::unixMs(*end.wake_at));
         } else {
             out.null();
         }
@@ -273,34 +272,14 @@ StreamEvent Teller::runEnd(const RunEndFields& end) const {
     return event;
 }
 
-void Teller::call(const Task& task, const Call& call) {
-    if (!wants(StreamMode::calls)) return;
-    StreamEvent event = make(StreamMode::calls, &task);
-    event.data = buildValue([&](Encoder& out) {
-        out.map(5);
-        out.text("key");
-        out.text(call.key);
-        out.text("name");
-        out.text(call.name);
-        out.text("error");
-        if (call.error) {
-            out.text(*call.error);
-        } else {
-            out.null();
-        }
-        out.text("event");
-        out.text(call.event);
-        out.text("attempt");
-        out.integer(call.attempt);
-    });
+void Teller::give(StreamMode mode, const Task& task, Value data) {
+    StreamEvent event = make(mode, &task);
+    event.data = std::move(data);
     emit(std::move(event));
 }
 
 void Teller::custom(const Task& task, const Value& data) {
-    if (!wants(StreamMode::custom)) return;
-    StreamEvent event = make(StreamMode::custom, &task);
-    event.data = data;
-    emit(std::move(event));
+    if (wants(StreamMode::custom)) give(StreamMode::custom, task, data);
 }
 
 }  // namespace stategraph::engine

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include "src/step/place.hpp"
 #include "src/stream/events.hpp"
 #include "src/superstep/apply.hpp"
+#include "src/value/build_value.hpp"
 
 namespace stategraph::engine {
 
@@ -36,15 +38,11 @@ public:
     /// `metadata`: of the run that made the checkpoint, a CBOR map, or empty. `tasks`: that are due.
     void checkpoint(std::span<Task* const> tasks, std::string_view metadata);
     void custom(const Task& task, const Value& data);
-    /// What has become of one call of a Flow.
-    struct Call {
-        std::string_view name;
-        std::string_view key;
-        std::string_view event;
-        int attempt = 0;
-        std::optional<std::string> error = {};
-    };
-    void call(const Task& task, const Call& call);
+    /// An event whose data whoever reports it knows: `encode(Encoder&)` writes one item.
+    template <class Encode>
+    void report(StreamMode mode, const Task& task, const Encode& encode) {
+        if (wants(mode)) give(mode, task, buildValue(encode));
+    }
     void messagePart(Task& task, int attempt, const Value& part);
     /// The messages that a finished task wrote, before its writes are applied.
     std::vector<StreamEvent> messages(Task& task, int attempt);
@@ -55,12 +53,13 @@ public:
         Ending ending;
         const std::vector<Interrupt>& interrupts;
         std::string_view error;  // what it failed with
-        std::optional<std::int64_t> wake_unix_ms;
+        std::optional<std::chrono::system_clock::time_point> wake_at;
         CheckpointId stored;  // the newest stored checkpoint; none: none is
     };
     void runEnds(const RunEndFields& end) noexcept;
 
 private:
+    void give(StreamMode mode, const Task& task, Value data);
     StreamEvent make(StreamMode mode, const Task* task = nullptr) const;
     StreamEvent runEnd(const RunEndFields& end) const;
     void emitBoth(StreamEvent event, std::string_view debug_type, std::optional<bool> with_inputs = {});

@@ -140,10 +140,25 @@ CallReport::~CallReport() {
     }
 }
 
-void CallReport::tell(std::string_view event, std::optional<std::string> error) {
+void CallReport::tell(std::string_view event, const std::optional<std::string>& error) {
     const auto held = runtime_.taskContext().hold();
-    held.env->teller.call(*held.task,
-                          {.name = name_, .key = key_, .event = event, .attempt = attempt_, .error = std::move(error)});
+    held.env->teller.report(StreamMode::calls, *held.task, [&](Encoder& out) {
+        out.map(5);
+        out.text("key");
+        out.text(key_);
+        out.text("name");
+        out.text(name_);
+        out.text("error");
+        if (error) {
+            out.text(*error);
+        } else {
+            out.null();
+        }
+        out.text("event");
+        out.text(event);
+        out.text("attempt");
+        out.integer(attempt_);
+    });
 }
 
 void CallReport::begins(int attempt) {

@@ -168,7 +168,7 @@ private:
 /// A breakpoint or interrupts inside a subgraph, on their way to the task around it.
 struct InnerPause {
     std::vector<Interrupt> interrupts;
-    std::optional<std::int64_t> wake_unix_ms;  // if a task inside sleeps
+    std::optional<std::chrono::system_clock::time_point> wake_at;  // if a task inside sleeps
 };
 /// A Command for the graph around, on its way there.
 struct ParentCommandSignal {

@@ -90,8 +90,7 @@ std::vector<Interrupt> TaskQuestions::takeAsked(Interrupt* last) {
     TaskExtra& extra = task_.useExtra();
     for (const NodeCall& call : extra.calls) {
         asked.insert(asked.end(), call.asked.begin(), call.asked.end());
-        if (call.wake_unix_ms && (!extra.wake_unix_ms || *call.wake_unix_ms < *extra.wake_unix_ms))
-            extra.wake_unix_ms = call.wake_unix_ms;
+        if (call.wake_at && (!extra.wake_at || *call.wake_at < *extra.wake_at)) extra.wake_at = call.wake_at;
     }
     std::move(extra.asked_with_key.begin(), extra.asked_with_key.end(), std::back_inserter(asked));
     extra.asked_with_key.clear();

@@ -35,15 +35,7 @@ const sg::StreamOptions everything{.modes = {sg::StreamMode::values, sg::StreamM
                                              sg::StreamMode::messages, sg::StreamMode::runs, sg::StreamMode::calls},
                                    .subgraphs = true};
 
-sg::detail::ResultPlaces places(const Call& call, Ended& ended) {
-    return {ended.status, ended.interrupts, ended.wake_at, ended.config, call.values};
-}
-void keep(sg::detail::RunOutcome outcome, Ended& ended) {
-    ended.status = outcome.status;
-    ended.interrupts = std::move(outcome.interrupts);
-    ended.wake_at = sg::detail::wakeAt(outcome);
-    ended.config = std::move(outcome.config);
-}
+void keep(sg::RunOutcome outcome, Ended& ended) { static_cast<sg::RunOutcome&>(ended) = std::move(outcome); }
 template <class F>
 Ended caught(F f) {
     Ended ended;
@@ -58,7 +50,7 @@ Ended caught(F f) {
 // ------------------------------------------------------------------------------------------------------------ blocking
 Ended invoke(const Call& call, Ending) {
     return caught([&](Ended& ended) {
-        sg::detail::invoke(*call.core, sg::detail::RunInput(call.input), call.config, places(call, ended));
+        sg::detail::invoke(*call.core, sg::detail::RunInput(call.input), call.config, ended, call.values);
     });
 }
 
@@ -97,13 +89,12 @@ Ended callback(const Call& call, Ending) {
 }
 
 // ------------------------------------------------------------------------------------------------------------- awaited
-/// As asyncInvoke makes one. What `places` refer to must outlive it.
-sg::Task<> task(const Call& call, const sg::RunConfig& config, sg::detail::ResultPlaces result) {
-    const auto drive = [](sg::detail::Owned<sg::detail::AsyncRun> run, sg::detail::ResultPlaces to) -> sg::Task<> {
-        co_await run->drive(to);
-    };
+/// As asyncInvoke makes one. `ended` must outlive it.
+sg::Task<> task(const Call& call, const sg::RunConfig& config, Ended& ended) {
+    const auto drive = [](sg::detail::Owned<sg::detail::AsyncRun> run, sg::RunOutcome& outcome,
+                          void* values) -> sg::Task<> { co_await run->drive(outcome, values); };
     return drive(sg::detail::Owned(new sg::detail::AsyncRun(call.core, sg::detail::RunInput(call.input), config)),
-                 result);
+                 ended, call.values);
 }
 /// As asyncStream is read.
 sg::Task<> reads(sg::detail::AsyncStreamRun& run, void* values, Ended& ended) {
@@ -112,11 +103,11 @@ sg::Task<> reads(sg::detail::AsyncStreamRun& run, void* values, Ended& ended) {
 }
 
 Ended awaited(const Call& call, Ending) {
-    return caught([&](Ended& ended) { sg::syncWait(task(call, call.config, places(call, ended))); });
+    return caught([&](Ended& ended) { sg::syncWait(task(call, call.config, ended)); });
 }
 Ended spawned(const Call& call, Ending) {
     const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2});
-    return caught([&](Ended& ended) { sg::spawn(executor, task(call, call.config, places(call, ended))).get(); });
+    return caught([&](Ended& ended) { sg::spawn(executor, task(call, call.config, ended)).get(); });
 }
 template <const sg::StreamOptions& options>
 Ended awaitedStream(const Call& call, Ending) {
@@ -141,7 +132,7 @@ bool leaveAwaited(const Call& call, Ending, const Leave& leave) {
     HandHome home;
     Ended ended;
     std::size_t step = 0;
-    return drives(home, task(call, call.config, places(call, ended)), leave, step);
+    return drives(home, task(call, call.config, ended), leave, step);
 }
 // Between two events, or while it awaits the next one.
 template <const sg::StreamOptions& options>
@@ -212,7 +203,7 @@ asio::awaitable<void> invokes(asio::any_io_executor executor, const Call& call, 
             co_await std::move(run);
             co_return 0;
         };
-        return withValue(task(call, config, places(call, ended)));
+        return withValue(task(call, config, ended));
     };
     (void)co_await sg::detail::awaitRun(executor, make, call.config);
 }

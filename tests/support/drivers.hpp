@@ -30,13 +30,9 @@ namespace drivers {
 namespace sg = stategraph;
 
 /// How a run ended, whatever its state.
-struct Ended {
-    /// Null if the run did not throw; otherwise the members below mean nothing, except `events`.
+struct Ended : sg::RunOutcome {
+    /// Null if the run did not throw; otherwise nothing else means anything, except `events`.
     std::exception_ptr error;
-    sg::Status status = sg::Status::done;
-    std::vector<sg::Interrupt> interrupts;
-    std::optional<std::chrono::system_clock::time_point> wake_at;
-    sg::Config config;
     /// Those of a streaming driver, in their order; also those before an error.
     std::vector<sg::StreamEvent> events;
 

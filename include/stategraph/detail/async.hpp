@@ -139,8 +139,8 @@ public:
     ~AsyncRun();
     AsyncRun(const AsyncRun&) = delete;
     AsyncRun& operator=(const AsyncRun&) = delete;
-    /// Once. The places must outlive the task.
-    Task<> drive(ResultPlaces result);
+    /// Once. `outcome` and `values`, as for `invoke`, must outlive the task.
+    Task<> drive(RunOutcome& outcome, void* values);
     /// Instead of it: stores the input and runs nothing.
     Task<Config> submit();
 

@@ -163,10 +163,12 @@ struct AppendFold {
             items.erase(std::next(items.begin(), static_cast<std::ptrdiff_t>(before)), items.end());
             throw;
         }
-        if (log) {
-            writeLoggedOp(*log, channel.name, LogOp::append);
-            if (log->encodedItems() == nullptr || !appendEncoded(*log, ops)) encodeTail(channel, &value, before, *log);
-        }
+        if (log) logAppended(channel, value, before, ops, *log);
+    }
+    static void logAppended(const ChannelSpec& channel, const T& value, std::size_t before, std::span<Op* const> ops,
+                            Encoder& log) {
+        writeLoggedOp(log, channel.name, LogOp::append);
+        if (log.encodedItems() == nullptr || !appendEncoded(log, ops)) encodeTail(channel, &value, before, log);
     }
     static void unfold(T& value, std::span<Op* const> ops) {
         List& items = Access::list(value);

@@ -9,6 +9,7 @@
 #include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/owned.hpp>
 #include <stategraph/interrupt.hpp>
+#include <stategraph/run_outcome.hpp>
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stream.hpp>
 #include <stategraph/warm_threads.hpp>
@@ -33,32 +34,13 @@ struct RunInput {
     bool to_parent = false;
 };
 
-struct RunOutcome {
-    Status status = Status::done;
-    std::vector<Interrupt> interrupts;
-    /// When the first of the tasks that sleep is to resume, in milliseconds since 1970.
-    std::optional<std::int64_t> wake_unix_ms = {};
-    /// The newest checkpoint; none without a saver.
-    Config config;
-};
-
-/// RunOutcome::wake_unix_ms, as users get it.
-std::optional<std::chrono::system_clock::time_point> wakeAt(const RunOutcome& outcome) noexcept;
-
 /// Runs to the end or a pause. `values`, a new object of the state's type, gets the values; null: nobody wants them.
 /// After an error it holds anything.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present = nullptr);
 
-/// What a run gives back, in the places where its caller has it.
-struct ResultPlaces {
-    Status& status;
-    std::vector<Interrupt>& interrupts;
-    std::optional<std::chrono::system_clock::time_point>& wake_at;
-    Config& config;
-    void* values;
-};
-void invoke(const Core& core, Writes&& input, const RunConfig& config, const ResultPlaces& result);
-void invoke(const Core& core, RunInput&& input, const RunConfig& config, const ResultPlaces& result);
+/// The same, with the outcome in a place of the caller's.
+void invoke(const Core& core, Writes&& input, const RunConfig& config, RunOutcome& outcome, void* values);
+void invoke(const Core& core, RunInput&& input, const RunConfig& config, RunOutcome& outcome, void* values);
 
 /// Stores what a run with this input stores before its first superstep, and runs nothing.
 Config submit(const Core& core, RunInput&& input, const RunConfig& config);

@@ -82,7 +82,7 @@ public:
     void isCached() noexcept { is_cached_ = true; }
 
 private:
-    void tell(std::string_view event, std::optional<std::string> error);
+    void tell(std::string_view event, const std::optional<std::string>& error);
     Runtime& runtime_;
     std::string_view name_;
     std::string_view key_;

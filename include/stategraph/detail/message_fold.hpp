@@ -1,0 +1,226 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <stategraph/detail/behaviours.hpp>
+#include <stategraph/detail/owned.hpp>
+#include <stategraph/error.hpp>
+
+// The reducer of conversations, for states that are structs (messages.hpp) and for those of JSON (json/messages.cpp).
+namespace stategraph::detail {
+
+inline constexpr std::string_view remove_all_messages = "__remove_all__";
+
+/// Where messages are, by id, for writes of so many that looking through the list for each takes longer.
+class MessageIndex {
+public:
+    /// Of lists that are looked through.
+    static constexpr std::size_t writes_max = 16;
+
+    MessageIndex();
+    ~MessageIndex();
+    /// The first one with an id stays. An empty one is none.
+    void add(std::string_view id, std::size_t at);
+    std::size_t find(std::string_view id, std::size_t otherwise) const;
+    void clear() noexcept;
+
+private:
+    struct Impl;
+    Owned<Impl> impl_;
+};
+
+/// One change of a list of messages.
+template <class List>
+struct MessageChange {
+    enum class Kind : std::uint8_t { replaced, added, removed, emptied } kind;
+    std::size_t at = 0;
+    typename List::value_type old = {};
+    List all = {};  // that were there before it was emptied
+};
+template <class List>
+typename List::value_type takeOut(List& items, std::size_t at) {
+    if constexpr (ChangesItems<List>) {
+        return items[at];
+    } else {
+        return std::move(*std::next(items.begin(), static_cast<std::ptrdiff_t>(at)));
+    }
+}
+
+/// Undoes what a merge did to a list. Nothing of it needs memory: of a list whose elements may be others' too there is
+/// a copy as it was, since putting elements back would.
+template <class List>
+struct MessageUndo {
+    struct Nothing {};
+    using Kind = typename MessageChange<List>::Kind;
+    std::vector<MessageChange<List>> changes = {};
+    std::conditional_t<ChangesItems<List>, List, Nothing> before = {};
+
+    void apply(List& items) {
+        if constexpr (ChangesItems<List>) {
+            items = std::move(before);
+        } else {
+            for (auto change = changes.rbegin(); change != changes.rend(); ++change) takeBack(items, *change);
+        }
+        changes.clear();
+    }
+
+private:
+    static void takeBack(List& items, MessageChange<List>& change) {
+        const auto place = [&] { return std::next(items.begin(), static_cast<std::ptrdiff_t>(change.at)); };
+        switch (change.kind) {
+            case Kind::replaced:
+                *place() = std::move(change.old);
+                break;
+            case Kind::added:
+                items.erase(place());
+                break;
+            case Kind::removed:
+                items.insert(place(), std::move(change.old));
+                break;
+            case Kind::emptied:
+                items = std::move(change.all);
+                break;
+        }
+    }
+};
+
+/// Merges messages into a list. Room to say what is changed is made before the list is: without memory for it no
+/// message may be lost. `Access` says how messages are read:
+///
+///     List                             of messages
+///     require(channel, value)          the list that a channel holds, to be changed
+///     list(value)                      the same of a value that is known to hold one
+///     count(op), forEach(op, f)        the messages of an operation
+///     check(message)                   throws for what is none
+///     id(message), isRemoval(message)
+///     log(channel, value, before, changes, ops, encoder)   what the log says; before: how many messages there were
+template <class Access>
+class MessageMerge {
+public:
+    using List = typename Access::List;
+    using Item = typename List::value_type;
+    using Kind = typename MessageChange<List>::Kind;
+
+    MessageMerge(const ChannelSpec& channel, List& items) : channel_(channel), items_(items) {
+        if constexpr (ChangesItems<List>) undo.before = items;
+    }
+
+    void take(Op& op) {
+        std::optional<MessageIndex> index;
+        if (Access::count(op) > MessageIndex::writes_max) {
+            index.emplace();
+            std::size_t at = 0;
+            for (const Item& item : items_) index->add(Access::id(item), at++);
+        }
+        index_ = index ? &*index : nullptr;
+        Access::forEach(op, [this](Item& message) { take(message); });
+        close();
+    }
+
+    MessageUndo<List> undo;
+
+private:
+    void take(Item& message) {
+        Access::check(message);
+        if (Access::isRemoval(message)) {
+            remove(std::string(Access::id(message)));
+        } else if (const std::size_t at = find(Access::id(message)); at < items_.size()) {
+            makeRoom();
+            std::erase(pending_, at);
+            undo.changes.push_back({.kind = Kind::replaced, .at = at, .old = takeOut(items_, at)});
+            replaceItem(items_, at, std::move(message));
+        } else {
+            makeRoom();
+            if (index_ != nullptr) index_->add(Access::id(message), items_.size());
+            items_.push_back(std::move(message));
+            undo.changes.push_back({.kind = Kind::added, .at = items_.size() - 1});
+        }
+    }
+    // What a write removes goes when all of it has been seen: writing a message again keeps it, in its place. What is
+    // gone already in this superstep may be removed again.
+    void remove(std::string id) {
+        if (id == remove_all_messages) {
+            for (const Item& item : items_) gone_.emplace_back(Access::id(item));
+            if (index_ != nullptr) index_->clear();
+            makeRoom();
+            undo.changes.push_back({.kind = Kind::emptied, .all = std::exchange(items_, List())});
+            pending_.clear();
+            return;
+        }
+        const std::size_t at = find(id);
+        if (at == items_.size()) {
+            if (std::find(gone_.begin(), gone_.end(), id) != gone_.end()) return;
+            throw InvalidUpdateError("a message with the id '" + id + "' is to be removed, and the channel has none",
+                                     {.channel = channel_.name});
+        }
+        if (std::find(pending_.begin(), pending_.end(), at) == pending_.end()) pending_.push_back(at);
+    }
+    void close() {
+        std::sort(pending_.rbegin(), pending_.rend());
+        for (const std::size_t at : pending_) {
+            gone_.emplace_back(Access::id(*std::next(items_.begin(), static_cast<std::ptrdiff_t>(at))));
+            makeRoom();
+            undo.changes.push_back({.kind = Kind::removed, .at = at, .old = takeOut(items_, at)});
+            items_.erase(std::next(items_.begin(), static_cast<std::ptrdiff_t>(at)));
+        }
+        pending_.clear();
+    }
+    std::size_t find(std::string_view id) const {
+        if (id.empty()) return items_.size();
+        if (index_ != nullptr) return index_->find(id, items_.size());
+        std::size_t at = 0;
+        for (const Item& item : items_) {
+            if (Access::id(item) == id) break;
+            ++at;
+        }
+        return at;
+    }
+    void makeRoom() {
+        auto& changes = undo.changes;
+        if (changes.size() == changes.capacity()) changes.reserve(2 * changes.size() + 4);
+    }
+
+    const ChannelSpec& channel_;
+    List& items_;
+    MessageIndex* index_ = nullptr;  // while many are written
+    std::vector<std::size_t> pending_;
+    std::vector<std::string> gone_;
+};
+
+/// Each written message replaces the one that has its id, or comes last. The first op is left holding what undoes that.
+template <class T, class Access>
+struct MessageFold {
+    using List = typename Access::List;
+    using Undo = MessageUndo<List>;
+
+    static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
+        List& items = Access::require(channel, value);
+        const std::size_t before = items.size();
+        MessageMerge<Access> merge(channel, items);
+        try {
+            for (Op* op : ops) merge.take(*op);
+            if (log != nullptr) Access::log(channel, value, before, merge.undo.changes, ops, *log);
+            ops.front()->keep(Undo{});
+        } catch (...) {
+            merge.undo.apply(items);
+            throw;
+        }
+        ops.front()->template as<Undo>() = std::move(merge.undo);
+    }
+    static void unfold(T& value, std::span<Op* const> ops) {
+        ops.front()->template as<Undo>().apply(Access::list(value));
+    }
+};
+
+/// The id of a message that was written without one: the same in every repetition of the task.
+std::string messageId(const TaskId& task, std::size_t write, std::size_t place);
+
+}  // namespace stategraph::detail
