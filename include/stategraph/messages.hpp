@@ -12,8 +12,8 @@
 
 namespace stategraph {
 
-/// One message of a conversation. A struct of your own does as well, if it has a `std::string id` and `bool isRemoval()
-/// const`.
+/// One message of a conversation. Your own struct can be used instead, if it has a `std::string id` and `bool
+/// isRemoval() const`.
 struct Message {
     std::string role = {};
     std::string content = {};
@@ -247,9 +247,9 @@ struct Messages : Reduced {
 
 }  // namespace reducers
 
-/// The reducer of a conversation: a written message replaces the one with the same id or comes last; a removal takes it
-/// away, and one of REMOVE_ALL_MESSAGES takes all before it. Commits store the edits. Cost: a scan over the ids for
-/// each written message.
+/// The reducer of a conversation. A written message replaces the one with the same id, or comes last; a removal removes
+/// it, and a removal with REMOVE_ALL_MESSAGES removes all messages before it. Commits store the edits. Cost: a scan
+/// over the ids for each written message.
 inline constexpr reducers::Messages addMessages{};
 
 }  // namespace stategraph
