@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-// What a kind of store is, beside all that stores have in common: ordered rows of bytes.
+// Ordered rows of bytes: the part in which kinds of stores differ.
 namespace stategraph::stores {
 
 /// Walks rows in the order of their keys, between bounds. Views are valid until it moves.

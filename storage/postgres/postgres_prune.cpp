@@ -58,7 +58,7 @@ bool isUnused(const std::vector<PostgresLog>& logs, std::chrono::system_clock::t
     return !use.isUsed();
 }
 
-// Throws SaverError if somebody has appended to it since it was read.
+// Throws SaverError if a writer has appended to it since it was read.
 void dropLog(PostgresConnection& connection, const PostgresStatements& statements, std::string_view thread_id,
              const PostgresLog& log) {
     PostgresParameters parameters;
@@ -67,7 +67,7 @@ void dropLog(PostgresConnection& connection, const PostgresStatements& statement
         throw ConcurrentUpdateError("somebody appended to the thread while it was pruned");
 }
 
-// Deletes, closes the chain behind each gap, and puts the records in place that are written whole.
+// Deletes, closes the chain after each gap, and replaces the records that are rewritten as a whole.
 void applyPlan(PostgresConnection& connection, const PostgresStatements& statements, const PostgresLog& log,
                const checkpoint::LogPlan& plan) {
     PostgresArray dropped(checkpoint::uuid_type);

@@ -178,8 +178,8 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view wor
 }
 
 // A failed write leaves a torn record in the log, after which RocksDB must not write. Resume() begins a new log after
-// it has written what is in memory to a table; if nothing is in memory it keeps the log, and the database is opened
-// anew instead.
+// it has written what is in memory to a table; if nothing is in memory it keeps the log, and the database is reopened
+// instead.
 void Database::heal(std::string_view work) {
     const detail::LockGuard lock(healing_);
     if (!health_->isStopped()) return;
