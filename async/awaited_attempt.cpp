@@ -64,7 +64,7 @@ private:
     AwaitedAttempt& attempt_;
     bool is_woken_ SG_GUARDED_BY(attempt_.mutex_) = false;
     bool is_ending_ = false;
-    detail::Mutex suspending_;  // whoever resumes it may be quicker than await_suspend
+    detail::Mutex suspending_;  // another thread may resume it before await_suspend has returned
     detail::Wakeup wakeup_;
     StopWatch watch_{wakeup_};
 };

@@ -76,7 +76,7 @@ private:
     static std::uint64_t since(MomentUs from, MomentUs to) noexcept {
         return to > from ? static_cast<std::uint64_t>(to - from) : 0;
     }
-    // Where supersteps are short, few of them read that clock; where they are not, it may have been set anew, or the
+    // Where supersteps are short, few of them read that clock; where they are long, the clock may have been set, or the
     // machine may have slept.
     void readWallClock(MomentUs at) {
         constexpr MomentUs read_every_us = 1000;

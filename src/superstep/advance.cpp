@@ -95,7 +95,7 @@ void advance(const Topology& topology, Schedule& schedule, const Advance& by) {
     if (by.is_step) dropFired(schedule);
 
     const std::uint64_t version = ++schedule.version;
-    bool fired = false;  // something that is due now, so that deferred nodes go on waiting
+    bool fired = false;  // something is due now, so that deferred nodes keep waiting
     const auto fire = [&](NodeIndex node) {
         if (topology.nodes[node].deferred) {
             schedule.setEdge(node, EdgeState::waiting, version);

@@ -102,7 +102,7 @@ struct OperationLog {
     std::size_t count = 0;
     /// What is known of the items that are to be logged; null: nothing.
     const detail::EncodedItems* items = nullptr;
-    /// How many bytes each added, for whoever keeps account of the state's size.
+    /// How many bytes each added, to keep track of the state's size.
     struct Size {
         detail::ChannelIndex channel;
         checkpoint::LogOp op;

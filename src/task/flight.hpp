@@ -17,7 +17,7 @@
 //   there are.
 // - Who leads is under way on a thread of its own, and needs no thread of who waits: where it needs one of the
 //   executor's, so would the others, which are calls of the same node for the same input. Coroutines, which need a
-//   thread to go on, neither lead nor wait.
+//   thread to continue, neither lead nor wait.
 // - What is particular to the leader's run is who reads its events, who may hold it up while waiting for a run that
 //   waits here. So tasks of other runs wait only where nobody reads.
 // - A run that is to stop stops waiting.

@@ -194,7 +194,7 @@ std::string FlowThreads::callKey(Runtime& runtime, std::string_view name, std::s
     if (started_call != impl_->within) {
         throw InvalidArgumentError("a function that '" + std::string(runtime.node()) + "' started makes the call '" +
                                        std::string(name) +
-                                       "' on the Flow that started it, where nobody could tell the order of calls: let "
+                                       "' on the Flow that started it, where the order of calls is not defined: let "
                                        "it take a Flow& as its first "
                                        "parameter, and make its calls on that",
                                    {.node = std::string(runtime.node())});

@@ -33,7 +33,7 @@ public:
     RunStop(const RunStop&) = delete;
     RunStop& operator=(const RunStop&) = delete;
 
-    /// cancelled or timed_out; none: the run may go on.
+    /// cancelled or timed_out; none: the run may continue.
     std::optional<Status> requested() noexcept;
     bool drains() const noexcept;
     /// Returns earlier when the run is to end.

@@ -22,7 +22,7 @@ bool PostgresPool::isOwnProcess() const noexcept { return process_ == ::getpid()
 void PostgresPool::checkProcess() const {
     if (isOwnProcess()) return;
     errors_.fail("process " + std::to_string(process_) +
-                 " opened it, and this is a fork of it; open it anew, or fork before it is opened");
+                 " opened it, and this is a fork of it; open it again, or fork before it is opened");
 }
 
 // Null: the caller may open a new one.

@@ -43,7 +43,7 @@ public:
     class Lease {
     public:
         enum class Kind : std::uint8_t { any, made_anew };
-        /// `made_anew`: after one was lost. Connections not in use are closed then, as they lead to the same server,
+        /// `made_anew`: a connection was lost. Connections not in use are closed then, as they lead to the same server,
         /// and a new one is tried until `reconnect_for` has passed. Errors: SaverError if none is free in time or none
         /// can be made.
         explicit Lease(PostgresPool& pool, Kind kind = Kind::any);

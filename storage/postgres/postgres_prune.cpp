@@ -64,7 +64,7 @@ void dropLog(PostgresConnection& connection, const PostgresStatements& statement
     PostgresParameters parameters;
     parameters.number(log.number).id(log.commits.back().id).bytes(thread_id).bytes(log.ns);
     if (connection.run(statements.drop_log, parameters, pruning).rows() == 0)
-        throw ConcurrentUpdateError("somebody appended to the thread while it was pruned");
+        throw ConcurrentUpdateError("another writer appended to the thread while it was pruned");
 }
 
 // Deletes, closes the chain after each gap, and replaces the records that are rewritten as a whole.

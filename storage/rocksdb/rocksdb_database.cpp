@@ -218,7 +218,7 @@ void Database::checkFolder(bool sync) {
     looked_at_ms_.store(std::numeric_limits<std::int64_t>::min() / 2, std::memory_order_relaxed);
     errors_.fail(
         "its folder was deleted or emptied while it was open, and what was stored in it is gone; "
-        "restore it from a copy, or make the object anew for an empty database");
+        "restore it from a copy, or create a new object with an empty database");
 }
 
 }  // namespace stategraph::checkpoint
