@@ -17,7 +17,7 @@ struct Plan {
     const Tool* find(std::string_view tool) const noexcept;
     /// For messages to models: "a, b".
     std::string toolNames() const;
-    /// Whether somebody must approve the call: if the run, the agent or the tool says so.
+    /// Whether somebody must approve the call, because the run, the agent or the tool requires it.
     bool needsApproval(const Tool& tool, const Value& arguments, const RunApproval& run) const noexcept;
 
     Options options;

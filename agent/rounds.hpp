@@ -15,7 +15,7 @@ inline constexpr const char* awaited_tool_node = "awaited_tool";
 /// Where the calls of a tool go; null: of a tool that there is not.
 std::string nodeFor(const Tool* tool);
 
-/// A turn begins: what was counted and found in the last one is gone.
+/// A turn begins: the counts and results of the last one are reset.
 Update<State> beginTurn();
 /// One call of the model: asks the stop conditions, calls it, and sends its calls to the tools.
 Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime);

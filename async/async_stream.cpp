@@ -37,8 +37,8 @@ private:
 
 struct AsyncStreamRun::Impl {
     engine::StreamDriver driver;
-    const std::shared_ptr<engine::ClosablePlace> place;  // where tasks run beside the reader
-    Task<> running;  // the tasks of a superstep, beside the reader; destroyed before what it refers to
+    const std::shared_ptr<engine::ClosablePlace> place;  // where tasks run at the same time as the reader
+    Task<> running;  // the tasks that run at the same time as the reader; destroyed before what it refers to
 
     Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& config, const StreamOptions& options,
          Home beside)
@@ -47,7 +47,7 @@ struct AsyncStreamRun::Impl {
                                       beside.ops != nullptr ? beside : homeOf(driver.core->executor()))
                                 : nullptr) {}
 
-    // Tasks that run beside the reader are destroyed where they wait.
+    // Tasks that run at the same time as the reader are destroyed where they wait.
     ~Impl() {
         driver.queue.close();
         if (place) place->close();
@@ -55,7 +55,7 @@ struct AsyncStreamRun::Impl {
         driver.leave();
     }
 
-    // Not where the reader is: that may be gone when it reads on.
+    // Not on the reader's thread, which may have ended when the next event is read.
     void startTasks() {
         running = engine::executeAllAsync(driver.run(), engine::Spread::elsewhere);
         driver.beginTasks();

@@ -64,12 +64,12 @@ private:
     AwaitedAttempt& attempt_;
     bool is_woken_ SG_GUARDED_BY(attempt_.mutex_) = false;
     bool is_ending_ = false;
-    detail::Mutex suspending_;  // whoever resumes it may be quicker than await_suspend
+    detail::Mutex suspending_;  // another thread may resume it before await_suspend has returned
     detail::Wakeup wakeup_;
     StopWatch watch_{wakeup_};
 };
 
-/// Of who awaits: destroyed half way it ends the node.
+/// Part of the awaiting coroutine: if it is destroyed before its end, it ends the node.
 class AwaitedAttempt::Owner {
 public:
     explicit Owner(AwaitedAttempt& attempt) noexcept : attempt_(&attempt) {}
@@ -84,14 +84,14 @@ private:
     AwaitedAttempt* attempt_;
 };
 
-/// Where the node lives: at the run's home, until that is left.
+/// The home of the node: the run's home, until it was abandoned.
 class AwaitedAttempt::Place : public std::enable_shared_from_this<Place> {
 public:
     Place(AwaitedAttempt& attempt, Home home)
         : attempt_(attempt), home_(home), after_(detail::homeOf(attemptThreads())) {}
     Home home() noexcept { return {this, &ops}; }
     void leave() noexcept;
-    /// The node is gone, and what was to go on with it.
+    /// The node was destroyed, and so was what would have resumed it.
     void end() noexcept;
     bool isGone() {
         const detail::LockGuard lock(mutex_);
@@ -110,7 +110,7 @@ private:
     static constexpr detail::HomeOps ops{.post = post, .under = under};
 
     AwaitedAttempt& attempt_;  // there as long as its node
-    detail::Mutex mutex_;      // held while something is posted: until then the run's home is there
+    detail::Mutex mutex_;      // held while something is posted, so that the run's home exists
     Home home_ SG_GUARDED_BY(mutex_);
     const Home after_;
     Posted* dropped_ SG_GUARDED_BY(mutex_) = nullptr;  // a list
@@ -118,7 +118,7 @@ private:
     bool is_over_ SG_GUARDED_BY(mutex_) = false;
 };
 
-/// What is to go on at the run's home.
+/// Work that is to resume at the run's home.
 struct AwaitedAttempt::Posted {
     std::shared_ptr<AwaitedAttempt> attempt;
     std::shared_ptr<Place> place;
@@ -130,7 +130,8 @@ struct AwaitedAttempt::Posted {
         const std::unique_ptr<Posted> posted(static_cast<Posted*>(context));
         posted->work.run(posted->work.context);
     }
-    // The run's home went without calling it. If the run went with it, so does the node; what was given up goes on.
+    // The run's home was destroyed without calling it. If the run was destroyed with it, so is the node; an abandoned
+    // node continues.
     static void drop(void* context) {
         std::unique_ptr<Posted> posted(static_cast<Posted*>(context));
         const std::shared_ptr<Place> place = posted->place;
@@ -142,7 +143,7 @@ struct AwaitedAttempt::Posted {
     }
 };
 
-// What is posted may be done before this returns, and the node, the attempt and whoever waited for it be gone.
+// The posted work may be done before this returns, and the node, the attempt and its waiter may be destroyed by then.
 void AwaitedAttempt::Place::post(void* place, const Work& work) {
     const std::shared_ptr<Place> kept = static_cast<Place*>(place)->shared_from_this();
     auto posted = std::make_unique<Posted>(kept->attempt_.self(), kept, work);
@@ -255,7 +256,7 @@ void AwaitedAttempt::ended(void* self) {
     } catch (...) {
         thrown = std::current_exception();
     }
-    attempt.node_.reset();  // what it holds is gone when its end is told
+    attempt.node_.reset();  // what it holds is destroyed before its end is reported
     attempt.place_->end();
     attempt.releaseGraph();
     attempt.end(std::move(attempt.result_), std::move(thrown));
@@ -266,7 +267,7 @@ void AwaitedAttempt::wake() noexcept {
     if (change_ != nullptr) change_->wake();
 }
 
-// The run is there. Where the run's home is going, so are the coroutines that live there.
+// The run exists. If the run's home is being destroyed, so are the coroutines that resume there.
 void AwaitedAttempt::leaveNode() noexcept {
     if (outside_.load() == 0 || place_->isGone()) {
         destroyNode();
@@ -282,7 +283,7 @@ std::shared_ptr<void> AwaitedAttempt::keepNode() {
     return {static_cast<void*>(this), [self = self()](void*) { self->outside_.fetch_sub(1); }};
 }
 
-// On the one thread on which the node would go on.
+// On the one thread on which the node would resume.
 void AwaitedAttempt::destroyNode() noexcept {
     if (place_) place_->end();  // none: there was no memory for it
     node_.reset();

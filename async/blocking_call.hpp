@@ -8,11 +8,11 @@
 
 namespace stategraph::engine {
 
-/// Awaits a call that blocks, made on a thread of an executor; then the coroutine resumes where it lives. Destroyed
-/// before, it waits for the call's end, or takes it back if nobody has begun it.
+/// Awaits a blocking call on a thread of an executor; then the coroutine resumes on its home. If it is destroyed
+/// before, it waits for the call's end, or cancels the call if no thread has begun it.
 ///
-/// Where the coroutine lives on a thread that waits for it, and the executor has no thread free, that thread makes the
-/// call: if all threads of the executor wait in this way, no other will.
+/// If the coroutine's home is a thread that waits for it, and the executor has no free thread, that thread executes the
+/// call: if all threads of the executor wait in this way, no other thread would.
 template <class F>
 class BlockingCall {
 public:
@@ -54,7 +54,7 @@ public:
     void await_resume() const noexcept {}
 
 private:
-    // What was posted may be called when the BlockingCall is gone: the last of the two deletes it.
+    // The posted work may be called after the BlockingCall was destroyed: the last of the two deletes it.
     struct Posted {
         explicit Posted(BlockingCall* owner) noexcept : call(owner) {}
         void release() noexcept {

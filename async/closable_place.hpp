@@ -8,9 +8,9 @@
 
 namespace stategraph::engine {
 
-/// A place over another one that can be closed: while it is open, what is posted there runs, several at once; after
-/// `close` nothing of it runs, and nothing will. So coroutines that live there can be destroyed from another thread.
-/// Safe from any thread; the place below must live until it is closed.
+/// A place over another one that can be closed: while it is open, posted work runs, several pieces at the same time;
+/// after `close` nothing of it runs any more. So coroutines that resume there can be destroyed from another thread.
+/// Safe from any thread; the place below must exist until it is closed.
 class ClosablePlace : public std::enable_shared_from_this<ClosablePlace> {
 public:
     explicit ClosablePlace(detail::Home home) noexcept : home_(home) {}

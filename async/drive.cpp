@@ -53,7 +53,7 @@ Async<> executeInTurn(Run& run, bool elsewhere) {
     }
 }
 
-// Takes tasks until there are none: as many of these run as may tasks at once.
+// Takes tasks until there are none; as many of these run as tasks may run at the same time.
 Async<> takeTasks(Run& run, TaskWindow& window) {
     for (Task* task = window.take(nullptr); task != nullptr; task = window.take(task)) {
         try {
@@ -141,7 +141,7 @@ private:
         auto& self = *static_cast<Turn*>(context);
         const detail::LockGuard lock(self.mutex_);
         self.has_come_ = true;
-        if (self.is_suspended_) self.wakeup_.wake();  // beside the timer: whichever is first resumes it
+        if (self.is_suspended_) self.wakeup_.wake();  // in addition to the timer: whichever is first resumes it
     }
 
     RunShared& shared_;

@@ -12,7 +12,7 @@ using Async = stategraph::Task<T>;  // engine::Task is one of a superstep
 /// Where the tasks of a superstep that block may run.
 enum class Spread : std::uint8_t {
     usual,      // one that is alone on the driving thread, of several each on the executor
-    elsewhere,  // all on the executor: somebody looks on meanwhile
+    elsewhere,  // all on the executor, because a reader watches meanwhile
 };
 
 /// What `Run::begin` would block for: the run's turn on its thread (OnBusy).

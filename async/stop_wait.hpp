@@ -12,8 +12,8 @@
 
 namespace stategraph::engine {
 
-/// Posts a wakeup when a run is stopped: beside a timer, or whatever else posts it; the first that comes counts. Its
-/// deadline is the timer's.
+/// Posts a wakeup when a run is stopped, in addition to a timer or other sources; the first one counts. Its deadline is
+/// the timer's.
 ///
 /// A coroutine that waits so may be resumed on another thread before its `await_suspend` has returned: that holds
 /// `mutex`, and

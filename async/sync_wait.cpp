@@ -5,7 +5,7 @@
 #include <stategraph/detail/async.hpp>
 #include <stategraph/detail/mutex.hpp>
 
-// Blocking until a coroutine ends; meanwhile the thread is where that coroutine and what it awaits go on.
+// Blocks until a coroutine ends; meanwhile that coroutine, and what it awaits, resume on this thread.
 namespace stategraph::detail {
 namespace {
 
@@ -36,7 +36,7 @@ public:
             work.run(work.context);
             lock.lock();
         }
-        // What is left would resume what is gone.
+        // Remaining work would resume destroyed coroutines.
         const std::vector<Work> left = std::move(queue_);
         lock.unlock();
         for (; next < taken.size(); ++next) taken[next].drop(taken[next].context);
@@ -48,7 +48,7 @@ private:
         auto& self = *static_cast<WaitingThread*>(place);
         const detail::LockGuard lock(self.mutex_);
         self.queue_.push_back(work);
-        self.changed_.notify_one();  // under the lock: behind it this may be gone
+        self.changed_.notify_one();  // under the lock, because this object may be destroyed afterwards
     }
     static constexpr HomeOps ops{.post = post, .may_block = true};
 

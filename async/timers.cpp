@@ -10,8 +10,8 @@
 namespace stategraph::engine {
 
 Timers& Timers::common() {
-    // Never destroyed: its thread and coroutines may outlive main. It needs no memory: who is to be woken asks for it
-    // without.
+    // Never destroyed: its thread and coroutines may outlive main. It needs no memory, because its callers may have
+    // none.
     alignas(Timers) static std::byte place[sizeof(Timers)];
     static auto* const timers = ::new (static_cast<void*>(place)) Timers();
     return *timers;
@@ -60,7 +60,7 @@ bool Timers::remove(Timer& timer) noexcept {
     return true;
 }
 
-// After it returns true the timer may be gone.
+// After it returns true the timer may be destroyed.
 bool Timers::post(const Timer& timer) noexcept {
     try {
         timer.home.ops->post(timer.home.place, timer.work);
@@ -70,7 +70,7 @@ bool Timers::post(const Timer& timer) noexcept {
     }
 }
 
-// Under the lock: who removes a timer then knows whether it was posted. Posting calls nothing of users'.
+// Under the lock, so that a caller that removes a timer knows whether it was posted. Posting calls nothing of users'.
 void Timers::goOff(Timer& timer) noexcept {
     take(0);
     if (post(timer)) return;

@@ -26,7 +26,7 @@ constexpr HomeOps executor_home{.post = postToExecutor};
 
 Home homeOf(Executor& executor) noexcept { return {&executor, &executor_home}; }
 
-// Shared by the Wakeup and by what was posted: whoever is last deletes it.
+// Shared by the Wakeup and by the posted work; the last one deletes it.
 struct Wakeup::State {
     Home home;
     std::coroutine_handle<> coroutine;
@@ -91,14 +91,15 @@ void Wakeup::wake() noexcept {
     state->owners.fetch_add(1, std::memory_order_relaxed);
     state->waking.home = state->home;
     state->waking.work = state->work();
-    // Neither memory nor any thread: who brings the news waits until there is.
+    // There is neither memory nor a thread: the caller waits until there is.
     while (!engine::Timers::common().postAtAll(state->waking))
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void Wakeup::postAt(SteadyTime at) {
     State* const state = state_;
-    // Twice: the timer may go off before this function ends, and the coroutine that owns the Wakeup be gone.
+    // Two owners: the timer may fire before this function ends, and the coroutine that owns the Wakeup may be destroyed
+    // then.
     state->owners.fetch_add(2, std::memory_order_relaxed);
     try {
         if (state->home.ops->startTimer != nullptr) {

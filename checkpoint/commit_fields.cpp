@@ -45,7 +45,7 @@ LoggedOp readOperation(Decoder& in) {
     return operation;
 }
 
-// As `Decoder::raw`, and what it passes over besides.
+// As `Decoder::raw`, and also checks what it skips.
 std::string_view readOperations(Decoder& in, std::vector<LoggedOp>& operations) {
     const std::string_view before = in.rest();
     operations.resize(in.map());

@@ -29,7 +29,8 @@ struct LoggedDeferral {
     std::string_view key;
     Deferral state;
 };
-/// The newest checkpoint of a log that lives with the thread, of a subgraph of the graph whose commit says it.
+/// The newest checkpoint of the log of a subgraph that lives with the thread, as the commit of the graph around it
+/// says.
 struct LoggedVisit {
     std::string_view log;  // what the log's namespace adds to that of the graph: "node" or "node:=key"
     CheckpointId id;
@@ -80,7 +81,7 @@ struct CommitFields {
     bool names_input = false;                     // some of its operations stand for values of the parent's input
     bool says_more = false;  // as read: its header has fields of a later minor version, which are not here
 
-    /// All but the id as in one that was just made; lists keep their memory.
+    /// Resets everything but the id; lists keep their memory.
     void clear();
 };
 
@@ -88,8 +89,8 @@ struct CommitFields {
 /// views of the beginnings of one text, as `readCommit` and runs make them: else the records of subgraphs in subgraphs
 /// would grow with the square of the depth.
 void writeCommit(const CommitFields& commit, std::string& out);
-/// The same for who has the operations elsewhere than in `commit`: so many entries are to be appended to `out` between
-/// the two calls. Returns where the record begins.
+/// The same for callers whose operations are not in `commit`: append as many entries to `out` between the two calls.
+/// Returns where the record begins.
 std::size_t openCommit(const CommitFields& commit, std::size_t operations, std::string& out);
 void closeCommit(const CommitFields& commit, std::size_t start, std::string& out);
 
@@ -123,7 +124,7 @@ struct CommitReader {
 
 /// Those that stand for values of the parent's input have none yet (takeInputValues).
 std::vector<LoggedOp> readOperations(std::string_view cbor);
-/// Those of a commit, which may stand for its operations. Errors: WrongTypeError, also for one that stands for none.
+/// The writes of a commit, which may refer to its operations. Errors: WrongTypeError, also for one that refers to none.
 std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit);
 /// The same, of operations that have been read.
 std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit, std::span<const LoggedOp> operations);

@@ -19,7 +19,7 @@ struct DueTask {
     std::string path;
     const TaskFields* record = nullptr;  // null: nothing is kept of it
     bool finished = false;
-    std::optional<std::string_view> payload = {};  // of the Send that made it; lives as long as what it was read from
+    std::optional<std::string_view> payload = {};  // of the Send that created it; valid as long as its source
 };
 
 /// The records of a checkpoint's superstep, in the order of their paths.

@@ -23,9 +23,9 @@ void takeValues(const LogName& log, CommitReader& commit, std::optional<std::str
     }
 }
 
-// Gives the commits that lead to the tuple's checkpoint to `take(const CommitReader&)`, newest first; those of other
-// branches are left out. One that is its own base needs none before it, whatever base those above it name: a prune may
-// have written it whole, and that base is gone. Returns the id of the last.
+// Passes the commits that lead to the tuple's checkpoint to `take(const CommitReader&)`, newest first; those of other
+// branches are omitted. A commit that is its own base needs none before it, whatever base later ones name: a prune may
+// have rewritten it as a whole and dropped that base. Returns the id of the last.
 template <class Take>
 CheckpointId walkBack(const LogName& log, const CheckpointTuple& tuple, Take take) {
     std::array<CommitReader, 2> readers;
@@ -54,7 +54,7 @@ CheckpointId walkBack(const LogName& log, const CheckpointTuple& tuple, Take tak
                                  " is missing, and reading checkpoint " + tuple.id.toString() + " needs it");
 }
 
-// Channels by name. Commits tend to name the same ones in the same order, so most are found at once.
+// Channels by name. Commits tend to name the same ones in the same order, so most are found immediately.
 class ChannelPlaces {
 public:
     // The place of a channel, `names.size()` for a new one, which is to get that place.
@@ -76,7 +76,7 @@ private:
     std::unordered_map<std::string_view, std::size_t> by_name_;
 };
 
-// Folds from the newest commit to the oldest: what is older than a channel's last set is passed over.
+// Folds from the newest commit to the oldest: operations before a channel's last set are skipped.
 class Folder {
 public:
     explicit Folder(Folded& into) : into_(into) {}
@@ -113,7 +113,7 @@ private:
         const auto isNew = [](const auto& known, std::string_view key) {
             return std::none_of(known.begin(), known.end(), [key](const auto& each) { return each.key == key; });
         };
-        // Of one key said twice in a commit, the last counts.
+        // If a key occurs twice in a commit, the last one counts.
         for (auto join = commit.joins.rbegin(); join != commit.joins.rend(); ++join) {
             if (isNew(into_.joins, join->key)) into_.joins.push_back({join->key, join->arrived, commit.step});
         }

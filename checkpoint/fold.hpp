@@ -20,7 +20,7 @@ struct FoldedChannel {
     /// The last set and what followed it.
     std::vector<LogPiece> pieces;
 };
-/// The same, of pieces that are somebody else's.
+/// The same for pieces that another object owns.
 struct ChannelPieces {
     std::string_view name;
     std::span<const LogPiece> pieces;
@@ -50,8 +50,7 @@ struct Folded {
     Folded& operator=(Folded&&) = default;
 
     CheckpointTuple tuple;
-    /// Its base is the oldest commit that it was read from: that is there, also if the one that the record names was
-    /// pruned.
+    /// Its base is the oldest commit that it was read from, which exists even if the base in the record was pruned.
     CommitFields commit;
     std::vector<FoldedChannel> channels;  // by name, those that are set
     std::vector<FoldedJoin> joins;        // those with arrivals
@@ -73,8 +72,9 @@ struct Folded {
 /// Errors: CorruptCheckpointError naming the key of the record that cannot be read, or that is missing.
 Folded fold(const LogName& log, CheckpointTuple tuple);
 
-/// The values of a checkpoint and of all that it was read from, without folding anew for each: as many reads as it has
-/// commits cost what decoding their values costs. Memory: the tuple's bytes, and a few words for each operation.
+/// The values of a checkpoint and of all commits from which it was read, without folding again for each: as many reads
+/// as it has commits cost what decoding their values costs. Memory: the tuple's bytes, and a few words for each
+/// operation.
 class Lineage {
 public:
     /// Errors: as `fold`.

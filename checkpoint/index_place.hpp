@@ -27,8 +27,8 @@ struct IndexPlace {
         return {status, {}};
     }
 
-    /// Whether the place still holds after a put that left the thread's log with this head, because nobody knows more
-    /// than before. It moves on once it is a second old, so that most supersteps write no index.
+    /// Whether the place is still valid after a put that left the thread's log with this head, because nothing new is
+    /// known. It is updated once it is a second old, so that most supersteps write no index.
     bool stays(CheckpointId head, const ThreadOutlook& outlook) const noexcept {
         return isIn() && status == ThreadStatus::unknown && outlook.status == ThreadStatus::unknown &&
                (head.high() >> 16U) - (since.high() >> 16U) < 1000;  // ms; ids of a log ascend

@@ -17,7 +17,7 @@
 
 namespace stategraph::checkpoint {
 
-/// Who writes to which log just now, and the heads that are known: what makes compare-and-swap of a plain atomic write.
+/// The current writers of logs, and the known heads. It turns a plain atomic write into a compare-and-swap.
 ///
 /// A writer claims its log, compares the head, writes with no lock held and releases the claim; a rival waits for that
 /// and then sees the new head, or after a failure reads it again. Pending writes alone may overlap. Heads are kept for
@@ -36,7 +36,7 @@ public:
         Claim& operator=(const Claim&) = delete;
         ~Claim() { gate_.release(*this); }
 
-        /// The head if it is known; nobody moves it while the claim lasts.
+        /// The head if it is known; it does not change while the claim exists.
         const std::optional<CheckpointId>& head() const noexcept { return head_; }
         /// Its thread's place in the index, if that is known; not in it: unknown.
         const IndexPlace& place() const noexcept { return place_; }
@@ -65,7 +65,7 @@ public:
     Claim claimLog(const LogName& log, bool moves_head) {
         return {*this, log, moves_head ? Claim::Kind::commits : Claim::Kind::pending_writes};
     }
-    /// Waits until nobody writes to the thread. Its heads are unknown afterwards.
+    /// Waits until there is no writer of the thread. Its heads are unknown afterwards.
     Claim claimThread(std::string_view thread_id) { return {*this, {.thread_id = thread_id}, Claim::Kind::thread}; }
 
     std::size_t size();
@@ -146,7 +146,7 @@ inline LogGate::Claim::Claim(LogGate& gate, const LogName& log, Kind kind)
             place_ = known->place;
         }
     }
-    shard_.claims.push_back(this);  // last: what throws leaves no claim behind
+    shard_.claims.push_back(this);  // last, so that an exception leaves no claim
 }
 
 inline bool LogGate::areRivals(const Claim& a, const Claim& b) noexcept {

@@ -46,7 +46,7 @@ void readEntries(Decoder& in, std::vector<Entry>& entries) {
     }
 }
 
-// Edits of a list, one behind the other.
+// Edits of a list, one after the other.
 std::string joinEdits(std::span<const LogPiece> edits) {
     std::vector<std::string_view> entries;
     for (const LogPiece& piece : edits) {

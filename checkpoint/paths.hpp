@@ -17,7 +17,7 @@ std::string pushPath(std::size_t index);
 
 /// The pseudo task of what a Command wrote to a superstep that waits.
 inline constexpr std::string_view command_path = "command";
-/// How the last run at the checkpoint ended, or that one goes on over such an end: the "node" of that record.
+/// How the last run at the checkpoint ended, or that a run has resumed after such an end: the "node" of that record.
 inline constexpr std::string_view run_path = "run";
 inline constexpr std::string_view run_goes_on = "running";
 inline constexpr std::string_view run_failed = "failed";

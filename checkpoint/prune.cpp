@@ -11,7 +11,7 @@ namespace {
 
 bool hasCommitRules(const PruneRequest& request) noexcept { return request.keep_last || request.older_than; }
 
-// Whether a log is that of a task which the root's log has left behind.
+// Whether a log belongs to a task that the root's log has passed.
 bool isOfPastTask(std::string_view checkpoint_ns, CheckpointId root, CheckpointId root_head) noexcept {
     return livesForOneTask(checkpoint_ns) && !root.empty() && root < root_head;
 }
@@ -41,7 +41,7 @@ std::vector<Mark> markAll(std::span<const CommitLinks> log, std::span<const Chec
     std::sort(waiting.begin(), waiting.end());
     std::vector<Mark> marks(log.size());
 
-    // From the newest on: whoever needs a commit comes before it, so each is settled in one visit.
+    // Beginning with the newest: commits that need another one come before it, so each is decided in one visit.
     for (std::size_t i = log.size(); i-- > 0;) {
         const CommitLinks& commit = log[i];
         const std::size_t newer = log.size() - 1 - i;
@@ -144,8 +144,8 @@ LogPlan ThreadPrune::plan(const LogLinks& log, const ReadRecord& read) {
     return plan;
 }
 
-// What visits from checkpoints that stay begin with: of each log the nearest one that the branch says, from the
-// checkpoint back.
+// The commits with which visits from kept checkpoints begin: for each log, the nearest one that the branch names, from
+// the checkpoint backwards.
 void ThreadPrune::rememberVisits(const LogLinks& log, const LogPlan& plan) {
     const std::vector<CommitLinks>& commits = log.commits;
     if (std::ranges::none_of(commits, [](const CommitLinks& commit) { return !commit.visits.empty(); })) return;
@@ -216,7 +216,7 @@ LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const Checkpoint
             rewritten_bytes += plan.rewritten.back().bytes.size();
         }
     } catch (const CorruptCheckpointError&) {
-        return as_it_is;  // whoever reads it is told
+        return as_it_is;  // readers report it
     }
     if (must_pay && rewritten_bytes > gain.grown + gain.whole) return as_it_is;
     rewrite_bytes_left_ = left;

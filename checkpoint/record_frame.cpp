@@ -79,7 +79,7 @@ std::string_view openRecord(const RowKey& key, std::string_view bytes) {
 void writeId(Encoder& out, CheckpointId id) {
     std::array<char, 16> raw{};
     id.toBytes(raw.data());
-    // A byte string whatever the bytes are.
+    // A byte string, whatever its bytes.
     out.bytes({raw.data(), raw.size()});
 }
 

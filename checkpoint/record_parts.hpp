@@ -26,7 +26,7 @@ struct LoggedSend {
 
 /// A task's, or a commit's input.
 std::vector<LoggedWrite> readWrites(std::string_view cbor);
-/// One of a list. Of a commit it may be one that stands for an operation.
+/// One write of a list. In a commit it may refer to an operation.
 LoggedWrite readWrite(Decoder& in, bool of_commit);
 
 void writeNames(Encoder& out, const std::vector<std::string_view>& names);

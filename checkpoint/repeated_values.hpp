@@ -19,8 +19,8 @@ inline constexpr std::size_t repeated_bytes_min = 32;
 /// neither.
 bool nameInputValues(std::string& entries, std::string_view input);
 
-/// Gives such operations of a commit their values again, from the input of its parent, which must outlive them.
-/// Errors: WrongTypeError naming the channel of one that the input does not write, or writes more than once.
+/// Restores the values of such operations of a commit from the input of its parent, which must outlive them. Errors:
+/// WrongTypeError naming the channel of one that the input does not write, or writes more than once.
 void takeInputValues(std::span<LoggedOp> operations, std::optional<std::string_view> input);
 
 /// Makes `out` the writes of a commit without the values that the entries of its operations have; empty where the

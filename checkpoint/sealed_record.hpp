@@ -38,10 +38,10 @@ SealedFields readSealed(const RowKey& key, std::string_view bytes);
 RecordLinks readSealedLinks(const RowKey& key, std::string_view bytes);
 bool readSealedOpen(const RowKey& key, std::string_view bytes);
 
-/// The text behind its size, 8 bytes, big endian.
+/// The text after its size, 8 bytes, big endian.
 void appendSized(std::string& out, std::string_view text);
 
-/// What the box authenticates beside its content.
+/// What the box authenticates in addition to its content.
 std::string boundTo(const RowKey& key, RowKind kind, std::string_view head);
 
 }  // namespace stategraph::checkpoint

@@ -131,7 +131,7 @@ private:
                 const std::string& thread_id = heads[i].thread_id;
                 std::vector<std::string> namespaces;
                 for (; i < heads.size() && heads[i].thread_id == thread_id; ++i) addName(heads[i], namespaces);
-                // The last thread of a full page may go on behind it.
+                // The last thread of a full page may continue on the next page.
                 const bool is_cut = i == heads.size() && heads.size() >= thread_page;
                 try {
                     readThread(thread_id, is_cut ? namespacesOf(thread_id) : namespaces);
@@ -181,7 +181,7 @@ private:
         stats_.per_thread.pop_back();
     }
 
-    // The newest commit; none if the log is gone.
+    // The newest commit; none if the log no longer exists.
     CheckpointId readLog(const std::string& thread_id, const std::string& ns, Counter& counter) {
         CheckpointId newest;
         CheckpointId before;

@@ -47,7 +47,7 @@ struct Examined {
     std::optional<UnfinishedThread> thread = {};
     /// None: it cannot be read.
     std::optional<ThreadOutlook> outlook = {};
-    /// Nothing is due, whatever the pending writes say.
+    /// Nothing is due, independent of the pending writes.
     bool is_over = false;
 };
 
@@ -128,8 +128,8 @@ Examined examineOrReport(const ListedCheckpoint& head, const Metadata& filter) {
     }
 }
 
-// Tells an index what the thread waits for, if that is still what was read. It matters to who asks next and to nobody
-// else, so a saver that is read-only, or is written to just now, is left as it is.
+// Updates the index with what the thread waits for, if that has not changed since it was read. Only the next query
+// profits, so a saver that is read-only, or has a writer at the moment, is left as it is.
 void tell(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const Examined& examined) {
     std::vector<WriteRow> compared;
     if (!examined.is_over && examined.outlook->status != ThreadStatus::unknown) {
@@ -162,8 +162,8 @@ void tellIfOther(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const
     if (examined.outlook && *examined.outlook != indexed) tell(saver, head, examined);
 }
 
-// Calls `take(head, examined)` for threads of an index, in their order, until it returns false; false then. A thread
-// that has been deleted meanwhile is passed over.
+// Calls `take(head, examined)` for threads of an index, in their order, until it returns false; then returns false. A
+// thread that was deleted meanwhile is skipped.
 template <class Take>
 bool forEachOf(BaseCheckpointSaver& saver, const std::vector<IndexedThread>& threads, const Metadata& filter,
                Take take) {

@@ -60,7 +60,7 @@ std::string wholeCommit(const LogName& log, CheckpointTuple tuple) {
     if (folded.says_more) {
         throw CorruptCheckpointError(
             "the record " + key.toString() +
-            " cannot be written anew: it, or one that it is read from, is of a later version that says more");
+            " cannot be rewritten: it, or one that it is read from, was stored by a later version and has more fields");
     }
     CommitFields whole = folded.commit;
     whole.base = whole.id;
@@ -70,7 +70,7 @@ std::string wholeCommit(const LogName& log, CheckpointTuple tuple) {
     try {
         operations = operationsOf(folded);
     } catch (const WrongTypeError& error) {
-        throw CorruptCheckpointError("the record " + key.toString() + " cannot be written anew: " + error.message());
+        throw CorruptCheckpointError("the record " + key.toString() + " cannot be rewritten: " + error.message());
     }
     whole.operations = operations;
     whole.names_input = false;

@@ -1,6 +1,6 @@
 # Each examples/X.cpp, and each folder examples/X with a main.cpp, is a program example_X and a test example.X: it runs
 # in an empty folder and must print what examples/expected/X.txt says (cmake/RunExample.cmake has the rules). Those of
-# examples/tutorials and examples/how_to are example_tutorials_X and example.tutorials.X, with expected/tutorials/X.txt or
+# examples/tutorials, how_to and pages are example_tutorials_X and example.tutorials.X, with expected/tutorials/X.txt or
 # with a session, expected/tutorials/X.session.txt (cmake/RunSession.cmake).
 function(stategraph_example name)
   set(libraries stategraph::stategraph stategraph_warnings)
@@ -32,7 +32,7 @@ function(stategraph_example name)
   list(REMOVE_DUPLICATES libraries)
   target_link_libraries(example_${name} PRIVATE ${libraries})
   if(STATEGRAPH_BUILD_TESTS)
-    string(REGEX REPLACE "^(tutorials|how_to)_" "\\1/" path "${name}") # below examples/
+    string(REGEX REPLACE "^(tutorials|how_to|pages)_" "\\1/" path "${name}") # below examples/
     string(REPLACE "/" "." test "example.${path}")
     cmake_path(GET path FILENAME program)
     set(expected "${PROJECT_SOURCE_DIR}/examples/expected/${path}")

@@ -19,7 +19,7 @@
 #   tests/compile_fail/*.cpp      must not compile (ok_*.cpp: must)
 #   examples/*.cpp                one program each; the output it must print is examples/expected/*.txt
 #   examples/NAME/*.cpp           one program, if there is a main.cpp; likewise
-#   examples/tutorials/*.cpp examples/how_to/*.cpp  one program each, which a page of docs/ shows; or with a session (cmake/RunSession.cmake)
+#   examples/tutorials/*.cpp examples/how_to/*.cpp examples/pages/*.cpp  one program each, which pages of docs/ show; or with a session (cmake/RunSession.cmake)
 #   benchmarks/workloads/NAME/*.cpp  bench_NAME, a Google Benchmark program, with benchmarks/support/*.cpp
 #   benchmarks/report/*.cpp       stategraph-bench-report, which benchmarks/run.sh runs on what they print
 
@@ -107,7 +107,7 @@ endif()
 if(STATEGRAPH_BUILD_EXAMPLES)
   file(GLOB STATEGRAPH_EXAMPLE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
   file(GLOB STATEGRAPH_TAUGHT_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/tutorials/*.cpp"
-       "${PROJECT_SOURCE_DIR}/examples/how_to/*.cpp")
+       "${PROJECT_SOURCE_DIR}/examples/how_to/*.cpp" "${PROJECT_SOURCE_DIR}/examples/pages/*.cpp")
   file(GLOB STATEGRAPH_EXAMPLE_MAINS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*/main.cpp")
 endif()
 if(STATEGRAPH_BUILD_BENCHMARKS)

@@ -20,7 +20,7 @@ struct Call {
     BaseCheckpointSaver& saver;
     Terminal& terminal;
     std::istream& in;
-    /// The same, for who keeps it, and what it was opened by.
+    /// The same for callers that keep it, with the name by which it was opened.
     std::shared_ptr<BaseCheckpointSaver> shared_saver = {};
     std::string store = {};
 

@@ -7,7 +7,7 @@
 // A log with branches as text: one lane a branch.
 namespace stategraph::inspect {
 
-/// Takes the checkpoints of a log one after the other, newest first, and draws each beside those above it. A mark, the
+/// Takes the checkpoints of a log one after the other, newest first, and draws each next to those above it. A mark, the
 /// lanes that pass by, and a line of its own where branches meet at the checkpoint that they began from.
 class Lanes {
 public:

@@ -6,7 +6,7 @@
 #include "inspect/commands.hpp"
 #include "inspect/views.hpp"
 
-// diff: what a checkpoint changed, or what differs between two; why and blame: who did it.
+// diff: what a checkpoint changed, or how two differ; why and blame: the causes and writers.
 namespace stategraph::inspect {
 namespace {
 

@@ -80,7 +80,7 @@ std::shared_ptr<BaseCheckpointSaver> readExport(const std::string& file, bool fo
     return saver;
 }
 
-// postgresql://HOST/DATABASE, and a schema behind a #.
+// postgresql://HOST/DATABASE, and a schema after a #.
 bool isPostgres(std::string_view store) {
     return store.starts_with("postgresql://") || store.starts_with("postgres://");
 }
@@ -128,7 +128,7 @@ std::shared_ptr<BaseCheckpointSaver> openStore(const Arguments& arguments, const
                          "': it is a file, and this program was built without SQLite; build stategraph with it");
 #endif
     }
-    // The files that a writer deletes meanwhile stay; a command that ends at once reads nothing newer.
+    // Files that a writer deletes meanwhile stay; a command that ends immediately reads nothing newer.
     const std::chrono::milliseconds every = follows ? std::chrono::milliseconds(50) : std::chrono::hours(1);
     return std::make_shared<RocksDBSaver>(
         store,

@@ -23,7 +23,7 @@ std::shared_ptr<BaseCheckpointSaver> openStore(const Arguments& arguments, const
                                                bool for_writing, bool follows = false);
 
 /// "THREAD", "THREAD@7" (the newest checkpoint of that step), "THREAD@ID", "THREAD@~2" (two before the newest on its
-/// branch). An '@' with anything else behind it is a part of the thread's name. Errors: NotFound.
+/// branch). An '@' followed by anything else is a part of the thread's name. Errors: NotFound.
 Config findPlace(BaseCheckpointSaver& saver, const Arguments& arguments, const std::string& place);
 /// The same where a checkpoint must be there: its id is filled in.
 Config findCheckpoint(BaseCheckpointSaver& saver, const Arguments& arguments, const std::string& place);

@@ -89,7 +89,7 @@ Exit exportRows(Call& call) {
         exportThread(call.saver, thread, call.terminal.out());
         return Exit::done;
     }
-    // Nothing is left behind of a thread that cannot be read.
+    // Nothing is stored of a thread that cannot be read.
     const std::string& name = call.place(1);
     std::ofstream file(name, std::ios::binary);
     if (!file) throw SaverError("the file '" + name + "' cannot be written");

@@ -6,7 +6,7 @@
 
 #include <stategraph/detail/chrono.hpp>
 
-// Text for a terminal. Whatever comes out of a store goes through `plain`, since it may hold anything.
+// Text for a terminal. All text from a store goes through `plain`, since it may contain anything.
 namespace stategraph::inspect {
 
 /// Without bytes that a terminal would obey: control characters, C1 codes and marks that turn the direction of text are

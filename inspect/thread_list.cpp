@@ -91,7 +91,7 @@ bool hasStatus(const ThreadView& thread, const std::string& status) {
     return status == "open" ? thread.status != "done" : thread.status == status;
 }
 
-/// What a filter lets through, `status` and `before` left out; none: it does not.
+/// Whether a thread passes a filter, without `status` and `before`; none: it does not.
 class Taker {
 public:
     explicit Taker(const ThreadFilter& filter) : filter_(filter), now_(std::chrono::system_clock::now()) {}
@@ -143,7 +143,7 @@ ThreadList listAll(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
     return list;
 }
 
-// The views of some threads of the index, in their order; of those that are gone by now, none.
+// The views of some threads of the index, in their order, without those that no longer exist.
 std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& saver, const Taker& taker,
                                                           const std::vector<IndexedThread>& threads) {
     std::vector<std::pair<ThreadPlace, ThreadView>> views;

@@ -26,7 +26,7 @@ struct ThreadFilter {
     /// What is shown of a question (whose name is empty) and of an entry of the metadata, and what is searched; null:
     /// all of it.
     std::function<Value(Value value, const std::string& name)> shown = {};
-    /// Only those behind this place.
+    /// Only those after this place.
     std::optional<ThreadPlace> before = {};
 };
 
@@ -48,8 +48,8 @@ MetadataEntry metadataEntryOf(const std::string& text);
 
 /// Threads of a store. Cost: with an index of threads, a look at its entries and a read of the newest checkpoint of
 /// each thread that is looked at: those shown, and those that the filter leaves out before them, among the threads of
-/// the status that it names and those of which the index knows nothing, whom it is then told of. Of a store
-/// without one, or with few threads, a read of the newest checkpoint of every thread. Memory for one page.
+/// the status that it names and those with unknown status, which are then updated in the index. Of a store without one,
+/// or with few threads, a read of the newest checkpoint of every thread. Memory for one page.
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter);
 
 }  // namespace stategraph::inspect

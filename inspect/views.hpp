@@ -21,7 +21,7 @@ inline constexpr std::size_t rows_a_page = 500;
 /// "2026-11-23T21:40:05.123Z"
 std::string isoTime(std::chrono::system_clock::time_point time);
 
-/// A value that somebody typed: JSON, or the text itself where it is none. `yes` is a text, `true` is not.
+/// A value from the command line: JSON, or the text itself if it is not JSON. `yes` is a text, `true` is not.
 Value valueOf(const std::string& text);
 
 struct ThreadView {

@@ -169,7 +169,7 @@ Value fromJson(const json::value& json) { return json; }
 json::value toJsonValue(const Value& value) { return value.as<json::value>(); }
 
 Value parseJson(std::string_view text) {
-    // What is parsed lives until it is encoded, so its memory comes in one piece: for short texts from here.
+    // The parsed value exists only until it is encoded, so its memory comes in one piece; for short texts from here.
     std::array<unsigned char, 1024> values;
     std::array<unsigned char, 512> stack;
     json::monotonic_resource memory(values.data(), values.size());

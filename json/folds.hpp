@@ -23,7 +23,7 @@ namespace detail {
 namespace json = boost::json;
 
 inline SharedJson& writtenBy(Op& op) noexcept { return op.as<JsonOperand>().slot.json; }
-/// What was written, to be taken apart. Cost: a copy, if somebody else has it.
+/// The written value, whose parts may be moved out. Cost: a copy, if it has other owners.
 inline json::value& ownWrittenBy(Op& op) { return JsonNodes::own(writtenBy(op)); }
 
 /// For messages: "an array", "a string", …
@@ -35,7 +35,7 @@ struct JsonAccess {
     static void write(Writes& writes, ChannelIndex channel, WriteKind kind, const JsonSlot& slot) {
         if (slot.set) writes.add<JsonOperand>(channel, kind, JsonOperand{slot, {}});
     }
-    /// One operation of the log, whatever the reducer of today is.
+    /// One operation of the log, independent of the current reducer.
     static void load(const ChannelSpec& channel, JsonSlot& slot, const LogPiece& piece);
 };
 

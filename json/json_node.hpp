@@ -30,7 +30,7 @@ struct JsonValueNode : JsonNode {
     json::value value;
 };
 
-/// A part of a value, which it keeps alive.
+/// A part of a value, which it owns together with others.
 struct JsonPartNode : JsonNode {
     JsonPartNode(const JsonValueNode& of, const json::value& v) noexcept : JsonNode(Form::part), whole(&of), value(&v) {
         of.owners.fetch_add(1, std::memory_order_relaxed);
@@ -43,7 +43,7 @@ struct JsonPartNode : JsonNode {
 struct JsonListNode : JsonNode {
     explicit JsonListNode(SharedList<SharedJson> i) noexcept : JsonNode(Form::list), items(std::move(i)) {}
     SharedList<SharedJson> items;
-    mutable std::atomic<JsonValueNode*> whole = nullptr;  // the same as one value, made when somebody wants it
+    mutable std::atomic<JsonValueNode*> whole = nullptr;  // the same as one value, created when it is needed
     JsonListNode* next_ended = nullptr;                   // while lists without owners are deleted one after the other
 };
 
@@ -56,12 +56,12 @@ struct JsonNodes {
                    : nullptr;
     }
     static const JsonNode* node(const SharedJson& json) noexcept { return json.node_; }
-    /// The value as one that nobody else has, to be changed in place. Cost: a copy, if somebody else has it or it is a
+    /// The value without other owners, so that it can be changed in place. Cost: a copy, if it has other owners or is a
     /// list of parts.
     static json::value& own(SharedJson& json);
 
-    /// Adds the elements of each written list, or any other value as one; those that nobody else has are moved.
-    /// `list` is a list. Errors: std::bad_alloc, with no effect but on how the list is kept.
+    /// Adds the elements of each written list, or any other value as one; those without other owners are moved. `list`
+    /// is a list. Errors: std::bad_alloc, with no effect but on how the list is kept.
     static void append(SharedJson& list, const std::vector<SharedJson*>& written);
     /// How many elements that is, also after they were moved.
     static std::size_t count(const SharedJson& written) noexcept { return written.isArray() ? written.size() : 1; }

@@ -154,7 +154,7 @@ NdjsonReader::NdjsonReader(std::istream& in, NdjsonReaderOptions options) : in_(
         throw InvalidArgumentError("NdjsonReaderOptions::line_bytes_max is 0; it must be at least 1");
 }
 
-// A line into text_, whatever ends it. False at the end.
+// Reads a line into text_, with any line ending. False at the end.
 bool NdjsonReader::readLine() {
     text_.clear();
     std::streambuf* const from = in_.rdbuf();

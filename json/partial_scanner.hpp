@@ -19,7 +19,7 @@ namespace stategraph::detail {
 /// The state machine of PartialJson. The rules are those of a repair that cuts a text after its last sound character
 /// and closes what is open: a character is *kept* if the repaired text contains it.
 ///
-/// A character that JSON does not allow is passed over. It is harmless as long as nothing after it is kept; then the
+/// A character that JSON does not allow is skipped. It is harmless as long as nothing after it is kept; then the
 /// repaired text would contain it, and the text is broken for good. So the state is known after each character.
 class PartialScanner {
 public:

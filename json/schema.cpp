@@ -14,7 +14,7 @@
 namespace stategraph {
 namespace {
 
-/// Whether nobody else holds it. Another owner that let it go, on whatever thread, is then done with it.
+/// Whether there is no other owner. A former owner, on any thread, has then finished with it.
 template <class T>
 bool isAlone(const std::shared_ptr<T>& data) noexcept {
 #ifdef STATEGRAPH_THREAD_SANITIZER

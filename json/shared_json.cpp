@@ -75,7 +75,7 @@ void JsonNodes::release(JsonNode* node) noexcept {
     }
 }
 
-// Gives one owner up. A list that has none left is added to `ended`; anything else is deleted at once.
+// Releases one owner. A list without owners is added to `ended`; anything else is deleted immediately.
 void JsonNodes::drop(JsonNode* node, JsonListNode*& ended) noexcept {
     if (node == nullptr || node->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     switch (node->form) {

@@ -2,21 +2,20 @@
 
 #include "json/json_node.hpp"
 
-// Lists that reducers add to. A list is one value, as Boost's functions read it, until something that others have is
-// added to it, or others have it; then its elements are shared one by one, and the list of them as a whole. If it is
-// read as one value after that, it becomes one again, and stays so: each time it were made anew, its length would be
-// paid for.
+// Lists that reducers add to. A list is one value, as Boost's functions read it, until a shared element is added to it,
+// or the list itself is shared; then its elements are shared one by one, and the list of them as a whole. If it is read
+// as one value after that, it becomes one again and stays so, because each conversion costs its length.
 namespace stategraph::detail {
 
 using Form = JsonNode::Form;
 
-// Whether nobody else has it.
+// Whether it has no other owner.
 bool JsonNodes::canMove(const SharedJson& written) noexcept {
     const JsonNode* const node = written.node_;
     return node == nullptr || (node->form == Form::value && node->isOwned());
 }
 
-// Makes the list one that nobody else has. True: it is one value; false: a list of parts.
+// Makes this the only owner of the list. True: it is one value; false: a list of parts.
 bool JsonNodes::ownList(SharedJson& list, bool as_value) {
     if (list.node_ == nullptr) {
         list.node_ = as_value ? static_cast<JsonNode*>(new JsonValueNode(std::move(list.value_)))

@@ -140,7 +140,7 @@ private:
                                        "' is no regular expression that can be used: " + error.what());
         }
     }
-    // The validator matches these by itself, in whatever time it takes.
+    // The validator matches these on its own, without a limit of time.
     void checkNames(std::string_view pattern) {
         addPattern(pattern);
         if (hasRepeatedChoice(pattern)) {

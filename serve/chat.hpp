@@ -5,7 +5,7 @@
 
 namespace stategraph::serve {
 
-/// What `useChat` of the AI SDK sends: a conversation as the page has it, of which what is new is taken.
+/// The request of `useChat` of the AI SDK: the page's conversation, of which the new part is used.
 struct ChatRequest {
     std::string thread;
     /// What the user said last; empty if the page sends decisions instead.

@@ -30,7 +30,7 @@ Connection::Connection(std::shared_ptr<Shared> shared, asio::ip::tcp::socket soc
 }
 
 Connection::~Connection() {
-    // What a response waits for has the socket too, and may outlive a coroutine that Asio destroyed.
+    // The operations for which a response waits share the socket, and may outlive a coroutine that Asio destroyed.
     socket_->close();
     const stategraph::detail::LockGuard lock(shared_->open_mutex);
     shared_->open.erase(place_);
@@ -128,7 +128,7 @@ asio::awaitable<bool> Connection::refuseUnread(const boost::system::error_code& 
     http::status status = http::status::bad_request;
     if (error == http::error::end_of_stream || error == beast::error::timeout ||
         error == asio::error::operation_aborted || error.category() == asio::error::get_system_category()) {
-        co_return false;  // nobody is there to be told
+        co_return false;  // the client has disconnected
     }
     if (error == http::error::body_limit) status = http::status::payload_too_large;
     if (error == http::error::header_limit) status = http::status::request_header_fields_too_large;

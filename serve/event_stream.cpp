@@ -15,15 +15,14 @@ namespace stategraph::serve {
 
 namespace {
 
-// How long a response waits for more than the run's beginning, so that a run that is refused at once is answered with
-// what it was refused for.
+// How long a response waits for more than the run's beginning, so that a run that is refused immediately is answered
+// with the reason.
 constexpr auto grace = std::chrono::milliseconds(250);
 constexpr std::size_t batch_bytes = 16U << 10U;  // of text, before it is sent
 
 }  // namespace
 
-/// Wakes the reader when its client has gone, and when it is time to say that the response is alive. On the
-/// connection's strand.
+/// Wakes the reader when its client has disconnected, and when a heartbeat is due. On the connection's strand.
 struct EventStream::Watch : std::enable_shared_from_this<EventStream::Watch> {
     Watch(std::shared_ptr<Socket> watched, std::shared_ptr<stategraph::detail::SubscriptionImpl> woken,
           std::chrono::milliseconds every)
@@ -156,8 +155,8 @@ bool EventStream::wasRefused(bool has_more) const {
     return closing_.ending == Ending::failed || (!has_more && source_.run->error());
 }
 
-/// A run whose end was told is known as under way for some microseconds more: who has the whole response may begin the
-/// next one.
+/// A run whose end was told is known as under way for some microseconds more: a client that has received the whole
+/// response may begin the next one.
 asio::awaitable<void> EventStream::awaitEnd() {
     asio::steady_timer wait(socket_->get_executor());
     for (int left = 5000; left > 0 && source_.run && !source_.run->hasEnded() && !watch_->has_gone; --left) {
@@ -213,7 +212,7 @@ void EventStream::take(const HubEvent& event) {
     }
 }
 
-/// A subscription that ends with the run ends by itself, behind what is still to be told: the questions that are open.
+/// A subscription that ends with the run ends after the remaining events: the open questions.
 bool EventStream::endsWith(const EndOfRun& end) const noexcept {
     if (!source_.run || source_.endpoint->options().close_on_suspend) return false;
     const bool waits =

@@ -11,7 +11,7 @@
 
 namespace stategraph::serve {
 
-/// One response that tells events while they happen: from its first line to its last, or until its client has gone.
+/// One response that sends events while they happen: from its first line to its last, or until its client disconnects.
 class EventStream {
 public:
     struct Source {
@@ -20,7 +20,8 @@ public:
         Subscription subscription;
         /// The run that the request began; null: it only looks.
         std::shared_ptr<ActiveRun> run;
-        /// The run takes answers: what is open is told at its end, since until it has stored them they seem open.
+        /// The run takes answers: open questions are reported at its end, because they look open until it has stored
+        /// the answers.
         bool takes_answers = false;
     };
     EventStream(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, Source source, const Request& request);
@@ -44,7 +45,7 @@ private:
     asio::awaitable<void> awaitEnd();
     bool wasRefused(bool has_more) const;
     void take(const HubEvent& event);
-    /// Of a client that has gone.
+    /// For a client that has disconnected.
     void leave() noexcept;
     bool endsWith(const EndOfRun& end) const noexcept;
     void close();
@@ -61,7 +62,7 @@ private:
     bool is_over_ = false;
     bool has_ended_ = false;  // `run` came to its end
     bool is_head_sent_ = false;
-    bool has_told_ = false;  // more than that the run began and ended, and what is open
+    bool has_told_ = false;  // more than the beginning and end of the run, and open questions
     std::vector<std::string> lines_;
 };
 

@@ -24,7 +24,7 @@ public:
     void addHeartbeat() { text_ += is_sse_ ? ": \n\n" : "\n"; }
     std::size_t size() const noexcept { return text_.size(); }
     bool isSse() const noexcept { return is_sse_; }
-    /// Whether the connection can be used again behind the response.
+    /// Whether the connection can be used again after the response.
     bool keeps() const noexcept { return keeps_; }
 
     /// False: the client could not be sent it.

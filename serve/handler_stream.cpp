@@ -34,7 +34,7 @@ std::string eventOf(std::string_view data) {
     }
 }
 
-/// Looks, and does not wait. A next request that is there already is not a client that has gone.
+/// Checks without waiting. A next request that has already arrived does not count as a disconnected client.
 bool hasGone(Socket& socket) {
     boost::system::error_code error;
     socket.socket().non_blocking(true, error);

@@ -10,7 +10,7 @@ namespace stategraph::serve {
 namespace {
 
 constexpr std::size_t text_bytes = 16U << 10U;  // of one part; a longer text is several, each a delta
-constexpr std::size_t part_bytes = 96;          // what a part costs besides its text
+constexpr std::size_t part_bytes = 96;          // the size of a part in addition to its text
 constexpr std::string_view text_end = "\"}";
 
 struct Growing {

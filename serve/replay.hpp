@@ -19,7 +19,7 @@ public:
     struct Limits {
         /// Of this run's parts. A longer response is no longer recorded, and its readers end (State::too_long).
         std::size_t bytes = 4U << 20U;
-        /// Transient parts (progress of custom events) that are kept for readers that are behind; older ones go.
+        /// Transient parts (progress of custom events) that are kept for slow readers; older ones are dropped.
         std::size_t transient_parts = 256;
         /// Of all replays of the server together.
         std::size_t bytes_of_all = 256U << 20U;

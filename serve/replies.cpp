@@ -206,7 +206,7 @@ std::unique_ptr<RunTable::Place> Connection::Operations::reserve(const ThreadId&
     return shared().runs->reserve(endpoint_, thread, std::move(replay));
 }
 
-/// Until the run has ended, whatever happens to this connection.
+/// Until the run has ended, even if this connection is closed.
 void Connection::Operations::recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run,
                                        bool takes_answers) {
     Recording recording{endpoint_, findProtocol(*endpoint_, "ui"), std::move(subscription), run, takes_answers};
@@ -238,7 +238,7 @@ Connection::Reply Connection::Operations::run(Operation operation) {
     const Protocol& protocol = chooseProtocol(*endpoint_, route_.parameter("protocol"));
     const Value body = bodyOf(request_);
     const ThreadId thread = route_.thread;
-    // From here on nobody else runs the thread here: what is found open stays open.
+    // From here on no other run of this server is on the thread, so open questions stay open.
     const auto place = reserve(thread);
     Begin work;
     try {
@@ -246,7 +246,7 @@ Connection::Reply Connection::Operations::run(Operation operation) {
     } catch (const InvalidUpdateError& why) {
         return json(http::status::bad_request, errorJson(why.what()));
     } catch (const InvalidArgumentError& why) {
-        // An answer that nobody waits for is no mistake in the request: somebody else was first.
+        // An answer that is not expected is not a mistake in the request: another client was first.
         const bool is_answer = operation != Operation::start;
         return json(is_answer ? http::status::conflict : http::status::bad_request, errorJson(why.what()));
     }

@@ -5,7 +5,7 @@
 
 namespace stategraph::serve {
 
-/// A request as hooks and handlers see it. The request must outlive it.
+/// The view of a request for hooks and handlers. The request must outlive it.
 class Requested final : public RequestView {
 public:
     explicit Requested(const Request& request) : request_(request) {}

@@ -107,7 +107,7 @@ public:
     }
 
 private:
-    /// The handler of `watchClient`. Where it is destroyed without having been called, the client counts as gone.
+    /// The handler of `watchClient`. If it is destroyed without having been called, the client counts as disconnected.
     class Look {
     public:
         explicit Look(std::shared_ptr<ReplayReader> reader) noexcept : reader_(std::move(reader)) {}
@@ -192,7 +192,7 @@ asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay
     try {
         co_await write(from, *replay);
         end.state = Replay::State::ended;
-    } catch (const std::exception&) {  // those that come back are told that it failed
+    } catch (const std::exception&) {  // clients that reconnect are told that it failed
     }
 }
 

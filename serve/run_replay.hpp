@@ -12,7 +12,7 @@ namespace stategraph::serve {
 class RunEvents {
 public:
     explicit RunEvents(bool takes_answers) : takes_answers_(takes_answers) {}
-    /// False: the event tells a question that was open before, which the run may be about to answer.
+    /// False: the event reports a question that was open before, which the run may be about to answer.
     bool belongs(const HubEvent& event) noexcept {
         if (event.mode == StreamMode::runs) has_begun_ = true;
         const bool is_early = takes_answers_ || !has_begun_;
@@ -41,9 +41,9 @@ enum class Replayed : std::uint8_t {
     broken,   // it cannot
     nothing,  // the run was refused before it began; nothing was sent
 };
-/// A response that begins with what a run has told so far and continues until its end: for a client that comes back.
-/// It waits while the run is about to begin. Await it on the socket's executor. The protocol and the request must
-/// outlive it.
+/// A response that begins with the events of a run so far and continues until its end, for a client that reconnects. It
+/// waits while the run is about to begin. Await it on the socket's executor. The protocol and the request must outlive
+/// it.
 asio::awaitable<Replayed> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket,
                                  const Protocol& protocol, std::shared_ptr<ActiveRun> run, const Request& request);
 

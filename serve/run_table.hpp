@@ -17,14 +17,14 @@
 
 namespace stategraph::serve {
 
-/// A run that a request began. It goes on whoever looks.
+/// A run that a request began. It continues without readers.
 class ActiveRun {
 public:
     explicit ActiveRun(std::shared_ptr<Replay> replay) : replay_(std::move(replay)) {}
 
     const std::shared_ptr<RunControl>& control() const noexcept { return control_; }
     bool hasEnded() const;
-    /// What it failed with; null while it goes on.
+    /// Its error; null while it is under way.
     std::exception_ptr error() const;
     /// Wakes these readers when the run has ended.
     void tell(std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers);

@@ -162,7 +162,7 @@ private:
     void work() noexcept {
         while (!is_stopping) {
             try {
-                context.restart();  // before it is looked what is wanted: who wants more stops it after that
+                context.restart();  // before the wishes are read: a thread that adds one stops it after that
                 const auto until = drainsUntil();
                 if (until) beginDraining();
                 if (!is_accepting) awaitClients();

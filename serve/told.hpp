@@ -17,7 +17,7 @@ namespace stategraph::serve {
 /// The outermost node that is a graph, without its task's id; else the node.
 std::string stepOf(const StreamEvent& event);
 
-/// A piece of a message that was told while it is made.
+/// A piece of a message that is being written.
 struct ToldPiece {
     std::string id;
     std::string text;
@@ -41,7 +41,7 @@ struct ToldProviderPart {
     boost::json::value output;     // of a result
     std::string url, title;        // of a source
 };
-/// None if the event tells no piece.
+/// None if the event has no piece.
 std::optional<ToldPiece> pieceIn(const StreamEvent& event);
 
 /// The messages that a task wrote, as JSON objects, in order; of an event of the mode `updates`.
@@ -55,7 +55,7 @@ struct ToldQuestion {
     boost::json::value value;  // all of it
     boost::json::value arguments;
 };
-/// Those that have not been told in this response: updates and the run's end have them both.
+/// Those that were not reported in this response yet: both updates and the run's end have them.
 class Questions {
 public:
     std::vector<ToldQuestion> newIn(const StreamEvent& event);

@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// Whether it is the result of a call that somebody declined: agents write it so.
+/// Whether it is the result of a declined call, in the form that agents write.
 bool isDeclined(const json::object& result) {
     const json::value* const is_error = result.if_contains("is_error");
     return is_error != nullptr && is_error->is_bool() && is_error->get_bool() &&
@@ -84,8 +84,8 @@ public:
             takePiece(*piece, lines);
             return;
         }
-        // A result is told as soon as it is there, and once more when its superstep ends, which is after all calls
-        // beside it were answered.
+        // A result is reported as soon as it exists, and again when its superstep ends, which is after all its other
+        // calls were answered.
         if (event.mode == StreamMode::messages) takeWhole(event, lines);
         for (const json::object& message : messagesIn(event)) takeMessage(message, lines);
         for (const ToldQuestion& question : questions_.newIn(event)) takeQuestion(question, lines);
@@ -156,7 +156,7 @@ private:
         for (const json::object& part : piece.provider) takeProviderPart(part, lines);
     }
 
-    /// What a tool of the provider's did; told once, when it is there or with the whole message.
+    /// What a tool of the provider did; reported once, immediately or with the whole message.
     void takeProviderPart(const json::object& given, std::vector<std::string>& lines) {
         const ToldProviderPart part(given);
         json::object line;
@@ -230,7 +230,7 @@ private:
         if (result == nullptr) return;
         const std::string id = textOf(*result, "call_id");
         if (!answered_.insert(id).second) return;
-        // Of a response that began behind the call: the client has it from an earlier one, or is told it here.
+        // For a response that began after the call: the client knows it from an earlier response, or receives it here.
         const json::value* const is_error = result->if_contains("is_error");
         const json::value* const output = result->if_contains("output");
         if (isDeclined(*result)) {

@@ -70,7 +70,8 @@ public:
         storeItem(name, made);
     }
 
-    // Also one that cannot be read: what is known to belong to it goes, and the sweep finds the rest.
+    // Also for an item that cannot be read: the rows that are known to belong to it are removed, and the sweep finds
+    // the rest.
     void remove(const std::string& name) {
         const std::string key = rowKey(Table::items, name);
         const auto bytes = getOrDamaged(key);

@@ -22,7 +22,7 @@ struct ItemRecord {
     std::int64_t updated_at_unix_us = 0;
     std::int64_t ttl_ms = 0;
     std::int64_t expires_at_unix_us = 0;
-    std::uint64_t vectors = 0;  // how many are stored beside it
+    std::uint64_t vectors = 0;  // how many are stored in rows next to it
     std::string_view value;
 
     bool isOver(std::int64_t now_unix_us) const noexcept {

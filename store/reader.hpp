@@ -24,7 +24,7 @@ public:
     /// The items that the last search or listing could not read.
     std::vector<DamagedItem> takeDamaged() { return std::exchange(damaged_, {}); }
 
-    /// Names of items that were read and are to live on.
+    /// Names of items that were read and whose time to live begins again.
     const std::vector<std::string>& toRefresh() const noexcept { return to_refresh_; }
 
 private:

@@ -10,7 +10,7 @@
 
 #include <stategraph/error.hpp>
 
-// What a kind of store is, beside all that stores have in common: ordered rows of bytes.
+// Ordered rows of bytes: the part in which kinds of stores differ.
 namespace stategraph::stores {
 
 /// Walks rows in the order of their keys, between bounds. Views are valid until it moves.

@@ -334,6 +334,14 @@ TEST_CASE("every public name has a row in the index of names, which leads to a p
                        << "pages say; write it anew with STATEGRAPH_UPDATE_GOLDEN=1 in the environment");
 }
 
+TEST_CASE("every public type, function, constant and option has a comment") {
+    for (const auto& name : names_test::names()) {
+        using public_names::Kind;
+        const bool is_part = name.kind == Kind::enumerator || name.kind == Kind::member || name.kind == Kind::method;
+        if (!is_part) CHECK_MESSAGE(!name.comment.empty(), names_test::shownName(name) << " of " << name.header);
+    }
+}
+
 TEST_CASE("the names of a header are found, and what is not for users is left out") {
     const auto names = public_names::namesOf(names_test::sample_header, "box.hpp");
     std::vector<std::string> found;

@@ -41,7 +41,7 @@ Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInpu
     if (options.control)
         linked_.emplace(options.control->stopToken(), [session = session_] { session->stop.request_stop(); });
     const stategraph::detail::LockGuard lock(flow_->mutex);
-    is_known_ = flow_->live.emplace(run_id_, session_).second;  // of two, the first has the thread
+    is_known_ = flow_->live.emplace(run_id_, session_).second;  // of two runs, the first holds the thread
 }
 
 Drive::~Drive() { close(); }
@@ -85,7 +85,7 @@ RunView Drive::end(const Result<State>& result) {
     if (result.status == Status::sleeping && !waits_) flow_->bells.ringAt(*result.wake_at);
     close();  // before it is looked at: a cancel is either seen here, or finds that the run is not under way
     const bool stopped = isStopped();
-    // Whoever was told that the run is canceled is right, also if its last step had ended just before.
+    // A caller that was told that the run is canceled is right, even if its last step had ended just before.
     if (stopped && flow_->saver) flow_->end(run_id_, session_->isCancelStored());
     // What the run returned says it all, unless something is due that only the store knows.
     const bool is_known =

@@ -13,7 +13,7 @@ namespace stategraph::workflow {
 /// under way, so that it can be cancelled.
 class Drive {
 public:
-    /// `claims`: somebody else may do the same at the same time, and one of them is refused.
+    /// `claims`: another caller may do the same at the same time, and one of them is refused.
     Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInput input, const RunOptions& options,
           bool claims);
     ~Drive();
@@ -23,7 +23,7 @@ public:
     /// To the run's end, or to where it stops. Errors: RefusedError; what the engine throws.
     RunView run();
 
-    // The same in steps, for who awaits: the input is taken, and then, as long as the run is to wait, it is resumed.
+    // The same in steps, for coroutines: the input is taken, and then, as long as the run is to wait, it is resumed.
     const CompiledGraph<State>& graph() const noexcept { return flow_->graph; }
     const RunConfig& config() const noexcept { return config_; }
     RunInput takeInput() noexcept { return std::move(input_); }

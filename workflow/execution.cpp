@@ -15,7 +15,7 @@
 namespace stategraph::workflow {
 namespace {
 
-// How a step may end beside returning.
+// How a step may end other than by returning.
 struct Suspended {
     Value payload;
     std::vector<std::string> labels;
@@ -248,7 +248,7 @@ Values changesOf(const Plan& plan, const Values& before, Values after) {
     return after;
 }
 
-// What a workflow inside failed with: its text alone if nobody in this process has seen it, or if it is no step's.
+// The error of an inner workflow: only its text if it did not happen in this process, or does not belong to a step.
 std::exception_ptr failureOf(const Session& session, const Plan& plan, const State& state) {
     for (const auto& [id, record] : state.records) {
         const Place* const place = record.status == Word::failed ? plan.findPlace(id) : nullptr;
@@ -274,7 +274,7 @@ bool triesAgain(const RetryPolicy& retry, const Plan& inner_plan, const Record& 
     });
 }
 
-// A workflow, with all its attempts: each begins anew.
+// A workflow, with all its attempts: each begins from the start.
 Executed executeNested(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
     const Nested& nested = *place.nested;
     const RetryPolicy retry = plan.retryOf(*place.step);

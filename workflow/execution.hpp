@@ -6,7 +6,7 @@
 
 namespace stategraph::workflow {
 
-/// What one execution of a step did beside its record.
+/// What one execution of a step did in addition to its record.
 struct Executed {
     Values shared = {};
     Additions additions = {};

@@ -188,7 +188,7 @@ RunInput Flow::Impl::startInput(const std::string& run_id, Value input, const Ru
     state.is_single_step = options.single_step;
     state.context = options.context;
     state.metadata = options.metadata;
-    if (hasRun(run_id)) return updateOf(state);  // it begins anew
+    if (hasRun(run_id)) return updateOf(state);  // it begins again
     return beginningOf(std::move(state));
 }
 

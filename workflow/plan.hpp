@@ -62,7 +62,7 @@ bool isBlock(const Entry& entry) noexcept;
 /// What a block returns.
 Value combined(const Entry& block, const Values& outputs);
 
-/// Nodes beside those of steps, maps and sleeps, which have their ids.
+/// Nodes in addition to those of steps, maps and sleeps, which are named by their ids.
 std::string joinOf(std::size_t entry);
 std::string askOf(std::size_t entry);
 std::string turnOf(std::size_t entry);
@@ -95,7 +95,7 @@ public:
         is_cancel_stored_ = store() || is_cancel_stored_;
         return is_cancel_stored_;
     }
-    /// Whether somebody was told that the run is cancelled. Waits for who is about to be.
+    /// Whether a caller was told that the run is cancelled. Waits for a caller that is about to be.
     bool isCancelStored() const {
         const stategraph::detail::LockGuard lock(cancel_mutex_);
         return is_cancel_stored_;
@@ -147,7 +147,7 @@ Command<State> runSleep(const Plan& plan, const Place& place, const State& state
 Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& runtime);
 Command<State> enterNested(const Plan& plan, const State& state);
 
-/// The update that makes a graph's state this one, whatever it was.
+/// The update that sets a graph's state to this one, whatever it was before.
 Update<State> updateOf(const State& state);
 /// The same of a state in which nothing has been executed, for a graph without a state.
 Update<State> beginningOf(State state);

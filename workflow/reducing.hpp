@@ -3,8 +3,8 @@
 
 namespace stategraph::workflow {
 
-/// Adds what an execution has set of the state to the writes of its node: at once, or, where it runs beside others
-/// (`member`, its place among them), for the end of the block. Errors: what a reducer throws.
+/// Adds what an execution has set in the state to the writes of its node: immediately, or, if it runs at the same time
+/// as others (`member`, its place among them), for the end of the block. Errors: what a reducer throws.
 void putShared(const Plan& plan, const State& state, Executed executed, std::optional<std::int64_t> member,
                Update<State>& update);
 

@@ -18,7 +18,7 @@ struct Item;
 struct Record;
 /// How far a step is, or a run: Record::status and State::status.
 enum class Word : std::uint8_t { none, running, waiting, suspended, success, failed, bailed, paused, canceled };
-/// As it is stored and told; of `none` the empty text.
+/// As it is stored and reported; the empty text for `none`.
 const char* toString(Word word) noexcept;
 }  // namespace stategraph::workflow
 namespace stategraph {
@@ -99,7 +99,7 @@ struct Item {
     Value value = {};
     /// Of this process alone: null in one that resumes what another left.
     std::shared_ptr<ForeachLeg> leg = {};
-    bool is_first = false;  // it begins whatever becomes of the others, as many do as may run at once
+    bool is_first = false;  // it begins independent of the others; as many begin as may run at the same time
 };
 
 struct State {

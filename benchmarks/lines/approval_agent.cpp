@@ -26,6 +26,7 @@ std::string removeFile(const Path& at) {
 }
 
 int main(int, char** argv) {
+    // [begin agent]
     const agent::Agent helper({
         .model = model::scripted({model::assistant({{{}, "c1", "list", R"({"path":"/tmp"})"},
                                                     {{}, "c2", "remove", R"({"path":"/tmp/old"})"}}),
@@ -35,15 +36,22 @@ int main(int, char** argv) {
                   agent::tool<Path>("remove", {.description = "Removes a file", .approval = true}, removeFile)},
         .compile = {.checkpointer = std::make_shared<sg::RocksDBSaver>("agent.db")},
     });
+    // [end agent]
     const sg::RunConfig ada{.thread_id = "ada"};
     if (argv[1] == std::string("ask")) {
+        // [begin agent]
+
         helper.say("Tidy up /tmp", ada);
         for (const agent::OpenCall& call : helper.openCalls("ada"))
             std::cout << "may I " << call.tool << " " << call.arguments << "?\n";
+        // [end agent]
     } else {
+        // [begin agent]
+
         helper.graph().recover();  // a process that died in a tool leaves its run to the next one
         for (const agent::OpenCall& call : helper.openCalls("ada"))
             helper.graph().invoke(helper.decide("ada", call.id, {.approved = true}), ada);
         std::cout << helper.graph().getState(ada).values.text() << "\n";
+        // [end agent]
     }
 }

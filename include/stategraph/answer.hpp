@@ -9,11 +9,13 @@
 
 namespace stategraph {
 
+/// How answers are stored.
 struct AnswerOptions {
     /// As for a run; `exit` is as `async`.
     Durability durability = Durability::async;
-    /// What to do about a run that is under way on the thread in this process, through the same saver object.
+    /// What to do if a run of this process, through the same saver object, is under way on the thread.
     OnBusy on_busy = OnBusy::reject;
+    /// How long to wait for that run; then ThreadBusyError.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
 };
 
@@ -21,16 +23,16 @@ struct AnswerOptions {
 /// answer. `recover()` or RESUME, by the program that has the graph, then takes them. The questions of subgraphs are
 /// among the thread's own, so `config` names the thread alone; its `checkpoint_id`, if given, must be the newest.
 ///
-/// What is stored is what a run that is resumed with these answers stores, in one atomic write, all of them or none.
-/// When all questions of a task are answered the thread is in flight (Unfinished::in_flight), however its last run
-/// ended; while one of the task is open it stays interrupted. Values are not checked against the type that the node
-/// expects: it refuses a wrong one when it takes it, and asks again.
+/// Stores exactly what a run that is resumed with these answers stores, in one atomic write. When all questions of a
+/// task are answered the thread is in flight (Unfinished::in_flight), however its last run ended; while one of the task
+/// is open it stays interrupted. Values are not checked against the type that the node expects: the node refuses a
+/// wrong one when it reads it, and asks again.
 ///
 /// Returns the questions that are still open. Errors: InvalidArgumentError for a thread that does not exist, is
-/// cancelled or asks nothing, for a question that is not open or that was answered, and for a key that several have;
-/// ThreadBusyError; ConcurrentUpdateError if the thread changes all the time; CorruptCheckpointError for records that
-/// cannot be read; SaverError. Of two answers to one question at once exactly one is stored. Safe from any thread.
-/// Cost: one read of the newest checkpoint and one put.
+/// cancelled or asks nothing, for a question that is not open or that was answered, and for a key that several
+/// questions have; ThreadBusyError; ConcurrentUpdateError if the thread changes all the time; CorruptCheckpointError
+/// for records that cannot be read; SaverError. Of two answers to one question at once exactly one is stored. Safe from
+/// any thread. Cost: one read of the newest checkpoint and one put.
 std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const std::vector<Answer>& answers,
                               const AnswerOptions& options = {});
 

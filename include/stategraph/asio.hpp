@@ -1,7 +1,7 @@
 #pragma once
-/// Runs and nodes on Boost.Asio: nodes that are `boost::asio::awaitable<sg::Update<State>>`, and runs that live on an
-/// executor of Asio's, with their timers. Includes Boost.Asio, which costs a file more than a second; nothing else of
-/// the library does.
+/// Runs and nodes on Boost.Asio: nodes that are `boost::asio::awaitable<sg::Update<State>>`, and runs that resume on an
+/// executor of Asio, with their timers. This is the only header of the library that includes Boost.Asio, which adds
+/// more than a second to the compile time of a file.
 ///
 ///     boost::asio::awaitable<void> serve(sg::CompiledGraph<State> app) {
 ///         const auto executor = co_await boost::asio::this_coro::executor;
@@ -31,9 +31,9 @@
 
 namespace stategraph {
 
-/// Awaits a task in a coroutine of Asio's. The task, its sleeps and all that it awaits resume on `executor`. Cancelling
-/// the awaiting coroutine does not reach the task, whatever it is (of a run it does: `asyncInvokeOn`); destroying the
-/// execution context of both destroys both. Errors: what the task throws.
+/// Awaits a task in a coroutine of Asio. The task, its sleeps and all that it awaits resume on `executor`. Cancelling
+/// the awaiting coroutine does not cancel the task (for runs, `asyncInvokeOn` does); destroying the execution context
+/// of both destroys both. Errors: what the task throws.
 template <class T>
 boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T> task) {
     // The handler waits with a timer: there the execution context finds it if it is destroyed. Who cancels the timer
@@ -61,15 +61,15 @@ boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T>
     }
 }
 
-/// Awaits a coroutine of Asio's in one of this library's: `auto reply = co_await sg::fromAsio(client.get(url),
+/// Awaits a coroutine of Asio in a coroutine of this library: `auto reply = co_await sg::fromAsio(client.get(url),
 /// runtime);`. It runs on the Asio executor of the run (asyncInvokeOn, asyncStreamOn, awaitOn); elsewhere on Asio's
-/// system executor, or on the one that is given, which must live until it has ended. The task resumes where it lives.
-/// Errors: what the coroutine throws; boost::system::system_error (operation_aborted) if its execution context goes
-/// first.
+/// system executor, or on the executor that is given, whose context must exist until the coroutine has ended. The task
+/// resumes on its own executor. Errors: what the coroutine throws; boost::system::system_error (operation_aborted) if
+/// its execution context goes first.
 ///
-/// In a node give its Runtime: the coroutine is cancelled (terminal) when the attempt is abandoned, and of runs that
-/// can be stopped what the node has stays until it has ended. Without, it may outlive the task that awaits it, where
-/// that is destroyed: let it refer to nothing of the task's.
+/// In a node, pass its Runtime: the coroutine is then cancelled (terminal) when the attempt is abandoned, and in runs
+/// that can be stopped, what the node owns is kept until the coroutine has ended. Without a Runtime the coroutine may
+/// outlive a destroyed task that awaited it, so it must not refer to anything that the task owns.
 template <class T>
 Task<T> fromAsio(boost::asio::awaitable<T> called, Runtime& runtime) {
     return detail::awaitAsio<T>(std::move(called), detail::asioOptionsOf(runtime));
@@ -106,7 +106,7 @@ struct WakesReader {
     }
 };
 
-/// A run that nobody can cancel has no control for it, and costs what it costs without.
+/// A run that cannot be cancelled has no control, and costs no more than without Asio.
 template <class Make, class T = typename TaskValue<std::invoke_result_t<Make&, const RunConfig&>>::Type>
 boost::asio::awaitable<T> awaitRun(boost::asio::any_io_executor executor, Make make, RunConfig config) {
     const boost::asio::cancellation_state cancellation = co_await boost::asio::this_coro::cancellation_state;
@@ -125,13 +125,13 @@ boost::asio::awaitable<T> awaitRun(boost::asio::any_io_executor executor, Make m
 }  // namespace detail
 
 /// CompiledGraph::asyncInvoke on an executor of Asio's: coroutine nodes, retries' waits and sg::sleepFor are on it.
-/// What is given is copied before they return. Nodes that block, in a superstep with others, are on the graph's own
-/// executor.
+/// Arguments are copied before the functions return. Blocking nodes of a superstep with several tasks run on the
+/// graph's own executor.
 ///
-/// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would: it ends with
-/// Status::cancelled and a result, and the thread has what was committed. Unless told otherwise
+/// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would: the run ends with
+/// Status::cancelled and a result, and the thread keeps its commits. Unless told otherwise
 /// (`this_coro::throw_if_cancelled`), Asio then throws operation_aborted at that coroutine's next `co_await`. Only a
-/// coroutine that has a cancellation slot pays for it, what a RunControl costs.
+/// coroutine with a cancellation slot pays for this: the cost of a RunControl.
 template <class S, class Input, class Output>
 boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor,
                                                      const CompiledGraph<S, Input, Output>& app,
@@ -216,10 +216,10 @@ private:
 
 }  // namespace detail
 
-/// The events of a run on an executor of Asio's, for coroutines of Asio's: `while (auto event = co_await stream.next())
-/// …`. `asyncStreamOn` makes it. One `next` at a time. It may be moved and destroyed where none is awaited; destroying
-/// it ends the run, and the thread can be resumed immediately: nodes are destroyed where they wait, and those that
-/// await a coroutine of Asio's are abandoned, and cancelled.
+/// The events of a run on an executor of Asio, for coroutines of Asio: `while (auto event = co_await stream.next()) …`.
+/// `asyncStreamOn` makes it. One `next` at a time. It may be moved and destroyed where none is awaited; destroying it
+/// ends the run, and the thread can be resumed immediately: nodes are destroyed where they wait, and those that await a
+/// coroutine of Asio's are abandoned, and cancelled.
 template <class Output, class S>
 class AsioStream : public detail::AsioEvents {
 public:
@@ -230,14 +230,14 @@ public:
 };
 
 /// CompiledGraph::asyncStream on an executor of Asio's: coroutine nodes, what they await, and events are on it,
-/// whatever modes are asked for. What a node shares with others is then safe without a lock on a single-threaded
-/// io_context or a strand. Nodes that block are on threads of the graph's executor. What is given is copied before it
-/// returns. `input` is an Update, RESUME or a Command. The executor's context must outlive the stream.
+/// whatever modes are requested. On a single-threaded io_context or a strand, nodes can therefore share data without a
+/// lock. Blocking nodes run on threads of the graph's executor. Arguments are copied before the function returns.
+/// `input` is an Update, RESUME or a Command. The executor's context must outlive the stream.
 ///
 ///     auto events = sg::asyncStreamOn(executor, app, {sg::set<&State::x>(1)}, {.thread_id = "1"}, {.modes = sg::StreamMode::messages});
 ///     while (auto event = co_await events.next()) …
 ///
-/// Errors: as `asyncInvoke`, from `next`; InvalidArgumentError for a configuration that is refused. Cost beside
+/// Errors: as `asyncInvoke`, from `next`; InvalidArgumentError for a configuration that is refused. Cost in addition to
 /// asyncStream: a RunControl.
 template <class S, class Input, class Output>
 AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
@@ -260,9 +260,9 @@ AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const
         std::move(executor), app.core(), detail::commandOf<S>(Command<C>(command)), config, options));
 }
 
-/// A subscriber's next event, in a coroutine of Asio's: `auto event = co_await sg::asyncNextOn(executor,
-/// subscription);`. None: the subscription has ended, or the awaiting coroutine was cancelled (terminal or partial);
-/// the subscription stays then. Errors: as Subscription::next.
+/// The next event of a subscriber, in a coroutine of Asio: `auto event = co_await sg::asyncNextOn(executor,
+/// subscription);`. None: the subscription has ended, or the awaiting coroutine was cancelled (terminal or partial); in
+/// the latter case the subscription stays. Errors: as Subscription::next.
 inline boost::asio::awaitable<std::optional<HubEvent>> asyncNextOn(boost::asio::any_io_executor executor,
                                                                    Subscription& subscription) {
     const boost::asio::cancellation_state cancellation = co_await boost::asio::this_coro::cancellation_state;

@@ -1,6 +1,6 @@
 #pragma once
-/// Coroutines: nodes that `co_await`, and runs that are awaited. What users' files pay for it is why it is not in
-/// stategraph.hpp.
+/// Coroutines: nodes that `co_await`, and runs that are awaited. It is not part of stategraph.hpp because of its
+/// compile time.
 ///
 ///     graph.addNode("ask", [](const State& s) -> sg::Task<sg::Update<State>> {
 ///         std::string text = co_await model.complete(s.prompt);
@@ -25,19 +25,20 @@
 
 namespace stategraph {
 
-/// Runs a task to its end on the calling thread, which waits while the task does. Gives what the task gives, or throws
-/// what it throws. What it awaits resumes on this thread too, unless it says otherwise. Not for use inside coroutines:
-/// it blocks.
+/// Runs a task to its end on the calling thread, which waits while the task waits. Returns the task's value, or throws
+/// what the task throws. What the task awaits resumes on this thread too, unless that awaitable resumes elsewhere. It
+/// blocks, so do not use it inside coroutines.
 template <class T>
 T syncWait(Task<T> task) {
     detail::waitFor(task.handle(), task.handle().promise());
     return task.handle().promise().take();
 }
 
-/// `co_await sg::sleepFor(50ms)`: resumes after that time at the earliest, where the coroutine lives (in a run: on the
+/// `co_await sg::sleepFor(50ms)`: resumes after that time at the earliest, on the coroutine's executor (in a run, the
 /// run's executor). No thread waits meanwhile. Errors: std::bad_alloc. Cost: one allocation; all sleepers share one
 /// timer thread.
 inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sleep(detail::after(time)); }
+/// The same until a time.
 inline detail::Sleep sleepUntil(std::chrono::steady_clock::time_point time) { return detail::Sleep(time); }
 /// The same in a node: it ends early, with CancelledError, when the run is stopped or the attempt's time is up.
 Task<> sleepFor(Runtime& runtime, std::chrono::nanoseconds time);
@@ -51,10 +52,10 @@ struct TaskValue<Task<T>> {
 };
 }  // namespace detail
 
-/// `Runtime::once` for an effect that is awaited: `fn()` returns a Task of the result. Its promises are the same; an
-/// effect of which only the beginning is known is begun anew, or somebody is asked. Of the effects of one task that are
-/// awaited at the same time, or inside each other, none may ask (`interrupt`). `fn` is kept until the effect ends: on
-/// g++ 12 give a lambda that captures a name, and move it here.
+/// `Runtime::once` for an effect that is awaited: `fn()` returns a Task of the result. The guarantees are the same; an
+/// effect whose end is not known is repeated, or somebody is asked. Of the effects of one task that are awaited at the
+/// same time, or inside each other, none may ask (`interrupt`). `fn` is kept until the effect ends: on g++ 12 give a
+/// lambda that captures a name, and move it here.
 template <class F>
 std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDoubt on_doubt = OnDoubt::repeat) {
     using T = typename detail::TaskValue<std::invoke_result_t<F&>>::Type;
@@ -88,9 +89,9 @@ std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDo
 /// awaits later. The executor must outlive the coroutine.
 inline detail::Schedule schedule(Executor& executor) { return detail::Schedule(executor); }
 
-/// `co_await sg::whenAll(std::move(tasks))`: runs the tasks at the same time, where the awaiting coroutine lives, and
-/// gives their values in order. When all have ended it throws what the first of those that failed threw. Errors: also
-/// std::bad_alloc.
+/// `co_await sg::whenAll(std::move(tasks))`: runs the tasks at the same time, on the executor of the awaiting
+/// coroutine, and returns their values in order. When all have ended it throws what the first of those that failed
+/// threw. Errors: also std::bad_alloc.
 template <class T>
 Task<std::vector<T>> whenAll(std::vector<Task<T>> tasks) {
     detail::Together all = detail::together(tasks);
@@ -110,7 +111,7 @@ inline Task<> whenAll(std::vector<Task<>> tasks) {
 template <class T>
 class Outcome {
 public:
-    /// Null if it gave a value.
+    /// Null if the task returned a value.
     const std::exception_ptr& error() const noexcept { return error_; }
     /// The value, once; throws what the task threw.
     T get() {
@@ -138,9 +139,9 @@ private:
     std::optional<std::conditional_t<std::is_void_v<T>, Nothing, T>> value_;
 };
 
-/// Starts a task on an executor's threads; nobody awaits it. At its end `done(Outcome<T>)` is called there, once; it
-/// must not throw. The executor is kept alive until then. Errors: std::bad_alloc, std::system_error if it has no thread
-/// and none can be started.
+/// Starts a task on the threads of an executor, without awaiting it. At its end `done(Outcome<T>)` is called there,
+/// once; it must not throw. The executor is kept alive until then. Errors: std::bad_alloc, std::system_error if it has
+/// no thread and none can be started.
 template <class T, class F>
 void spawn(std::shared_ptr<Executor> executor, Task<T> task, F done) {
     struct Spawn final : detail::Spawned {
@@ -149,7 +150,7 @@ void spawn(std::shared_ptr<Executor> executor, Task<T> task, F done) {
         void start() override { task.handle().promise().startWith(task.handle(), &Spawned::onEnd, this, home()); }
         void end() noexcept override {
             Outcome<T> outcome = Outcome<T>::of(task);
-            task.reset();  // what it holds is gone when its end is told
+            task.reset();  // what it holds is destroyed before its end is reported
             done(std::move(outcome));
         }
         Task<T> task;
@@ -159,11 +160,11 @@ void spawn(std::shared_ptr<Executor> executor, Task<T> task, F done) {
     detail::start(std::make_unique<Spawn>(std::move(executor), std::move(task), std::move(done)));
 }
 
-/// A task that was spawned and can be waited for. Destroying it lets the task run on.
+/// A task that was spawned and can be waited for. The task continues if this object is destroyed.
 template <class T>
 class Spawning {
 public:
-    /// Blocks until the end. The value, once, or throws what the task threw.
+    /// Blocks until the task ends. Returns its value, once, or throws what it threw.
     T get() {
         detail::UniqueLock lock(state_->mutex);
         state_->ended.wait(lock.native(), [this]() SG_REQUIRES(state_->mutex) { return state_->outcome.has_value(); });

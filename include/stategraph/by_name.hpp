@@ -16,9 +16,9 @@
 //         std::string by = {};
 //     };
 //
-// The names are the identity on disk: to rename a member, write a fields() table with formerly(). Such a struct
-// is an aggregate at namespace scope of at most 32 members, without base classes or C arrays. It costs the compiler
-// about as much as a table.
+// The names identify the members on disk: to rename a member, write a fields() table with formerly(). Such a struct is
+// an aggregate at namespace scope of at most 32 members, without base classes or C arrays. It costs the compiler about
+// as much as a table.
 namespace stategraph::detail {
 
 inline constexpr std::size_t by_name_members_max = 32;

@@ -13,17 +13,17 @@ namespace stategraph {
 
 class IdSource;
 
-/// Where nodes' results are kept for tasks with the same input (NodeOptions::cache). Bytes under a namespace, which
-/// here is one node of one graph, and a key, which is 16 bytes.
+/// Keeps results of nodes for tasks with the same input (NodeOptions::cache), as bytes under a namespace (one node of
+/// one graph) and a key of 16 bytes.
 ///
-/// It may forget anything at any time; what it gives back is checked by the caller. All methods are called from
-/// several threads at once. What `get`, `set` or `remove` throws never fails a run: the node is then executed, or its
-/// result not kept.
+/// A cache may forget any entry at any time; the caller checks what it returns. Several threads call the methods at the
+/// same time. An exception of `get`, `set` or `remove` never makes a run fail: the node is then executed, or its result
+/// is not kept.
 class BaseCache {
 public:
     virtual ~BaseCache() = default;
 
-    /// None if there is no such entry, or its time is over.
+    /// None if there is no such entry, or if it has expired.
     virtual std::optional<std::string> get(std::string_view ns, std::string_view key) = 0;
     /// Replaces an entry. It is gone after `ttl` from now; none: it stays.
     virtual void set(std::string_view ns, std::string_view key, std::string_view value,
@@ -31,7 +31,7 @@ public:
     virtual void remove(std::string_view ns, std::string_view key) = 0;
     /// Removes all entries of a namespace.
     virtual void clear(std::string_view ns) = 0;
-    /// Removes all there are.
+    /// Removes all entries.
     virtual void clear() = 0;
 
     /// For statistics alone: of a task that waited for an equal one, `lookups` calls of `get` found nothing and yet the
@@ -40,16 +40,17 @@ public:
     virtual void waitedFor([[maybe_unused]] std::uint64_t lookups, [[maybe_unused]] bool is_given) noexcept {}
 };
 
-/// What was asked of a cache since it was made.
+/// How a cache was used since it was created.
 struct CacheStats {
     /// How often `get` found an entry, and how often none. A task that waited for an equal one and took its result
     /// counts as a hit, so each miss is a node or a call that was executed.
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
-    /// How often `set` kept one: a value that is too large is not.
+    /// How often `set` kept an entry; a value that is too large is not kept.
     std::uint64_t stores = 0;
 };
 
+/// The options of a MemoryCache.
 struct MemoryCacheOptions {
     /// At most this many bytes of values, names and bookkeeping (an estimate); at least 1. The entries not read or
     /// written for longest make room; a value that is larger by itself is not kept.
@@ -58,7 +59,7 @@ struct MemoryCacheOptions {
     std::shared_ptr<IdSource> clock = {};
 };
 
-/// Keeps results in memory, the least recently used ones making room for new ones.
+/// Keeps results in memory. The least recently used ones make room for new ones.
 ///
 /// Cost: a lookup in two hash tables and a copy of the value, under one lock. Errors of the constructor:
 /// InvalidArgumentError.
@@ -75,7 +76,7 @@ public:
     void clear() override;
     void waitedFor(std::uint64_t lookups, bool is_given) noexcept override;
 
-    /// What the limit is about.
+    /// The bytes that count towards the limit.
     std::size_t storedBytes() const;
     std::size_t entries() const;
     CacheStats stats() const;

@@ -12,9 +12,9 @@
 
 namespace stategraph {
 
-/// What of a task's input its result depends on: made of a callable `f(const In&)`, where `In` is what the node takes
-/// (for a subgraph, the state), that returns anything storable. Called on the task's thread, from several at once; what
-/// it throws is a failure of the node.
+/// The part of a task's input on which its result depends: a callable `f(const In&)`, where `In` is what the node takes
+/// (for a subgraph, the state), that returns anything storable. It is called on the task's thread, by several threads
+/// at the same time; what it throws is a failure of the node.
 class CacheKey {
 public:
     using Call = void (*)(const void* callable, const void* input, Runtime& runtime, Encoder& out);
@@ -65,23 +65,26 @@ enum class CacheUse : std::uint8_t {
     off,
 };
 
-/// That a node need not run again for an input it has seen (CompileOptions::cache says where results are kept): its
-/// result is a function of the key, and nothing else that it does matters. `.cache = {}` is enough.
+/// Says that a node need not run again for an input that it has seen (CompileOptions::cache says where results are
+/// kept), because its result is a function of the key and it has no effects. `.cache = {}` is enough.
 struct CachePolicy {
+    /// The part of the input on which the result depends; not given: the whole input.
     CacheKey key = {};
     /// How long a result is good for; at least 1 ms. None: until it makes room for others, or is cleared.
     std::optional<std::chrono::milliseconds> ttl = {};
-    /// Keeps apart what must not be mixed up: graphs with the same nodes and edges, versions of a node's code.
+    /// Separates entries that must not be mixed up: those of graphs with the same nodes and edges, or of versions of a
+    /// node's code.
     std::string ns = {};
+    /// Whether the node is cached.
     CacheUse use = CacheUse::on;
 };
 
-/// That a call need not be made again for arguments it was made with, in whichever run and thread: its result is a
+/// Says that a call need not be made again with the same arguments, in any run and thread, because its result is a
 /// function of them.
 struct CallCache {
     /// How long a result is good for; at least 1 ms. None: until it makes room for others, or is cleared.
     std::optional<std::chrono::milliseconds> ttl = {};
-    /// Keeps apart what must not be mixed up, such as versions of the function.
+    /// Separates entries that must not be mixed up, such as those of versions of the function.
     std::string ns = {};
 };
 

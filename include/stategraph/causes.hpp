@@ -26,6 +26,7 @@ enum class CauseKind : std::uint8_t {
     fork,      // as at the checkpoint that was forked; what made it due there follows
     unknown,   // the log does not say it: one commit covers several supersteps, or the one before it was pruned
 };
+/// The name of a kind, such as "edge".
 const char* toString(CauseKind kind) noexcept;
 
 /// A task that a cause comes from.
@@ -38,20 +39,22 @@ struct CauseTask {
     std::optional<std::int64_t> arrived = {};
 };
 
+/// One cause of a due task.
 struct Cause {
     CauseKind kind = CauseKind::unknown;
-    /// Of a join all its sources; of a Send its sender; of an edit the node as which it was made; of `unknown` those
-    /// that may have led here.
+    /// For a join, all its sources; for a Send, its sender; for an edit, the node in whose name it was made; for
+    /// `unknown`, the tasks that may have led here.
     std::vector<CauseTask> from;
-    /// Of a Send: which one of its sender's, from 0.
+    /// For a Send: its number among the Sends of its sender, from 0.
     std::optional<std::size_t> index = {};
 };
 
+/// A due task with its causes.
 struct TaskCauses {
     TaskId id;
     std::string name;
     std::string path;
-    /// Where several things made it due at once: all of them.
+    /// All causes, if several made the task due in the same superstep.
     std::vector<Cause> causes;
 };
 

@@ -16,10 +16,11 @@ namespace stategraph {
 /// Reducers and channel kinds: how a channel takes the values that tasks write to it. Each is an object to give to
 /// `channel()`, with a stable name that is stored with the graph's fingerprint.
 ///
-/// A reducer's initial value is what the member's default initialiser says. It is called on the thread that drives the
-/// run, once for each written value, in the order of tasks, never of completion.
+/// A channel with a reducer begins with the member's default initialiser. The reducer is called on the thread that
+/// drives the run, once for each written value, in the order of tasks, never in that of completion.
 namespace reducers {
 
+/// A type that `append` can add to.
 template <class T>
 concept List = requires(T list, typename T::value_type item) {
     list.push_back(std::move(item));
@@ -27,13 +28,15 @@ concept List = requires(T list, typename T::value_type item) {
     { list.size() } -> std::convertible_to<std::size_t>;
 } && !std::is_same_v<T, std::string>;
 
+/// A type that `merge` can add to.
 template <class T>
 concept Map = requires(T map, typename T::key_type key, typename T::mapped_type value) {
     map.insert_or_assign(key, value);
     map.find(key);
 };
 
-/// One value a superstep (two are an InvalidUpdateError); it stays until replaced. What a channel without reducer is.
+/// One value in a superstep (two are an InvalidUpdateError), which stays until it is replaced. A channel without a
+/// reducer is of this kind.
 struct LastValue {
     static constexpr std::string_view name = "";
     static constexpr detail::ChannelKind kind = detail::ChannelKind::last_value;
@@ -45,17 +48,17 @@ struct LastValue {
     static consteval void check() {}
 };
 
-/// Several tasks may write in one superstep and the last one's value holds; gone after a superstep that wrote none.
+/// Several tasks may write in one superstep, and the last value counts. It is unset after a superstep that wrote none.
 struct AnyOf : LastValue {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::any_value;
 };
 
-/// One value a superstep, which the next superstep sees and none after it.
+/// One value in a superstep, which only the next superstep sees.
 struct Ephemeral : LastValue {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::ephemeral;
 };
 
-/// Like a last value, but never stored: gone when the run ends. Of any type that can be copied, such as a
+/// Like a last value, but never stored, so it is unset when the run ends. Of any type that can be copied, such as a
 /// std::shared_ptr to a lock or a socket, or a std::function; events and JSON show null for one that cannot be stored.
 struct Untracked : LastValue {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::untracked;
@@ -72,6 +75,7 @@ struct Untracked : LastValue {
     }
 };
 
+/// A reducer of your own, created by `reduce`.
 struct Reduced {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::reduced;
 };
@@ -89,7 +93,7 @@ struct Append : Reduced {
     }
 };
 
-/// A list of what one superstep wrote; the next superstep starts anew.
+/// A list of what one superstep wrote; each superstep begins with an empty list.
 struct Topic {
     static constexpr std::string_view name = "topic";
     static constexpr detail::ChannelKind kind = detail::ChannelKind::topic;
@@ -103,7 +107,8 @@ struct Topic {
     }
 };
 
-/// Puts the written entries into a map; later ones win. `sg::merge` is the reducer and, called, the write.
+/// Puts the written entries into a map; later entries replace earlier ones. `sg::merge` is the reducer and, called, the
+/// write.
 struct Merge : Reduced {
     static constexpr std::string_view name = "merge";
     template <class S, class T>
@@ -137,18 +142,21 @@ struct Binary : Reduced {
     }
 };
 
+/// Adds the written number.
 struct Sum {
     template <class T>
     constexpr T operator()(const T& a, const T& b) const {
         return static_cast<T>(a + b);
     }
 };
+/// Keeps the smallest value.
 struct Min {
     template <class T>
     constexpr T operator()(const T& a, const T& b) const {
         return b < a ? b : a;
     }
 };
+/// Keeps the greatest value.
 struct Max {
     template <class T>
     constexpr T operator()(const T& a, const T& b) const {
@@ -156,20 +164,31 @@ struct Max {
     }
 };
 
+/// A reducer: how a channel combines its value with a written one.
 template <class R>
 concept Reducer = requires { R::kind; };
 
 }  // namespace reducers
 
+/// The channel kind LastValue, which is the default.
 inline constexpr reducers::LastValue last_value{};
+/// The channel kind AnyOf.
 inline constexpr reducers::AnyOf any_value{};
+/// The channel kind Ephemeral.
 inline constexpr reducers::Ephemeral ephemeral{};
+/// The channel kind Untracked.
 inline constexpr reducers::Untracked untracked{};
+/// The reducer Append.
 inline constexpr reducers::Append append{};
+/// The channel kind Topic.
 inline constexpr reducers::Topic topic{};
+/// The reducer Merge.
 inline constexpr reducers::Merge merge{};
+/// The reducer Sum.
 inline constexpr reducers::Binary<reducers::Sum> sum{"sum", {}};
+/// The reducer Min.
 inline constexpr reducers::Binary<reducers::Min> min{"min", {}};
+/// The reducer Max.
 inline constexpr reducers::Binary<reducers::Max> max{"max", {}};
 
 /// A reducer of your own. `name` is stored; change it when the operation changes.
@@ -203,7 +222,7 @@ constexpr auto asReducer(R reducer) {
     }
 }
 
-/// Stands where a channel has been refused, so that one mistake is one error.
+/// Replaces a channel that was refused, so that one mistake is one error.
 struct RefusedReducer : reducers::LastValue {};
 
 template <class S, class T, class R, std::size_t N>
@@ -218,7 +237,7 @@ constexpr auto makeChannel(std::string_view name, T S::*member, R reducer, std::
     }
 }
 
-/// The table of a state: what `channels()` makes.
+/// The table of a state, which `channels()` returns.
 template <class... Entries>
 struct ChannelTable {
     Pack<Entries...> entries;
@@ -226,8 +245,8 @@ struct ChannelTable {
 
 }  // namespace detail
 
-/// A row of a state's table: the member `member` is the channel `name`. The name is its identity on disk: keep it when
-/// you rename the member, or list the old one with `formerly`.
+/// A row of a state's table: the member `member` is the channel `name`. The name identifies the channel on disk: keep
+/// it when you rename the member, or list the old one with `formerly`.
 template <class S, class T>
 constexpr auto channel(std::string_view name, T S::*member) {
     return detail::makeChannel(name, member, last_value, std::array<std::string_view, 0>{});

@@ -15,7 +15,7 @@
 
 namespace stategraph {
 
-/// What a commit did to a channel. It says what became of it, not what was asked: no reducer is needed to read it.
+/// What a commit did to a channel. It describes the result and not the write, so that no reducer is needed to read it.
 enum class Change : std::uint8_t {
     set,     // it has this value now
     append,  // the items of this list were appended
@@ -23,8 +23,10 @@ enum class Change : std::uint8_t {
     edit,    // elements of the list changed: [[index, item]…] replaced (at the end: appended), [[index]…] erased
     clear,   // it has no value any more
 };
+/// The name of a change, such as "append".
 const char* toString(Change change) noexcept;
 
+/// What a commit did to one channel.
 struct ChannelChange {
     std::string channel;
     Change change = Change::set;
@@ -33,34 +35,33 @@ struct ChannelChange {
     friend bool operator==(const ChannelChange&, const ChannelChange&) = default;
 };
 
-/// What made a checkpoint of its parent.
+/// How a checkpoint differs from its parent.
 struct CheckpointChanges {
     Config config;
     CheckpointId parent;
     std::int64_t step = 0;
     Source source = Source::loop;
-    /// By channel. Of a commit that holds the whole state (`is_whole`) each channel's value, changed or not.
+    /// By channel. For a commit that holds the whole state (`is_whole`): the value of each channel, changed or not.
     std::vector<ChannelChange> changes;
     bool is_whole = false;
-    /// Of how many supersteps: more than one with durability `exit`.
+    /// How many supersteps the commit covers: more than one with durability `exit`.
     std::uint64_t supersteps = 1;
-    /// Of its record.
+    /// The size of its record.
     std::size_t bytes = 0;
 };
 
-/// The operations of the commit that made a checkpoint; without `config.checkpoint_id` of the newest. None if there is
-/// no such checkpoint.
-/// Errors: as `readCheckpoint`. Cost: reading one commit; the saver reads those below it too.
+/// Returns the operations of the commit of a checkpoint; without `config.checkpoint_id`, of the newest. None if there
+/// is no such checkpoint. Errors: as `readCheckpoint`. Cost: reading one commit; the saver reads those below it too.
 std::optional<CheckpointChanges> readChanges(BaseCheckpointSaver& saver, const Config& config);
 
-/// What differs between two values of the channels of two checkpoints, of any threads.
+/// A channel whose values differ between two checkpoints, of any threads.
 struct ChannelDifference {
     std::string channel;
-    /// None: not set there.
+    /// None: the channel is not set there.
     std::optional<Value> before;
     std::optional<Value> after;
 };
-/// The channels that have other values at `after` than at `before`, by name. Errors: as `readCheckpoint`, and
+/// Returns the channels whose values differ between `before` and `after`, by name. Errors: as `readCheckpoint`, and
 /// InvalidArgumentError if one of them does not exist. Cost: reading both.
 std::vector<ChannelDifference> readDifference(BaseCheckpointSaver& saver, const Config& before, const Config& after);
 
@@ -80,12 +81,14 @@ struct ChannelHistoryEntry {
     /// an input, and where one commit covers several supersteps.
     std::vector<ChannelWriter> writers;
 };
+/// Which part of a channel's history to read.
 struct ChannelHistoryQuery {
     /// At most this many entries; at least 1.
     std::size_t limit = 100;
     /// How many checkpoints of the branch may be looked at; at least 1.
     std::size_t commits_max = 100'000;
 };
+/// A page of a channel's history.
 struct ChannelHistory {
     /// The newest first, on the way from the checkpoint to the first one of its branch.
     std::vector<ChannelHistoryEntry> entries;
@@ -94,8 +97,8 @@ struct ChannelHistory {
     std::optional<Config> more;
 };
 
-/// Who wrote a channel, back from a checkpoint (or the newest) to the first write. A commit that holds the whole state
-/// says a value of every channel: it is an entry unless the log says that no task wrote this one.
+/// Returns who wrote a channel, from a checkpoint (or the newest) back to the first write. A commit that holds the
+/// whole state has a value for every channel; it is an entry unless the log says that no task wrote this channel.
 /// Errors: as `readCheckpoint`. Cost: the records on the way, a page at a time.
 ChannelHistory readChannelHistory(BaseCheckpointSaver& saver, const Config& config, std::string_view channel,
                                   const ChannelHistoryQuery& query = {});

@@ -52,7 +52,7 @@ void requireCount(Decoder& decoder, std::size_t count);
 [[noreturn]] void failVariantIndex(std::uint64_t index, std::size_t count);
 [[noreturn]] void failValueless();
 
-// What codecs call for what they contain, so that a type without a codec is one error and no more.
+// Codecs call these functions for what they contain, so that a type without a codec is a single error.
 template <class T>
 void encodeItem(Encoder& encoder, const T& value) {
     if constexpr (Storable<T>) {
@@ -150,6 +150,7 @@ std::optional<std::int64_t> decodeEnumName(Decoder& decoder, EnumRows names);
 
 }  // namespace detail
 
+/// The names of an enumeration's values.
 template <class E, std::size_t N>
 struct EnumNames {
     using Enum = E;

@@ -1,6 +1,7 @@
 #pragma once
 // Codecs of the standard library's templates. Included by stategraph/codec.hpp. Containers, sets, maps and chrono types
-// are recognised by what they have, so that their headers are not needed here and other libraries' containers work too.
+// are recognised by their members, so that their headers are not needed here and containers of other libraries work
+// too.
 #include <optional>
 #include <tuple>
 #include <utility>

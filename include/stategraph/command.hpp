@@ -15,19 +15,21 @@
 
 namespace stategraph {
 
-/// The virtual nodes at which every graph begins and may end.
+/// The virtual node at which every graph begins.
 inline constexpr const char* START = "__start__";
+/// The virtual node at which a path of the graph ends.
 inline constexpr const char* END = "__end__";
 
-/// As whom state may be edited besides nodes, START and END (StateUpdate::as_node).
+/// Names for StateUpdate::as_node in addition to nodes, START and END.
 ///
 /// INPUT: the values wait as the graph's input, as if a process had died as soon as it had stored them; START is due,
 /// in addition to what was due. COPY: a sibling of the checkpoint, with its values and the same tasks due, of which
 /// nothing is finished or answered.
 inline constexpr const char* INPUT = "__input__";
+/// See INPUT.
 inline constexpr const char* COPY = "__copy__";
 
-/// "Go on with what the thread has": the input of a run that resumes or replays.
+/// The input of a run that resumes or replays: continue with the state that the thread has.
 class ResumeTag {
     struct Key {};
 
@@ -35,6 +37,7 @@ public:
     constexpr explicit ResumeTag(Key) noexcept {}  // not from {}, which is an empty update
     static constexpr ResumeTag make() noexcept { return ResumeTag(Key{}); }
 };
+/// Resumes a thread: pass it to `invoke` instead of an input.
 inline constexpr ResumeTag RESUME = ResumeTag::make();
 
 /// One task of the next superstep: runs `node` with exactly this payload as its input, next to other tasks of the same
@@ -56,6 +59,7 @@ private:
 };
 
 // Its text is in names.hpp.
+/// The name of a node with the type of its payload (names.hpp explains it).
 template <class Payload>
 struct NodeId {
     const char* name;
@@ -82,6 +86,7 @@ private:
     bool is_send_ = false;
 };
 
+/// A list of targets: names of nodes and Sends.
 class Targets {
 public:
     Targets() = default;
@@ -106,12 +111,14 @@ private:
     std::vector<Target> targets_;
 };
 
-/// Whom a Command addresses: the graph of the node that returns it, or the graph around that one.
+/// The graph to which a Command applies: that of the node that returns it, or the graph around that one.
 enum class CommandGraph : std::uint8_t { current, parent };
+/// In a Command: the graph around this one.
 inline constexpr CommandGraph PARENT = CommandGraph::parent;
 
 /// The answer to one open interrupt, named by its id (`{interrupt.id, value}`) or by its key (`{"approve", value}`). A
-/// key must be that of exactly one open interrupt: where several tasks ask with one key, name each by its id.
+/// key must be that of exactly one open interrupt: if several tasks ask with the same key, name each interrupt by its
+/// id.
 struct Answer {
     Answer(TaskId interrupt_id, Value value) : interrupt_id(interrupt_id), value(std::move(value)) {}
     Answer(std::string_view key, Value value) : value(std::move(value)), key(key) {}
@@ -128,7 +135,7 @@ namespace detail {
 struct NoState {};
 }  // namespace detail
 
-/// No update: what `Command{.resume = …}` carries.
+/// The type of a Command without an update, such as `Command{.resume = …}`.
 template <>
 class Update<detail::NoState> : public detail::Writes {
 public:
@@ -137,10 +144,11 @@ public:
 
 /// Update and control flow in one.
 ///
-/// Returned by a node: `update` and `go_to` (in addition to the node's static edges), or with `graph = PARENT` both for
-/// the graph around this one. The update is then one of the parent's state (`Command<Parent>`), or of the node's own,
-/// whose channels the parent must have by name. Given to a run: `resume` answers the one interrupt that is open,
-/// `answers` several or named ones; `update` joins the superstep that waits; `go_to` adds tasks.
+/// A node returns it to write `update` and to go to `go_to`, in addition to the node's static edges; with `graph =
+/// PARENT` both apply to the graph around this one. The update is then one of the parent's state (`Command<Parent>`),
+/// or of the node's own state if the parent has channels of the same names. A caller gives it to a run: `resume`
+/// answers the one open interrupt, `answers` answers several or named ones, `update` becomes part of the superstep that
+/// waits, and `go_to` adds tasks.
 template <class S = detail::NoState>
 struct Command {
     detail::Member<Value> resume = {};
@@ -149,7 +157,7 @@ struct Command {
     detail::Member<Targets> go_to = {};
     CommandGraph graph = CommandGraph::current;
 
-    /// What only answers or leads somewhere fits every graph.
+    /// A Command that only answers or goes somewhere fits every graph.
     template <class T>
         requires std::is_same_v<S, detail::NoState>
     operator Command<T>() const {
@@ -175,7 +183,7 @@ Command<> resume(V&& value) {
 }
 Command<> resume(std::vector<Answer> answers);
 
-/// Leads to a node, a Send or several of either, and writes: `return sg::go("pay",
+/// Returns a Command that goes to a node, a Send or several of either, and writes: `return sg::go("pay",
 /// sg::add<&Payment::log>("approved"));`.
 Command<> go(Targets to);
 template <class S>

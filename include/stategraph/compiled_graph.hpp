@@ -17,8 +17,8 @@
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stream.hpp>
 
-// All ways to run and read a graph, each with its contract. It is longer than other files, so that they are found in
-// one place.
+// All ways to run and read a graph, each with its contract. The file is longer than others, so that they are in one
+// place.
 namespace stategraph {
 
 /// How a run ended, and the state it left.
@@ -28,33 +28,37 @@ struct Result : RunOutcome {
     Output values = {};
 };
 
-/// State to be written without a node's running.
+/// State that is written without running a node.
 template <class S>
 struct StateUpdate {
+    /// What is written.
     Update<S> values = {};
-    /// Whose writes these are, so that this node's edges fire. None: the node that ran last, if that is one node.
-    /// START: the values are taken as the graph's input, and what follows START is due. END: nothing is due any more;
+    /// The node in whose name the values are written; its edges fire. None: the node that ran last, if that is one
+    /// node. START: the values are the graph's input, and what follows START is due. END: nothing is due any more;
     /// without values. INPUT, COPY: see there.
     std::optional<std::string> as_node = {};
-    /// Where it leads in addition to the node's edges, as a node's Command would: names and Sends. Not with END, INPUT
+    /// Names and Sends that become due in addition to the node's edges, as with a node's Command. Not with END, INPUT
     /// and COPY.
     Targets go_to = {};
 };
+/// How an edit is made and stored.
 struct UpdateOptions {
-    /// As in StateUpdate, which `bulkUpdateState` takes them from.
+    /// As in StateUpdate; `bulkUpdateState` uses those of StateUpdate.
     std::optional<std::string> as_node = {};
+    /// As in StateUpdate.
     Targets go_to = {};
     /// As for a run; `exit` is as `async`.
     Durability durability = Durability::async;
+    /// What to do if a run of this process is under way on the thread.
     OnBusy on_busy = OnBusy::reject;
+    /// How long to wait for that run; then ThreadBusyError.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
 };
 
 /// How a thread is cancelled.
 struct CancelOptions {
-    /// Whether a run of this process that is under way on the thread is ended too, with Status::cancelled, before its
-    /// next superstep. If not, the run continues, and the thread counts as cancelled as long as the run leaves
-    /// something due.
+    /// Whether a run of this process that is under way on the thread ends too, with Status::cancelled, before its next
+    /// superstep. If not, the run continues, and the thread counts as cancelled if the run leaves something due.
     bool ends_run = true;
     /// How long to wait for such a run, at least 0; then ThreadBusyError. The cancel is stored nevertheless.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
@@ -109,7 +113,7 @@ Result<Output> streamResult(Run& run) {
 
 }  // namespace detail
 
-/// The events of a run, one after the other: a range to be walked once. The run advances while it is walked; a reader
+/// The events of a run, one after the other: a range that can be read once. The run advances while it is read; a reader
 /// that stops early stops the run after the superstep under way, and the thread can resume from there.
 template <class Output, class S>
 class Stream {
@@ -151,7 +155,7 @@ private:
     detail::Owned<detail::StreamRun> run_;
 };
 
-/// A thread's history as a range to be walked once, read as it is walked.
+/// A thread's history: a range that can be read once, and that reads the saver as it advances.
 template <class S>
 class StateHistory {
 public:
@@ -226,15 +230,15 @@ public:
     explicit CompiledGraph(std::shared_ptr<const detail::Core> core) : core_(std::move(core)) {}
 
     /// Runs until nothing is due, a breakpoint or an interrupt. A thread that has state continues with the input added
-    /// to it; tasks that were due are dropped. With `config.checkpoint_id` it branches off there. Errors: NodeError,
-    /// InvalidUpdateError, GraphRecursionError, ConcurrentUpdateError.
+    /// to it; tasks that were due are dropped. With `config.checkpoint_id` the run begins a branch at that checkpoint.
+    /// Errors: NodeError, InvalidUpdateError, GraphRecursionError, ConcurrentUpdateError.
     Result<Output> invoke(Update<Input> input, const RunConfig& config = RunConfig::defaults()) const {
         return invokeWith(detail::widen<S>(std::move(input)), config);
     }
 
-    /// Goes on where the thread is: unfinished tasks run, finished ones are not repeated. With `config.checkpoint_id`
-    /// it travels in time: a fork is made there and everything after it runs again. Errors: also EmptyInputError on a
-    /// thread without state.
+    /// Resumes the thread: unfinished tasks run, finished ones do not run again. With `config.checkpoint_id` the run
+    /// goes back in time: it forks at that checkpoint, and everything after it runs again. Errors: also EmptyInputError
+    /// on a thread without state.
     Result<Output> invoke(ResumeTag, const RunConfig& config) const {
         detail::RunInput input;
         input.kind = detail::RunInput::Kind::resume;
@@ -250,9 +254,9 @@ public:
 
     /// Stores an input, or a Command, as the beginning of a run does, and returns without running: the thread is then
     /// in flight (stategraph/unfinished.hpp), and `recover()` or RESUME, in this process or another, runs it as
-    /// `invoke` would have. What is stored is the same, but that a run which takes it up has its own part of ids. With
-    /// `config.checkpoint_id` an input branches off there. Observers and subscribers of `config.hub` are notified of
-    /// the run that takes it up; of the config's limits and context only those for waiting (`on_busy`) count.
+    /// `invoke` would have. The same is stored, except for the part of the ids that is one for each run. With
+    /// `config.checkpoint_id` an input begins a branch at that checkpoint. Observers and subscribers are notified only
+    /// of the run that executes it; of the config's limits and context, only those for waiting (`on_busy`) are used.
     /// Durability `exit` is as `async`. A Command cannot name a checkpoint_id: fork there first (stategraph/fork.hpp).
     /// Returns the newest checkpoint's config. Errors: as `invoke` before its first node is called;
     /// MissingCheckpointerError.
@@ -296,9 +300,9 @@ public:
     }
 
     /// The same runs for coroutines, with `#include <stategraph/async.hpp>`: `auto result = co_await
-    /// app.asyncInvoke(…)`. What is given is copied before they return, and may be written in the `co_await` itself.
-    /// Blocking nodes of a superstep of several tasks run on the executor, a lone one and the saver's work where the
-    /// awaiting coroutine resumes. Errors: as `invoke`, when it is awaited.
+    /// app.asyncInvoke(…)`. Arguments are copied before the functions return, and may be written in the `co_await`
+    /// expression itself. Blocking nodes of a superstep with several tasks run on the executor; a single one, and calls
+    /// of the saver, run where the awaiting coroutine resumes. Errors: as `invoke`, when it is awaited.
     Task<Result<Output>> asyncInvoke(Update<Input> input, const RunConfig& config = RunConfig::defaults()) const;
     Task<Result<Output>> asyncInvoke(ResumeTag, const RunConfig& config) const;
     template <class C>
@@ -315,9 +319,8 @@ public:
 
     /// The thread's state. Without `checkpoint_id` the newest, with what finished tasks of an unfinished superstep
     /// wrote; with it, the checkpoint as stored. A RunConfig can be given as the config. `T` is the state of the
-    /// subgraph that the config's
-    /// `checkpoint_ns` names: of another type the snapshot's `values` are not filled, only `valuesAsJson`.
-    /// Errors: MissingCheckpointerError.
+    /// subgraph that the config's `checkpoint_ns` names: if its type differs, only `valuesAsJson` of the snapshot is
+    /// filled, and not `values`. Errors: MissingCheckpointerError.
     template <class T = S>
     StateSnapshot<T> getState(const Config& config, const GetStateOptions& options = {}) const {
         StateSnapshot<T> snapshot;
@@ -330,17 +333,17 @@ public:
         return snapshot;
     }
 
-    /// The thread's checkpoints, newest first, as stored; `T` as in getState. Errors: as getState, when it is walked.
+    /// The thread's checkpoints, newest first, as stored; `T` as in getState. Errors: as getState, while it is read.
     template <class T = S>
     StateHistory<T> getStateHistory(const Config& config, const HistoryOptions& options = {}) const {
         return StateHistory<T>(new detail::HistoryReader(core_, config, options));
     }
 
-    /// Writes state as if a node had: through the reducers, and the node's edges fire. Makes a checkpoint whose parent
-    /// is the one that `config` names, and returns its config; other tasks that were due no longer are. In a subgraph's
-    /// log (`checkpoint_ns`) it is given an update of that subgraph's state. An edit is no run: `recover()` leaves what
-    /// is due after it alone unless asked (Unfinished::edited). Errors: InvalidUpdateError (an unknown node, or none
-    /// given and not clear which; an update of another type of state).
+    /// Writes state as if a node had written it: through the reducers, and the node's edges fire. Creates a checkpoint
+    /// whose parent is the one that `config` names, and returns its config; other tasks that were due are no longer
+    /// due. For a subgraph's log (`checkpoint_ns`) pass an update of that subgraph's state. An edit is not a run:
+    /// `recover()` does not run what is due after it unless RecoverOptions::edited is set (Unfinished::edited). Errors:
+    /// InvalidUpdateError (an unknown node, or none given and not clear which; an update of another type of state).
     Config updateState(const Config& config, Update<S> values, const UpdateOptions& options = {}) const {
         return updateState<S>(config, std::move(values), options);
     }
@@ -351,9 +354,9 @@ public:
             options);
     }
 
-    /// Several edits, each inner list as one superstep: one checkpoint each. Where a superstep has several, each says
-    /// as which node it acts; the options' `as_node` and `go_to` are not looked at. Edits that follow a copy (COPY)
-    /// give the results of the tasks that are due there.
+    /// Several edits, each inner list as one superstep: one checkpoint each. If a superstep has several edits, each
+    /// names its node; `as_node` and `go_to` of the options are not used. Edits that follow a copy (COPY) are the
+    /// results of the tasks that are due there.
     Config bulkUpdateState(const Config& config, const std::vector<std::vector<StateUpdate<S>>>& supersteps,
                            const UpdateOptions& options = {}) const {
         return bulkUpdateState<S>(config, supersteps, options);
@@ -370,27 +373,28 @@ public:
     }
 
     /// Cancels a thread for good: nothing of it is due any more and its questions are closed, whether it is suspended,
-    /// sleeps, has failed, or was left by a process that died. It is not listed as unfinished, `recover()` leaves it
-    /// alone, and a run that would resume it is refused with InvalidArgumentError. A new input, an edit, or a run that
-    /// names a checkpoint_id revives it. False: nothing was due, or the run that is under way ended by itself.
+    /// sleeps, has failed, or was left by a process that died. It is not listed as unfinished, `recover()` does not run
+    /// it, and a run that would resume it is refused with InvalidArgumentError. A new input, an edit, or a run that
+    /// names a checkpoint_id revives it. Returns false if nothing was due, or if the run under way ended by itself.
     ///
     /// If a run of this process is under way on the thread, the cancel is stored with the checkpoint whose tasks run,
     /// before the run ends, so that it outlives the process (not with durability `exit`). A run of another process
-    /// fails with ConcurrentUpdateError at its next commit. A node cannot wait for its own run: it gives `ends_run =
-    /// false`. Errors: MissingCheckpointerError, ThreadBusyError, ConcurrentUpdateError.
+    /// fails with ConcurrentUpdateError at its next commit. A node that cancels its own thread must set `ends_run =
+    /// false`, because it cannot wait for its own run. Errors: MissingCheckpointerError, ThreadBusyError,
+    /// ConcurrentUpdateError.
     bool cancelThread(const ThreadId& thread_id, const CancelOptions& options = {}) const {
         return detail::cancelThread(*core_, thread_id, options);
     }
 
-    /// Goes on, as RESUME does, with every thread of the saver that is in flight (stategraph/unfinished.hpp): what a
-    /// process that died has left. A thread on which this process has a run under way is left alone; another process
-    /// must not be running threads of the saver meanwhile, or both do the same work and one of them gets
-    /// ConcurrentUpdateError. What a thread's run fails with is in the report; only reading the saver's list throws.
+    /// Resumes every thread of the saver that is in flight (stategraph/unfinished.hpp), as RESUME does: the threads
+    /// that dead processes left. Threads with a run of this process under way are skipped. No other process may run
+    /// threads of the saver meanwhile; otherwise both do the same work, and one of them gets ConcurrentUpdateError. The
+    /// report contains the errors of the runs; the call itself throws only if the saver's list cannot be read.
     RecoverReport recover(const RecoverOptions& options = {}) const { return detail::recover(*core_, options); }
 
-    /// Forgets what the cache has of these nodes ("*": of all that are cached), or of all, those in subgraphs too;
-    /// results of tasks under way may still be added. Errors: InvalidArgumentError for a graph that was compiled
-    /// without a cache, or a node that is not cached; what the cache throws.
+    /// Removes the cached results of these nodes ("*": of all that are cached), or of all nodes, including those in
+    /// subgraphs; results of tasks under way may still be added. Errors: InvalidArgumentError for a graph that was
+    /// compiled without a cache, or a node that is not cached; what the cache throws.
     void clearCache() const { detail::clearCache(*core_, nullptr); }
     void clearCache(const NodeNames& nodes) const { detail::clearCache(*core_, &nodes); }
 
@@ -398,7 +402,7 @@ public:
     std::string toMermaid() const { return detail::toMermaid(*core_); }
     std::string toDot() const { return detail::toDot(*core_); }
 
-    /// How much CompileOptions::warm_threads was used so far. Safe from any thread.
+    /// Statistics of CompileOptions::warm_threads so far. Safe from any thread.
     WarmThreadStats warmThreadStats() const { return detail::warmThreadStats(*core_); }
 
     const std::shared_ptr<const detail::Core>& core() const noexcept { return core_; }

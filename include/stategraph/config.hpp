@@ -21,7 +21,7 @@ namespace stategraph {
 class Observer;
 class StreamHub;
 
-/// When a run's checkpoints reach the saver, and so what a crash can lose.
+/// When the checkpoints of a run reach the saver, which decides what a crash can lose.
 enum class Durability : std::uint8_t {
     sync,  // each is on disk (fsync) before the next superstep begins: at most the superstep under way is repeated
     // each is written while the next superstep runs: a killed process loses at most the last one, never the input; only
@@ -41,11 +41,11 @@ enum class Status : std::uint8_t {
     drained,    // by its RunControl, after a whole superstep
     sleeping,   // every task that is due waits for its time (Runtime::sleepUntil)
 };
+/// The name of a status, such as "done".
 const char* toString(Status status) noexcept;
 
-/// What a run, or an edit, does about another run that is under way on its thread in this process, through the same
-/// saver object. Between processes and savers the store decides at each commit: the second to write gets
-/// ConcurrentUpdateError.
+/// What a run, or an edit, does if another run of this process is under way on its thread, through the same saver
+/// object. Between processes and saver objects each commit decides: the second writer gets ConcurrentUpdateError.
 enum class OnBusy : std::uint8_t {
     reject,   // it is refused with ThreadBusyError
     wait,     // it waits for its turn, first come first served
@@ -58,6 +58,7 @@ struct MetadataEntry {
     Value value;
     friend bool operator==(const MetadataEntry&, const MetadataEntry&) = default;
 };
+/// The metadata of a run, in the order in which it was given.
 using Metadata = std::vector<MetadataEntry>;
 
 namespace detail {
@@ -65,9 +66,9 @@ template <class T>
 inline constexpr char context_type = 0;
 }
 
-/// A value that the nodes of a run can see (Runtime::context): settings, connections, who asked. Shared and never
-/// changed, and not stored: the caller that resumes a thread gives it again. Made from any value, or from a shared_ptr
-/// to one.
+/// A value that the nodes of a run can see (Runtime::context): settings, connections, who asked. It is shared, never
+/// changed and not stored: the caller that resumes a thread passes it again. It is created from any value, or from a
+/// shared_ptr to one.
 class RunContext {
 public:
     RunContext() noexcept = default;
@@ -78,7 +79,7 @@ public:
     RunContext(std::shared_ptr<T> value) noexcept
         : value_(std::move(value)), type_(&detail::context_type<std::remove_cv_t<T>>) {}
 
-    /// Null if it is none, or of another type.
+    /// Null if there is no value, or if it has another type.
     template <class T>
     const T* get() const noexcept {
         return type_ == &detail::context_type<T> ? static_cast<const T*>(value_.get()) : nullptr;
@@ -93,7 +94,7 @@ private:
 class RunControl;
 struct Config;
 
-/// How one run is done.
+/// The configuration of one run.
 struct RunConfig {
     /// Needed where the graph has a saver.
     ThreadId thread_id = {};
@@ -102,7 +103,9 @@ struct RunConfig {
     /// The checkpoint is of this subgraph's log: the run, which must be RESUME, begins inside it. The graphs around it
     /// begin where they were then, and continue when it is done.
     detail::Member<std::string> checkpoint_ns = {};
+    /// When checkpoints reach the saver.
     Durability durability = Durability::async;
+    /// What to do if another run of this process is under way on the thread.
     OnBusy on_busy = OnBusy::reject;
     /// How long to wait for a turn, at least 0; then ThreadBusyError.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
@@ -113,6 +116,7 @@ struct RunConfig {
     std::optional<int> max_concurrency = {};
     /// Breakpoints instead of the compiled ones; `NodeNames::none()`: none.
     detail::Member<NodeNames> interrupt_before = {};
+    /// The same after nodes; `NodeNames::none()`: none.
     detail::Member<NodeNames> interrupt_after = {};
     /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
     detail::Member<Metadata> metadata = {};
@@ -122,15 +126,17 @@ struct RunConfig {
     /// Is notified of what the run does (stategraph/observer.hpp), in addition to the graph's own. Not owned: it must
     /// outlive the run.
     Observer* observer = nullptr;
-    /// Ends the run from outside (stategraph/control.hpp); null: nobody does. With one, or with a timeout, each node is
-    /// called on a thread of its own, so that the run can end without it; that costs some 10 µs a call.
+    /// Allows ending the run from outside (stategraph/control.hpp); null: it cannot be ended. With one, or with a
+    /// timeout, each node is called on a thread of its own, so that the run can end without it; that costs some 10 µs a
+    /// call.
     detail::Member<std::shared_ptr<RunControl>> control = {};
-    /// How long the run may take; at least 1 ms. It then ends with Status::timed_out, as if it had been stopped.
+    /// How long the run may take; at least 1 ms. After that time it ends with Status::timed_out, as if it had been
+    /// stopped.
     std::optional<std::chrono::milliseconds> timeout = {};
     /// What nodes see in Runtime::context.
     RunContext context = {};
 
-    /// The checkpoint that it begins from, for `getState` and the like.
+    /// The checkpoint from which the run begins, for `getState` and similar calls.
     operator Config() const;
 
     /// The default options as a shared object, so that including this header does not instantiate their constructors.
@@ -139,18 +145,20 @@ struct RunConfig {
 
 /// Names a checkpoint, or with no `checkpoint_id` the newest of its thread.
 struct Config {
+    /// The thread.
     ThreadId thread_id = {};
+    /// The checkpoint; none: the newest of the thread.
     CheckpointId checkpoint_id = {};
-    /// Of a subgraph's log, by the stored names of nodes; "" is the root.
+    /// The namespace of a subgraph's log, made of the stored names of nodes; "" is the root.
     detail::Member<std::string> checkpoint_ns = {};
 
-    /// To run from here.
+    /// A configuration of a run from this checkpoint.
     operator RunConfig() const;
     friend bool operator==(const Config&, const Config&) = default;
 };
 
-/// The namespace of the log that a subgraph of the root graph has for a key (perThread), for `Config::checkpoint_ns`.
-/// `node` is its stored name.
+/// Returns the namespace of the log that a subgraph of the root graph has for a key (perThread), for
+/// `Config::checkpoint_ns`. `node` is its stored name.
 std::string keyedNamespace(std::string_view node, std::string_view key);
 
 }  // namespace stategraph

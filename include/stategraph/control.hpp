@@ -13,7 +13,7 @@ void linkStop(RunControlParts& control, const std::stop_token& outer, int);
 
 class Runtime;
 /// The token of the run that a node is in: stopped when the run's control is, or its deadline has passed, or this
-/// attempt's time is up. Of a run that nothing can stop: a token that never is.
+/// attempt's time is up. For a run that cannot be stopped, the token is never stopped.
 std::stop_token stopToken(Runtime& runtime);
 
 }  // namespace stategraph

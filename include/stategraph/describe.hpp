@@ -10,7 +10,7 @@
 //     struct Decision { bool approved = false; std::string by = {}; };
 //     BOOST_DESCRIBE_STRUCT(Decision, (), (approved, by))
 //
-// The described names are the identity on disk. A fields() table takes precedence, as does a channels() table.
+// The described names identify the members on disk. A fields() table takes precedence, as does a channels() table.
 namespace stategraph {
 
 namespace detail {

@@ -17,8 +17,8 @@ class EncodedItems;
 class Encoder {
 public:
     explicit Encoder(std::string& out) noexcept : out_(&out) {}
-    /// Writes what is to be shown and not stored: the members of structs come in the order of their tables, a variant's
-    /// tag comes first.
+    /// Writes for display instead of storage: the members of structs come in the order of their tables, a variant's tag
+    /// comes first.
     static Encoder forPeople(std::string& out) noexcept {
         Encoder encoder(out);
         encoder.for_people_ = true;
@@ -97,15 +97,15 @@ std::string tooDeepText();
 struct StrictReading;
 }  // namespace detail
 
-/// Reads CBOR items from bytes that it trusts in nothing.
+/// Reads CBOR items from untrusted bytes.
 ///
 /// The bytes must outlive it and every view it returns. Errors: malformed or truncated bytes, an indefinite length, a
 /// tag, an item of another type, or nesting deeper than `depth_max` throw WrongTypeError; never undefined behaviour,
 /// and never an allocation larger than the input. Not thread-safe.
 ///
-/// What was stored is read leniently: the tables of structs decide what is passed over. What comes from outside is read
-/// strictly (Value::asStrict): members must be known and there, and a real number that is integral is read as an
-/// integer.
+/// Stored bytes are read leniently: members that the tables of structs do not list are skipped. Bytes from outside are
+/// read strictly (Value::asStrict): every member must be known, none may be missing, and a real number that is integral
+/// is read as an integer.
 class Decoder {
 public:
     /// Held by a codec while it reads what is inside an array or a map, so that hostile bytes cannot make a type that
@@ -135,6 +135,7 @@ public:
         std::string_view begin_;
     };
 
+    /// The type of an item.
     enum class Type : std::uint8_t {
         unsigned_integer,
         negative_integer,
@@ -183,11 +184,11 @@ public:
     /// The number of items that follow; never more than the bytes that are left.
     std::size_t array();
     std::size_t map();
-    /// Passes over one whole item.
+    /// Skips one whole item.
     void skip();
-    /// One whole item as the bytes it is made of.
+    /// The bytes of one whole item.
     std::string_view raw();
-    /// The bytes not read yet.
+    /// The bytes that were not read yet.
     std::string_view rest() const noexcept { return rest_; }
 
     [[noreturn]] static void fail(std::string_view expected, Type found);

@@ -12,9 +12,8 @@
 
 namespace stategraph {
 
-/// A key of AES-256 and the name that records store it under. Every copy erases its bytes when it goes.
-/// The id is 1 to 255 bytes and not secret; two keys never share one. Make the bytes with a cryptographic random
-/// generator.
+/// A key of AES-256 and the name under which records refer to it. Every copy erases its bytes when it is destroyed. The
+/// id is 1 to 255 bytes and not secret; two keys never share one. Make the bytes with a cryptographic random generator.
 struct EncryptionKey {
     EncryptionKey(std::string key_id, const std::array<unsigned char, 32>& key_bytes);
     EncryptionKey(const EncryptionKey&) = default;
@@ -25,20 +24,20 @@ struct EncryptionKey {
     std::array<unsigned char, 32> bytes;
 };
 
-/// Where keys come from. Both functions are called from any thread, several at once, with no lock held; what they throw
-/// ends the call that needed the key, and nothing is stored.
+/// Where keys come from. Both functions are called from any thread, several at the same time, without a lock; what they
+/// throw ends the call that needed the key, and nothing is stored.
 struct EncryptionOptions {
-    /// The key to write with. Called once for each `put`, so a new key is used from the next one on; return it from
-    /// memory.
+    /// Returns the key to write with. It is called once for each `put`, so a new key is used from the next `put` on;
+    /// return it from memory.
     std::function<EncryptionKey()> current_key;
-    /// The key of that id, to read with: the current one or an older one; none if it is unknown. It may be slow (a key
-    /// service).
+    /// Returns the key with that id, to read with: the current one or an older one; none if it is unknown. It may be
+    /// slow (a key service).
     std::function<std::optional<EncryptionKey>(std::string_view id)> find_key;
     /// At most this many copies of keys that `find_key` returned are kept in memory; up to 8 of one key, for different
-    /// threads. 0: none, it is asked in each call. A key that was withdrawn is forgotten only with the saver.
+    /// threads. 0: none, so each call asks for it. A withdrawn key stays in memory until the saver is destroyed.
     std::size_t cached_keys_max = 64;
     /// Prune in the background, as `EncryptedSaver::prune` does. (The inner saver's own retention has no keys and
-    /// cannot write kept commits anew: where threads only grow, it drops nothing.)
+    /// cannot rewrite kept commits: in threads that only grow, it drops nothing.)
     std::optional<RetentionOptions> retention = {};
 
     /// One key for everything.
@@ -49,19 +48,19 @@ struct EncryptionOptions {
 /// namespace, checkpoint and path. Link `stategraph::encryption`.
 ///
 /// Errors: a row that is not encrypted, was altered or moved, or whose key is unknown or another:
-/// CorruptCheckpointError naming the row. Whatever the inner saver throws, and what the functions of
-/// `EncryptionOptions` throw, passes through. `list` over every thread marks what it cannot open as `damaged`: one
-/// tenant's saver passes over the threads of others.
+/// CorruptCheckpointError naming the row. Exceptions of the inner saver and of the functions of `EncryptionOptions`
+/// pass through. `list` over every thread marks what it cannot open as `damaged`: the saver of one tenant skips the
+/// threads of others.
 ///
 /// Hidden: values, metadata, questions, answers, errors, names of channels, what is due. NOT hidden: thread ids,
 /// namespaces and paths (they hold names of nodes), checkpoint ids (times), sizes, how commits link, whether something
 /// is due in a commit or an interrupt is open, ids of keys. Not noticed: rows that are missing, a log cut off at its
 /// end, an older version of the same row.
 ///
-/// A key is good for 2^32 records (nonces are random): take a new one long before. Records under older keys stay
-/// readable. Safe from any thread; no lock is shared in the hot path. Cost: processor time of about 2 µs a `put` of one
-/// small row, 1 µs to read it, 0.2 to 0.6 ms a megabyte (docs/encryption.md); 60 bytes a row. A conditional pending
-/// write reads its checkpoint first.
+/// A key may encrypt 2^32 records, because nonces are random: use a new one long before. Records under older keys stay
+/// readable. Safe from any thread; a put takes no shared lock. Cost: processor time of about 2 µs a `put` of one small
+/// row, 1 µs to read it, 0.2 to 0.6 ms a megabyte (docs/encryption.md); 60 bytes a row. A conditional pending write
+/// reads its checkpoint first.
 class EncryptedSaver final : public BaseCheckpointSaver {
 public:
     /// Throws InvalidArgumentError without an inner saver or one of the functions, SaverError if OpenSSL has no
@@ -73,12 +72,12 @@ public:
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;
     void deleteThread(std::string_view thread_id) override;
-    /// Decrypts and encrypts anew, a page at a time, the root's log last; not one atomic write. If it fails, the target
-    /// is deleted.
+    /// Decrypts and encrypts again, a page at a time, with the root's log last; it is not one atomic write. If it
+    /// fails, the target is deleted.
     void copyThread(std::string_view from, std::string_view to) override;
-    /// The inner saver's prune; kept commits are opened, written whole and sealed with the current key. The functions
-    /// of `EncryptionOptions` are called for that while the inner saver holds the thread, so they must not use it. What
-    /// cannot be opened is not rewritten.
+    /// The inner saver's prune; kept commits are decrypted, rewritten as a whole and encrypted with the current key.
+    /// The functions of `EncryptionOptions` are called for that while the inner saver holds the thread, so they must
+    /// not use it. What cannot be opened is not rewritten.
     std::size_t prune(const PruneRequest& request) override;
     void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
     std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
@@ -89,7 +88,7 @@ public:
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override;
 
-    /// What the background's prunes did; all zero without `retention`.
+    /// What the prunes in the background did; all zero without `retention`.
     RetentionReport retentionReport() const;
 
 private:

@@ -13,7 +13,7 @@
 namespace stategraph {
 
 /// Encrypts a store's rows with AES-256-GCM, each bound to its item: give it to StoreOptions::cipher. The keys are
-/// those of EncryptionOptions, whose `retention` is a saver's and not looked at. Link `stategraph::encryption`.
+/// those of EncryptionOptions, whose `retention` is not used. Link `stategraph::encryption`.
 ///
 /// Hidden: values, vectors, times. NOT hidden: namespaces and keys of items, when an item expires, sizes, ids of
 /// encryption keys. An altered or moved row, one in the clear and one whose encryption key is not known are damaged

@@ -16,9 +16,10 @@ enum class Ending : std::uint8_t {
     sleeping,  // every task that is due waits for its time
     failed,
     retried,  // an attempt that failed and is followed by another
-    left,     // a run whose stream nobody walks any more
+    left,     // a run whose reader has left its stream
     handled,  // an attempt that failed for good, and whose task has the result that the node's error handler made
 };
+/// The name of an ending, such as "done".
 const char* toString(Ending ending) noexcept;
 
 }  // namespace stategraph

@@ -15,7 +15,7 @@ namespace stategraph {
 struct Interrupt;
 class Value;
 
-/// What kind of thing went wrong; one per exception type below.
+/// The kind of an error; one for each exception type below.
 enum class Errc : std::uint8_t {
     invalid_graph,
     invalid_update,
@@ -48,13 +48,13 @@ struct ErrorContext {
     std::string node = {};
     std::string channel = {};
     std::optional<std::int64_t> step = {};
-    /// Of a task that a Send made: which Send of its superstep, from 0, and the payload as JSON, shortened to about 100
-    /// bytes.
+    /// For a task that a Send created: the number of the Send in its superstep, from 0, and its payload as JSON,
+    /// shortened to about 100 bytes.
     std::optional<std::uint64_t> send = {};
     std::string input = {};
 };
 
-/// Base of everything this library throws on purpose.
+/// The base of all errors that this library throws.
 ///
 /// `what()` is the message followed by the known context; `message()` is the message alone.
 class Error : public std::runtime_error {
@@ -84,7 +84,7 @@ private:
     std::shared_ptr<const std::vector<std::exception_ptr>> others_;
 };
 
-/// `compile()` found faults; `faults()` has all of them, each with the names it is about.
+/// `compile()` found faults; `faults()` has all of them, each with the names that it concerns.
 class InvalidGraphError : public Error {
 public:
     explicit InvalidGraphError(std::vector<std::string> faults);
@@ -134,8 +134,8 @@ protected:
         : Error(code, std::move(message), std::move(context)) {}
 };
 
-/// Another run is under way on the thread in this process, and was not waited for, or for too long (OnBusy). Nothing
-/// was done.
+/// Another run of this process is under way on the thread, and the call did not wait for it, or not long enough
+/// (OnBusy). Nothing was done.
 class ThreadBusyError : public ConcurrentUpdateError {
 public:
     explicit ThreadBusyError(std::string message, ErrorContext context = {})
@@ -157,7 +157,7 @@ public:
         : Error(Errc::corrupt_checkpoint, std::move(message), std::move(context)) {}
 };
 
-/// A value that is not of the type asked for: a resume value, a payload, a decoded member.
+/// A value does not have the requested type: a resume value, a payload, a decoded member.
 class WrongTypeError : public Error {
 public:
     explicit WrongTypeError(std::string message, ErrorContext context = {})
@@ -208,17 +208,18 @@ class NodeError : public Error {
 public:
     NodeError(std::string message, std::exception_ptr original, std::string task_id, ErrorContext context);
     const std::exception_ptr& original() const noexcept { return original_; }
-    /// The text of the original exception alone. The context of an error of this library is a part of it only where it
-    /// says more than this error's.
+    /// The text of the original exception alone. If that was an error of this library, its context is included only if
+    /// it says more than the context of this error.
     const std::string& reason() const noexcept { return reason_; }
     const std::string& taskId() const noexcept { return task_id_; }
-    /// Which Send of its superstep made the task, from 0, in the order of tasks; none if an edge, a join or a goto did.
+    /// The number of the Send that created the task, in its superstep, from 0; none if an edge, a join or a goto made
+    /// the task due.
     std::optional<std::uint64_t> sendIndex() const noexcept { return context().send; }
-    /// That Send's payload; null without a Send.
+    /// The payload of that Send; null without a Send.
     const Value& input() const noexcept;
     /// For the library.
     void setSend(std::uint64_t index, Value input);
-    /// The questions that other tasks of the superstep stopped at meanwhile; they are open (stategraph/interrupt.hpp).
+    /// The questions at which other tasks of the superstep stopped; they are open (stategraph/interrupt.hpp).
     const std::vector<Interrupt>& interrupts() const noexcept;
     void setInterrupts(std::vector<Interrupt> interrupts);
 
@@ -230,8 +231,8 @@ private:
     std::shared_ptr<const Value> input_;
 };
 
-/// What a node gets from its Runtime when its run is to end, or the attempt was abandoned: a reason to return. Let it
-/// through: it is not the node's failure.
+/// Thrown by a node's Runtime when the run is to end, or the attempt was abandoned. Do not catch it in a node: it is
+/// not the node's failure.
 class CancelledError : public Error {
 public:
     explicit CancelledError(std::string message, ErrorContext context = {})
@@ -242,6 +243,7 @@ public:
 /// a NodeError; policies retry it.
 class NodeTimeoutError : public Error {
 public:
+    /// Which limit was exceeded: that of the whole attempt, or that without a sign of progress.
     enum class Kind : std::uint8_t { run, idle };
     NodeTimeoutError(Kind kind, std::chrono::milliseconds limit, ErrorContext context);
     Kind kind() const noexcept { return kind_; }

@@ -6,18 +6,19 @@
 
 namespace stategraph {
 
+/// The options of an executor.
 struct ExecutorOptions {
-    /// The most threads there may be, the callers' own not counted; at least 1. They are started when work waits and
-    /// end after
-    /// `idle`, which is at least 0, without any.
+    /// The most threads there may be, the callers' own not counted; at least 1. Threads are started when work waits,
+    /// and end after `idle` (at least 0) without work.
     std::size_t threads_max = 64;
+    /// How long a thread without work waits before it ends; at least 0.
     std::chrono::milliseconds idle = std::chrono::seconds(1);
 };
 
 /// Threads that help with the tasks of supersteps. Safe from any thread; shared by any number of graphs.
 ///
 /// The thread that drives a run takes part in its tasks, so a run makes progress even if every thread is busy. A graph
-/// compiled without one uses a common executor that is made at first use.
+/// that is compiled without an executor uses a common one, which is created at its first use.
 class Executor {
 public:
     explicit Executor(const ExecutorOptions& options = {});
@@ -31,7 +32,7 @@ public:
     void forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
                  void* context, bool elsewhere = false);
 
-    /// Calls `run(context)` on one of the threads, some time. `run` must not throw. Errors: std::bad_alloc,
+    /// Calls `run(context)` on one of the threads at a later time. `run` must not throw. Errors: std::bad_alloc,
     /// std::system_error if there is no thread and none can be started; then it is not called.
     void submit(void (*run)(void* context), void* context);
 
@@ -40,7 +41,7 @@ public:
     /// it does refused work itself.
     bool trySubmit(void (*run)(void* context), void* context);
 
-    /// The common one.
+    /// The common executor.
     static const std::shared_ptr<Executor>& common();
 
 private:

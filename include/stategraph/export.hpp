@@ -18,10 +18,11 @@ struct ThreadRows {
     std::size_t graphs = 0;
 };
 
+/// How a thread is exported.
 struct ExportOptions {
     /// Write records that are encrypted as they are stored, for a saver that stores what an EncryptedSaver gives it.
-    /// Off: such a record is an error, so that nobody takes the file for readable. Through the EncryptedSaver itself
-    /// records are always decrypted.
+    /// Off: such a record is an error, so that the file is not mistaken for a readable one. Through the EncryptedSaver
+    /// itself records are always decrypted.
     bool sealed = false;
 };
 
@@ -37,6 +38,7 @@ struct ExportOptions {
 ThreadRows exportThread(BaseCheckpointSaver& saver, const ThreadId& thread_id, std::ostream& out,
                         const ExportOptions& options = {});
 
+/// How a thread is imported.
 struct ImportOptions {
     /// The name of the thread to make; empty: the one that it had.
     ThreadId thread_id = {};

@@ -9,8 +9,8 @@
 
 namespace stategraph {
 
-/// What becomes of a superstep's other tasks when one has failed. Those that have begun always end, and what they
-/// finished is kept.
+/// What happens to the other tasks of a superstep when one has failed. Tasks that have begun always run to their end,
+/// and their results are kept.
 enum class FailurePolicy : std::uint8_t {
     wait,  // they run; the error is that of the first failed task, in the order of tasks
     // those that have not begun are not started; RESUME runs them. Which tasks those are depends on timing

@@ -19,7 +19,7 @@ struct Formerly {
     std::array<std::string_view, N> names;
 };
 
-/// Says under which names a member may still be stored. Its current name wins where both are there.
+/// Names under which a member may still be stored. If both names are stored, the current one counts.
 template <class... Name>
 constexpr Formerly<sizeof...(Name)> formerly(const Name&... name) {
     static_assert(sizeof...(Name) > 0 && (std::convertible_to<const Name&, std::string_view> && ...),
@@ -60,12 +60,13 @@ struct Field {
     TableNote note = {};
 };
 
+/// The table of a struct, which `fields()` returns.
 template <class... Entry>
 struct Fields {
     detail::Pack<Entry...> entries;
 };
 
-/// Stores a member under a name, which is its identity on disk: renaming the member is free, renaming the name needs
+/// Stores a member under a name, which identifies it on disk: renaming the member is free, renaming the name needs
 /// formerly(). A compile-time constant; no errors, no cost.
 template <class T, class Struct>
 constexpr Field<T Struct::*, 0> field(std::string_view name, T Struct::*member) {

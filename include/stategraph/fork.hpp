@@ -8,14 +8,16 @@
 
 namespace stategraph {
 
+/// How a fork is stored.
 struct ForkOptions {
-    /// Added to the metadata that the copied checkpoint has, such as {{"by", "Ada"}, {"what", "try again"}}; a key that
-    /// is there gets the new value.
+    /// Added to the metadata that the copied checkpoint has, such as {{"by", "Ada"}, {"what", "try again"}}; an
+    /// existing key gets the new value.
     Metadata metadata = {};
     /// As for a run; `exit` is as `async`.
     Durability durability = Durability::async;
-    /// What to do about a run that is under way on the thread in this process, through the same saver object.
+    /// What to do if a run of this process, through the same saver object, is under way on the thread.
     OnBusy on_busy = OnBusy::reject;
+    /// How long to wait for that run; then ThreadBusyError.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
     /// Where the new id comes from; null: the system's clock and random bits.
     std::shared_ptr<IdSource> ids = {};
@@ -23,11 +25,12 @@ struct ForkOptions {
 
 /// Copies a checkpoint of a thread (`config.checkpoint_id`; none: the newest) as its new head, with source `fork`, and
 /// runs nothing: a program without the graph can go back in time. The new checkpoint follows the copied one, has its
-/// state and what is due there, and no results of tasks: RESUME by the program that has the graph runs all of them,
-/// and asks anew what they asked. It is the first commit of a run that resumes from `config.checkpoint_id`.
+/// state and the tasks that are due there, without results of tasks: RESUME by the program that has the graph runs all
+/// of them, and their questions are asked again. It is the first commit of a run that resumes from
+/// `config.checkpoint_id`.
 ///
-/// A fork is marked as an edit is (Unfinished::edited), so `recover()` leaves it alone unless asked. A cancelled thread
-/// is revived by it. Returns the new checkpoint's config.
+/// A fork is marked as an edit is (Unfinished::edited), so `recover()` does not run it unless RecoverOptions::edited is
+/// set. It revives a cancelled thread. Returns the new checkpoint's config.
 ///
 /// Errors: InvalidArgumentError for an unknown thread or checkpoint, a subgraph's log (`checkpoint_ns`), or metadata
 /// with a key that is taken; ThreadBusyError; ConcurrentUpdateError, and nothing is stored, if another writer was first

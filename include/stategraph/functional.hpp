@@ -23,19 +23,20 @@ namespace stategraph {
 
 class Flow;
 
-/// How one call of a Flow is done.
+/// The options of one call of a Flow.
 struct CallOptions {
+    /// How a failed call is tried again.
     RetryPolicy retry = {};
-    /// Kept in the entrypoint's CompileOptions::cache (without one, not). All arguments must be storable.
+    /// Keeps the result in the entrypoint's CompileOptions::cache, if there is one. All arguments must be storable.
     std::optional<CallCache> cache = {};
 };
 
-/// The result to come of a call that Flow::start began.
+/// The future result of a call that Flow::start began.
 template <class R>
 class FlowFuture {
 public:
     explicit FlowFuture(std::shared_ptr<detail::CallResult<R>> result) noexcept : result_(std::move(result)) {}
-    /// Waits for it; if no thread has begun the call, it is made here. Throws what the call failed with.
+    /// Waits for it; if no thread has begun the call, this thread executes it. Throws what the call failed with.
     const R& get() const {
         result_->wait();
         if (result_->thrown) std::rethrow_exception(result_->thrown);
@@ -46,12 +47,12 @@ private:
     std::shared_ptr<detail::CallResult<R>> result_;
 };
 
-/// What an entrypoint's function has besides its input, and the function of a call besides its arguments if it takes a
-/// `Flow&` first. Valid during the call, on the thread of the call.
+/// What the function of an entrypoint receives besides its input, and the function of a call besides its arguments if
+/// it takes a `Flow&` first. Valid during the call, on the thread of the call.
 ///
 /// When a run is resumed the function runs again from its beginning, and each call returns what it returned before
-/// without being made: so what the function does between calls must depend on nothing but its input and the calls'
-/// results. Calls are told apart by name, and those of one name by their order.
+/// without being made: so the code between calls must depend only on the input and on the results of calls. Calls are
+/// distinguished by name, and calls of one name by their order.
 class Flow {
 public:
     explicit Flow(Runtime& runtime, std::string_view within = {}) : runtime_(runtime), threads_(runtime, within) {}
@@ -65,7 +66,7 @@ public:
     /// name that is empty or too long.
     ///
     /// A function may make calls too: it takes a `Flow&` first, `fn(flow, args…)`, and is given one of its own, whose
-    /// calls are told apart from those of other functions.
+    /// calls are separate from those of other functions.
     template <class F, class... A>
     detail::Returned<F, A...> call(std::string_view name, F&& fn, A&&... args) {
         return callWith(name, CallOptions(), std::forward<F>(fn), std::forward<A>(args)...);
@@ -140,7 +141,7 @@ public:
     std::optional<T> answerOf() {
         return stategraph::answerOf<T>(runtime_);
     }
-    /// As Runtime::sleepUntil, with calls told apart like others.
+    /// As Runtime::sleepUntil, with calls distinguished like others.
     void sleepUntil(std::chrono::system_clock::time_point time, std::string_view name = "sleep") {
         runtime_.sleepUntil(time, nextKey(name));
     }
@@ -246,7 +247,7 @@ struct EntryTypes<R (*)(A...)> {
 
 }  // namespace detail
 
-/// A function as a run: what `entrypoint` returns. Never changes; copies are cheap; every method is safe from any
+/// A function as a run, returned by `entrypoint`. It never changes; copies are cheap; every method is safe from any
 /// thread.
 template <class In, class Out, class Saved = Out>
 class Entrypoint {
@@ -255,12 +256,12 @@ public:
 
     explicit Entrypoint(CompiledGraph<State> graph) : graph_(std::move(graph)) {}
 
-    /// Runs the function; a thread's next run begins anew with its own input. `values` has a value if the status is
-    /// done. Errors: as CompiledGraph::invoke.
+    /// Runs the function. The next run of a thread begins from the start with its own input. `values` has a value if
+    /// the status is done. Errors: as CompiledGraph::invoke.
     Result<std::optional<Out>> invoke(In input, const RunConfig& config = RunConfig::defaults()) const {
         return resultOf(graph_.invoke({set(&State::input, std::move(input)), clear(&State::output)}, config));
     }
-    /// Goes on with a run that stopped.
+    /// Resumes a run that stopped.
     Result<std::optional<Out>> invoke(ResumeTag tag, const RunConfig& config) const {
         return resultOf(graph_.invoke(tag, config));
     }
@@ -268,13 +269,13 @@ public:
     Result<std::optional<Out>> invoke(Command<C> command, const RunConfig& config) const {
         return resultOf(graph_.invoke(std::move(command), config));
     }
-    /// Forgets what the cache (CompileOptions::cache) has of the calls named `call` that were cached with this `ns`
-    /// (CallCache::ns), in all threads; results of calls under way may still be added. Errors: InvalidArgumentError
-    /// without a cache; what the cache throws.
+    /// Removes from the cache (CompileOptions::cache) the results of the calls named `call` that were cached with this
+    /// `ns` (CallCache::ns), in all threads; results of calls under way may still be added. Errors:
+    /// InvalidArgumentError without a cache; what the cache throws.
     void clearCache(std::string_view call, std::string_view ns = {}) const {
         detail::clearCalls(*graph_.core(), call, ns);
     }
-    /// The graph of one node that it is: for state, history, streams, recover.
+    /// The graph with one node that the entrypoint is, for state, history, streams and recover.
     const CompiledGraph<State>& graph() const noexcept { return graph_; }
 
 private:
@@ -291,9 +292,9 @@ private:
     CompiledGraph<State> graph_;
 };
 
-/// Makes a run of `f(const In&, Flow&)`, or of `f(const In&, Flow&, const std::optional<Saved>& previous)` which also
-/// gets what the thread's last finished run returned. It returns a storable Out, or a Final<Out, Saved>. Errors: as
-/// StateGraph::compile.
+/// Creates an entrypoint from `f(const In&, Flow&)`, or from `f(const In&, Flow&, const std::optional<Saved>&
+/// previous)` which also gets what the thread's last finished run returned. It returns a storable Out, or a Final<Out,
+/// Saved>. Errors: as StateGraph::compile.
 template <class F>
 auto entrypoint(std::string name, F f, const CompileOptions& options = CompileOptions::defaults()) {
     using Types = typename detail::EntryTypes<F>::Types;

@@ -45,8 +45,8 @@ struct StateDescription {
 
 }  // namespace detail
 
-/// A graph in the making: a value, to be filled, copied and compiled. Nothing is checked before `compile()`, which
-/// reports all faults at once. Not safe from several threads.
+/// A graph that is being built: a value that can be filled, copied and compiled. Nothing is checked before `compile()`,
+/// which reports all faults at once. Not safe from several threads.
 ///
 /// `S` is the state; `Input` and `Output` are parts of it, structs whose channels have names and types of S's.
 template <class S, class Input = S, class Output = S>
@@ -70,7 +70,7 @@ public:
         return *this;
     }
 
-    /// The same for a node whose Sends are typed.
+    /// The same for a node with a typed payload.
     template <class Payload, class F>
     StateGraph& addNode(NodeId<Payload> id, F&& action, const NodeOptions& options = NodeOptions::defaults()) {
         requireStorable<Payload>();
@@ -115,9 +115,9 @@ public:
     }
 
     /// When `node` has failed for good, after its retries, `handler(const In&, const NodeFailure&)` (or with a Runtime&
-    /// behind) makes the result of its task, as a node would: an Update, or a Command that says where to go; the node's
-    /// own edges do not fire. `In` is what the node takes, or the state. What a handler throws fails the run. "*" is
-    /// for all nodes without a handler of their own.
+    /// as the third parameter) returns the result of its task, as a node would: an Update, or a Command that says where
+    /// to go; the node's own edges do not fire. `In` is what the node takes, or the state. What a handler throws fails
+    /// the run. "*" is for all nodes without a handler of their own.
     ///
     /// The failure is stored before the handler is called, so that after a crash, or if the handler failed, RESUME runs
     /// the handler and not the node. Interrupts are no failures, nor is what the library refuses (a write that no
@@ -135,7 +135,7 @@ public:
         builder_.addEdge(std::move(from), std::move(to));
         return *this;
     }
-    /// A join: `to` runs when each of `from` has run since it last did.
+    /// A join: `to` runs when each of `from` has run since `to` last ran through this join.
     StateGraph& addEdge(std::initializer_list<NodeName> from, std::string to) {
         return addEdge(NodeNames(from).names(), std::move(to));
     }
@@ -145,7 +145,7 @@ public:
     }
 
     /// After `from`, `router(const S&)` (or with a Runtime&) says where to go: a node's name, a Send, several of
-    /// either, or nothing. It sees the state with `from`'s own writes. Without `ends` it may go anywhere.
+    /// either, or nothing. It sees the state with `from`'s own writes. Without `ends` it may go to any node.
     template <class F>
     StateGraph& addConditionalEdges(std::string from, F&& router, PathMap ends = {}) {
         builder_.addBranch(std::move(from), detail::makeRouter<S>(std::forward<F>(router)), std::move(ends));
@@ -166,7 +166,7 @@ public:
         return addConditionalEdges(START, std::forward<F>(router), std::move(ends));
     }
 
-    /// The runnable graph. Throws InvalidGraphError with every fault there is.
+    /// Returns the graph in a form that can be run. Throws InvalidGraphError with every fault.
     CompiledGraph<S, Input, Output> compile(const CompileOptions& options = CompileOptions::defaults()) const {
         return CompiledGraph<S, Input, Output>(builder_.compile(options));
     }

@@ -12,8 +12,8 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/value.hpp>
 
-// What a graph looks like, as data: for drawing it, and for reading threads whose program is gone. A run stores it once
-// for each version of its graph, so that old threads are shown with the graph that made them.
+// The structure of a graph as data, for drawing it, and for reading threads without their program. A run stores it once
+// for each version of its graph, so that old threads are shown with the graph that created them.
 namespace stategraph {
 
 /// As text: "GRAPH-SCHEMA", 16 hexadecimal digits each, since JSON's numbers are too small.
@@ -23,9 +23,10 @@ struct Codec<GraphFingerprint> {
     static void decode(Decoder& decoder, GraphFingerprint& fingerprint);
 };
 
+/// A node of a graph.
 struct DescribedNode {
     std::string name;
-    /// What the log calls it (NodeOptions::stored_as); empty: the same.
+    /// The node's name in the log (NodeOptions::stored_as); empty: the same.
     std::string stored_as;
     /// NodeOptions::defer
     bool deferred = false;
@@ -67,6 +68,7 @@ struct DescribedEnd {
         return stategraph::fields(field("label", &DescribedEnd::label), field("to", &DescribedEnd::to));
     }
 };
+/// A router of a node.
 struct DescribedBranch {
     std::string from;
     /// None: the router may lead to any node.
@@ -87,6 +89,7 @@ struct DescribedGoto {
     }
 };
 
+/// A channel of a graph.
 struct DescribedChannel {
     std::string name;
     /// "last_value", "any_value", "ephemeral", "untracked", "reduced" or "topic".
@@ -102,6 +105,7 @@ struct DescribedChannel {
     }
 };
 
+/// A graph as data.
 struct GraphDescription {
     GraphFingerprint fingerprint;
     /// In the order in which they were added.
@@ -112,10 +116,10 @@ struct GraphDescription {
     std::vector<DescribedGoto> gotos;
     std::vector<DescribedChannel> channels;
 
-    /// By what users call it, and by what the log calls it; null if there is none.
+    /// Finds a node by its name, or by its name in the log; null if there is none.
     const DescribedNode* find(std::string_view name) const noexcept;
     const DescribedNode* findStored(std::string_view name) const noexcept;
-    /// What users call a node of the log; the same name if the graph does not have it.
+    /// The current name of a node in the log; the same name if the graph does not have it.
     std::string shownName(std::string_view stored) const;
     static constexpr auto fields() {
         return stategraph::fields(
@@ -138,9 +142,9 @@ GraphDescription describeGraph(const App& app) {
     return detail::describeGraph(*app.core());
 }
 
-/// The description of the graph that made a checkpoint, or without `config.checkpoint_id` the newest one of its log.
-/// None if the log has no such checkpoint, or if no description is stored: it was made by an earlier version of the
-/// library, or the saver keeps none. Errors: as `readCheckpoint`. Cost: reading the log from the checkpoint's base.
+/// Returns the description of the graph that created a checkpoint; without `config.checkpoint_id`, the newest of its
+/// log. None if the log has no such checkpoint, or if no description is stored: it was made by an earlier version of
+/// the library, or the saver keeps none. Errors: as `readCheckpoint`. Cost: reading the log from the checkpoint's base.
 std::optional<GraphDescription> readGraph(BaseCheckpointSaver& saver, const Config& config);
 /// The same by fingerprints.
 std::optional<GraphDescription> readGraph(BaseCheckpointSaver& saver, const GraphFingerprint& fingerprint);

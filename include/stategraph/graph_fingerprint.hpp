@@ -4,8 +4,8 @@
 
 namespace stategraph {
 
-/// Which version of a graph made a commit: hashes of its nodes and edges, and of its channels. Equal graphs have equal
-/// ones in every process.
+/// Identifies the version of a graph that created a commit: hashes of its nodes and edges, and of its channels. Equal
+/// graphs have equal fingerprints in every process.
 struct GraphFingerprint {
     std::uint64_t graph = 0;
     std::uint64_t schema = 0;

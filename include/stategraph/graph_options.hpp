@@ -15,7 +15,7 @@
 #include <stategraph/value.hpp>
 #include <stategraph/warm_threads.hpp>
 
-// What nodes are added with, and graphs compiled.
+// The options of nodes and of `compile`.
 namespace stategraph {
 
 class BaseStore;
@@ -24,9 +24,11 @@ class Executor;
 class IdSource;
 class Observer;
 
+/// The options of a node.
 struct NodeOptions {
     /// Run only when nothing else is due.
     bool defer = false;
+    /// How a failed attempt is tried again; not set: the graph's defaults.
     RetryPolicy retry = {.by_default = true};
     /// Whether its results are kept for tasks with the same input: `.cache = {.ttl = 1min}`.
     CachePolicy cache = {.use = CacheUse::by_default};
@@ -36,17 +38,19 @@ struct NodeOptions {
     /// reachable.
     NodeNames ends = {};
     /// The node's name in the log, if it had another when threads were first stored: a renamed node continues with its
-    /// threads. What is stored, and what is derived from it (ids, task paths, namespaces, the order of tasks), has this
-    /// name; all else has the node's own. No other node may have it as either. None: the node's own name.
+    /// threads. The log, and what is derived from it (ids, task paths, namespaces, the order of tasks), has this name;
+    /// everything else has the node's own name. No other node may have it as its name or stored name. None: the node's
+    /// own name.
     std::string stored_as = {};
     /// How long one attempt may take, and how long it may give no sign (Runtime::heartbeat, write, once); at least 1
-    /// ms. Then it is abandoned: the attempt failed with NodeTimeoutError, `retry` decides about another, and its
-    /// late results are discarded. Not for subgraphs: give limits to their nodes. Such a node is called on a thread of
-    /// its own.
+    /// ms. After that time the attempt is abandoned and fails with NodeTimeoutError; `retry` decides about another one,
+    /// and late results are discarded. Not for subgraphs: give limits to their nodes. Such a node is called on a thread
+    /// of its own.
     std::optional<std::chrono::milliseconds> timeout = {};
+    /// How long one attempt may give no sign of progress; see `timeout`.
     std::optional<std::chrono::milliseconds> idle_timeout = {};
     /// How many of its tasks may run at once in a superstep, such as the calls of one service in a fan-out of Sends; at
-    /// least 1, none: as many as the run lets (RunConfig::max_concurrency). Other nodes are not held up, and no thread
+    /// least 1, none: as many as the run lets (RunConfig::max_concurrency). Other nodes are not delayed, and no thread
     /// waits. A task that waits for its next attempt counts; an abandoned attempt does not. In a subgraph each visit
     /// counts for itself.
     std::optional<int> max_concurrency = {};
@@ -55,8 +59,7 @@ struct NodeOptions {
     static const NodeOptions& defaults() noexcept;
 };
 
-/// What nodes do that say nothing else themselves. A graph inside another is not concerned by those of the graph around
-/// it.
+/// Policies of the nodes that do not set their own. They do not apply inside subgraphs.
 struct NodeDefaults {
     /// For nodes without `retry`; one with `.retry = {}` is not tried again.
     RetryPolicy retry = {};
@@ -65,10 +68,11 @@ struct NodeDefaults {
     CachePolicy cache = {.use = CacheUse::off};
 };
 
-/// What a graph's saver is, from a saver or one of the constants below.
+/// The saver of a graph: a saver, or one of the constants below.
 class Checkpointer {
 public:
-    /// As a node, use the saver of the graph around it and begin afresh at each visit; at the root, none.
+    /// As a node, the graph uses the saver of the graph around it and begins with a new state at each visit; at the
+    /// root it has no saver.
     Checkpointer() = default;
     template <class Saver>
     Checkpointer(std::shared_ptr<Saver> saver) : kind_(detail::CheckpointerKind::own), saver_(std::move(saver)) {}
@@ -85,15 +89,15 @@ private:
     detail::LogKey key_;
 };
 
-/// For a subgraph: never store anything; a pause inside runs it again from its beginning.
+/// For a subgraph: nothing is stored; after a pause inside, the subgraph runs again from its beginning.
 extern const Checkpointer NO_CHECKPOINTER;
-/// For a subgraph: one log for all visits in a thread, so that its state accumulates. Visits in one superstep are
+/// For a subgraph: all visits in a thread share one log, so that its state accumulates. Two visits in one superstep are
 /// refused.
 extern const Checkpointer PER_THREAD;
 /// The same with a log for each key in a thread, such as one for each customer: visits with different keys may be made
-/// at once. `key(const S&)` is given the state as the visit's input alone makes it, and returns text: UTF-8, 1 to 256
-/// bytes. It must depend on nothing else, as resuming and `getState` ask it again. What it throws is a failure of the
-/// node.
+/// at the same time. `key(const S&)` receives the state that the visit's input alone creates, and returns UTF-8 text of
+/// 1 to 256 bytes. It must depend on nothing else, because resuming and `getState` call it again. What it throws is a
+/// failure of the node.
 template <class F>
 Checkpointer perThread(F&& key) {
     using Stored = std::decay_t<F>;
@@ -114,12 +118,15 @@ Checkpointer perThread(std::string S::*member) {
     return perThread([member](const S& state) -> const std::string& { return state.*member; });
 }
 
+/// The options of `StateGraph::compile`.
 struct CompileOptions {
+    /// Where threads are kept. Without a saver the graph keeps nothing.
     Checkpointer checkpointer = {};
-    /// Breakpoints: stop before, or after, these nodes run; "*" means all.
+    /// Breakpoints: runs stop before, or after, these nodes; "*" means all.
     NodeNames interrupt_before = {};
+    /// Breakpoints after these nodes; "*" means all.
     NodeNames interrupt_after = {};
-    /// For tasks that run at once; none: the common one.
+    /// For tasks that run at the same time; null: the common executor.
     std::shared_ptr<Executor> executor = {};
     /// For tests: where ids come from.
     std::shared_ptr<IdSource> ids = {};
@@ -130,16 +137,17 @@ struct CompileOptions {
     /// Where results of nodes with a cache policy are kept, also of those in subgraphs that have no cache themselves;
     /// none: nothing is cached.
     std::shared_ptr<BaseCache> cache = {};
+    /// What happens to the other tasks of a superstep when one has failed.
     FailurePolicy on_failure = FailurePolicy::wait;
     /// Whether the log says how long supersteps, tasks and commits took (SnapshotData::took, TaskSnapshot::took): about
-    /// 8 bytes a commit and one reading of a clock a superstep. Without a saver nothing is measured. For graphs that
-    /// are nodes of others it says nothing; `ids` without IdSource::steady has the same effect as false.
+    /// 8 bytes a commit and one reading of a clock a superstep. Without a saver nothing is measured. It has no effect
+    /// on graphs that are nodes of others; `ids` without IdSource::steady has the same effect as false.
     bool durations = true;
     /// RunConfig::recursion_limit of runs that say nothing themselves; at least 1, none: 25. Also for this graph's
     /// visits where it is a subgraph; there without one, the limit of the graph around it.
     std::optional<int> recursion_limit = {};
-    /// States of threads that stay in memory between runs; by default none does. For graphs that are nodes of others it
-    /// says nothing.
+    /// States of threads that stay in memory between runs; by default none does. It has no effect on graphs that are
+    /// nodes of others.
     WarmThreads warm_threads = {};
 
     /// The default options as a shared object, so that including this header does not instantiate their constructors.

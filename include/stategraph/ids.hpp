@@ -10,9 +10,9 @@
 
 namespace stategraph {
 
-/// Names a thread: any bytes but none, at most 119. Kept inline, so copying a configuration never allocates.
+/// Names a thread: 1 to 119 bytes of any value. They are stored inline, so copying a configuration never allocates.
 ///
-/// Errors: a longer id throws InvalidArgumentError when it is made; an empty one when it is used.
+/// Errors: a longer id throws InvalidArgumentError when it is created, and an empty one when it is used.
 class ThreadId {
 public:
     static constexpr std::size_t size_max = 119;
@@ -59,7 +59,7 @@ public:
     constexpr explicit operator bool() const noexcept { return !empty(); }
     constexpr std::uint64_t high() const noexcept { return high_; }
     constexpr std::uint64_t low() const noexcept { return low_; }
-    /// When it was made, in whole milliseconds.
+    /// When it was created, in whole milliseconds.
     std::chrono::system_clock::time_point time() const noexcept;
     std::string toString() const;
 

@@ -10,11 +10,11 @@ namespace stategraph {
 
 /// A question that a node stopped at.
 struct Interrupt {
-    /// Names the question, for `Answer`. Of a question with a key it is its own. Questions without one share the id of
-    /// who asks (the task, or a function that the task calls once: Runtime::once, Flow::call), and are answered in
-    /// order.
+    /// Names the question, for `Answer`. A question with a key has an id of its own. Questions without a key share the
+    /// id of the asker (the task, or a function that the task calls once: Runtime::once, Flow::call), and are answered
+    /// in order.
     TaskId id;
-    /// How many questions without a key the same asker asked before; 0 of a question with a key.
+    /// How many questions without a key the same asker asked before; 0 for a question with a key.
     std::uint64_t index = 0;
     /// What the node gave to `interrupt`.
     Value value;

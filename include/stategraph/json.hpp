@@ -52,6 +52,7 @@ struct Codec<boost::json::string> {
 };
 
 Value fromJson(const boost::json::value& json);
+/// A storable value as JSON.
 boost::json::value toJsonValue(const Value& value);
 /// From JSON that comes from outside. Errors: WrongTypeError (Value::asStrict).
 template <class T, std::same_as<boost::json::value> Json>
@@ -71,7 +72,8 @@ struct JsonSlot {
     bool set = false;
 };
 
-/// JSON from anything that is JSON or can be made so (boost::json::value_from). Memory of the caller's is not kept.
+/// Converts to JSON what is JSON or can be converted (boost::json::value_from). It does not refer to the caller's
+/// memory.
 boost::json::value ownJson(boost::json::value value);
 template <class T>
 boost::json::value toOwnJson(T&& value) {
@@ -118,7 +120,7 @@ public:
 
     /// One value a superstep; unset until written. What a channel is without a reducer.
     static JsonReducer lastValue();
-    /// Several tasks may write, the last one's value holds; gone after a superstep that wrote none.
+    /// Several tasks may write, and the last value counts. It is unset after a superstep that wrote none.
     static JsonReducer anyValue();
     /// One value, for the next superstep alone.
     static JsonReducer ephemeral();
@@ -126,7 +128,7 @@ public:
     static JsonReducer untracked();
     /// A list: a written list is added at its end, any other value as one element.
     static JsonReducer append(boost::json::array initial = {});
-    /// The same, but each superstep starts anew.
+    /// The same, but each superstep begins with an empty list.
     static JsonReducer topic();
     /// Numbers. A sum of integers stays one while it fits into 64 bits; with a double in it, it is a double.
     static JsonReducer sum(boost::json::value initial = 0);
@@ -135,8 +137,8 @@ public:
     /// An object: written entries replace those of the same key, not deeper.
     static JsonReducer merge(boost::json::object initial = {});
     /// A list of messages, objects with a string "id" (made where missing or null): a message whose id is there
-    /// replaces that one, others are added at the end. {"type": "remove", "id": …} takes one out; with the id
-    /// "__remove_all__" all that came before.
+    /// replaces that one, others are added at the end. {"type": "remove", "id": …} removes one; with the id
+    /// "__remove_all__" it removes all messages before it.
     static JsonReducer messages();
     /// Your own: `value = f(value, written)`. `name` is stored; change it when the operation changes. `f` is called on
     /// the thread that drives the run.
@@ -163,7 +165,7 @@ private:
 };
 
 /// The channels of a JsonState. A value; copies share what they hold until one is changed. Nothing is checked before a
-/// graph is made of it.
+/// graph is created from it.
 ///
 ///     sg::JsonSchema schema;
 ///     schema.channel("foo").channel("bar", sg::JsonReducer::append()).input({"foo"}).output({"bar"});
@@ -177,7 +179,7 @@ public:
     /// `formerly`: names under which older checkpoints know the channel.
     JsonSchema& channel(std::string name, JsonReducer reducer = JsonReducer::lastValue(),
                         std::vector<std::string> formerly = {});
-    /// The channels that the graph accepts as input, and returns; without, all.
+    /// The channels that the graph accepts as input, and those that it returns; by default all.
     JsonSchema& input(std::vector<std::string> channels);
     JsonSchema& output(std::vector<std::string> channels);
 
@@ -205,8 +207,8 @@ public:
     const boost::json::value& at(std::string_view channel) const;
     /// null where the channel is unset. Errors: InvalidArgumentError if there is no such channel.
     const boost::json::value& operator[](std::string_view channel) const;
-    /// What `operator[]` gives, to be kept and written on without a copy, as can be any part of it. A channel whose
-    /// values are handed on in this way is best read in this way alone (docs/values.md). Errors: those of
+    /// The value that `operator[]` refers to, as a pointer that can be kept and written without a copy; so can any part
+    /// of it. Read a channel whose values are passed on in this way only in this way (docs/values.md). Errors: those of
     /// `operator[]`.
     SharedJson shared(std::string_view channel) const;
     /// A copy of all set channels, in the order in which the schema names them.
@@ -230,12 +232,13 @@ template <class T = boost::json::value>
 detail::JsonWrite write(std::string channel, T&& value) {
     return {std::move(channel), checkpoint::WriteKind::write, detail::toShared(std::forward<T>(value))};
 }
-/// Replaces what a channel holds, past its reducer. It wins over the other writes of its superstep; two are an error.
+/// Replaces what a channel holds, without its reducer. It wins over the other writes of its superstep; two overwrites
+/// are an error.
 template <class T = boost::json::value>
 detail::JsonWrite overwrite(std::string channel, T&& value) {
     return {std::move(channel), checkpoint::WriteKind::overwrite, detail::toShared(std::forward<T>(value))};
 }
-/// Makes a channel what it was before any write. Counts as an overwrite.
+/// Resets a channel to its state before any write. It counts as an overwrite.
 inline detail::JsonWrite clear(std::string channel) { return {std::move(channel), checkpoint::WriteKind::clear, {}}; }
 
 /// What a node of a JSON graph returns: operations on channels by name, applied in order when the superstep ends. A

@@ -1,6 +1,5 @@
 #pragma once
-/// What a type looks like as JSON, for those that send it: models that call tools, forms, validators. Needs no
-/// Boost.
+/// JSON Schemas of types, for senders of JSON: models that call tools, forms, validators. Needs no Boost.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +35,7 @@ struct SchemaStruct {
     bool allows_unknown;
 };
 
-/// The text of a schema while it is made. Types that contain themselves are told by the struct they are in.
+/// The text of a schema that is being written. A type that contains itself is recognised by the struct that it is in.
 class SchemaWriter {
 public:
     /// A schema that is text already.
@@ -220,10 +219,10 @@ void describeType(SchemaWriter& out) {
 
 }  // namespace detail
 
-/// The JSON Schema (draft 2020-12) of what Value::asStrict and fromJson take for a T: objects with the members of their
-/// tables in the tables' order, `required` and `additionalProperties` as strict reading has them, enums and tagged
-/// variants by name, integers with their ranges, descriptions from `sg::describe`. A struct that contains itself is in
-/// `$defs`.
+/// Returns the JSON Schema (draft 2020-12) of what Value::asStrict and fromJson accept as a T: objects with the members
+/// of their tables in the tables' order, `required` and `additionalProperties` as strict reading has them, enums and
+/// tagged variants by name, integers with their ranges, descriptions from `sg::describe`. A struct that contains itself
+/// is in `$defs`.
 ///
 /// A Codec of your own may say its schema: `static constexpr std::string_view json_schema = R"({"type":"string"})";`;
 /// without, it is `{}`, which takes anything. Former names (formerly()) are read and not listed. Cost: a walk over the

@@ -10,21 +10,23 @@
 
 namespace stategraph {
 
-/// What a memory saver does with a `put` that its limit has no room for.
+/// What a memory saver does with a `put` that exceeds its limit.
 enum class WhenFull : std::uint8_t {
     /// It throws SaverError; nothing of it is stored, and the thread stays as it was.
     refuse,
-    /// Drops whole threads until a tenth of the limit is free, those without a commit for longest first. Only threads
-    /// in which nothing is due and no question is open, and never the one that is written to; if that is not enough, it
-    /// throws as `refuse` does. A run that begins on a finished thread may find it dropped at its first commit: it gets
-    /// ConcurrentUpdateError.
+    /// Drops whole threads until a tenth of the limit is free, beginning with those that had no commit for the longest
+    /// time. It drops only threads in which nothing is due and no question is open, and never the thread that is
+    /// written; if that is not enough, it throws as `refuse` does. A run that begins on a finished thread gets
+    /// ConcurrentUpdateError at its first commit if the thread was dropped meanwhile.
     evict,
 };
 
+/// The options of a MemorySaver.
 struct MemorySaverOptions {
     /// At most this many bytes of rows, names and bookkeeping (an estimate, see storedBytes); at least 1. A `put` needs
     /// room for all of its rows, for a moment also where they replace others.
     std::optional<std::size_t> bytes_max = {};
+    /// What happens to a `put` that exceeds the limit.
     WhenFull when_full = WhenFull::refuse;
     /// Prune in the background.
     std::optional<RetentionOptions> retention = {};
@@ -53,12 +55,12 @@ public:
     std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
     std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
-    /// Rows and names exactly, and an estimate of what finding them takes; what the limit is about. The space that
-    /// vectors and chunks have in reserve is not in it.
+    /// The bytes that count towards the limit: rows and names exactly, and an estimate of what finding them takes.
+    /// Reserved space of vectors and chunks is not included.
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
 
-    /// What the background's prunes did; all zero without `retention`.
+    /// What the prunes in the background did; all zero without `retention`.
     RetentionReport retentionReport() const;
     /// Threads dropped by WhenFull::evict so far.
     std::uint64_t evictedThreads() const noexcept;

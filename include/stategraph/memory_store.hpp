@@ -10,16 +10,17 @@
 
 namespace stategraph {
 
+/// The options of a MemoryStore.
 struct MemoryStoreOptions {
     /// At most this many bytes of rows and bookkeeping (an estimate, see storedBytes); at least 1. A batch of puts that
-    /// needs more throws StoreError and changes nothing. Items whose time is over count until they are removed.
+    /// needs more throws StoreError and changes nothing. Expired items count until they are removed.
     std::optional<std::size_t> bytes_max = {};
 };
 
 /// Keeps items in memory, as the same bytes that the durable store has.
 ///
-/// Reads go on at once and hold up writes; no code of yours is called meanwhile.
-/// Errors of the constructor: InvalidArgumentError for options that make no sense.
+/// Reads run at the same time and delay writes; none of your code is called meanwhile. Errors of the constructor:
+/// InvalidArgumentError for options that make no sense.
 class MemoryStore final : public BaseStore {
 public:
     explicit MemoryStore(const StoreOptions& options = {}, const MemoryStoreOptions& memory = {});

@@ -12,8 +12,8 @@
 
 namespace stategraph {
 
-/// One message of a conversation. A struct of your own does as well, if it has a `std::string id` and `bool isRemoval()
-/// const`.
+/// One message of a conversation. Your own struct can be used instead, if it has a `std::string id` and `bool
+/// isRemoval() const`.
 struct Message {
     std::string role = {};
     std::string content = {};

@@ -1,5 +1,5 @@
 #pragma once
-/// Names of nodes, wherever some are listed: one pair of braces, `{"a", "b"}`, and in it texts and NodeIds.
+/// Lists of node names: one pair of braces, `{"a", "b"}`, that contains texts and NodeIds.
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -39,7 +39,7 @@ private:
     std::string text_;
 };
 
-/// Names of nodes; "*" means all. One that was not given is not the same as an empty list: `NodeNames::none()`.
+/// Names of nodes; "*" means all. A list that was not given differs from an empty list, which is `NodeNames::none()`.
 class NodeNames {
 public:
     NodeNames() = default;
@@ -49,7 +49,7 @@ public:
     NodeNames(std::string name);
     template <class Payload>
     NodeNames(const NodeId<Payload>& id) : NodeNames(id.name) {}
-    /// A list without names, that was given.
+    /// An empty list that counts as given.
     static NodeNames none();
 
     bool isGiven() const noexcept { return is_given_; }
@@ -60,7 +60,7 @@ private:
     bool is_given_ = false;
 };
 
-/// One way a router may go: what it returns, and the node it leads to.
+/// One way that a router may take: the label that it returns, and the node.
 struct PathEntry {
     PathEntry(const char* name) : label(name), node(name) {}
     PathEntry(std::string name) : label(name), node(std::move(name)) {}
@@ -72,7 +72,7 @@ struct PathEntry {
     std::string node;
 };
 
-/// Where a router may lead: {"a", "b"}, or with labels {{"yes", "a"}, {"no", "b"}}. Not given: anywhere.
+/// Where a router may lead: {"a", "b"}, or with labels {{"yes", "a"}, {"no", "b"}}. Not given: to any node.
 class PathMap {
 public:
     PathMap() = default;

@@ -18,12 +18,15 @@ namespace stategraph {
 /// and "attempt" where the event has them; of a HubEvent "durable" and "position" (StreamPosition::toString; text,
 /// because not every reader keeps integers of 53 bits). "interrupts" where there are some: [{"id", "index", "value"}…].
 struct NdjsonOptions {
-    /// Only these events; none of a kind: all. A namespace includes all inside it, "" for the root graph alone.
+    /// Only these events; an empty list means all. A namespace includes all inside it, "" for the root graph alone.
     StreamModes modes = {};
+    /// Only events of these nodes; empty: all.
     std::vector<std::string> nodes = {};
+    /// Only events of these namespaces and of those inside them; none: all.
     std::optional<std::vector<std::string>> namespaces = {};
-    /// Fields by another name, {"data", "payload"}, and fields that are left out.
+    /// Fields with another name, {"data", "payload"}, and fields that are omitted.
     std::vector<std::pair<std::string, std::string>> rename = {};
+    /// Fields that are omitted.
     std::vector<std::string> omit = {};
     /// Flush the stream after so many lines; 0: never.
     std::size_t flush_every = 1;
@@ -51,6 +54,7 @@ private:
     std::uint64_t lines_ = 0;
 };
 
+/// How events are read.
 struct NdjsonReaderOptions {
     /// Longer lines are an error; at least 1.
     std::size_t line_bytes_max = 16U << 20U;
@@ -58,19 +62,19 @@ struct NdjsonReaderOptions {
     std::vector<std::pair<std::string, std::string>> rename = {};
 };
 
-/// Reads them back. Blank lines are passed over, fields that it does not know ignored, fields that are missing stay as
-/// in an event just made; only "mode" must be there. What JSON cannot say (bytes, NaN) comes back as the writer wrote
-/// it. Not safe from several threads.
+/// Reads events back. Blank lines are skipped and unknown fields ignored; missing fields have the values of a new
+/// event. Only "mode" is required. What JSON cannot say (bytes, NaN) comes back as the writer wrote it. Not safe from
+/// several threads.
 class NdjsonReader {
 public:
     explicit NdjsonReader(std::istream& in, NdjsonReaderOptions options = {});
 
-    /// The next event; none at the end. `durable` is false and `position` the beginning where the line has none.
-    /// Errors: WrongTypeError naming the number of the line, and what is wrong with it: no JSON, nested deeper than
-    /// 200, a field of another type, an unknown mode, longer than allowed, or cut off in the middle. The next call
-    /// reads the line after it.
+    /// The next event; none at the end. If the line does not have them, `durable` is false and `position` is the
+    /// beginning. Errors: WrongTypeError naming the number of the line, and what is wrong with it: no JSON, nested
+    /// deeper than 200, a field of another type, an unknown mode, longer than allowed, or cut off in the middle. The
+    /// next call reads the line after it.
     std::optional<HubEvent> next();
-    /// Of the line read last, from 1.
+    /// The number of the line that was read last, from 1.
     std::uint64_t line() const noexcept { return line_; }
 
 private:

@@ -15,27 +15,30 @@ struct Interrupt;
 /// Which run an observer is notified of. A subgraph's visit is a run inside a task of another. Views are valid during
 /// the call.
 struct ObservedRun {
-    /// Another for each run of the process, from 1.
+    /// The number of the run in this process, from 1.
     std::uint64_t run_id = 0;
-    /// The run around it and the task that it is in; 0 and none at the root.
+    /// The run around it, and the task in which it runs; 0 and none at the root.
     std::uint64_t parent_run_id = 0;
     TaskId parent_task_id;
     std::string_view thread_id;
     std::string_view checkpoint_ns;
 };
 
+/// A run begins.
 struct RunStart {
     const ObservedRun& run;
 };
+/// A run has ended.
 struct RunEnd {
     const ObservedRun& run;
     Ending ending;
     std::chrono::nanoseconds duration;
-    /// Supersteps that it took, that of START not counted.
+    /// How many supersteps the run took, not counting that of START.
     int supersteps;
-    /// The text of what it failed with; else empty.
+    /// The text of the error; empty if the run did not fail.
     std::string_view error;
 };
+/// A superstep begins.
 struct SuperstepStart {
     const ObservedRun& run;
     std::int64_t step;
@@ -43,6 +46,7 @@ struct SuperstepStart {
     std::size_t tasks;
     std::size_t restored;
 };
+/// A superstep has ended.
 struct SuperstepEnd {
     const ObservedRun& run;
     std::int64_t step;
@@ -58,6 +62,7 @@ struct TaskStart {
     TaskId task_id;
     int attempt;
 };
+/// An attempt at a task has ended.
 struct TaskEnd {
     const ObservedRun& run;
     std::int64_t step;
@@ -65,7 +70,7 @@ struct TaskEnd {
     TaskId task_id;
     int attempt;
     Ending ending;
-    /// With the storing of what the task wrote, where that is stored apart.
+    /// Includes storing the task's result, if that is stored separately.
     std::chrono::nanoseconds duration;
     /// The text of what the attempt failed with, also if that is retried or handled; else empty.
     std::string_view error;
@@ -79,15 +84,17 @@ struct TaskRetry {
     int attempt;
     std::chrono::duration<double, std::milli> wait;
 };
+/// A checkpoint was stored.
 struct CheckpointStored {
     const ObservedRun& run;
     CheckpointId id;
     std::int64_t step;
     /// Of the commit's record, without pending writes.
     std::size_t bytes;
-    /// Encoding and the saver's put; with async durability on a slow saver, encoding and handing it over.
+    /// The time for encoding and the saver's put; with async durability and a slow saver, for encoding and enqueuing.
     std::chrono::nanoseconds duration;
 };
+/// A task asked a question.
 struct InterruptRaised {
     const ObservedRun& run;
     std::int64_t step;
@@ -98,9 +105,10 @@ struct InterruptRaised {
 /// Is notified of what runs do, for logs, metrics and traces: override what matters. Given by RunConfig::observer or
 /// CompileOptions::observer.
 ///
-/// Called on the threads where things happen, several at once: every method must be safe from any thread, and quick,
-/// for the run waits. What a method throws is swallowed and counted, so that no observer can make a run fail. Cost
-/// without an observer: a branch at each place; with one, two readings of a clock for each thing that has a duration.
+/// Methods are called on the threads on which the events happen, several at the same time. Every method must be safe
+/// from any thread, and quick, because the run waits. Exceptions are caught and counted, so that no observer can make a
+/// run fail. Cost without an observer: a branch at each place; with one, two readings of a clock for each thing that
+/// has a duration.
 class Observer {
 public:
     Observer() = default;
@@ -118,7 +126,7 @@ public:
     virtual void checkpointStored(const CheckpointStored&) {}
     virtual void interruptRaised(const InterruptRaised&) {}
 
-    /// How many of its calls threw.
+    /// How many calls threw.
     std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_relaxed); }
 
     /// Calls one of the methods. For the library.

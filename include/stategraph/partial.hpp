@@ -13,7 +13,7 @@
 
 namespace stategraph {
 
-/// How much of a member of a `Partial<T>` there is.
+/// How much of a member of a `Partial<T>` has arrived.
 enum class MemberProgress : std::uint8_t {
     /// The text has no value for it yet.
     absent,
@@ -68,8 +68,8 @@ consteval std::size_t indexInTable(std::index_sequence<I...>) {
 ///     }
 ///     if (const auto whole = report.complete()) store(*whole);   // a Report
 ///
-/// It is no T: nothing of it can be used as one before `complete` returns it. A member that is complete was not checked
-/// against the rest of the text, which may turn out not to be JSON, and of equal keys the last one holds.
+/// It is not a T: it can be used as one only after `complete` has returned it. A member that is complete was not
+/// checked against the rest of the text, which may turn out not to be JSON, and of equal keys the last one holds.
 /// Threads, moves and clear: as PartialJson.
 template <detail::HasFields T>
 class Partial {

@@ -15,6 +15,7 @@ struct PartialDisplayItem {
     const boost::json::value& value;
 };
 
+/// The limits of a PartialDisplay.
 struct PartialDisplayOptions {
     /// The oldest items are dropped where there are more; at least 1.
     std::size_t items_max = 1000;
@@ -24,7 +25,7 @@ struct PartialDisplayOptions {
     PartialJsonOptions json = {};
 };
 
-/// What a user interface lists of processes that stream JSON answers: items of a name and a value.
+/// The list that a user interface shows of processes that stream JSON answers: items with a name and a value.
 ///
 /// Text *replaces*: the value of a name's text is shown in the last item if that is of this name, else in a new one.
 /// Events, such as tool calls, are *appended*: each is an item. So after an event a process's text continues in a new

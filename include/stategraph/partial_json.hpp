@@ -10,7 +10,7 @@
 
 namespace stategraph {
 
-/// What is known of a JSON text that may not have come to its end.
+/// What is known of a JSON text that may be unfinished.
 enum class PartialState : std::uint8_t {
     /// No text was fed yet.
     undefined_input,
@@ -26,6 +26,7 @@ enum class PartialState : std::uint8_t {
 /// "undefined-input", "successful-parse", "repaired-parse" or "failed-parse".
 const char* toString(PartialState state) noexcept;
 
+/// The limits of a PartialJson, and whether text around the JSON is ignored.
 struct PartialJsonOptions {
     /// A longer text is an error; at least 1. A value of very small parts, such as `[0,0,…]`, takes 20 to 30 times as
     /// much memory; one of long strings at most about twice as much.
@@ -66,12 +67,12 @@ public:
     PartialJson& operator=(PartialJson&& other) noexcept;
     ~PartialJson();
 
-    /// Appends to the text and returns the new state. Junk is no error but a state. Cost: in proportion to `chunk`,
-    /// plus at most `partial_number_bytes_max` if a number is open.
+    /// Appends to the text and returns the new state. Text that is not JSON is not an error but a state. Cost: in
+    /// proportion to `chunk`, plus at most `partial_number_bytes_max` if a number is open.
     ///
     /// Errors: InvalidArgumentError if the text becomes longer than `bytes_max`, is nested deeper than `depth_max`, or
     /// has a number that is longer than `partial_number_bytes_max`. The state is `failed_parse` then and every later
-    /// feed throws the same error. Where there is no memory the state is `failed_parse` for good, too.
+    /// feed throws the same error. If no memory is available, the state becomes `failed_parse` for good, too.
     PartialState feed(std::string_view chunk);
 
     /// Cost: none.

@@ -15,26 +15,29 @@ namespace stategraph {
 class PostgresQueue;
 
 struct PostgresSaverOptions {
-    /// Where the tables are: any name of 1 to 63 bytes. Savers of one server that name different schemas share nothing.
+    /// The schema of the tables: any name of 1 to 63 bytes. Savers of one server that name different schemas share
+    /// nothing.
     std::string schema = "stategraph";
     /// Call `PostgresSaver::setUp` when opening. Off: a schema without tables, or with those of an older version, is an
     /// error that says so.
     bool set_up = false;
-    /// Open for reading alone; every `put` then throws SaverError. A standby can be read so.
+    /// Open for reading only; every `put` then throws SaverError. A standby server can be read in this way.
     bool read_only = false;
-    /// At most so many calls are under way at once, each over a connection of its own, which is made when it is first
-    /// needed and kept; 1 to 1,000. The server's max_connections must be enough for all processes together.
+    /// The largest number of simultaneous calls, each with a connection of its own, which is opened when it is first
+    /// needed and then kept; 1 to 1,000. The server's max_connections must be enough for all processes together.
     std::size_t connections_max = 8;
-    /// How long a call waits for one of them before it is a SaverError; at least 0.
+    /// How long a call waits for a connection before it throws SaverError; at least 0.
     std::chrono::milliseconds connection_wait = std::chrono::seconds(10);
-    /// How long one connection may take to be made; at least 1 ms. Looking up a host's name is not part of it.
+    /// How long opening a connection may take; at least 1 ms. Looking up a host name is not included.
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
-    /// How long one statement may take, 1 ms to 1 hour: the server gives it up then, or two seconds later this process.
+    /// How long one statement may take, 1 ms to 1 hour. After that time the server cancels it, or two seconds later
+    /// this process abandons it.
     std::chrono::milliseconds statement_timeout = std::chrono::seconds(30);
-    /// How long a call whose connection broke tries to make another one, while a server restarts; at least 0: once.
+    /// How long a call whose connection broke tries to open another one, while a server restarts; at least 0, which
+    /// means once.
     std::chrono::milliseconds reconnect_for = std::chrono::seconds(5);
-    /// Off for connections through a pooler that gives each transaction another server connection (PgBouncer in
-    /// transaction mode): nothing then outlives a transaction, and each statement is planned anew.
+    /// Turn it off for connections through a pooler that gives each transaction another server connection (PgBouncer in
+    /// transaction mode): then nothing outlives a transaction, and each statement is planned again.
     bool prepared_statements = true;
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
@@ -54,28 +57,28 @@ struct PutLease {
 /// expected head; a unique index over a log's chain lets one of several writers through, and the others throw
 /// ConcurrentUpdateError. A superstep updates no row, and locks that of its log.
 ///
-/// A put with `sync` is on the server's disk when it returns (synchronous_commit=on). One without survives the death of
-/// this process; a crash of the server takes away the newest ones of at most about half a second.
+/// A put with `sync` is on the server's disk when it returns (synchronous_commit=on). A put without `sync` survives the
+/// death of this process; a crash of the server loses at most the newest ones, of about half a second.
 ///
-/// A call whose connection breaks makes a new one. A read is then made once more. A put first looks whether it was
-/// stored, and is made once more if it was not. A SaverError of a put says if that could not be found out.
+/// A call whose connection breaks opens a new one. A read is then repeated. A put first checks whether it was stored,
+/// and is repeated if it was not. The SaverError of a put says so if that is not known.
 ///
 /// Errors while opening (no server, no permission, not set up, of a newer version) are SaverError or
 /// CorruptCheckpointError, with server, database and schema. A write that fails (disk full, timeout) throws SaverError
-/// and stores nothing; the first one after the obstacle is gone succeeds.
+/// and stores nothing; the next one succeeds once the cause is removed.
 ///
 /// After fork() the child must not use an object that its parent made: each call throws SaverError there. Link
 /// `stategraph::postgres`.
 class PostgresSaver final : public BaseCheckpointSaver {
 public:
-    /// `conninfo` is libpq's: "postgresql://user@host/database" or "host=… dbname=…"; what it does not say comes from
-    /// libpq's environment variables. Cost: a connection and two round trips.
+    /// `conninfo` is libpq's: "postgresql://user@host/database" or "host=… dbname=…"; missing parts come from libpq's
+    /// environment variables. Cost: a connection and two round trips.
     explicit PostgresSaver(const std::string& conninfo, const PostgresSaverOptions& options = {});
     ~PostgresSaver() override;
 
-    /// Makes the schema and its tables, or brings those of an older version to this library's. Does nothing if they
-    /// are there. Several processes may call it at once. Needs the permission to create in the database, or, if the
-    /// schema is there, in the schema. Of the options it uses `schema` and the timeouts. Errors: as opening.
+    /// Creates the schema and its tables, or upgrades those of an older version. Does nothing if they are up to date.
+    /// Several processes may call it at the same time. It needs permission to create objects in the database, or in the
+    /// schema if that exists. Of the options it uses `schema` and the timeouts. Errors: as opening.
     static void setUp(const std::string& conninfo, const PostgresSaverOptions& options = {});
 
     void put(const PutRequest& request) override;
@@ -98,14 +101,14 @@ public:
     std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
     std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
-    /// What the tables and their indexes take on the server's disk, with the room that deleting has freed and later
-    /// rows use again.
+    /// The size of the tables and their indexes on the server's disk, including space that deletions have freed and
+    /// that later rows use.
     std::optional<std::uint64_t> storedBytes() override;
 
     /// How many requests this object has sent and waited for, those of opening connections included.
     std::uint64_t roundTrips() const noexcept;
 
-    /// What the background's prunes did; all zero without `retention`.
+    /// What the prunes in the background did; all zero without `retention`.
     RetentionReport retentionReport() const;
 
 private:

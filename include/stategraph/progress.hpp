@@ -16,21 +16,23 @@ enum class ProgressStyle : std::uint8_t {
     none,
 };
 
+/// The options of a ProgressBar.
 struct ProgressOptions {
-    /// Stands before everything else, such as what the run is for. Its control characters are shown as '?'.
+    /// Text at the beginning of the line, such as the purpose of the run. Its control characters are shown as '?'.
     std::string label = {};
+    /// When and how the bar is drawn.
     ProgressStyle style = ProgressStyle::automatic;
-    /// The file descriptor that is written to; 2 is standard error. Not closed.
+    /// The file descriptor to write to; 2 is standard error. It is not closed.
     int fd = 2;
-    /// What is written to instead; it counts as no terminal. Not owned: it must outlive the bar. Null: `fd`.
+    /// The stream to write to instead; it does not count as a terminal. Not owned: it must outlive the bar. Null: `fd`.
     std::ostream* out = nullptr;
     /// Columns of the line; at least 20. 0: the terminal's, or 80.
     int width = 0;
-    /// The least time between two drawings; 0: each change is drawn.
+    /// The shortest time between two drawings; 0: each change is drawn.
     std::chrono::milliseconds redraw_every = std::chrono::milliseconds(100);
 };
 
-/// An observer that shows people how far a run is: in a terminal one line, which is drawn anew as tasks end.
+/// An observer that shows people how far a run is: in a terminal one line, which is redrawn when tasks end.
 ///
 ///     sg::ProgressBar progress;
 ///     app.invoke(input, {.observer = &progress});
@@ -40,8 +42,8 @@ struct ProgressOptions {
 ///
 /// The line is about the superstep with the most tasks of those under way, subgraphs' included: how many of its tasks
 /// have a result, how many a second get one, failed attempts that are not tried again, retries, results that an earlier
-/// run stored, and about how long it will take. When a run ends, a line in its place says what it came to, and is
-/// ended. START's tasks do not count. Where nothing happens nothing is drawn.
+/// run stored, and about how long it will take. When a run ends, a final line with its outcome replaces the line. The
+/// tasks of START do not count. Nothing is drawn while nothing changes.
 ///
 /// One may watch several runs at once, up to 1,024 with those inside them; more are not shown. It is safe from any
 /// thread, and what fails in writing is ignored. Errors of the constructor: InvalidArgumentError for options out of

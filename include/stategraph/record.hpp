@@ -16,13 +16,14 @@ struct RowKey {
     CheckpointId id;
     std::string_view path = {};
 
-    /// For messages.
+    /// As text for messages.
     std::string toString() const;
 };
 
-/// What made a checkpoint.
+/// What created a checkpoint.
 enum class Source : std::uint8_t { input, loop, update, fork };
 
+/// The name of a source, such as "loop".
 const char* toString(Source source) noexcept;
 
 /// The part of a commit's record that describes it, without the values. Savers use it to know a row's place in the log,
@@ -59,7 +60,7 @@ struct RecordLinks {
     CheckpointId root;
     /// Whether nothing is due.
     bool is_finished = true;
-    /// Where subgraphs' logs went in the superstep that led here; what a later visit begins with.
+    /// The logs of subgraphs that were visited in the superstep that led here, with which later visits begin.
     std::vector<VisitLink> visits = {};
     /// Whether `visits` has all of the branch, and not only what changed since the parent.
     bool has_all_visits = false;

@@ -41,13 +41,14 @@ private:
     bool (*call_)(void* callable, const UnfinishedThread& thread) = nullptr;
 };
 
+/// Which threads are resumed, and how.
 struct RecoverOptions {
-    /// How the threads are run on; its thread and checkpoint are not looked at.
+    /// The configuration of the runs; its thread and checkpoint are not used.
     RunConfig run = {};
-    /// Only those for which this is true; null: all. Called from one thread.
+    /// Selects threads; null: all. Called from one thread.
     ThreadFilter only = {};
     /// Also threads whose newest checkpoint another version of this graph made, or another graph that shares the saver.
-    /// Off: they are reported as left alone.
+    /// Off: they are reported and skipped.
     bool other_versions = false;
     /// Also threads that an edit left with tasks due (Unfinished::edited). Off: they wait for the caller that edited
     /// them.
@@ -56,19 +57,20 @@ struct RecoverOptions {
     std::size_t concurrency = 4;
 };
 
-/// What became of one thread that was in flight, or whose sleep was over, or that was edited if those were asked for,
+/// The outcome for one thread that was in flight, whose sleep was over, that was edited (with RecoverOptions::edited),
 /// or that cannot be read.
 struct RecoveredThread {
     std::string thread_id;
-    /// How its run ended; none if it failed or was left alone.
+    /// How its run ended; none if it failed or was skipped.
     std::optional<Status> status;
     /// What the run failed with, or a CorruptCheckpointError if the thread cannot be read; null if neither, or if it
-    /// was left alone.
+    /// was skipped.
     std::exception_ptr error;
-    /// The error's text, or why the thread was left alone.
+    /// The error's text, or why the thread was skipped.
     std::string why;
 };
 
+/// The outcome for each thread.
 using RecoverReport = std::vector<RecoveredThread>;
 
 namespace detail {

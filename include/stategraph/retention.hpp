@@ -10,11 +10,11 @@
 
 namespace stategraph {
 
-/// What a saver drops by itself, from a thread of its own that calls `prune` once at the start and then again and
-/// again.
+/// What a saver drops in the background, on a thread of its own that calls `prune` once at the start and then
+/// regularly.
 ///
 /// Ages are measured when a prune begins; the rules are those of PruneRequest (stategraph/saver.hpp). At least one of
-/// the first three must be given, and kept commits are written anew only where that pays (Rewrite::when_it_pays).
+/// the first three must be given, and kept commits are rewritten only where that pays (Rewrite::when_it_pays).
 /// Impossible values throw InvalidArgumentError when the saver is made. Cost of a prune: it reads every thread's
 /// commits.
 struct RetentionOptions {
@@ -31,12 +31,12 @@ struct RetentionOptions {
 /// What retention has done so far. A prune that fails is reported here and nowhere else; the next one is tried as
 /// usual.
 struct RetentionReport {
-    /// Prunes that ended, failed ones included.
+    /// Prunes that have ended, including failed ones.
     std::uint64_t runs = 0;
     std::uint64_t failed_runs = 0;
     /// Commits dropped by all of them.
     std::uint64_t dropped_commits = 0;
-    /// What the last failed one said; empty if none failed.
+    /// The error of the last failed prune; empty if none failed.
     std::string last_error = {};
     /// When the last one ended; none before the first.
     std::optional<std::chrono::system_clock::time_point> last_run_at = {};

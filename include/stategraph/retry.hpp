@@ -12,9 +12,9 @@
 
 namespace stategraph {
 
-/// Whether a failed attempt is worth another: not for mistakes in code or calls (std::logic_error, this library's
-/// errors) or memory (std::bad_alloc), yes for the rest, and for an attempt that was abandoned because it took too long
-/// (NodeTimeoutError).
+/// The default of RetryPolicy::retry_on. False for mistakes in code or calls (std::logic_error, errors of this library)
+/// and for memory (std::bad_alloc); true for all other errors, and for an attempt that was abandoned because it took
+/// too long (NodeTimeoutError).
 bool isRetryable(const std::exception_ptr& error);
 
 namespace detail {
@@ -44,9 +44,9 @@ concept CatchesOne = requires { caughtBy(&F::operator()); };
 
 }  // namespace detail
 
-/// Which errors a RetryPolicy is for: a function of the error, a closure that takes one type of exception
-/// (`[](const HttpError& e) { return e.status >= 500; }`), or types of exceptions, `sg::on<HttpError, Timeout>()`. A
-/// predicate that throws says no. It is called on the thread of the task; several tasks may call it at the same time.
+/// Which errors a RetryPolicy is for: a function of the error, a closure that takes one type of exception (`[](const
+/// HttpError& e) { return e.status >= 500; }`), or types of exceptions, `sg::on<HttpError, Timeout>()`. A predicate
+/// that throws rejects the error. It is called on the thread of the task; several tasks may call it at the same time.
 class RetryOn {
 public:
     RetryOn() noexcept = default;
@@ -107,13 +107,19 @@ RetryOn on() {
 struct RetryPolicy {
     /// Attempts in all; at least 1. The default is not to retry.
     int max_attempts = 1;
+    /// The wait before the second attempt; at least 0.
     std::chrono::duration<double, std::milli> initial_interval = std::chrono::milliseconds(500);
+    /// The factor by which each wait is longer than the one before; at least 1.
     double backoff_factor = 2;
+    /// The longest wait.
     std::chrono::duration<double, std::milli> max_interval = std::chrono::seconds(128);
+    /// Whether a random part is added to each wait, so that many tasks do not try again at the same moment.
     bool jitter = true;
+    /// The errors after which another attempt is made; not given: isRetryable.
     RetryOn retry_on = {};
     /// Policies for errors that `retry_on` does not accept, in order: the first one that accepts an error decides about
-    /// the next attempt and its wait. Attempts of a task are counted together. Theirs are not looked at.
+    /// the next attempt and its wait. Attempts of a task are counted together. `otherwise` of these policies is not
+    /// used.
     std::vector<RetryPolicy> otherwise = {};
     /// Set in a node that does not say how it is retried (NodeOptions): if no other field is set, the graph's node
     /// defaults apply.

@@ -10,6 +10,7 @@
 
 namespace stategraph {
 
+/// The options of a RocksDBCache.
 struct RocksDBCacheOptions {
     /// At most this many bytes of keys and values, as they are before RocksDB packs them; at least 1. The entries
     /// written longest ago make room, until a tenth is free; one that is larger than that by itself is not kept.
@@ -20,11 +21,11 @@ struct RocksDBCacheOptions {
 
 /// Keeps results in a RocksDB database of its own (a folder), so that they outlive the process.
 ///
-/// One object of one process at a time may have it open, however the path is spelt. A write that fails throws
-/// SaverError, and the first one after the obstacle is gone succeeds. Nothing is synced: a failure of the machine loses
-/// the last entries. Opening reads one small row for each entry. Errors of the constructor: InvalidArgumentError,
-/// SaverError (missing rights, locked, a folder of something else, a saver's too), CorruptCheckpointError, with the
-/// path; a cache that is damaged can be deleted. Link `stategraph::rocksdb`.
+/// One object of one process at a time may have it open, however the path is spelt. A failed write throws SaverError,
+/// and the next one succeeds once the cause is removed. Nothing is synced: a failure of the machine loses the last
+/// entries. Opening reads one small row for each entry. Errors of the constructor: InvalidArgumentError, SaverError
+/// (missing rights, locked, a folder of something else, a saver's too), CorruptCheckpointError, with the path; a cache
+/// that is damaged can be deleted. Link `stategraph::rocksdb`.
 class RocksDBCache final : public BaseCache {
 public:
     explicit RocksDBCache(const std::string& path, const RocksDBCacheOptions& options = {});
@@ -38,9 +39,10 @@ public:
     void clear() override;
     void waitedFor(std::uint64_t lookups, bool is_given) noexcept override;
 
-    /// What the limit is about.
+    /// The bytes that count towards the limit.
     std::uint64_t storedBytes() const;
-    /// Of this process. Takes no lock: numbers that are read while others use the cache need not be of one moment.
+    /// The statistics of this process. It takes no lock: numbers that are read while other threads use the cache need
+    /// not be of the same moment.
     CacheStats stats() const;
 
 private:

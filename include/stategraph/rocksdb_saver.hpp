@@ -14,11 +14,12 @@ struct Options;
 
 namespace stategraph {
 
+/// The options of a RocksDBSaver.
 struct RocksDBSaverOptions {
-    /// Make the database if there is none. Off: a missing one is an error.
+    /// Create the database if it does not exist. Off: a missing database is an error.
     bool create_if_missing = true;
-    /// Open for reading alone; every `put` then throws SaverError. Several processes may do so at the same time, next
-    /// to a writer too. Without `follow` such a saver shows what was stored when it was opened and never what a writer
+    /// Open for reading only; every `put` then throws SaverError. Several processes may do so at the same time, also
+    /// next to a writer. Without `follow` such a saver shows what was stored when it was opened and never what a writer
     /// adds later; make a new one to see that. While a writer prunes or compacts, files that the reader has not opened
     /// yet disappear, and its reads may throw CorruptCheckpointError or SaverError; make a new one then as well.
     bool read_only = false;
@@ -26,16 +27,17 @@ struct RocksDBSaverOptions {
     /// `follow_every` before it. Files that the writer deletes stay readable until this saver has caught up. It keeps a
     /// file open for each table of the database, and a folder of its own among the system's temporary files.
     bool follow = false;
-    /// 0: before each call, which costs some 10 µs where nothing is new.
+    /// How old the view may be. 0: it is updated before each call, which costs some 10 µs if nothing is new.
     std::chrono::milliseconds follow_every = std::chrono::milliseconds(10);
-    /// Taken as they are, instead of the saver's own, if not null. Used during construction only. Set `info_log`: in
-    /// builds of RocksDB with assertions (Debian's is one) the log that it makes by itself ends the process when the
-    /// disk is full.
+    /// Used as they are, instead of the saver's own options, if not null. Used during construction only. Set
+    /// `info_log`: in builds of RocksDB with assertions (Debian's is one) the log that it makes by itself ends the
+    /// process when the disk is full.
     const rocksdb::Options* rocksdb_options = nullptr;
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
-    /// Open a database whose log is damaged in its midst with what was stored before the damage, and drop the rest for
-    /// good. Off: such a database is a CorruptCheckpointError that says where the damage is and how much would be lost.
+    /// Open a database whose log is damaged before its end with what was stored before the damage, and drop the rest
+    /// for good. Off: such a database is a CorruptCheckpointError that says where the damage is and how much would be
+    /// lost.
     bool drop_damaged_log = false;
 };
 
@@ -45,9 +47,9 @@ struct RocksDBSaverOptions {
 /// is spelt. Errors while opening (missing, locked, not a database, read-only, damaged, of a newer format) are
 /// SaverError or CorruptCheckpointError with the path.
 ///
-/// A write that fails (disk full, I/O error) throws SaverError. Reading continues to work, and the first write after
-/// the obstacle is gone succeeds: no new object is needed. If the folder is deleted meanwhile, a put with `sync`
-/// throws, others do after at most 100 ms. Link `stategraph::rocksdb`.
+/// A write that fails (disk full, I/O error) throws SaverError. Reading continues to work, and the next write succeeds
+/// once the cause is removed: no new object is needed. If the folder is deleted meanwhile, a put with `sync` throws,
+/// others do after at most 100 ms. Link `stategraph::rocksdb`.
 class RocksDBSaver final : public BaseCheckpointSaver {
 public:
     explicit RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options = {});
@@ -65,17 +67,17 @@ public:
     std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
     std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
-    /// The sizes of the tables and log files on disk. What was dropped counts until RocksDB compacts it away: soon
-    /// after a large prune, else when it gets to it. Cost: the number of files.
+    /// The sizes of the tables and log files on disk. Dropped rows count until RocksDB compacts them away: soon after a
+    /// large prune, otherwise at a time that RocksDB chooses. Cost: the number of files.
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
 
     /// What opening dropped from the end of the log because it could not be read, as a sentence with file and place;
-    /// empty: nothing. A record that a dying process or machine wrote in part is dropped so; what came before it is
-    /// whole.
+    /// empty: nothing. A record that a dying process or machine wrote in part is dropped in this way; everything before
+    /// it is complete.
     std::string droppedAtOpening() const;
 
-    /// What the background's prunes did; all zero without `retention`.
+    /// What the prunes in the background did; all zero without `retention`.
     RetentionReport retentionReport() const;
 
 private:

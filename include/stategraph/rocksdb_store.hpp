@@ -13,17 +13,18 @@ struct Options;
 
 namespace stategraph {
 
+/// The options of a RocksDBStore.
 struct RocksDBStoreOptions {
-    /// Make the database if there is none. Off: a missing one is an error.
+    /// Create the database if it does not exist. Off: a missing database is an error.
     bool create_if_missing = true;
-    /// Open for reading alone; puts and sweep() then throw StoreError, and reads refresh nothing. Several processes may
-    /// do so at the same time, also while a writer has it open. Such a store shows what was stored when it was opened;
-    /// make a new one to see what a writer has added.
+    /// Open for reading only; puts and sweep() then throw StoreError, and reads do not refresh times to live. Several
+    /// processes may do so at the same time, also while a writer has it open. Such a store shows what was stored when
+    /// it was opened; make a new one to see what a writer has added.
     bool read_only = false;
     /// A put returns when it is on disk (fsync). Off: it survives the death of the process, not of the machine.
     bool sync = false;
-    /// Taken as they are, instead of the store's own, if not null. Used during construction only. Set `info_log`: see
-    /// RocksDBSaverOptions.
+    /// Used as they are, instead of the store's own options, if not null. Used during construction only. Set
+    /// `info_log`: see RocksDBSaverOptions.
     const rocksdb::Options* rocksdb_options = nullptr;
     /// As RocksDBSaverOptions::drop_damaged_log; off: a CorruptStoreError.
     bool drop_damaged_log = false;
@@ -35,9 +36,9 @@ struct RocksDBStoreOptions {
 /// is spelt. Errors while opening (missing, locked, not a store, read-only, damaged, of a newer format) are StoreError
 /// or CorruptStoreError with the path.
 ///
-/// A write that fails (disk full, I/O error) throws StoreError; reading continues to work, and the first write after
-/// the obstacle is gone succeeds. If the folder is deleted meanwhile, a put with `sync` throws, others do after at most
-/// 100 ms. Link `stategraph::rocksdb`.
+/// A write that fails (disk full, I/O error) throws StoreError; reading continues to work, and the next write succeeds
+/// once the cause is removed. If the folder is deleted meanwhile, a put with `sync` throws, others do after at most 100
+/// ms. Link `stategraph::rocksdb`.
 class RocksDBStore final : public BaseStore {
 public:
     explicit RocksDBStore(const std::string& path, const StoreOptions& options = {},

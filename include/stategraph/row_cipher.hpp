@@ -9,7 +9,8 @@ namespace stategraph {
 class RowCipher {
 public:
     virtual ~RowCipher() = default;
-    /// What `open` with the same key gives back. What it throws ends the call, and nothing is stored.
+    /// Returns the encrypted bytes, which `open` with the same key decrypts. What it throws ends the call, and nothing
+    /// is stored.
     virtual std::string seal(std::string_view key, std::string_view plain) = 0;
     /// Throws WrongTypeError, saying why, for bytes that are not sealed, were altered or moved, or whose key of
     /// encryption is not known.

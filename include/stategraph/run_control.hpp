@@ -31,7 +31,7 @@ void linkStop(RunControlParts&, const Token&, long) {
 class RunControl {
 public:
     RunControl();
-    /// Runs are also stopped, or drained, when `outer` is: to end one run of many alone. Null: there is no other.
+    /// Runs are also stopped, or drained, when `outer` is: to end one run of many alone. Null: no other control.
     explicit RunControl(std::shared_ptr<const RunControl> outer);
     /// Runs are also stopped when `outer` is, a std::stop_token (stategraph/control.hpp).
     template <class Token>
@@ -44,8 +44,8 @@ public:
 
     /// Ends the runs now, with Status::cancelled. What is committed, and what tasks of the current superstep have
     /// finished, is kept. Nodes see it in `Runtime::stopRequested` and in `stopToken()`; no node is waited for, and its
-    /// late results are discarded. The thread counts as cancelled (Unfinished::cancelled): `recover()` leaves it alone,
-    /// RESUME resumes it.
+    /// late results are discarded. The thread counts as cancelled (Unfinished::cancelled): `recover()` does not run it,
+    /// RESUME continues it.
     void requestStop() noexcept;
     bool stopRequested() const noexcept;
     /// A std::stop_token (stategraph/control.hpp), for what a node waits on: sockets, condition variables, other

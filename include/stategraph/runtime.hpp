@@ -14,8 +14,8 @@
 #include <stategraph/ids.hpp>
 #include <stategraph/value.hpp>
 
-// All that a node may ask of its run, each with its contract. It is longer than other files, so that they are found in
-// one place.
+// Everything that a node may ask of its run, each with its contract. The file is longer than others, so that they are
+// in one place.
 namespace stategraph {
 
 class BaseStore;
@@ -36,8 +36,8 @@ enum class OnDoubt : std::uint8_t {
     ask,     // an interrupt: answer {"result": value} if it happened, "repeat" to have it done again
 };
 
-/// What a node may ask of the run around it. Valid during the node's call, on the thread of the call; a coroutine's
-/// until it ends.
+/// What a node may ask of its run. Valid during the node's call, on the thread of the call; for a coroutine, until it
+/// ends.
 class Runtime {
 public:
     explicit Runtime(detail::TaskContext& context) noexcept : context_(&context) {}
@@ -47,18 +47,18 @@ public:
     std::string_view node() const noexcept;
     /// The number of the superstep, as in checkpoints' metadata.
     std::int64_t step() const noexcept;
-    /// Supersteps left before the recursion limit, this one included.
+    /// How many supersteps are left before the recursion limit, including this one.
     int remainingSteps() const noexcept;
     bool isLastStep() const noexcept { return remainingSteps() == 1; }
-    /// 1 for the first try.
+    /// The number of the attempt, from 1.
     int attempt() const noexcept;
     TaskId taskId() const;
     std::string_view threadId() const noexcept;
-    /// The checkpoint whose tasks these are; none without a saver.
+    /// The checkpoint whose superstep is running; none without a saver.
     CheckpointId checkpointId() const noexcept;
     std::string_view checkpointNs() const noexcept;
 
-    /// RunConfig::context. Errors: InvalidArgumentError if the run was given none, or one of another type.
+    /// The value of RunConfig::context. Errors: InvalidArgumentError if the run was given none, or one of another type.
     template <class T>
     const T& context() const {
         const T* found = runContext().template get<T>();
@@ -80,15 +80,15 @@ public:
     bool stopRequested() const;
     /// Whether the run is to end after this superstep (RunControl::requestDrain).
     bool drainRequested() const;
-    /// A sign that the node is not stuck (NodeOptions::idle_timeout). Throws CancelledError if the attempt was
+    /// Reports that the node makes progress (NodeOptions::idle_timeout). Throws CancelledError if the attempt was
     /// abandoned.
     void heartbeat();
-    /// Waits, and throws CancelledError when the run or the attempt is to end first. The thread is held meanwhile.
+    /// Waits, and throws CancelledError if the run or the attempt is to end before. The thread is blocked meanwhile.
     /// Errors: InvalidArgumentError for a negative time.
     void waitFor(std::chrono::milliseconds time);
-    /// Parks the thread until a time: the first call stops the run with Status::sleeping and nothing stays in memory;
-    /// `recover()` in any process drives it on when the time has come, as does RESUME, and then the node runs again
-    /// from its beginning and this returns. The time of the first call counts, rounded up to whole milliseconds;
+    /// Suspends the thread until a time. The first call stops the run with Status::sleeping, and nothing stays in
+    /// memory. `recover()` in any process, or RESUME, continues it when the time has come; then the node runs again
+    /// from its beginning, and this call returns. The time of the first call counts, rounded up to whole milliseconds;
     /// several sleeps of a node have different keys. Errors: MissingCheckpointerError without a saver;
     /// InvalidArgumentError for a key that is empty or longer than 190 bytes.
     void sleepUntil(std::chrono::system_clock::time_point time, std::string_view key = "sleep");
@@ -108,16 +108,16 @@ public:
     /// a crash. What it returned (anything storable, or nothing) is stored before this returns, and is returned from
     /// then on.
     ///
-    /// Effects are told apart by their keys and not by their order, so a node's code may change meanwhile; a second
-    /// call with a key returns the first one's result. An effect of which only the beginning is known (OnDoubt) is
-    /// never taken for done: exactly once needs the help of the receiver, which can be given
-    /// `idempotencyKey(key)`. With durability `exit`, or without a saver, results last as long as the run. Errors:
-    /// InvalidArgumentError for a key that is empty or longer than 200 bytes; WrongTypeError if the stored result is of
-    /// another type; SaverError. Cost: one pending write, two unless `repeat`.
+    /// Effects are distinguished by their keys and not by their order, so a node's code may change meanwhile; a second
+    /// call with a key returns the first one's result. An effect whose end is not known (OnDoubt) never counts as done:
+    /// to happen exactly once, it needs the help of the receiver, which can be given `idempotencyKey(key)`. With
+    /// durability `exit`, or without a saver, results last as long as the run. Errors: InvalidArgumentError for a key
+    /// that is empty or longer than 200 bytes; WrongTypeError if the stored result is of another type; SaverError.
+    /// Cost: one pending write, two unless `repeat`.
     template <class F>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, OnDoubt on_doubt = OnDoubt::repeat);
-    /// The same, and in doubt `check` finds out: it returns an optional of the result (for effects without one a bool),
-    /// none if the effect did not happen; then `fn` is called.
+    /// The same; if it is not known whether the effect happened, `check` finds out: it returns an optional of the
+    /// result (or a bool for an effect without one). If the effect did not happen, `fn` is called.
     template <class F, class Check>
         requires std::is_invocable_v<Check&>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, Check&& check);
@@ -127,10 +127,10 @@ public:
     /// open questions of this thread, its events are in this run's stream with their namespace, and stops, limits and
     /// durability reach it. A saver of its own is not used.
     ///
-    /// Calls are told apart by their keys: a loop gives each of its calls one. When the node runs again (a retry, a
-    /// resume, after a crash), a call that has ended returns its stored result without running, and one that has not
-    /// continues inside; so does a second call with a key. The rest of the node's code is executed again. Where
-    /// the graph inside pauses this does not return: the node is left through an exception of the library's, which
+    /// Calls are distinguished by their keys, so a loop gives each of its calls another key. When the node runs again
+    /// (a retry, a resume, after a crash), a call that has ended returns its stored result without running, and one
+    /// that has not continues inside; so does a second call with a key. The rest of the node's code is executed again.
+    /// If the graph inside pauses, this does not return: the node is left through an exception of the library, which
     /// `catch (const std::exception&)` does not catch. Errors: what the run fails with (NodeError, GraphRecursionError,
     /// …); InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8, or a graph that was compiled
     /// with PER_THREAD or perThread; InvalidUpdateError while a call with the same key is under way. Cost: that of the
@@ -142,8 +142,8 @@ public:
     Task<Output> asyncInvoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string key);
 
     /// The graph's store (CompileOptions::store); in a subgraph without one of its own, that of the graph around it.
-    /// What a node does to it is an effect like any other: it is not undone if the node fails, and done again if the
-    /// node runs again. Throws MissingStoreError if there is none.
+    /// Changes to it are effects like any other: they are not undone if the node fails, and are made again if the node
+    /// runs again. Throws MissingStoreError if there is none.
     BaseStore& store() const;
 
     /// A text that names this task, or one effect of it: the same in every retry and every process, another one for
@@ -318,13 +318,13 @@ std::optional<T> answerAs(Runtime& runtime, const std::string_view* key) {
 /// returns the answer.
 ///
 /// Calls are matched with answers by their order within the node; within a function that `Runtime::once` or
-/// `Flow::call` calls, by their order within that function. Code between them that changes between versions can so
-/// mismatch them: give questions keys (below) where it may. What the node did before is done again: keep it free of
-/// side effects, or ask `answerOf` first. Errors: MissingCheckpointerError without a saver.
+/// `Flow::call` calls, by their order within that function. If the code between them changes in a new version, answers
+/// can go to the wrong questions: give such questions keys (below). The code before the call runs again: keep it free
+/// of side effects, or call `answerOf` first. Errors: MissingCheckpointerError without a saver.
 ///
 /// An answer must be a T as Value::asStrict reads it. Another one is a WrongTypeError of the call that resumes, and the
-/// interrupt stays open: where this process asked the question nothing is stored and nothing runs; else the node finds
-/// out, and the answer is withdrawn.
+/// interrupt stays open: where this process asked the question nothing is stored and nothing runs; otherwise the answer
+/// is withdrawn when the node reads it.
 template <class T = Value>
 T interrupt(Runtime& runtime, const Value& question = {}) {
     detail::GivenAnswer answer = detail::ask(runtime, question, detail::answerCheck<T>());
@@ -337,10 +337,9 @@ T interrupt(Runtime& runtime, const Value& question = {}) {
 
 /// The same with a key, which the answer is matched by: the order of the calls does not matter, and questions with and
 /// without keys do not disturb each other. Two calls with one key in a task ask one question, and get the same answer;
-/// within a function that `Runtime::once` or
-/// `Flow::call` calls keys are that function's own. Of a task's questions with keys that are asked at the same time (by
-/// functions that `Flow::start` began) all are open. Errors: also InvalidArgumentError for a key that is not a text of
-/// 1 to 200 bytes of UTF-8.
+/// within a function that `Runtime::once` or `Flow::call` calls keys are that function's own. If a task asks several
+/// questions with keys at the same time (in functions that `Flow::start` began), all of them are open. Errors: also
+/// InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8.
 template <class T = Value>
 T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
     detail::GivenAnswer answer = detail::ask(runtime, key, question, detail::answerCheck<T>());
@@ -351,9 +350,9 @@ T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
     }
 }
 
-/// The answer to the question with this key, if it has come; nothing is asked. So a node can do and report once what
-/// belongs before the question: `if (!sg::answerOf<bool>(rt, "approve")) notify(…);`. Without a saver there is never
-/// one. Errors: as `interrupt`, but for MissingCheckpointerError.
+/// The answer to the question with this key, if it has come; nothing is asked. A node can therefore do something once,
+/// before it asks: `if (!sg::answerOf<bool>(rt, "approve")) notify(…);`. Without a saver there is never one. Errors: as
+/// `interrupt`, but for MissingCheckpointerError.
 template <class T = Value>
 std::optional<T> answerOf(Runtime& runtime, std::string_view key) {
     return detail::answerAs<T>(runtime, &key);

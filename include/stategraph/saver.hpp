@@ -33,9 +33,9 @@ struct CommitRow {
     CheckpointId parent = {};
     CheckpointId base;
     std::string_view bytes;
-    /// Where a large commit's bytes are, for a saver that would copy them: it may take the string over instead, once
-    /// nothing of its `put` can fail any more, if the string still is what `bytes` points at. Null: it may not. A saver
-    /// around another one that reads `bytes` after the inner `put` passes null on.
+    /// The string that holds a large commit's bytes. A saver may move from it instead of copying the bytes, once
+    /// nothing in its `put` can fail any more, if `bytes` still refers to the string. Null: it may not. A saver that
+    /// wraps another one and reads `bytes` after the inner `put` passes null.
     std::string* buffer = nullptr;
 };
 
@@ -49,10 +49,11 @@ struct WriteRow {
     std::optional<std::string_view> expected = {};
 };
 
-/// What a saver writes at once, all of it or nothing.
+/// What a saver writes atomically: everything or nothing.
 struct PutRequest {
     LogName log;
-    /// The log's newest commit as the writer knows it, none for an empty log. The saver refuses if it is another.
+    /// The log's newest commit as the writer knows it, none for an empty log. The saver refuses the request if the head
+    /// is different.
     CheckpointId expected_head;
     /// Oldest first; each id is greater than the head's. May be empty: pending writes alone.
     std::span<const CommitRow> commits;
@@ -74,11 +75,13 @@ struct StoredCommit {
     CheckpointId id;
     RowBytes bytes;
 };
+/// A pending write with its bytes.
 struct StoredWrite {
     std::string path;
     std::string bytes;
 };
 
+/// Which checkpoint to read.
 struct TupleQuery {
     LogName log;
     /// The checkpoint asked for; none: the newest (below `before`, if that is given).
@@ -86,7 +89,7 @@ struct TupleQuery {
     CheckpointId before = {};
 };
 
-/// All that is needed to read one checkpoint, in one round trip.
+/// Everything that is needed to read one checkpoint, in one round trip.
 struct CheckpointTuple {
     CheckpointId id;
     /// The log's newest commit.
@@ -101,6 +104,7 @@ struct CheckpointTuple {
     std::optional<StoredCommit> next;
 };
 
+/// Which commits to list.
 struct ListQuery {
     /// none: every thread.
     std::optional<std::string> thread_id = {};
@@ -112,7 +116,7 @@ struct ListQuery {
     std::optional<std::size_t> limit = {};
     /// Only the newest of each log (below `before`).
     bool heads = false;
-    /// Only threads after this one in the order of listings; with `limit` a way through all of them in pages.
+    /// Only threads after this one, in the order of listings; together with `limit` this lists all threads in pages.
     std::optional<std::string> after_thread_id = {};
     /// With the pending writes of each.
     bool with_writes = false;
@@ -135,6 +139,7 @@ struct IndexedThread {
     ThreadOutlook outlook;
 };
 
+/// Which open threads to list.
 struct OpenThreadsQuery {
     /// `finished` among them has no effect.
     ThreadStatuses statuses = ThreadStatuses::open();
@@ -144,6 +149,7 @@ struct OpenThreadsQuery {
     std::size_t limit = 50;
 };
 
+/// Which of the newest threads to list.
 struct NewestThreadsQuery {
     ThreadStatuses statuses = ThreadStatuses::all();
     /// Only those after this one; none: from the newest on.
@@ -159,6 +165,7 @@ struct DueThread {
     friend auto operator<=>(const DueThread&, const DueThread&) = default;
 };
 
+/// Which sleeping threads to list.
 struct DueThreadsQuery {
     /// Only those whose wake time is not later.
     std::chrono::system_clock::time_point until = std::chrono::system_clock::time_point::max();
@@ -182,6 +189,7 @@ struct ThreadCounts {
     }
 };
 
+/// One commit of a listing.
 struct ListedCheckpoint {
     std::string thread_id;
     std::string checkpoint_ns;
@@ -194,15 +202,15 @@ struct ListedCheckpoint {
     std::string damaged = {};
 };
 
-/// Whether a prune may write kept commits anew. A commit holds what changed, so a kept one may be read from many older
-/// ones, back to its base. Written whole, under the same id, it needs none of them; what it says does not change.
+/// Whether a prune may rewrite kept commits. A commit holds what changed, so reading a kept commit may need many older
+/// ones, back to its base. Rewritten as a whole, under the same id, it needs none of them; its content does not change.
 enum class Rewrite : std::uint8_t {
-    /// Wherever that lets others go: of each log exactly those commits stay that the request's rules keep.
+    /// Whenever that allows others to be dropped: of each log, exactly the commits stay that the request's rules keep.
     always,
-    /// Where a log gets smaller by it and, since the last time, has grown by as much as is written anew. However often
-    /// one prunes, at most about twice the bytes are rewritten that were ever put.
+    /// If the log becomes smaller and, since the last time, has grown by as much as would be rewritten. However often
+    /// it is called, at most about twice the bytes that were ever put are rewritten.
     when_it_pays,
-    /// Older commits stay as long as a kept one is read from them.
+    /// Never: older commits stay as long as a kept one is read from them.
     never,
 };
 
@@ -216,6 +224,7 @@ public:
     virtual std::string wholeCommit(const LogName& log, CheckpointTuple tuple) = 0;
 };
 
+/// What a prune drops.
 struct PruneRequest {
     /// none: every thread.
     std::optional<std::string> thread_id = {};
@@ -241,12 +250,12 @@ struct StatsQuery;
 struct UnfinishedQuery;
 struct UnfinishedThread;
 
-/// Where threads are stored: bytes and order, nothing else. Anyone can write one.
+/// Stores threads, as ordered rows of bytes. You can write your own.
 ///
 /// Contract of every method: safe from any thread; all or nothing; an unknown thread is not an error but empty;
-/// failures of the storage throw SaverError, unreadable bytes CorruptCheckpointError. What a commit says never changes
-/// after `put`; only a prune may write one anew, whole, so that it is read without others. A log's head is its greatest
-/// id. Each call may be a round trip over a network: callers batch.
+/// failures of the storage throw SaverError, unreadable bytes CorruptCheckpointError. The content of a commit never
+/// changes after `put`; only a prune may rewrite one as a whole, so that it can be read without others. A log's head is
+/// its greatest id. Each call may be a round trip over a network: callers batch.
 class BaseCheckpointSaver {
 public:
     BaseCheckpointSaver() = default;
@@ -270,18 +279,19 @@ public:
     /// the query is for every thread.
     virtual std::vector<ListedCheckpoint> list(const ListQuery& query) = 0;
 
-    /// Removes all of a thread, every namespace.
+    /// Removes a thread with all its namespaces.
     virtual void deleteThread(std::string_view thread_id) = 0;
 
-    /// Copies all of a thread, every namespace, ids unchanged. Throws InvalidArgumentError if `to` has checkpoints.
+    /// Copies a thread with all its namespaces; ids do not change. Throws InvalidArgumentError if `to` has checkpoints.
     virtual void copyThread(std::string_view from, std::string_view to) = 0;
 
     /// Drops old commits and their pending writes; returns how many commits. Never drops a head or a commit whose
     /// interrupts wait for an answer; a subgraph's log that lived for one task goes with that task's checkpoint. At
-    /// least one option must be given, and a commit that either of the first two keeps is kept. What a kept commit is
-    /// read from goes too if `rewrite` allows to write that one whole; else it stays. Every kept checkpoint reads as
-    /// before. All or nothing for each thread, not for all of them. A thread that cannot be read is left as it is:
-    /// asked for by name it is a CorruptCheckpointError, else the others are pruned (PruneRequest::damaged).
+    /// least one option must be given, and a commit that either of the first two keeps is kept. The commits from which
+    /// a kept commit is read are dropped too if `rewrite` allows to rewrite the kept one; otherwise they stay. Every
+    /// kept checkpoint reads as before. A prune is atomic for each thread, not for all of them. A thread that cannot be
+    /// read is left as it is: if it was named, this is a CorruptCheckpointError, otherwise the others are pruned
+    /// (PruneRequest::damaged).
     virtual std::size_t prune(const PruneRequest& request) = 0;
 
     /// The heads of the root logs of many threads: calls `take(const ListedCheckpoint&)` for each until it returns
@@ -318,7 +328,7 @@ public:
     /// How many there are; of each status at most `most` are counted. Cost: a short step for each that is counted.
     virtual std::optional<ThreadCounts> countThreads(std::size_t most);
 
-    /// Threads whose newest checkpoint has pending work, and why it pends (stategraph/unfinished.hpp). A thread that
+    /// Threads whose newest checkpoint has pending work, with the reason (stategraph/unfinished.hpp). A thread that
     /// cannot be read is among them, as Unfinished::damaged, and stops nothing. Reads the newest checkpoints of open
     /// threads, in pages, and tells the saver where its index is wrong; so a thread that was finished, and then was
     /// damaged, is not among them. For one reason alone it reads threads of that status and of ThreadStatus::unknown.
@@ -334,10 +344,11 @@ public:
     /// The library's own: which descriptions this object has kept already.
     detail::KnownGraphs& knownGraphs() noexcept { return known_graphs_; }
 
-    /// Bytes that everything stored takes, in memory or on disk; none if the saver does not know.
+    /// How many bytes everything takes, in memory or on disk; none if the saver does not know.
     virtual std::optional<std::uint64_t> storedBytes() { return {}; }
 
-    /// What takes how much: see stategraph/stats.hpp, which declares the types. Without a query: everything.
+    /// How many bytes are used for what: see stategraph/stats.hpp, which declares the types. Without a query:
+    /// everything.
     SaverStats stats(const StatsQuery& query);
     SaverStats stats();
 

@@ -24,13 +24,13 @@ void checkPut(const PutRequest& request);
 /// Throws ConcurrentUpdateError: the log's head is `actual`.
 [[noreturn]] void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual);
 
-/// Throws ConcurrentUpdateError: the commit builds on `gone`, which the log does not have any more.
+/// Throws ConcurrentUpdateError: the commit builds on `gone`, which is no longer in the log.
 [[noreturn]] void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone);
 
 /// Refuses commits that could not be read: a run may have begun at an old checkpoint that was pruned since.
-/// `exists(CheckpointId)` says whether the log has a commit; it is asked where a commit's parent is neither the head
-/// nor in the request, so hardly ever. A parent that is there can be read, and so what builds on it: if its base went,
-/// a prune has written it, or one before it, whole.
+/// `exists(CheckpointId)` says whether the log has a commit; it is called if a commit's parent is neither the head nor
+/// in the request, which is rare. A parent that exists can be read, and so can the commit: if its base was dropped, a
+/// prune has rewritten the parent, or a commit before it, as a whole.
 template <class Exists>
 void checkAncestors(const PutRequest& request, Exists exists) {
     CheckpointId before = request.expected_head;
@@ -66,7 +66,7 @@ struct CommitLinks {
     bool has_all_visits = false;
 };
 
-/// All that a prune must know of a log that has commits.
+/// What a prune must know about a log that has commits.
 struct LogLinks {
     std::string_view checkpoint_ns;
     /// The whole log, oldest first.
@@ -77,13 +77,13 @@ struct LogLinks {
     std::string_view thread_id = {};
 };
 
-/// Throws InvalidArgumentError if the request asks for nothing or for no commit at all to be kept.
+/// Throws InvalidArgumentError if the request names no rule, or would keep no commit.
 void checkPrune(const PruneRequest& request);
 
-/// A commit's record written anew so that no older one is needed to read it: the same id and everything as it was, but
-/// its operations make all channels' values, the schedule is complete, and the base is itself. What the task that led
-/// to it wrote is left out: this is for commits whose parent, which shows that, is about to go. `tuple` is as
-/// `getTuple` gives it; commits of other branches may be missing. Errors: CorruptCheckpointError if a record is
+/// Returns a commit's record rewritten so that no older one is needed to read it: with the same id and content, except
+/// that its operations produce the values of all channels, the schedule is complete, and it is its own base. The writes
+/// of the task that led to it are omitted, because the parent, which shows them, is about to be dropped. `tuple` is as
+/// `getTuple` returns it; commits of other branches may be missing. Errors: CorruptCheckpointError if a record is
 /// missing, damaged, sealed, or of a later version that says more, or if a list that was never set was both appended to
 /// and edited: only the program knows what it holds at first. Cost: that of reading it.
 std::string wholeCommit(const LogName& log, CheckpointTuple tuple);
@@ -106,18 +106,19 @@ bool livesForOneTask(std::string_view checkpoint_ns) noexcept;
 struct LogPlan {
     /// The commits to drop, oldest first, with their pending writes. All of them: all pending writes of the log.
     std::vector<CheckpointId> dropped;
-    /// Commits to store anew in place of those of the same ids, oldest first, in the same atomic step. Empty if nothing
-    /// is dropped.
+    /// Commits that replace those with the same ids, oldest first, in the same atomic step. Empty if nothing is
+    /// dropped.
     std::vector<StoredCommit> rewritten;
 };
 
 /// What a prune does to one thread, log by log: the root's first, if there is one, and each before those inside it ("a"
 /// before "a|b"), which the order of their names gives.
 ///
-/// Of a log that lives with the thread the rules keep besides what visits from kept checkpoints of the graph around it
-/// begin with. A log that lived for one task goes whole, its head too, when the root's log has moved on and keeps that
-/// task's checkpoint no longer. All others: `droppable`, or with rewriting only what the rules keep. Answers are kept
-/// with the root's task alone, so a subgraph's question is open only while the root's checkpoint has one that is.
+/// For a log that lives with the thread, the rules also keep the commits with which visits from kept checkpoints of the
+/// graph around it begin. A log that lived for one task is dropped as a whole, including its head, when the root's log
+/// has continued and no longer keeps that task's checkpoint. All other logs: `droppable`, or with rewriting only what
+/// the rules keep. Answers are stored only with the root's task, so a subgraph's question is open only while the root's
+/// checkpoint has an open one.
 class ThreadPrune {
 public:
     /// The bytes of a commit of the log that is planned.
@@ -149,14 +150,14 @@ private:
         remembered_;  // by namespace: what kept checkpoints begin visits with
 };
 
-/// Whether a thread is in use, for threads_unused_since: something is due or asked in it, or its newest commit is
-/// not older. Told of every log, the root's first: it has all open questions, those of subgraphs too. What is left in a
-/// log whose task the root's log has passed does not count.
+/// Whether a thread is in use, for threads_unused_since: something is due or asked in it, or its newest commit is not
+/// older. Call `add` for every log, the root's first, because it has all open questions, including those of subgraphs.
+/// Logs whose task the root's log has passed do not count.
 class ThreadUse {
 public:
     explicit ThreadUse(std::chrono::system_clock::time_point since) noexcept : since_(since) {}
 
-    /// `has_open_interrupt` (bool()) is asked last: it may have to read all pending writes of the log.
+    /// `has_open_interrupt` (bool()) is called last, because it may have to read all pending writes of the log.
     template <typename F>
     void add(std::string_view checkpoint_ns, CheckpointId head, const RecordLinks& links, F&& has_open_interrupt) {
         has_commits_ = true;

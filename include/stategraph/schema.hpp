@@ -8,7 +8,7 @@
 // stategraph::schema, which includes none of the validator's headers here.
 namespace stategraph {
 
-/// What a value becomes where it enters: checked, and with what is missing filled in. It throws what is wrong with it.
+/// Checks a value that comes from outside and fills in what is missing. It throws what is wrong with the value.
 using ValueCheck = std::function<Value(Value value)>;
 
 /// A check by a JSON Schema (draft 7; references within the schema alone). A value that passes gets the `default`s of

@@ -76,11 +76,11 @@ const T& emptyShared() {
 
 }  // namespace detail
 
-/// An immutable value with shared ownership: copying a Shared copies a pointer, not the value.
+/// An immutable value with shared ownership: copying a Shared copies a pointer and not the value.
 ///
 /// A Shared<T> is stored, read, printed and described exactly as a T: `Shared` can be added to or removed from a
 /// member's type without touching stored threads. It is never null: a default-constructed or moved-from one holds an
-/// empty T, `T()`, without an allocation of its own. Making one from a value is one allocation of count and value.
+/// empty T, `T()`, without an allocation of its own. Creating one from a value costs one allocation.
 ///
 /// The first encoding of the value is kept with it, if it has 64 bytes to 64 KiB, and copied when the value is encoded
 /// again. So a Shared holds up to twice the value's size, and Codec<T> must depend on the value alone.
@@ -170,7 +170,7 @@ Shared<std::remove_cvref_t<T>> share(T&& value) {
     return Shared<std::remove_cvref_t<T>>(std::forward<T>(value));
 }
 
-/// As the value it holds; what is read replaces the value, and other owners keep theirs.
+/// Stored as the value that it holds; reading replaces the value, and other owners keep theirs.
 template <class T>
 struct Codec<Shared<T>> {
     static constexpr bool of_parts = true;  // storable if T is

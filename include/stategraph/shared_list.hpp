@@ -20,7 +20,7 @@
 namespace stategraph {
 namespace detail {
 
-/// The elements of SharedLists: the head of an allocation, with room for `capacity` elements behind it. Each owner sees
+/// The elements of SharedLists: the head of an allocation, followed by room for `capacity` elements. Each owner sees
 /// the first ones, as many as it counts; `used` of them exist.
 template <class T>
 struct ListBlock {
@@ -77,8 +77,8 @@ concept MultiPassIterator =
 ///     };
 ///
 /// It is stored, read and described exactly as a std::vector<T>: one can replace the other without touching stored
-/// threads. Use it for lists that become long: a state is copied for the result of a run, for tasks beside each other,
-/// and for a thread that stays in memory (warm_threads.hpp).
+/// threads. Use it for lists that become long: a state is copied for the result of a run, for simultaneous tasks, and
+/// for a thread that stays in memory (warm_threads.hpp).
 ///
 /// Only const iterators are given: an iterator or reference is valid until this list is changed or destroyed. Errors:
 /// std::bad_alloc and those of T's copy constructor, with no effect.
@@ -294,7 +294,7 @@ private:
         std::destroy(block_->items() + size_, block_->items() + used);
         block_->used.store(size_, std::memory_order_relaxed);
     }
-    // The place behind the last element for `more` that this list alone may construct there. Null: there is none.
+    // The place after the last element where this list alone may construct `more` elements. Null: there is none.
     T* claim(std::size_t more) noexcept {
         if (block_ == nullptr || block_->capacity - size_ < more) return nullptr;
         if (block_->isOwned()) {

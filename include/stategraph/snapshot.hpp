@@ -21,7 +21,7 @@ struct SnapshotData;
 /// A graph that a task's node has begun to call (Runtime::invoke).
 struct CallSnapshot {
     std::string key;
-    /// Its log, for getState<T> and getStateHistory<T>, T being the state of that graph.
+    /// The log of that graph, for getState<T> and getStateHistory<T>, where T is its state.
     Config state_config;
     /// That log's newest checkpoint: values as stored, tasks and questions.
     std::shared_ptr<const SnapshotData> state;
@@ -38,11 +38,11 @@ struct TaskSnapshot {
     Value input;
     /// The text of the last failed attempt's error; it stays when a later attempt succeeds.
     std::optional<std::string> error;
-    /// Questions it last stopped at, answered or not.
+    /// The questions at which it last stopped, answered or not.
     std::vector<Interrupt> interrupts;
     /// Those that wait for an answer.
     std::vector<Interrupt> open_interrupts;
-    /// What it wrote, {channel: written}; null if it has not finished or wrote nothing.
+    /// The writes of the task, {channel: written}; null if it has not finished or wrote nothing.
     Value result;
     bool finished = false;
     /// How long it took when it was executed last, waits between attempts included, and when it began. Where it was the
@@ -68,10 +68,10 @@ struct SnapshotData {
     Source source = Source::loop;
     std::int64_t step = 0;
     Metadata metadata;
-    /// When it was made; none where nothing is stored yet.
+    /// When it was created; none if nothing is stored yet.
     std::optional<std::chrono::system_clock::time_point> created_at = {};
-    /// How long the superstep took that made it, from its tasks' beginning to this checkpoint; with exit durability all
-    /// supersteps since the checkpoint before. None: no superstep made it, or the log does not say it
+    /// How long the superstep took that created it, from the beginning of its tasks to this checkpoint; with exit
+    /// durability all supersteps since the checkpoint before. None: no superstep made it, or the log does not say it
     /// (CompileOptions::durations).
     std::optional<std::chrono::microseconds> took = {};
     /// How long the run took to store it: to encode it and to wait for the saver, which with async durability may store
@@ -92,6 +92,7 @@ struct SnapshotData {
     std::string createdAt() const;
 };
 
+/// The snapshot as one JSON object.
 std::string toJson(const SnapshotData& snapshot);
 std::ostream& operator<<(std::ostream& out, const SnapshotData& snapshot);
 
@@ -128,11 +129,13 @@ struct StateSnapshot : SnapshotData {
     detail::ChannelSet present = {};
 };
 
+/// What getState reads.
 struct GetStateOptions {
     /// Adds the state of subgraphs that are due (TaskSnapshot::state).
     bool subgraphs = false;
 };
 
+/// Which checkpoints a history has.
 struct HistoryOptions {
     /// At most this many; at least 1.
     std::optional<std::size_t> limit = {};
@@ -140,11 +143,11 @@ struct HistoryOptions {
     CheckpointId before = {};
     /// Only those whose metadata has all of these; "source" and "step" count as metadata.
     Metadata filter = {};
-    /// Without them `values` and `values_as_cbor` stay empty, and the history is cheaper. With them the first two
-    /// checkpoints cost what `getState` of them costs, and each further one what changed between them: a channel that
-    /// was appended to is shortened, one that changed otherwise is decoded. A checkpoint of another branch costs a
-    /// `getState` again, and so do the next two where a commit that holds the whole state has been passed. A walk holds
-    /// two states, and the records that the last one was read from, as many as `getState` reads at once.
+    /// Off: `values` and `values_as_cbor` stay empty, and the history is cheaper. On: the first two checkpoints cost as
+    /// much as `getState`, and each further one what changed between them: a channel that was appended to is shortened,
+    /// one that changed otherwise is decoded. A checkpoint of another branch costs a `getState` again, and so do the
+    /// next two where a commit that holds the whole state has been passed. A walk holds two states, and the records
+    /// that the last one was read from, as many as `getState` reads at once.
     bool values = true;
 };
 

@@ -16,7 +16,9 @@
 // Runs as spans in OpenTelemetry's shape, without its library: give them to its SDK, or to a collector as OTLP/JSON.
 namespace stategraph {
 
+/// The id of a trace: 16 bytes.
 using TraceId = std::array<unsigned char, 16>;
+/// The id of a span: 8 bytes.
 using SpanId = std::array<unsigned char, 8>;
 
 /// Something that began and ended, in OpenTelemetry's terms.
@@ -40,12 +42,12 @@ struct Span {
     };
     std::vector<Event> events = {};
     bool failed = false;
-    /// What it failed with.
+    /// The text of the error.
     std::string message = {};
 };
 
-/// Where spans go. Called on the threads of runs, several at once; must be quick. What it throws is counted by its
-/// observer.
+/// Receives spans. It is called on the threads of runs, several at the same time, and must be quick. Its observer
+/// counts exceptions.
 class SpanExporter {
 public:
     virtual ~SpanExporter();
@@ -58,17 +60,19 @@ struct SpanParent {
     SpanId span_id;
 };
 
+/// The options of a SpanObserver.
 struct SpanObserverOptions {
     /// None: each root run is a trace of its own.
     std::optional<SpanParent> parent = {};
     /// Spans that may be open at once, and events that one may have; more are not recorded, and counted. At least 1.
     std::size_t open_max = 65536;
+    /// How many events one span may have; more are counted and not recorded. At least 1.
     std::size_t events_max = 128;
 };
 
-/// Creates spans of what runs report: one for each run, below it one for each superstep, below that one for each
-/// attempt at a task, below that what runs inside the task. A span is given out when it ends. Safe from any thread; one
-/// may serve any number of runs.
+/// An observer that creates spans: one for each run, below it one for each superstep, below that one for each attempt
+/// at a task, below that what runs inside the task. A span is given out when it ends. Safe from any thread; one may
+/// serve any number of runs.
 class SpanObserver final : public Observer {
 public:
     /// Errors: InvalidArgumentError for a limit of 0.

@@ -12,20 +12,21 @@
 
 namespace stategraph {
 
+/// The options of a SqliteSaver.
 struct SqliteSaverOptions {
-    /// Make the file, and the folders above it, if there is none. Off: a missing one is an error.
+    /// Create the file, and the folders above it, if it does not exist. Off: a missing file is an error.
     bool create_if_missing = true;
-    /// Open for reading alone; every `put` then throws SaverError. Each call sees all that other processes stored
-    /// before it. SQLite needs the files FILE-wal and FILE-shm next to it and makes them where they are missing.
+    /// Open for reading only; every `put` then throws SaverError. Each call sees everything that other processes stored
+    /// before it. SQLite needs the files FILE-wal and FILE-shm next to the file, and creates them if they are missing.
     bool read_only = false;
     /// How long a write waits for the writes of other processes before it is a SaverError; at least 0.
     std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
-    /// At most so many calls read at once, each over a connection of its own with up to 2 MiB of cache, which is opened
-    /// when it is first needed; others wait. 1 to 64.
+    /// The largest number of calls that read at the same time, 1 to 64; others wait. Each has a connection of its own
+    /// with up to 2 MiB of cache, which is opened when it is first needed.
     std::size_t readers_max = 4;
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
-    /// Open a file whose write-ahead log is damaged in its midst with what was stored before the damage, and drop the
+    /// Open a file whose write-ahead log is damaged before its end with what was stored before the damage, and drop the
     /// rest for good. Off: such a file is a CorruptCheckpointError that says where the damage is. Impossible with
     /// `read_only`.
     bool drop_damaged_log = false;
@@ -34,18 +35,18 @@ struct SqliteSaverOptions {
 /// Keeps threads in a SQLite file, which any number of processes of one computer read and write at once, through any
 /// number of these objects.
 ///
-/// One write at a time: those of other threads of this object join it, up to 64 in one transaction, those of other
-/// processes wait up to `busy_timeout`. Reads wait for nobody. The file is in WAL mode, so FILE-wal and FILE-shm lie
-/// beside it while it is open and belong to it; it must lie on a disk of this computer, not on a network's.
+/// Writes run one at a time. Writes of other threads of this object join the same transaction, up to 64; those of other
+/// processes wait up to `busy_timeout`. Reads never wait. The file is in WAL mode, so FILE-wal and FILE-shm lie beside
+/// it while it is open and belong to it; it must lie on a disk of this computer, not on a network's.
 ///
-/// A put with `sync` is on the disk when it returns. One without survives the death of the process; a loss of power
-/// takes away the newest ones at most. If the disk kept a later part of the log then and not an earlier one, the file
-/// has to be opened once with `drop_damaged_log`.
+/// A put with `sync` is on the disk when it returns. One without survives the death of the process; a power failure
+/// loses at most the newest ones. If the disk kept a later part of the log then and not an earlier one, the file has to
+/// be opened once with `drop_damaged_log`.
 ///
 /// Errors while opening (missing, not a database, of something else, read-only, damaged, of a newer format) are
 /// SaverError or CorruptCheckpointError with the path. A write that fails (disk full, I/O error) throws SaverError and
-/// stores nothing; the first one after the obstacle is gone succeeds. If the file is deleted or replaced meanwhile,
-/// every write throws.
+/// stores nothing; the next one succeeds once the cause is removed. If the file is deleted or replaced meanwhile, every
+/// write throws.
 ///
 /// After fork() the child must not use an object that its parent made, nor open a file that the parent had open at the
 /// fork: each call throws SaverError there. Start a program (exec), or fork first. Link `stategraph::sqlite`.
@@ -66,17 +67,17 @@ public:
     std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
     std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
-    /// What the pages in use take. Those that deleting and pruning have freed do not count: later commits use them
-    /// again, and the file gets smaller by SQL's VACUUM alone.
+    /// The size of the pages in use. Pages that deletions and prunes have freed do not count: later commits use them,
+    /// and only SQL's VACUUM makes the file smaller.
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
 
     /// What opening found at the end of the write-ahead log that is no whole commit, as a sentence with file and place;
-    /// empty: nothing. A commit that a dying process or machine wrote in part is dropped so; what came before it is
-    /// whole.
+    /// empty: nothing. A commit that a dying process or machine wrote in part is dropped in this way; everything before
+    /// it is complete.
     std::string droppedAtOpening() const;
 
-    /// What the background's prunes did; all zero without `retention`.
+    /// What the prunes in the background did; all zero without `retention`.
     RetentionReport retentionReport() const;
 
 private:

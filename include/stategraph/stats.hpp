@@ -10,10 +10,11 @@
 
 namespace stategraph {
 
+/// Which threads are counted.
 struct StatsQuery {
-    /// Of this thread alone; none: of all.
+    /// Only this thread; none: all threads.
     std::optional<std::string> thread_id = {};
-    /// List each thread; off, there are only totals, and memory does not grow with the number of threads.
+    /// Whether each thread is listed. Off: only totals, and memory does not grow with the number of threads.
     bool threads = true;
 };
 
@@ -24,7 +25,7 @@ struct ChannelBytes {
     std::uint64_t bytes = 0;
 };
 
-/// What rows take: every byte of a record is of exactly one kind.
+/// The sizes of rows by kind; every byte of a record is of exactly one kind.
 struct StorageBytes {
     std::uint64_t commits = 0;
     std::uint64_t pending_writes = 0;
@@ -45,13 +46,14 @@ struct StorageBytes {
     /// The largest first.
     std::vector<ChannelBytes> channels = {};
 
-    /// All of it. Names, keys and the storage's own needs are not in it; SaverStats::stored_bytes has them.
+    /// The sum. Names, keys and the storage's own needs are not included; SaverStats::stored_bytes has them.
     std::uint64_t bytes() const noexcept {
         return schedule_bytes + metadata_bytes + input_bytes + operation_bytes + snapshot_bytes + task_write_bytes +
                pending_write_bytes;
     }
 };
 
+/// What one thread stores.
 struct ThreadStats : StorageBytes {
     std::string thread_id;
     /// Its logs: the root's and those of subgraphs.

@@ -22,9 +22,10 @@ namespace stategraph {
 class IdSource;
 class RowCipher;
 
-/// Where an item is: labels from the outermost to the innermost, {"users", "alice", "notes"}.
+/// The namespace of an item: labels from the outermost to the innermost, {"users", "alice", "notes"}.
 using StoreNamespace = std::vector<std::string>;
 
+/// An item with its times.
 struct StoreItem {
     StoreNamespace ns = {};
     std::string key = {};
@@ -41,32 +42,36 @@ struct StoreItem {
     }
 };
 
+/// An item that a search found.
 struct SearchItem : StoreItem {
     /// The cosine of the query and the item's nearest vector; none without a query, and for items without vectors.
     std::optional<double> score = {};
 };
 
+/// The options of a put.
 struct PutOptions {
-    /// How long the item lives; 0: without end; none: as the store's default_ttl says.
+    /// The item's time to live; 0: unlimited; none: the store's default_ttl.
     std::optional<std::chrono::milliseconds> ttl = {};
     /// Which parts of the value are embedded (IndexConfig::fields has the grammar); empty: nothing; none: the store's
     /// fields.
     std::optional<std::vector<std::string>> index = {};
 };
 
+/// What a search looks for.
 struct SearchQuery {
     /// Items of this namespace and of those inside it; empty: all. Labels are compared as they are.
     StoreNamespace namespace_prefix = {};
     StoreFilter filter = {};
-    /// Ranks by meaning; needs a store with an index.
+    /// The text by which items are ranked by meaning; it needs a store with an index.
     std::optional<std::string> query = {};
     /// At least 1, at most store_limits::limit_max.
     std::size_t limit = 10;
     std::size_t offset = 0;
-    /// Whether the items that are returned live on by their time to live; none: as the store's refresh_on_read says.
+    /// Whether the time to live of the returned items begins again; none: the store's refresh_on_read.
     std::optional<bool> refresh_ttl = {};
 };
 
+/// Which namespaces to list.
 struct NamespaceQuery {
     /// What a namespace begins and ends with; "*" means any one label.
     StoreNamespace prefix = {};
@@ -77,11 +82,13 @@ struct NamespaceQuery {
     std::size_t offset = 0;
 };
 
+/// One operation of a batch: reads an item.
 struct GetOp {
     StoreNamespace ns = {};
     std::string key = {};
     std::optional<bool> refresh_ttl = {};
 };
+/// One operation of a batch: puts or removes an item.
 struct PutOp {
     StoreNamespace ns = {};
     std::string key = {};
@@ -89,6 +96,7 @@ struct PutOp {
     std::optional<Value> value = {};
     PutOptions options = {};
 };
+/// One operation of a batch.
 using StoreOp = std::variant<GetOp, PutOp, SearchQuery, NamespaceQuery>;
 
 /// An item that a search or a listing could not read, and so left out: it is damaged, of a later format, or sealed with
@@ -109,23 +117,30 @@ struct StoreResult {
     std::vector<DamagedItem> damaged = {};
 };
 
-/// What every store refuses more of, with InvalidArgumentError.
+/// Limits of every store; more is refused with InvalidArgumentError.
 namespace store_limits {
+/// Bytes of one label of a namespace.
 inline constexpr std::size_t label_bytes_max = 256;
+/// Labels of a namespace.
 inline constexpr std::size_t labels_max = 32;
+/// Bytes of a key.
 inline constexpr std::size_t key_bytes_max = 1024;
+/// Bytes of a value.
 inline constexpr std::size_t value_bytes_max = std::size_t{16} << 20U;
+/// Operations of one batch.
 inline constexpr std::size_t batch_max = 10'000;
+/// Items or namespaces that one search or listing returns.
 inline constexpr std::size_t limit_max = 10'000;
 /// Texts that are embedded of one item.
 inline constexpr std::size_t vectors_max = 256;
+/// Dimensions of a vector.
 inline constexpr std::size_t dims_max = 65'536;
 /// A hundred years.
 inline constexpr std::chrono::milliseconds ttl_max{3'155'760'000'000};
 }  // namespace store_limits
 
-/// Makes one vector of each text; called without locks, from the thread of the call to the store, so it must be safe
-/// from several.
+/// Returns one vector for each text. It is called without locks, from the thread of the call to the store, so it must
+/// be safe from several.
 using EmbedFunction = std::function<std::vector<std::vector<float>>(std::span<const std::string> texts)>;
 
 /// How a store searches by meaning.
@@ -136,18 +151,20 @@ struct IndexConfig {
     EmbedFunction embed = {};
     /// Which parts of a value are embedded, each found text on its own: names joined by dots, "a.b"; "a[0]" and "a[-1]"
     /// for an element from the front or back, "a[*]" for all; a name "*" for all entries of a map; "$" for the whole
-    /// value. Text is taken as it is, other values as JSON, null and what is not there not at all.
+    /// value. Text is embedded as it is, other values as JSON; null and missing values are not embedded.
     std::vector<std::string> fields = {"$"};
 };
 
+/// The options that all stores have.
 struct StoreOptions {
-    /// For items put without a time to live; none: they live without end.
+    /// The time to live of items that are put without one; none: unlimited.
     std::optional<std::chrono::milliseconds> default_ttl = {};
-    /// Whether get and search give an item its whole time to live anew. Each such read is a write of the item.
+    /// Whether get and search restart an item's time to live. Each such read is a write of the item.
     bool refresh_on_read = true;
+    /// How the store searches by meaning; none: it cannot.
     std::optional<IndexConfig> index = {};
     /// Called for each item that a search or a listing could not read and left out (StoreResult::damaged), by the
-    /// thread of the call, without locks; null: nobody is notified. What it throws ends the call.
+    /// thread of the call, without locks; null: no notification. What it throws ends the call.
     std::function<void(const DamagedItem&)> on_damaged = {};
     /// Encrypts what is stored: values, times, vectors. Namespaces, keys and when an item expires stay in the clear.
     /// Null: nothing is encrypted. A store that was filled with one needs it from then on, and one that was filled
@@ -160,10 +177,10 @@ struct StoreOptions {
 /// Memory across threads: items that are CBOR maps, by namespace and key, with search, time to live and ranking by
 /// meaning.
 ///
-/// Safe from any thread. Each operation sees one moment. An item whose time is over is never returned; it is removed by
-/// later puts, a few with each, and by sweep(). A namespace has 1 to 32 labels of 1 to 256 bytes without "."; put
-/// refuses a first label "stategraph" or "langgraph". A key has 1 to 1,024 bytes, a value up to 16 MiB. Errors of all
-/// calls: InvalidArgumentError for a request that cannot be meant; StoreError if the store cannot do its work;
+/// Safe from any thread. Each operation sees one moment. An expired item is never returned; it is removed by later
+/// puts, a few with each, and by sweep(). A namespace has 1 to 32 labels of 1 to 256 bytes without "."; put refuses a
+/// first label "stategraph" or "langgraph". A key has 1 to 1,024 bytes, a value up to 16 MiB. Errors of all calls:
+/// InvalidArgumentError for a request that makes no sense; StoreError if the store cannot do its work;
 /// CorruptStoreError, naming the item, where a get meets damaged bytes. Nothing is put or removed then. Searches and
 /// listings leave a damaged item out and report it (StoreOptions::on_damaged, StoreResult::damaged); put replaces it,
 /// remove removes it.
@@ -180,7 +197,7 @@ public:
         const auto item = get(std::move(ns), std::move(key), refresh_ttl);
         return item ? std::optional<T>(item->template as<T>()) : std::nullopt;
     }
-    /// Nothing happens if there is no such item. A damaged one is removed too.
+    /// Removes an item, also a damaged one. Does nothing if there is no such item.
     void remove(StoreNamespace ns, std::string key);
 
     /// Without a query in the order of namespaces, label by label, and then keys, both by bytes; with one by score, the
@@ -192,14 +209,15 @@ public:
     /// `prefix` without wildcards.
     std::vector<StoreNamespace> listNamespaces(const NamespaceQuery& query = {});
 
-    /// Does all, with a result for each. Reads see the store as it was before the batch; of several puts to one item
-    /// the last counts. The puts are one atomic write. If any operation is wrong, none is done.
+    /// Executes all operations and returns a result for each. Reads see the store as it was before the batch; of
+    /// several puts to one item the last counts. The puts are one atomic write. If any operation is wrong, none is
+    /// done.
     std::vector<StoreResult> batch(std::span<const StoreOp> ops);
     std::vector<StoreResult> batch(std::initializer_list<StoreOp> ops) {
         return batch(std::span(ops.begin(), ops.size()));
     }
 
-    /// Removes every item whose time is over, and returns how many. Cost: their number.
+    /// Removes every expired item, and returns how many. Cost: their number.
     virtual std::size_t sweep() = 0;
 
 protected:

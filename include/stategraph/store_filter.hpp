@@ -14,9 +14,8 @@ namespace stores {
 struct FilterNode;
 }
 
-/// Which items of a store a search wants: conditions on fields of their values, all of which must hold. The grammar is
-/// closed; names and operands are compared as they are and never read as patterns or code. Made empty, it lets every
-/// item through.
+/// Selects the items of a search: conditions on fields of their values, all of which must hold. Names and operands are
+/// compared as they are, and never interpreted as patterns or code. An empty filter accepts every item.
 ///
 ///     auto filter = where("kind").eq("food") && where("likes.count").gte(3);
 ///
@@ -35,7 +34,7 @@ public:
     static StoreFilter parse(const Value& filter);
 
     bool empty() const noexcept { return nodes_.empty(); }
-    /// Whether an item's value has all that is asked for. Cost: one pass over the maps that the paths lead through, for
+    /// Whether an item's value fulfils all conditions. Cost: one pass over the maps that the paths lead through, for
     /// each condition.
     bool matches(const Value& value) const { return matchesCbor(value.bytes()); }
     /// The same for one well-formed item.

@@ -26,9 +26,12 @@ enum class StreamMode : std::uint8_t {
     runs,         // that the run begins, and how it ended; of the root graph alone
     calls,        // each call of a Flow (stategraph/functional.hpp) when it begins and when it ends
 };
+/// The number of modes.
 inline constexpr unsigned stream_mode_count = static_cast<unsigned>(StreamMode::calls) + 1;
+/// The name of a mode, such as "updates".
 const char* toString(StreamMode mode) noexcept;
 
+/// A set of modes.
 class StreamModes {
 public:
     constexpr StreamModes() noexcept = default;
@@ -55,8 +58,9 @@ inline constexpr StreamModes modes_of_running_tasks{StreamMode::custom, StreamMo
 }  // namespace detail
 
 struct StreamOptions {
+    /// The kinds of events that are reported.
     StreamModes modes = StreamMode::updates;
-    /// Events of subgraphs too, with their namespace.
+    /// Whether events of subgraphs are reported too, with their namespace.
     bool subgraphs = false;
     /// Whether a task's start, in `tasks` and `debug`, has the task's `input`: the whole state, unless a Send made the
     /// task.
@@ -90,11 +94,11 @@ struct StreamEvent {
     Value data;
     /// Open questions, for the event that reports them.
     std::vector<Interrupt> interrupts;
-    /// When it happened, by the clock of the graph (CompileOptions::ids); of what a subscriber reads in the log, when
-    /// its checkpoint was made.
+    /// When it happened, by the clock of the graph (CompileOptions::ids). For an event that a subscriber reads from the
+    /// log, when its checkpoint was created.
     std::chrono::system_clock::time_point time = {};
-    /// Which attempt of the task it is of, from 1. 0: it is of no task, or not known (results that were restored, came
-    /// from a cache, or are read in the log).
+    /// The attempt of the task, from 1. 0: the event belongs to no task, or the attempt is not known (results that were
+    /// restored, came from a cache, or are read from the log).
     int attempt = 0;
 };
 
@@ -104,11 +108,11 @@ bool isRunEnd(const StreamEvent& event);
 /// How a run ended, as an event of the mode `runs` reports it.
 struct EndOfRun {
     Ending ending = Ending::done;
-    /// The text of what it failed with; else empty.
+    /// The text of the error; empty if the run did not fail.
     std::string error = {};
     /// The questions that are open.
     std::vector<Interrupt> interrupts = {};
-    /// When a sleeping run wants to be resumed.
+    /// When a sleeping run is to be resumed.
     std::optional<std::chrono::system_clock::time_point> wake_time = {};
     /// The newest checkpoint; none without a saver.
     CheckpointId checkpoint_id = {};
@@ -116,8 +120,8 @@ struct EndOfRun {
 /// None if the event reports no end of a run.
 std::optional<EndOfRun> endOf(const StreamEvent& event);
 
-/// As one line of JSON: {"data", "mode", "node", "ns", "step"}. So it depends on nothing but the run; NdjsonWriter
-/// writes time and attempt too.
+/// One line of JSON: {"data", "mode", "node", "ns", "step"}. It depends only on the run; NdjsonWriter writes time and
+/// attempt too.
 std::string toJson(const StreamEvent& event);
 std::ostream& operator<<(std::ostream& out, const StreamEvent& event);
 

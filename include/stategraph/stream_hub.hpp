@@ -13,7 +13,7 @@
 
 namespace stategraph {
 
-/// A place in a thread's stream of durable events: where a subscriber is, and what it gives to resume from there.
+/// A place in a thread's stream of durable events, from which a subscriber can resume.
 ///
 /// `sequence` is the number of a checkpoint: the time in its id, in units of 1/4096 ms since 1970. It ascends from each
 /// checkpoint of a thread to the next, in every process, is never given twice, stays what it is when older checkpoints
@@ -38,8 +38,8 @@ struct StreamPosition {
     friend constexpr auto operator<=>(const StreamPosition&, const StreamPosition&) noexcept = default;
 };
 
-/// What happens when a subscriber takes events more slowly than a run makes them. No policy loses a durable event that
-/// it does not name.
+/// What happens when a subscriber reads events more slowly than a run creates them. Durable events are lost only where
+/// a policy says so.
 enum class OnFull : std::uint8_t {
     drop_ephemeral,  // new ephemeral events are dropped and counted (but for `runs`, the oldest); the run never waits
     // parts of one message are joined, then the oldest ephemeral events dropped; values and checkpoints: only the
@@ -51,9 +51,10 @@ enum class OnFull : std::uint8_t {
     block,
     // Never read such a subscription on the thread that runs the graph
 };
+/// The name of a policy, such as "coalesce".
 const char* toString(OnFull policy) noexcept;
 
-/// When a subscription ends by itself.
+/// When a subscription ends on its own.
 enum class Until : std::uint8_t {
     closed,   // never: it follows its thread from run to run until it is closed
     run_end,  // with the first run that ends after it began: all that this run reported, nothing of later runs
@@ -61,9 +62,12 @@ enum class Until : std::uint8_t {
 };
 const char* toString(Until until) noexcept;
 
+/// What a subscriber receives, and from where.
 struct SubscribeOptions {
-    /// Begin after this place: what the log holds after it comes first. None: what happens from now on.
+    /// Begin after this place, with the events that the log holds after it. None: begin with the next event that
+    /// happens.
     std::optional<StreamPosition> from = {};
+    /// The kinds of events that the subscriber receives.
     StreamModes modes = StreamMode::updates;
     /// Events of subgraphs too. They are ephemeral in every mode.
     bool subgraphs = false;
@@ -73,9 +77,11 @@ struct SubscribeOptions {
     /// `block` and
     /// `disconnect`, a run may be so many checkpoints ahead. At least 1 each.
     std::size_t capacity = 1024;
+    /// How many bytes of ephemeral events may wait; at least 1.
     std::size_t capacity_bytes = 8U << 20U;
+    /// What happens when the subscriber is too slow.
     OnFull on_full = OnFull::drop_ephemeral;
-    /// Above 0: look into the log that often, for threads that other processes run or edit. 0: only when a run of this
+    /// How often to read the log for events of other processes that run or edit the thread. 0: only when a run of this
     /// hub reports something.
     std::chrono::milliseconds poll = {};
     /// When it ends by itself. `next` gives none then, and `isClosed` is true.
@@ -84,8 +90,8 @@ struct SubscribeOptions {
 
 /// An event as a subscriber gets it.
 struct HubEvent : StreamEvent {
-    /// Of a durable event its own place, of an ephemeral one that of the durable event before it: from there a new
-    /// subscription continues.
+    /// For a durable event, its own place; for an ephemeral one, that of the durable event before it. A new
+    /// subscription can continue from there.
     StreamPosition position;
     bool durable = false;
 };
@@ -121,9 +127,9 @@ public:
     Task<std::optional<HubEvent>> asyncNext(std::chrono::milliseconds timeout);
     /// In a node: it ends with CancelledError when the run is stopped or the attempt's time is up.
     Task<std::optional<HubEvent>> asyncNext(Runtime& runtime);
-    /// Has the reader that waits, or the next one that would, get none. The subscription stays.
+    /// Ends the wait of the current or the next reader, which receives none. The subscription stays.
     void wake() noexcept;
-    /// Of the last durable event given.
+    /// The position of the last durable event that was returned.
     StreamPosition position() const noexcept;
     /// Ends it; a reader that waits in `next` gets none.
     void close() noexcept;
@@ -165,9 +171,9 @@ private:
 /// ("__interrupt__", under `updates` or `values`) are state and not past: each subscription receives each of them once
 /// that is open when it has got everything before.
 ///
-/// Without a saver everything is ephemeral. Safe from any thread; must outlive its runs, not its subscriptions.
-/// Cost: a run whose thread nobody subscribed to pays a few branches a superstep; else waking each subscriber at each
-/// commit.
+/// Without a saver everything is ephemeral. Safe from any thread; must outlive its runs, not its subscriptions. Cost: a
+/// run on a thread without subscribers pays a few branches in each superstep; otherwise each commit wakes each
+/// subscriber.
 class StreamHub {
 public:
     template <class S, class Input, class Output>
@@ -185,7 +191,7 @@ public:
     /// Errors: InvalidArgumentError (no thread id, a limit of 0), MissingCheckpointerError (`from`, without a saver),
     /// SaverError.
     Subscription subscribe(const ThreadId& thread_id, const SubscribeOptions& options = {});
-    /// Has the subscribers of a thread look into the log: after an edit of its state, or a run without the hub.
+    /// Makes the subscribers of a thread read the log: after an edit of its state, or a run without the hub.
     void notify(const ThreadId& thread_id);
     /// Subscriptions that have not ended.
     std::size_t subscribers() const;

@@ -1,6 +1,6 @@
 #pragma once
-/// `Task<T>`: a coroutine that nodes, runs and users' own code are written as. Needs nothing of graphs;
-/// stategraph/async.hpp has the rest.
+/// `Task<T>`: the coroutine type of nodes, runs and users' own code. It does not depend on graphs; stategraph/async.hpp
+/// has the rest.
 #include <atomic>
 #include <coroutine>
 #include <exception>
@@ -16,7 +16,7 @@ namespace stategraph {
 
 namespace detail {
 
-/// Something to be called once, some time, on some thread. If it never will be, `drop` is called instead.
+/// A function that is called once, later, on some thread. If it will never be called, `drop` is called instead.
 struct Work {
     void (*run)(void* context) = nullptr;
     void (*drop)(void* context) = nullptr;
@@ -25,8 +25,7 @@ struct Work {
 
 struct Home;
 
-/// How to get something called at a place where coroutines resume: an executor, a thread that waits, somebody's event
-/// loop.
+/// How to call something where coroutines resume: on an executor, on a thread that waits, in an event loop.
 struct HomeOps {
     /// Never calls it before it returns. If it throws, it neither calls nor drops it.
     void (*post)(void* place, const Work& work);
@@ -40,13 +39,14 @@ struct HomeOps {
     void (*endTimer)(void* timer) = nullptr;
     /// Of a place that is a proxy of another: that one, as things are. Null: it is itself.
     Home (*under)(void* place) = nullptr;
-    /// Whether the place is being destroyed, so that it calls nothing any more. Null: it never is.
+    /// Whether the place is being destroyed and calls nothing any more. Null: it is never destroyed.
     bool (*isGone)(void* place) = nullptr;
-    /// Whether what is called there may block: its thread does nothing but wait for the coroutines that live there.
+    /// Whether functions that are called there may block, because its thread only waits for the coroutines that resume
+    /// there.
     bool may_block = false;
 };
 
-/// Where a coroutine resumes after what it waited for has come. Handed down from the awaiting coroutine; none: not set.
+/// Where a coroutine resumes after its wait. A coroutine inherits it from the one that awaits it; none: not set.
 struct Home {
     void* place = nullptr;
     const HomeOps* ops = nullptr;
@@ -197,8 +197,8 @@ public:
 
 }  // namespace detail
 
-/// A coroutine that gives a T, or throws. Lazy: it does nothing until it is awaited (`co_await`), waited for (syncWait)
-/// or spawned, each of which may be done once. Move-only.
+/// A coroutine that returns a T, or throws. It is lazy: it does nothing until it is awaited (`co_await`), waited for
+/// (syncWait) or spawned, each of which may be done once. Move-only.
 ///
 /// Destroying one that has not been started, or has ended, is always safe. One that waits for something may be
 /// destroyed, with all that it awaits, where nothing can resume it at the same time: on the one thread on which it
@@ -222,14 +222,14 @@ public:
     }
     ~Task() { reset(); }
 
-    /// Whether there is a coroutine: not of a moved-from one.
+    /// Whether it holds a coroutine; false after it was moved from.
     explicit operator bool() const noexcept { return handle_ != nullptr; }
     void reset() noexcept {
         if (handle_ != nullptr) std::exchange(handle_, nullptr).destroy();
     }
 
-    /// `co_await f()`, or of a named one `co_await std::move(task)`. It resumes where the coroutine that awaits it
-    /// lives. Errors: what the coroutine throws; InvalidArgumentError if it was awaited before.
+    /// `co_await f()`, or of a named one `co_await std::move(task)`. It resumes on the executor of the awaiting
+    /// coroutine. Errors: what the coroutine throws; InvalidArgumentError if it was awaited before.
     auto operator co_await() && {
         if (handle_ == nullptr) detail::refuseTask(true);
         return Awaiter{handle_};

@@ -14,7 +14,7 @@ namespace stategraph {
 /// What a thread waits for, as an index of threads knows it. All but `unknown` and `finished` have the meaning of the
 /// same words of `Unfinished` (stategraph/unfinished.hpp).
 enum class ThreadStatus : std::uint8_t {
-    unknown,   // nobody has said: a run is under way or was left, or the writer does not know
+    unknown,   // not known: a run is under way or its process died, or the writer does not know
     finished,  // nothing is due, or the thread was cancelled for good
     interrupted,
     failed,
@@ -25,8 +25,10 @@ enum class ThreadStatus : std::uint8_t {
     sleeping,
     edited,
 };
+/// The name of a status, such as "interrupted".
 const char* toString(ThreadStatus status) noexcept;
 
+/// Every status, for iterating over all of them.
 inline constexpr std::array all_thread_statuses{
     ThreadStatus::unknown,    ThreadStatus::finished, ThreadStatus::interrupted, ThreadStatus::failed,
     ThreadStatus::breakpoint, ThreadStatus::limit,    ThreadStatus::cancelled,   ThreadStatus::timed_out,
@@ -67,7 +69,7 @@ private:
     std::uint32_t bits_ = 0;
 };
 
-/// What a writer says of a thread, and an index returns.
+/// What a writer reports about a thread, and an index returns.
 struct ThreadOutlook {
     ThreadStatus status = ThreadStatus::unknown;
     /// When a sleeping thread is to wake: of `sleeping`, and of no other. An index keeps it in milliseconds, rounded

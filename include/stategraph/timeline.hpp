@@ -37,13 +37,14 @@ struct TimelineEntry {
     std::size_t open_questions = 0;
     /// Of the first task with an error; empty if there is none.
     std::string error;
-    /// Its record is encrypted, and nobody here has the key: the step, the source, the metadata, errors and names are
-    /// not known; `next` has one empty name if anything is due, and `open_questions` counts tasks.
+    /// Its record is encrypted, and this saver does not have the key: the step, the source, the metadata, errors and
+    /// names are not known; `next` has one empty name if anything is due, and `open_questions` counts tasks.
     bool is_sealed = false;
     /// Why it cannot be read, as a sentence; then nothing is known but its id and sizes.
     std::string damaged;
 };
 
+/// Which part of a log to list.
 struct TimelineQuery {
     /// Only those older than this checkpoint.
     CheckpointId before = {};
@@ -54,11 +55,11 @@ struct TimelineQuery {
 /// The checkpoints of a log, newest first, all branches of it: those whose parent is not the one listed after them are
 /// forks. `log.checkpoint_id` does not count. A record that cannot be read is marked as `damaged` and stops nothing; an
 /// EncryptedSaver without the right key refuses the thread (CorruptCheckpointError). Errors: InvalidArgumentError
-/// without a thread or with a limit of 0; what the saver throws. Cost: a read of so many records. Without more entries
-/// than `limit` the log ends there.
+/// without a thread or with a limit of 0; what the saver throws. Cost: a read of as many records. If fewer than `limit`
+/// entries are returned, the log ends there.
 std::vector<TimelineEntry> readTimeline(BaseCheckpointSaver& saver, const Config& log, const TimelineQuery& query = {});
 
-/// The logs of a thread, "" the root's, by their namespaces.
+/// Returns the namespaces of a thread's logs; "" is the root's.
 std::vector<std::string> readNamespaces(BaseCheckpointSaver& saver, const ThreadId& thread);
 
 }  // namespace stategraph

@@ -16,20 +16,22 @@ namespace stategraph {
 
 /// Why a thread's newest checkpoint has pending work.
 enum class Unfinished : std::uint8_t {
-    in_flight,    // a run is under way, or the process that ran it is gone: `recover()` drives it on
+    in_flight,    // a run is under way, or its process died: `recover()` resumes it
     interrupted,  // what is due waits for answers
-    failed,       // a node failed, and nobody has gone on with the thread since
+    failed,       // a node failed, and no run has resumed the thread since
     breakpoint,   // it stopped at a breakpoint
-    limit,        // it ran into its recursion limit
+    limit,        // it reached its recursion limit
     cancelled,    // its run was stopped (RunControl)
     timed_out,    // its run took too long (RunConfig::timeout)
-    sleeping,     // it waits for its time (Runtime::sleepUntil): `recover()` drives it on from then
-    // an edit left it so (updateState), and no run has gone on with it: `recover()` leaves it alone unless asked
+    sleeping,     // it waits for a time (Runtime::sleepUntil), after which `recover()` resumes it
+    // an edit left tasks due (updateState), and no run has resumed it: `recover()` skips it unless told otherwise
     edited,
-    damaged,  // its newest checkpoint cannot be read, so nobody knows; `recover()` leaves it alone
+    damaged,  // its newest checkpoint cannot be read, so the reason is unknown; `recover()` skips it
 };
+/// The name of a reason, such as "in_flight".
 const char* toString(Unfinished reason) noexcept;
 
+/// A thread with pending work.
 struct UnfinishedThread {
     std::string thread_id;
     CheckpointId checkpoint_id;
@@ -42,10 +44,11 @@ struct UnfinishedThread {
     /// Of the first task that failed; empty if none did. Of a damaged thread, why it cannot be read: a sentence that
     /// names the record.
     std::string error;
-    /// Until when it sleeps.
+    /// The time until which it sleeps.
     std::optional<std::chrono::system_clock::time_point> wake_at = {};
 };
 
+/// Which threads to list.
 struct UnfinishedQuery {
     /// none: all of them, also threads that cannot be read.
     std::optional<Unfinished> reason = {};

@@ -92,14 +92,14 @@ auto set(T S::*member, std::type_identity_t<T> value) {
     return detail::setMember(member, std::move(value));
 }
 
-/// Gives a value to a channel's reducer: elements to append, a number to sum, entries to merge, an operand. The
+/// Writes a value through a channel's reducer: elements to append, a number to sum, entries to merge, an operand. The
 /// compiler checks the channel.
 template <auto Member>
 auto add(detail::TypeOfMember<Member> value) {
     detail::checkAdd<Member>();
     return detail::addToMember(Member, std::move(value));
 }
-/// Gives one element to the reducer of a list.
+/// Writes one element through the reducer of a list.
 template <auto Member, class V>
     requires detail::ItemOf<V, detail::TypeOfMember<Member>>
 auto add(V&& item) {
@@ -183,7 +183,7 @@ public:
         static_assert((detail::is_write_on<W, S> && ...),
                       "stategraph: a write of this update is for a member of another state");
     }
-    /// Not to be called, so that the compiler says the cure: the state itself does not say which channels are written.
+    /// Not to be called: its static_assert explains that a state does not say which channels are written.
     template <class T>
         requires std::is_same_v<T, S>
     Update(const T&) {

@@ -14,7 +14,7 @@ void readStrictly(std::string_view cbor, void* value, DecodeMember decode);
 struct ValueBytes;
 }  // namespace detail
 
-/// Any storable value, as the CBOR it is stored as: a resume value, a payload, metadata.
+/// Any storable value in its stored form, CBOR: a resume value, a payload, metadata.
 ///
 /// Made implicitly from every type that has a Codec, and from string literals and views; `Value()` is null. Two are
 /// equal if their bytes are, which for values made here means that they were made from equal values. A value type: as
@@ -109,7 +109,7 @@ std::string toJson(const T& value) {
     return cborToJson(cbor);
 }
 
-/// A Value is stored as the item it holds, without a wrapper.
+/// A Value is stored as the item that it holds, without a wrapper.
 template <>
 struct Codec<Value> {
     static constexpr bool is_any_shape = true;

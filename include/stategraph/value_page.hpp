@@ -9,7 +9,9 @@
 
 namespace stategraph {
 
+/// The kind of a value.
 enum class ValueKind : std::uint8_t { null, boolean, number, text, bytes, list, map };
+/// The name of a kind, such as "text".
 const char* toString(ValueKind kind) noexcept;
 
 /// An element of a list or a map, or a value by itself.
@@ -36,6 +38,7 @@ struct ValuePage {
     std::size_t from = 0;
 };
 
+/// Which part of a value to read.
 struct ValuePageQuery {
     std::size_t from = 0;
     /// At most this many elements; at least 1.

@@ -14,7 +14,7 @@
 #include "inspect/http/redaction.hpp"
 #include "inspect/views.hpp"
 
-// What the HTTP interface answers with, beside the views of the commands.
+// The responses of the HTTP interface in addition to the views of the commands.
 namespace stategraph::inspect {
 
 struct ItemView {

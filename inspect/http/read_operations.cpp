@@ -161,7 +161,7 @@ serve::HandlerAnswer about(ApiCall& call) {
     return json(view);
 }
 
-// A place in the list of threads, as a page's address has it: an id, a slash, a name.
+// A place in the list of threads as it is in a page's address: an id, a slash, a name.
 std::string textOf(const ThreadPlace& place) { return place.since.toString() + "/" + place.thread_id; }
 ThreadPlace placeOf(const std::string& text) {
     const std::size_t slash = std::min(text.find('/'), text.size());

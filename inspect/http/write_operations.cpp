@@ -91,7 +91,7 @@ std::shared_ptr<ServedGraph> graphOf(const ApiCall& call, const std::string& nam
     throw InvalidArgumentError("there is no graph '" + name + "' here; there are: " + names);
 }
 
-// What the page stores says so, so that a history shows it.
+// Everything that the page stores is marked, so that a history shows it.
 Metadata byInspector(const std::string& note) {
     Metadata metadata = {{"by", "stategraph inspector"}};
     if (!note.empty()) metadata.push_back({"note", note});

@@ -8,7 +8,7 @@
 
 namespace stategraph::model::http {
 
-/// Who listens to an answer, and whether it was told something of it.
+/// The listener of an answer, and whether anything was reported to it.
 class Listener {
 public:
     /// `tell` may be empty, and stays as long as this.
@@ -25,7 +25,7 @@ private:
     bool has_heard_ = false;
 };
 
-/// A message while it is made. What is put in is told at once. Pieces of the same kind in a row become one part.
+/// A message that is being built. Each piece is reported immediately. Pieces of the same kind in a row become one part.
 class AnswerDraft {
 public:
     explicit AnswerDraft(Listener& listener) : listener_(&listener) {}

@@ -14,7 +14,7 @@
 
 namespace stategraph::model::http {
 
-/// The events of a streamed message. Blocks and events of kinds that it does not know are passed over.
+/// The events of a streamed message. Unknown kinds of blocks and events are skipped.
 class AnthropicAnswer final : public AnswerReader {
 public:
     AnthropicAnswer(Speaker speaker, Listener& listener) : speaker_(std::move(speaker)), draft_(listener) {}

@@ -91,7 +91,7 @@ void addResult(json::array& blocks, const Message& message, std::size_t at, cons
     blocks.push_back(std::move(block));
 }
 
-/// Of the same role in a row are one message: the results of a turn must be, and what is said behind them is.
+/// Consecutive messages of the same role become one: the results of a turn must, and so must what follows them.
 class Turns {
 public:
     json::array& of(std::string_view role) {

@@ -18,7 +18,7 @@ class TlsTrust;
 /// A server, and how it is reached. The same for all requests to it, and read by several threads.
 struct HttpClient {
     Url url;
-    /// Of the request, behind the URL's own path.
+    /// The path of the request, after the URL's own path.
     std::string path;
     HttpOptions limits;
     std::vector<std::pair<std::string, std::string>> headers;

@@ -96,7 +96,7 @@ struct Link {
     std::optional<Parser> parser;
 };
 
-/// Closes the socket when its time has come. Made, and gone, on one strand.
+/// Closes the socket when its time is over. Created and destroyed on one strand.
 ///
 /// It also looks, twice a second, whether there was a stop: Asio's signal is lost if it comes between two steps of one
 /// of Beast's or OpenSSL's operations.
@@ -187,8 +187,8 @@ std::shared_ptr<Connection> makeConnection(std::shared_ptr<const HttpClient> cli
 
 namespace {
 
-/// Takes the socket away if the coroutine does not come to its end: it failed, or its execution context is being
-/// destroyed, which the connection may outlive.
+/// Destroys the socket if the coroutine does not reach its end: it failed, or its execution context, which the
+/// connection may outlive, is being destroyed.
 class ClosesUnlessDone {
 public:
     explicit ClosesUnlessDone(Connection& connection) noexcept : connection_(&connection) {}
@@ -286,7 +286,8 @@ asio::awaitable<void> send(Connection& connection, Stream& stream, const std::st
         const Watch watch(strand, *connection.link, connection.within(limit), connection.stop);
         error_code error;
         co_await beast::http::async_write_some(stream, serializer, errorInto(error));
-        // Who refuses a request may do so before it has read it: the answer is worth more than this error.
+        // A server that refuses a request may answer before it has read it: the answer is more important than this
+        // error.
         if (error == asio::error::broken_pipe || error == asio::error::connection_reset) co_return;
         if (error || watch.hasFired())
             std::rethrow_exception(connection.failure(watch, error, limit, "sending the request"));

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t max_refusal_bytes = 65536;
-/// For what comes behind a whole answer: how many tokens it cost, and the end.
+/// For what follows a complete answer: how many tokens it cost, and the end.
 constexpr milliseconds grace = std::chrono::seconds(5);
 
 double randomFraction() {

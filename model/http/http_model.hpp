@@ -19,7 +19,7 @@ struct Provider {
     std::function<std::unique_ptr<AnswerReader>(const Speaker&, Listener&)> reader;
 };
 
-/// The model behind it: sends, reads, and tries again what may pass.
+/// The implementation of the model: sends, reads, and repeats requests whose error may pass.
 std::shared_ptr<const Model> httpModel(Provider provider);
 
 }  // namespace stategraph::model::http

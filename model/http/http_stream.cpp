@@ -26,7 +26,7 @@ Task<T> stoppable(asio::awaitable<T> called, Stopping& stopping) {
     detail::AsioCallOptions options;
     options.stop = stopping.token();
     Task<T> waiting = detail::awaitAsio<T>(std::move(called), std::move(options));
-    StopsAtEnd abandoning(stopping);  // gone before `waiting`, which has to be there to be cancelled
+    StopsAtEnd abandoning(stopping);  // destroyed before `waiting`, which must exist to be cancelled
     try {
         if constexpr (std::is_void_v<T>) {
             co_await std::move(waiting);

@@ -13,7 +13,7 @@ namespace stategraph::model::http {
 class Connection;
 
 /// One request and its answer, read as it comes. Its tasks are awaited one after the other and resume where they are
-/// awaited; the work is on the Asio executor of the run, or on Asio's system executor. Whatever ends it, the socket is
+/// awaited; the work is on the Asio executor of the run, or on Asio's system executor. However it ends, the socket is
 /// closed. Errors of all: ModelError, whose texts name the endpoint; CancelledError if `stopping` is requested.
 class HttpStream {
 public:

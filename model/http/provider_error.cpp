@@ -19,7 +19,7 @@ constexpr milliseconds longest_wait = std::chrono::hours(24);
 /// What a provider's error has in it, whichever of the usual shapes it is of.
 struct Told {
     std::string message;
-    std::string kind;  // its types and codes, each behind a blank
+    std::string kind;  // its types and codes, each after a blank
     int status = 0;    // of HTTP, if it says one
 };
 
@@ -39,7 +39,7 @@ Told read(const json::value& error) {
     return told;
 }
 
-/// A body as a refusal has it: an object with `error`, `message` or `detail`. Another one has no message.
+/// The body of a refusal: an object with `error`, `message` or `detail`. Other bodies have no message.
 Told readBody(std::string_view body) {
     const std::optional<json::value> parsed = parseJsonText(body);
     const json::object* object = parsed ? parsed->if_object() : nullptr;
@@ -59,7 +59,7 @@ bool isFinal(const Told& told) {
     return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return has(told, word); });
 }
 
-/// Who has used up what was paid for gets a 429 like who asks too often; waiting does not help.
+/// A used-up quota results in a 429 like too many requests do; waiting does not help.
 bool isUsedUp(const Told& told) { return has(told, "quota") || has(told, "billing"); }
 
 bool mayPass(int status) { return status == 408 || status == 409 || status == 425 || status == 429 || status >= 500; }

@@ -11,7 +11,7 @@
 // What providers' refusals mean.
 namespace stategraph::model::http {
 
-/// Who speaks, in errors: the address without its key, and the key, so that it is left out of what is quoted.
+/// The origin for error messages: the address without its key, and the key, so that it is removed from quoted text.
 struct Speaker {
     std::string endpoint;
     std::string secret;
@@ -20,7 +20,7 @@ struct Speaker {
     ModelError error(std::string_view says, ModelError::Details details) const;
 };
 
-/// What the head of a refusal says besides its status; empty: it does not.
+/// What the header of a refusal says in addition to its status; empty: nothing.
 struct RefusalHead {
     int status = 0;
     std::string retry_after = {};
@@ -32,7 +32,7 @@ struct RefusalHead {
 /// An answer that is not 200.
 ModelError refusal(const Speaker& speaker, const RefusalHead& head, std::string_view body,
                    std::chrono::system_clock::time_point now);
-/// An error that is told in a stream that began with 200. `error` is the provider's: an object or a text.
+/// An error that is reported in a stream that began with 200. `error` is the provider's: an object or a text.
 ModelError streamedError(const Speaker& speaker, const boost::json::value& error);
 /// A stream that ended, or broke, before the answer was whole. It may be asked for again.
 ModelError brokenOff(const Speaker& speaker, std::string_view how);

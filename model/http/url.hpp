@@ -13,7 +13,7 @@ struct Url {
     /// Empty, or with a slash at its beginning and none at its end.
     std::string path;
 
-    /// The host as the header of that name has it: with the port unless it is the scheme's own.
+    /// The value of the header Host: with the port, unless it is the default of the scheme.
     std::string hostHeader() const;
     std::string text() const;
 };

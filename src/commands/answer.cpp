@@ -15,13 +15,13 @@
 #include "src/commit/open_questions.hpp"
 #include "src/threads/thread_claim.hpp"
 
-// answer: what a run that is resumed with answers stores first, without a run.
+// answer: stores, without a run, what a run that is resumed with answers stores first.
 namespace stategraph {
 namespace {
 
 using engine::OpenQuestion;
 
-// How often another writer may be first.
+// How often the write is tried again if another writer was first.
 constexpr int attempts_max = 16;
 
 /// Either named answers or one for the only question.
@@ -46,7 +46,7 @@ CheckpointTuple readNewest(BaseCheckpointSaver& saver, const LogName& log, Check
     return std::move(*tuple);
 }
 
-// The rows that are touched, and the note that the thread goes on, each only if it is still what was read.
+// The rows that change, and the note that the thread continues, each only if it is still what was read.
 void put(BaseCheckpointSaver& saver, const LogName& log, const CheckpointTuple& tuple,
          const checkpoint::Records& records, const std::set<std::string_view>& touched, bool sync) {
     std::deque<std::string> bytes;
@@ -77,7 +77,7 @@ std::vector<Interrupt> tryAnswer(BaseCheckpointSaver& saver, const Config& confi
     const RowKey key{log.thread_id, log.checkpoint_ns, tuple.id};
     if (!tuple.commits.empty())
         checkpoint::readCommit(key, tuple.commits.back().bytes,
-                               true);  // no answer is lost in a log that nobody can read
+                               true);  // so that no answer is lost in a log that cannot be read
     checkpoint::Records records = checkpoint::readRecords(log, tuple.id, tuple.writes);
     if (checkpoint::saysCancelled(records)) {
         throw InvalidArgumentError(

@@ -36,7 +36,7 @@ public:
     }
 
     ThreadRows run() {
-        // The root's log first: what it says of the logs of subgraphs is in them when they are read.
+        // The root's log is read first: what it says about the logs of subgraphs is in them when they are read.
         writeLog("");
         std::vector<std::string> namespaces;
         for (const auto& head : saver_.list({.thread_id = done_.thread_id, .heads = true})) {

@@ -16,7 +16,7 @@
 #include "src/commit/metadata.hpp"
 #include "src/threads/thread_claim.hpp"
 
-// fork: the commit that a run makes first which resumes from an old checkpoint, without a run.
+// fork: stores, without a run, the first commit of a run that resumes from an old checkpoint.
 namespace stategraph {
 namespace {
 

@@ -42,7 +42,7 @@ struct ReadLog {
     std::vector<ReadCommit> commits;
     std::vector<ReadWrite> writes;
 };
-// The root's last: before it is stored nobody looks for the others.
+// The root's log is stored last: until then no reader looks for the others.
 using ReadLogs = std::map<std::string, ReadLog, std::greater<>>;
 
 [[noreturn]] void refuseLine(std::size_t line, const std::string& why) {
@@ -231,7 +231,7 @@ private:
                                    " bytes of memory; raise ImportOptions::bytes_max if they are meant to");
     }
 
-    // What no line says alone: order, links, and rows that are there twice.
+    // Checks that need several lines: order, links, and duplicate rows.
     void check(const std::string& ns, ReadLog& log) const {
         std::ranges::sort(log.commits, {}, &ReadCommit::id);
         const auto same = std::ranges::adjacent_find(log.commits, {}, &ReadCommit::id);

@@ -41,7 +41,8 @@ public:
     explicit Line(std::string_view json);
 
     bool has(std::string_view name) const noexcept { return find(name) != nullptr; }
-    /// What LineWriter::text wrote. Each of these takes the member: `finish` refuses what nobody took.
+    /// What LineWriter::text wrote. Each of these functions consumes the member: `finish` refuses members that were not
+    /// consumed.
     std::string text(std::string_view name);
     std::string bytes(std::string_view name);
     std::uint64_t number(std::string_view name);

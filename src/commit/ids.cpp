@@ -42,8 +42,7 @@ constexpr std::uint64_t variant(std::uint64_t bits) { return (bits & 0x3FFFFFFFF
 
 IdSequence::IdSequence(IdSource& source, std::uint64_t low_bits) noexcept : source_(&source), low_(variant(low_bits)) {}
 
-// What an id can tell of a clock: nothing before 1970, and of one that runs ahead no more than leaves ids that ascend
-// for ever.
+// The times that an id can hold: none before 1970, and at most one that still leaves room for ascending ids.
 CheckpointId IdSequence::next() { return next(times::nowUs(*source_)); }
 
 CheckpointId IdSequence::next(std::int64_t now_us) {
@@ -74,7 +73,8 @@ TaskId makeTaskId(const TaskKey& key) {
     const auto parts = {key.checkpoint_ns, key.node, key.path};
     const auto hashOf = [](XXH128_hash_t hash) { return TaskId(hash.high64, hash.low64); };
 
-    // Nearly all keys are short. Their bytes are hashed in one piece, which gives the same hash and costs a fraction.
+    // Nearly all keys are short. Their bytes are hashed in one piece, which results in the same hash at a fraction of
+    // the cost.
     std::array<char, 240> bytes;
     std::size_t size_of_all = fixed_size;
     for (const std::string_view part : parts) size_of_all += part.size() + sizeof(std::uint64_t);

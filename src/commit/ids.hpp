@@ -13,18 +13,19 @@ class IdSequence {
 public:
     IdSequence(IdSource& source, std::uint64_t low_bits) noexcept;
 
-    /// Later than every id made or observed so far.
+    /// Returns an id that is later than every id created or observed so far.
     CheckpointId next();
-    /// The same where the time is known already: microseconds since 1970.
+    /// The same for a time that is already known, in microseconds since 1970.
     CheckpointId next(std::int64_t now_us);
     void observe(CheckpointId id) noexcept;
-    /// For a log inside this one: its ids are later than this one's so far, and its own by the task's id.
+    /// For a log inside this one: its ids are later than the ids of this one so far, and distinguished by the task's
+    /// id.
     IdSequence inner(TaskId task) const noexcept;
     /// After the inner log is done.
     void observe(const IdSequence& inner) noexcept {
         if (inner.tick_ > tick_) tick_ = inner.tick_;
     }
-    /// Whether it made the id, or another sequence with the same bits did.
+    /// Whether this sequence, or another one with the same bits, created the id.
     bool made(CheckpointId id) const noexcept { return id.low() == low_; }
     IdSource& source() const noexcept { return *source_; }
 
@@ -34,7 +35,7 @@ private:
     std::uint64_t tick_ = 0;  // 1/4096 ms
 };
 
-/// What a task's id is made of.
+/// The parts from which a task's id is computed.
 struct TaskKey {
     CheckpointId checkpoint_id;
     std::string_view checkpoint_ns;
@@ -44,7 +45,7 @@ struct TaskKey {
 };
 TaskId makeTaskId(const TaskKey& key);
 
-/// A name for something of a task.
+/// A name for something that belongs to a task.
 TaskId nameWithin(TaskId task, std::string_view name);
 /// The id of a question with a key, and of a graph that a node calls; no name within a task is the same.
 TaskId idOfQuestion(TaskId asker, std::string_view key);

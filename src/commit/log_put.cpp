@@ -1,10 +1,10 @@
 #include "src/commit/log_writer.hpp"
 
-// When the records of a log are stored, and with what: as the run's durability says.
+// Stores the records of a log, when and with what the run's durability says.
 namespace stategraph::engine {
 namespace {
 
-// What its thread waits for after a commit, as far as that alone says.
+// What the thread waits for after a commit, as far as the commit alone tells.
 ThreadOutlook outlookOf(const CommitStep& step) noexcept {
     return {step.next.empty() ? ThreadStatus::finished : ThreadStatus::unknown, {}};
 }
@@ -110,7 +110,7 @@ void LogWriter::tell(const ThreadOutlook& outlook, std::span<const WriteRow> com
                               .outlook = outlook,
                               .compared = compared});
         told_.store(outlook.status, std::memory_order_relaxed);
-    } catch (...) {  // who lists threads finds out by itself
+    } catch (...) {  // callers that list threads detect it themselves
     }
 }
 

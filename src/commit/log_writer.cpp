@@ -17,14 +17,14 @@ using checkpoint::LogOp;
 using detail::ChannelIndex;
 using detail::ChannelSpec;
 
-// A full snapshot is written when reading back costs more than this many times the state, and more than a page or so.
-// Then at most 1/3 of what is written is snapshots, and reading touches at most about 4 times the state.
+// A full snapshot is written when reading costs more than this many times the state, and more than about a page. Then
+// at most 1/3 of what is written is snapshots, and reading touches at most about 4 times the state.
 constexpr std::size_t replay_factor = 3;
 constexpr std::size_t replay_bytes_min = 4096;
 constexpr std::size_t kept_fields_max = 256;
 // Of a record that another run's was like.
 constexpr std::size_t expected_bytes_max = std::size_t{64} << 20U;
-// What reading one more commit costs, in bytes of the same effort.
+// The cost of reading one more commit, expressed in bytes.
 constexpr std::size_t row_cost_bytes = 48;
 // What a commit that holds everything has of one log of a subgraph, its name not counted.
 constexpr std::size_t visit_bytes = 19;
@@ -217,7 +217,7 @@ LogWriter::Extent LogWriter::extentOf(const State& state, bool snapshot) const {
     return extent;
 }
 
-// Exit: what became of the channels that changed.
+// With exit durability: the new values of the channels that changed.
 void LogWriter::logChanges(const State& state) {
     const detail::Schema& schema = state.schema();
     for (const ChannelIndex index : schema.encodedOrder()) {
@@ -346,7 +346,7 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
 }
 
 // A list that was never set, and is edited, begins with a value that only the program knows: nothing else could fold it
-// into one, so a prune could drop none of its commits. The next commit says it whole.
+// into one, so a prune could drop none of its commits. The next commit therefore holds the whole value.
 void LogWriter::noteOperation(ChannelIndex channel, LogOp op) {
     if (op == LogOp::edit && account_.channel_set[channel] == 0) snapshot_forced_ = true;
     if (op == LogOp::set) account_.channel_set[channel] = 1;

@@ -20,8 +20,8 @@
 #include "src/superstep/schedule.hpp"
 #include "src/threads/put_queue.hpp"
 
-// From a superstep to the log: makes commits and pending writes into records and brings them to the saver as the run's
-// durability says. One for each namespace of a run.
+// Writes supersteps to the log: turns commits and pending writes into records and passes them to the saver according to
+// the run's durability. There is one for each namespace of a run.
 namespace stategraph::engine {
 
 /// What is the same for all commits of a run in one namespace.
@@ -38,7 +38,7 @@ struct LogSettings {
     Executor* executor = nullptr;
 };
 
-/// A commit about to be made.
+/// A commit that is about to be created.
 struct CommitStep {
     CheckpointId id;
     std::int64_t step = 0;
@@ -52,22 +52,22 @@ struct CommitStep {
     std::uint64_t attempts = 1;  // of the one task that led here
 };
 
-/// It is used for one run after another, as making one anew costs more than a superstep.
+/// It is reused for one run after another, because creating one costs more than a superstep.
 class LogWriter {
 public:
-    LogWriter() noexcept {}  // not defaulted: nobody needs it filled with zeros first
+    LogWriter() noexcept {}  // not defaulted: it need not be filled with zeros first
     explicit LogWriter(const LogSettings& settings) { start(settings); }
 
     /// Begins for a run; what the settings point at must stay until it ends.
     void start(const LogSettings& settings);
-    /// After the run: waits for what is under way, and forgets everything but memory.
+    /// After the run: waits for pending puts, and resets everything except its memory.
     void end() noexcept;
 
     /// Continues from a checkpoint (null: from nothing); `head` is the log's newest.
     /// Errors: CorruptCheckpointError if a channel that the schema does not have cannot be read.
     void open(CheckpointId head, const checkpoint::Folded* from, const detail::Schema& schema);
 
-    /// What reading the log back costs by now, which decides when a commit must hold the whole state.
+    /// The current cost of reading the log, which decides when a commit must hold the whole state.
     struct Account {
         CheckpointId base;
         std::size_t replay_bytes = 0;
@@ -81,10 +81,11 @@ public:
     /// Continues from a checkpoint that was left at the log's head, without reading it.
     void open(const checkpoint::CommitFields& from, Account account);
 
-    /// What was opened is of another log: the next commit is this log's first, and holds the whole state.
+    /// The checkpoint that was opened belongs to another log: the next commit is the first of this log, and holds the
+    /// whole state.
     void beginAnew() noexcept;
 
-    /// What was opened is to be a sibling of itself: the next commit follows `parent`, and holds the whole state.
+    /// The checkpoint that was opened is to get a sibling: the next commit follows `parent`, and holds the whole state.
     void beginBeside(CheckpointId parent) noexcept {
         stored_ = parent;
         snapshot_forced_ = true;
@@ -93,9 +94,9 @@ public:
     bool hasSaver() const noexcept { return settings_.saver != nullptr; }
     /// Whether each superstep's operations are to be logged; else (exit, no saver) only what changed is noted.
     bool logsOperations() const noexcept { return hasSaver() && settings_.durability != Durability::exit; }
-    /// Whether the next commit will hold the whole state, because reading it back has become dear.
+    /// Whether the next commit will hold the whole state, because reading has become expensive.
     bool snapshotIsDue() const noexcept;
-    /// The next commit holds the whole state: something changed that no operation says.
+    /// Makes the next commit hold the whole state, because something changed that no operation describes.
     void forceSnapshot() noexcept { snapshot_forced_ = true; }
     /// The operations of the superstep under way.
     OperationLog& operations() noexcept { return operations_; }
@@ -140,10 +141,10 @@ public:
     /// Exit: stores the newest checkpoint if there is one to store, and the records kept. `outlook`: what the thread
     /// waits for then, if something is due.
     void flush(const CommitStep& current, const ThreadOutlook& outlook);
-    /// Says what the thread waits for, if the pending writes are as `compared`. It is for the index of threads alone,
-    /// so what fails is passed over. After everything is stored.
+    /// Says what the thread waits for, if the pending writes are as `compared`. It is only for the index of threads, so
+    /// failures are ignored. Call it after everything is stored.
     void tell(const ThreadOutlook& outlook, std::span<const WriteRow> compared) noexcept;
-    /// What the last request that was stored said.
+    /// What the last stored request said that the thread waits for.
     ThreadStatus told() const noexcept { return told_.load(std::memory_order_relaxed); }
     /// Whether a pending write of this run could not be stored.
     bool hasLostWrites() const noexcept { return has_lost_writes_.load(std::memory_order_relaxed); }

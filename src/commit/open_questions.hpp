@@ -9,8 +9,8 @@
 
 #include "checkpoint/due_tasks.hpp"
 
-// The questions of a checkpoint that wait for an answer, and which of them given answers are for. One answer for a run
-// that is resumed and for what stores answers without a run.
+// The questions of a checkpoint that wait for an answer, and which of them given answers are for. Used by a run that is
+// resumed and by the command that stores answers without a run.
 namespace stategraph::engine {
 
 struct OpenQuestion {
@@ -35,7 +35,8 @@ std::vector<const OpenQuestion*> matchAnswers(const std::vector<OpenQuestion>& o
 const OpenQuestion& onlyQuestion(const std::vector<OpenQuestion>& open, const checkpoint::Records& records,
                                  const ShownName& shown);
 
-/// Whether a run that goes on with these records must note it: they say that a run stopped, or that a task failed.
+/// Whether a run that resumes from these records must store that it has: they say that a run stopped, or that a task
+/// failed.
 bool sayStopped(const checkpoint::Records& records) noexcept;
 
 }  // namespace stategraph::engine

@@ -9,7 +9,7 @@
 namespace stategraph::engine {
 namespace {
 
-// What the log calls a node, for messages; a name may since have become another node's.
+// The name of a node in the log, for messages; another node may have that name now.
 std::string loggedNode(const Topology& topology, std::string_view name) {
     std::string text = "node '" + std::string(name) + "'";
     const NodeIndex namesake = topology.find(name);
@@ -69,8 +69,8 @@ void arriveAt(const Topology& topology, JoinIndex index, const checkpoint::Folde
     }
 }
 
-// Where the arrivals of a join that the graph does not have go on: the one join into the same node that waits for one
-// of them and that the checkpoint does not know by itself. no_node: nowhere.
+// The join to which the arrivals of a join move that the graph no longer has: the only join into the same node that
+// waits for one of them and is unknown to the checkpoint. no_node: there is none.
 JoinIndex successorOf(const Topology& topology, const checkpoint::Folded& from, const checkpoint::FoldedJoin& gone) {
     const NodeIndex target = topology.findStored(targetOf(gone.key));
     JoinIndex found = no_node;
@@ -113,7 +113,7 @@ bool restoreJoins(const Topology& topology, const checkpoint::Folded& from, Sche
     return differs;
 }
 
-// What was due by a join or a release that the graph no longer has is due all the same.
+// A task that was due by a join or a release that the graph no longer has is due nevertheless.
 void keepDue(const Topology& topology, const checkpoint::Folded& from, GoneNodes gone, Schedule& schedule) {
     if (from.commit.next.empty()) return;
     std::vector<PlannedTask> tasks;

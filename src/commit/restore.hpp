@@ -10,11 +10,11 @@
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"
 
-// From the log back to a state and a schedule.
+// Restores a state and a schedule from the log.
 namespace stategraph::engine {
 
-/// Fills `state` from a checkpoint. Stored channels that the schema does not have are left alone.
-/// Errors: CorruptCheckpointError naming the channel whose stored value is not of its type.
+/// Fills `state` from a checkpoint. Stored channels that the schema does not have are ignored. Errors:
+/// CorruptCheckpointError naming the channel whose stored value is not of its type.
 void restoreState(const checkpoint::Folded& from, State& state);
 /// The same from a checkpoint's channels alone, which are by name.
 void restoreState(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, State& state);
@@ -33,19 +33,20 @@ void forEachStored(std::span<const checkpoint::ChannelPieces> channels, const de
     }
 }
 
-/// Folds what a Command wrote to the superstep that waits into the state, `writes` being used up.
+/// Folds the update of a Command, which became part of the superstep that waits, into the state; consumes `writes`.
 void applyCommand(detail::Writes& writes, State& state);
 
 /// Whether a subgraph's checkpoint was made by the visit that the graph around it made from this checkpoint of its own.
 bool isOfVisit(const checkpoint::CommitFields& inner, std::string_view outer_ns, CheckpointId outer);
 
-/// What to do about nodes that are due and that the graph does not have (any more).
+/// What to do with due nodes that the graph does not have.
 enum class GoneNodes : std::uint8_t { refuse, skip };
 
-/// Fills `schedule` from a checkpoint. What was due then is due, whatever became of the edges that led there. What
-/// arrived at a join that the graph has with other sources now goes on there. Errors: InvalidArgumentError naming a
-/// node that is due and gone, or that only takes payloads now. With `skip` there are none: all that is due is about to
-/// be dropped. Returns whether the schedule is another than the log's, so that the next commit must hold all of it.
+/// Fills `schedule` from a checkpoint. Tasks that were due then are due, even if the edges that led to them no longer
+/// exist. Arrivals at a join whose sources have changed move to the new join. Errors: InvalidArgumentError naming a due
+/// node that no longer exists, or that now takes only payloads; none with `skip`, because everything that is due is
+/// about to be dropped. Returns whether the schedule differs from the log's, so that the next commit must hold all of
+/// it.
 bool restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from,
                      Schedule& schedule, GoneNodes gone = GoneNodes::refuse);
 

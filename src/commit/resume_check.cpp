@@ -22,7 +22,7 @@ void checkResult(const Topology& topology, const detail::Schema& schema, const c
     for (const PendingSend& send : routes.sends) restorePayload(topology.nodes[send.node], send.stored);
 }
 
-/// What of a log is about to be gone on with.
+/// The part of a log from which a run is about to resume.
 struct LogCheck {
     CheckpointId at = {};       // none: the newest
     CheckpointId bound = {};    // Resumption's

@@ -4,11 +4,11 @@
 #include "checkpoint/due_tasks.hpp"
 #include "src/commit/restore.hpp"
 
-// Whether this program can go on with what another version of it stored. One answer for both who ask: a run before it
-// writes anything, and checkCompatibility.
+// Checks whether this program can resume what another version of it stored. Used by a run before it writes anything,
+// and by checkCompatibility.
 namespace stategraph::engine {
 
-/// The superstep that a run is about to go on with, restored.
+/// The restored superstep from which a run is about to resume.
 struct Resumption {
     const detail::Core& core;
     BaseCheckpointSaver& saver;
@@ -20,15 +20,15 @@ struct Resumption {
     const checkpoint::Records& records;
     /// All its tasks run again, and what they wrote before does not matter.
     bool reruns = false;
-    /// Subgraphs begin afresh instead of going on; those whose log lives with the thread from where this branch left
-    /// it.
+    /// Subgraphs begin with a new state instead of resuming; those whose log lives with the thread begin where this
+    /// branch left it.
     bool inner_afresh = false;
     /// For logs that earlier versions stored: they are read as before this (none: now).
     CheckpointId bound = {};
 };
 
-/// Reads all that going on needs of tasks' records, payloads and the logs of subgraphs that are due, and keeps nothing.
-/// Errors: InvalidArgumentError for a node that is gone, InvalidUpdateError for a channel, CorruptCheckpointError or
+/// Reads the task records, payloads and logs of due subgraphs that resuming needs, and keeps nothing. Errors:
+/// InvalidArgumentError for a node that no longer exists, InvalidUpdateError for a channel, CorruptCheckpointError or
 /// WrongTypeError for a stored value of another type; each with the names and the log it was met in.
 void checkResumption(const Resumption& resumption);
 

@@ -19,7 +19,7 @@ using MomentUs = std::int64_t;
 /// The run changes it, while none of its tasks runs; they read it on any thread.
 class RunTimes {
 public:
-    /// Without `measures` nothing may be asked but that.
+    /// Without `measures` no other function may be called.
     RunTimes(IdSource& source, bool measures) noexcept : source_(&source), measures_(measures) {}
     /// For a run inside a task of this one.
     RunTimes inner() const noexcept {
@@ -55,7 +55,7 @@ public:
     /// What the commit of a superstep made at a moment is to say.
     std::uint64_t superstepUs(MomentUs at) const noexcept { return since(began_, at); }
     std::optional<std::uint64_t> commitUs() const noexcept { return commit_us_; }
-    /// It has been stored, or handed to who stores it.
+    /// It has been stored, or passed to the queue that stores it.
     void noteStored(MomentUs at) {
         began_ = now();
         knows_beginning_ = true;
@@ -76,7 +76,7 @@ private:
     static std::uint64_t since(MomentUs from, MomentUs to) noexcept {
         return to > from ? static_cast<std::uint64_t>(to - from) : 0;
     }
-    // Where supersteps are short, few of them read that clock; where they are not, it may have been set anew, or the
+    // Where supersteps are short, few of them read that clock; where they are long, the clock may have been set, or the
     // machine may have slept.
     void readWallClock(MomentUs at) {
         constexpr MomentUs read_every_us = 1000;

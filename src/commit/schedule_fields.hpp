@@ -13,7 +13,7 @@ class Schema;
 
 namespace stategraph::engine {
 
-/// What the commits of one log say of a run's schedule: what changed, or everything that it holds.
+/// Writes a run's schedule into the commits of one log: the changes, or the whole schedule.
 class ScheduleFields {
 public:
     /// Begins for a run.

@@ -4,7 +4,7 @@
 
 namespace stategraph::engine {
 
-/// Gives a graph's description to the saver, unless that object has it. Errors: those of the saver.
+/// Passes a graph's description to the saver, unless this saver object has stored it. Errors: those of the saver.
 void storeDescription(BaseCheckpointSaver& saver, const detail::Core& core);
 
 }  // namespace stategraph::engine

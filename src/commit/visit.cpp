@@ -147,8 +147,8 @@ void walkLog(BaseCheckpointSaver& saver, const LogName& log, CheckpointId before
     }
 }
 
-// Whether the log around was on this branch when one inside it was edited: its newest checkpoint then is one of the
-// branch's.
+// Whether the outer log was on this branch when an inner log was edited: its newest checkpoint at that time is on the
+// branch.
 bool wasOnBranch(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId stored, CheckpointId edit) {
     CheckpointId newest;
     walkLog(saver, outer, edit, [&newest](const ListedCheckpoint& listed) {

@@ -7,8 +7,8 @@
 #include "src/commit/restore.hpp"
 #include "src/superstep/apply.hpp"
 
-// What a task's visit to a subgraph begins with, and which log it has. One answer for a run, for what checks whether it
-// can go on, and for what reads its state.
+// What a task's visit of a subgraph begins with, and its log. Used by runs, by the check whether a run can resume, and
+// by readers of state.
 namespace stategraph::engine {
 
 /// The newest checkpoint, below `before` if given, of each log of a subgraph right below a log that lives with the
@@ -16,8 +16,8 @@ namespace stategraph::engine {
 std::vector<ListedCheckpoint> listHeads(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId before);
 CheckpointId rootOf(const ListedCheckpoint& listed);
 
-/// What a subgraph's visit begins with: `input`, and which of the subgraph's logs it goes on with (`key`; empty if
-/// there is one for all).
+/// What a subgraph's visit begins with: `input`, and the log of the subgraph that it continues (`key`; empty if there
+/// is one log for all visits).
 struct Visit {
     detail::Writes input;
     std::string key;
@@ -25,7 +25,7 @@ struct Visit {
     bool is_doubled = false;     // another task of the superstep has the same key
 };
 
-/// Thrown in place of what a function of the user's threw.
+/// Thrown instead of the exception of a user's function.
 struct VisitFailure {
     std::string what;
     std::exception_ptr original;
@@ -39,8 +39,8 @@ void makeInput(const detail::Schema& outer, const Node& node, const State& state
 void makeVisit(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send,
                Visit& visit);
 
-/// The key alone, empty if the subgraph's logs have none, for who looks at a visit without making it. None: the visit
-/// would fail.
+/// Only the key, empty if the subgraph's logs have none, for callers that look at a visit without making it. None: the
+/// visit would fail.
 std::optional<std::string> findKey(const detail::Schema& outer, const Node& node, const State& state,
                                    const PendingSend* send);
 
@@ -56,21 +56,20 @@ struct VisitFrom {
 };
 
 /// The newest checkpoint of a log that was made by the visit from there: one that was interrupted or failed. None: it
-/// has not begun.
-/// `head`: the log's newest, none if it is empty. Cost: one read, and more where other branches went on after that
-/// visit.
+/// has not begun. `head`: the log's newest, none if it is empty. Cost: one read, and more if other branches continued
+/// after that visit.
 std::optional<CheckpointTuple> findVisit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from,
                                          CheckpointId& head);
 
-/// What a new visit of a log that lives with the thread goes on from: where the visit before it on this branch left the
-/// log (`last`; none: there was none), or what edits of the log have made of that. None: the visit begins anew. Cost:
-/// one read; two and a listing where the log went on in other branches since.
+/// The checkpoint from which a new visit of a log that lives with the thread continues: where the previous visit on
+/// this branch left the log (`last`; none: there was none), or what edits of the log have changed it to. None: the
+/// visit begins with a new state. Cost: one read; two and a listing if the log continued in other branches since.
 std::optional<CheckpointTuple> findVisitStart(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from,
                                               CheckpointId last, CheckpointId& head);
 
 /// Where a thread is in a log: at its newest checkpoint, or in one that lives with the thread where the thread's branch
-/// has it: the visit under way, or what the next one goes on from. None: nowhere. Cost: a read for each graph around it
-/// besides.
+/// has it: the current visit, or the checkpoint from which the next one continues. None: nowhere. Cost: a read for each
+/// graph around it besides.
 std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& log, CheckpointId& head);
 /// The same from a checkpoint of the log around it. `name`: what the log's namespace adds to that one's.
 std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& outer,

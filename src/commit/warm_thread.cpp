@@ -24,8 +24,8 @@ std::optional<checkpoint::Folded> findWarmHead(BaseCheckpointSaver& saver, const
     if (!head || head->id != warm.id || !head->writes.empty() || !head->bytes.view().starts_with(warm.checksum))
         return {};
     if (warm.account.base != warm.id) {
-        // A prune may have dropped commits that the thread was read from, and written another one whole. It drops the
-        // base before those after it, unless the base has a question.
+        // A prune may have dropped commits that the thread was read from, and rewritten another one as a whole. It
+        // drops the base before those after it, unless the base has a question.
         const auto base = newestBefore(saver, thread_id, detail::nextId(warm.account.base));
         if (!base || base->id != warm.account.base || !base->writes.empty()) return {};
     }

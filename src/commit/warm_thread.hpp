@@ -13,11 +13,11 @@
 
 namespace stategraph::engine {
 
-/// A thread at its newest checkpoint, where nothing is due: what reading it would give.
+/// A thread at its newest checkpoint, where nothing is due: the result of reading it.
 struct WarmThread final : KeptThread {
     explicit WarmThread(const State& of) : state(of) {}
 
-    /// What it counts as: its state as the log has it, and what each one takes besides.
+    /// Its size: the state as in the log, plus a fixed amount for each thread.
     static std::size_t bytesOf(const LogWriter::Account& account) noexcept {
         const std::size_t channels = account.channel_bytes.size() * sizeof(std::size_t) + account.channel_set.size();
         return account.state_bytes + channels + sizeof(WarmThread) + 256;
@@ -31,8 +31,8 @@ struct WarmThread final : KeptThread {
     LogWriter::Account account;
 };
 
-/// The thread's newest checkpoint without its channels, if it is the one that the kept state is of. None: the thread is
-/// another by now, or has to be read. Cost: reads one row, or two. Errors: those of the saver.
+/// The thread's newest checkpoint without its channels, if it is the one that the kept state is of. None: the thread
+/// has changed, or has to be read. Cost: reads one row, or two. Errors: those of the saver.
 std::optional<checkpoint::Folded> findWarmHead(BaseCheckpointSaver& saver, const detail::Core& core,
                                                std::string_view thread_id, const WarmThread& warm);
 

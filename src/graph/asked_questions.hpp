@@ -8,15 +8,15 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/runtime.hpp>
 
-// Of which type answers must be, as far as this process asked the questions: so that a wrong answer is refused before
-// it is stored.
+// The types that answers must have, as far as this process asked the questions, so that a wrong answer is refused
+// before it is stored.
 namespace stategraph::engine {
 
 /// The text of the error that refuses an answer.
 std::string refusedAnswer(const std::string& node, const std::string& key, const WrongTypeError& why);
 
-/// The newest questions of a graph's runs. Older ones are forgotten: their answers are checked when the node takes
-/// them. Safe from several threads.
+/// The newest questions of a graph's runs. Older ones are dropped: their answers are checked when the node reads them.
+/// Safe from several threads.
 class AskedQuestions {
 public:
     struct Key {
@@ -33,7 +33,7 @@ public:
     static constexpr std::size_t kept_max = 4096;
 
     void add(Key key, Asked asked);
-    /// Errors: WrongTypeError, naming the node, for an answer that it would refuse.
+    /// Errors: WrongTypeError, naming the node, for an answer that the node would refuse.
     void check(const Key& key, const Value& answer) const;
 
 private:

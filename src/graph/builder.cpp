@@ -9,7 +9,7 @@
 
 #include "src/value/lasting.hpp"
 
-// From what users give to StateGraph<S> to a GraphSpec, once for all state types.
+// Turns the arguments of StateGraph<S> into a GraphSpec, with code that is common to all state types.
 namespace stategraph {
 
 constinit const Checkpointer NO_CHECKPOINTER{detail::CheckpointerKind::none};

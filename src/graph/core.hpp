@@ -34,8 +34,8 @@ bool hasKeys(const Node& node) noexcept;
 
 namespace stategraph::detail {
 
-/// A compiled graph: never changed after it is made, shared by all its handles, its runs and the graphs it is a node
-/// of.
+/// A compiled graph. It never changes after its creation, and is shared by its handles, its runs and the graphs in
+/// which it is a node.
 class Core : public std::enable_shared_from_this<Core> {
 public:
     Core(GraphSpec spec, const CompileOptions& options);
@@ -56,9 +56,9 @@ public:
     IdSource& ids() const;
     /// Whether durations are measured where something is stored.
     bool measures() const noexcept { return measures_; }
-    /// What nodes asked for in this process. Safe from several threads.
+    /// The questions of nodes in this process. Safe from several threads.
     engine::AskedQuestions& askedQuestions() const noexcept { return asked_questions_; }
-    /// Threads that are kept between runs; null: none are.
+    /// Threads that stay in memory between runs; null: none do.
     engine::WarmCache* warmThreads() const noexcept { return warm_threads_.get(); }
 
 private:

@@ -5,7 +5,7 @@
 
 namespace stategraph::engine {
 
-/// What a graph shows of itself to the graph around it.
+/// The part of a graph that the graph around it can see.
 struct CoreView {
     const detail::Schema* schema;
     std::span<const detail::ChannelIndex> input, output;

@@ -54,7 +54,7 @@ DescribedChannel channelAsData(const detail::Schema& schema, const detail::Chann
         channel.behaviour->encode(channel, channel.initial, out);
         described.initial = Value::fromCbor(std::move(cbor));
     } catch (const Error&) {
-        // It cannot be stored before somebody has written it.
+        // It can be stored only after it was written.
     }
     return described;
 }

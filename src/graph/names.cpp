@@ -46,7 +46,7 @@ std::string quotedList(std::span<const std::string_view> names) {
 }
 
 std::optional<std::string_view> closestName(std::string_view wrong, std::span<const std::string_view> names) {
-    // A third of a name may be wrong; long texts are no typing errors and would take long to compare.
+    // A third of a name may be wrong; long texts are not typing errors and would take long to compare.
     std::size_t limit = std::max<std::size_t>(1, wrong.size() / 3);
     if (wrong.size() < 2 || wrong.size() > 200) return std::nullopt;
     std::optional<std::string_view> closest;

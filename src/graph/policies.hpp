@@ -6,7 +6,7 @@
 
 #include "src/graph/topology.hpp"
 
-// What nodes do beside their work: retries, caching, error handlers; their own, or their graph's defaults.
+// The policies of nodes (retries, caching, error handlers): their own, or their graph's defaults.
 namespace stategraph::engine {
 
 const RetryPolicy& retryOf(const detail::NodeSpec& node, const detail::GraphSpec& graph) noexcept;
@@ -20,7 +20,7 @@ std::vector<std::string> faultsOf(const RetryPolicy& retry, const std::string& w
 /// Whether a callable that takes this gets it from what the node takes.
 bool takesInputOf(const detail::NodeSpec& node, const detail::InputType& input) noexcept;
 
-/// Gives the nodes of a checked graph theirs. After its fingerprint is known.
+/// Assigns policies to the nodes of a checked graph. Call it after the fingerprint is known.
 void addPolicies(Topology& topology, const detail::GraphSpec& graph);
 
 }  // namespace stategraph::engine

@@ -88,7 +88,7 @@ void addBranches(Topology& topology, const detail::GraphSpec& graph) {
     }
 }
 
-// What a graph means, as text in which nothing can be mistaken for anything else.
+// The meaning of a graph as unambiguous text.
 class FingerprintText {
 public:
     void add(char what, std::string_view name) {

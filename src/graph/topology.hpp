@@ -67,7 +67,7 @@ struct NodeCache {
     std::string ns;  // of its entries: the graph, the node, and what the policy says
 };
 
-/// What takes over when a node has failed.
+/// The handler that is called when a node has failed.
 struct ErrorHandler {
     detail::NodeAction action;
     bool takes_state = false;  // not what the node takes, which is something else
@@ -105,17 +105,17 @@ public:
     bool has_keys = false;          // some node is a subgraph whose logs have keys
     std::uint64_t fingerprint = 0;  // of stored names, edges, joins and branches
 
-    /// By what users call it; no_node if there is none.
+    /// Finds a node by its name; no_node if there is none.
     NodeIndex find(std::string_view name) const noexcept { return in(by_name_, name); }
-    /// By what the log calls it.
+    /// Finds a node by its name in the log.
     NodeIndex findStored(std::string_view name) const noexcept { return in(by_stored_name_, name); }
-    /// What users call a node of the log; its stored name if the graph does not have it.
+    /// The name of a node of the log; its stored name if the graph does not have it.
     std::string_view shownName(std::string_view stored_name) const noexcept {
         const NodeIndex node = findStored(stored_name);
         return node == no_node ? stored_name : std::string_view(nodes[node].name);
     }
     JoinIndex findJoin(std::string_view key) const noexcept { return in(joins_by_key_, key); }
-    /// After nodes and joins are in place. They must not move any more.
+    /// Call it after nodes and joins are complete. They must not be moved afterwards.
     void index();
 
 private:

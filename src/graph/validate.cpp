@@ -36,7 +36,7 @@ std::string edgeText(const EdgeSpec& edge) {
 }
 
 // A name that is not one of a node is taken for the one it was probably meant to be, so that one mistake does not make
-// every node behind it look unreachable.
+// every node after it look unreachable.
 class Validator {
 public:
     Validator(const detail::GraphSpec& graph, const CompileOptions& options) : graph_(graph), options_(options) {
@@ -115,7 +115,7 @@ private:
         return std::nullopt;
     }
 
-    // What is not known does not count against the other end.
+    // An unknown name does not count against the other end.
     void connect(std::optional<Vertex> from, std::optional<Vertex> to) {
         if (from && to) {
             arcs_.push_back({*from, *to});
@@ -126,7 +126,8 @@ private:
         }
     }
 
-    // A way that only a failure takes: it makes nodes reachable, and does not keep the one that fails from ending.
+    // A path that is taken only after a failure: it makes nodes reachable, but does not count as an edge of the failing
+    // node.
     void connectFailure(Vertex from, std::optional<Vertex> to) {
         if (to) failure_arcs_.push_back({from, *to});
     }
@@ -372,7 +373,7 @@ private:
 }  // namespace
 
 std::vector<std::string> validate(const detail::GraphSpec& graph, const CompileOptions& options) {
-    // Beyond these, indexes do not fit, and nothing else is worth saying.
+    // Beyond these limits indexes do not fit, and no other fault is reported.
     std::vector<std::string> faults;
     const auto limit = [&](const char* what, std::size_t count, std::size_t most) {
         if (count <= most) return;

@@ -10,16 +10,16 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/warm_threads.hpp>
 
-// Threads whose runs have ended, in memory for their next runs.
+// Threads whose runs have ended, kept in memory for their next runs.
 namespace stategraph::engine {
 
-/// What a run leaves for the next one. What it is, the log knows (src/commit/warm_thread.hpp).
+/// What a run leaves for the next one; src/commit/warm_thread.hpp defines it.
 struct KeptThread {
     KeptThread() = default;
     KeptThread(const KeptThread&) = delete;
     KeptThread& operator=(const KeptThread&) = delete;
     virtual ~KeptThread() = default;
-    /// Whether somebody who reads it has not ended yet. Nobody else begins once it was taken out of the cache.
+    /// Whether a reader has not finished yet. No other reader begins after it was taken out of the cache.
     bool isRead() const noexcept { return readers.load(std::memory_order_acquire) > 0; }
     std::size_t bytes = 0;
     mutable std::atomic<int> readers = 0;

@@ -16,8 +16,8 @@
 namespace stategraph::detail {
 namespace {
 
-// Of a thread that no run holds: a record beside its newest checkpoint, without the thread's claim, which a run that
-// begins now would find taken. None: somebody has written to the thread meanwhile.
+// For a thread that no run holds: stores a record next to its newest checkpoint, without the thread's claim, so that a
+// run that begins now is not refused. None: another writer has written to the thread meanwhile.
 std::optional<bool> noteCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync) {
     CheckpointId head;
     auto tuple = engine::findCurrent(saver, log, head);

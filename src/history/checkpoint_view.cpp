@@ -99,13 +99,13 @@ Value resultFromCommit(const RowKey& key, const checkpoint::CommitFields& commit
     std::vector<LoggedWrite> writes;
     for (const auto& operation : operations) {
         const WriteKind kind = operation.op == LogOp::clear ? WriteKind::clear : WriteKind::set;
-        // A channel that ended by itself was nobody's write.
+        // A channel that was cleared at the end of the superstep was not written by a task.
         if (kind != WriteKind::clear) writes.push_back({operation.channel, kind, operation.value});
     }
     return resultOf(std::move(writes));
 }
 
-// The commit of the superstep that follows a checkpoint, if it is the next one in the log and stands for that alone.
+// The commit of the superstep after a checkpoint, if it is the next one in the log and covers only that superstep.
 std::optional<checkpoint::CommitFields> endOf(const LogName& log, const checkpoint::CommitFields& commit,
                                               const std::optional<StoredCommit>& follower, bool header_only) {
     if (!follower) return {};

@@ -12,8 +12,8 @@
 #include "src/graph/core.hpp"
 #include "src/superstep/apply.hpp"
 
-// A stored checkpoint as a snapshot shows it: its tasks by name, with what their records and the next commit say of
-// them. It needs the graph for nodes' names alone, so threads of other versions of a program can be read too.
+// A stored checkpoint as a snapshot shows it: its tasks by name, with the content of their records and of the next
+// commit. It needs the graph only for the names of nodes, so threads of other versions of a program can be read too.
 namespace stategraph::engine {
 
 using checkpoint::DueTask;
@@ -26,13 +26,13 @@ using checkpoint::Records;
 std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::CommitFields& commit, const Records& records,
                               bool latest);
 
-/// Everything of a snapshot but the values. `follower` is the commit behind it in the log, if known.
+/// Everything of a snapshot but the values. `follower` is the commit after it in the log, if known.
 SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks,
                       bool latest, const std::optional<StoredCommit>& follower);
 
-/// Of a subgraph's checkpoint: leaves open only those questions that can be answered. Answers are kept with the root's
-/// task, so what is open there is; the subgraph's own record does not say that somebody answered. Reads the root's
-/// checkpoint if anything looks open.
+/// Of a subgraph's checkpoint: leaves open only those questions that can be answered. Answers are stored with the
+/// root's task, which decides what is open; the subgraph's own record does not say that a question was answered. Reads
+/// the root's checkpoint if anything looks open.
 void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::CommitFields& commit,
                    SnapshotData& snapshot);
 
@@ -40,7 +40,7 @@ void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpo
 /// `latest`.
 void showCancel(const Records& records, bool latest, SnapshotData& snapshot);
 
-/// {channel: value} of what is set. `bytes_expected`: for how many to make room at once.
+/// {channel: value} of what is set. `bytes_expected`: the number of bytes to reserve.
 Value valuesOf(const State& state, std::size_t bytes_expected = 0);
 
 /// A stored duration as snapshots show it: what is too long for them is the longest one.

@@ -16,11 +16,11 @@ struct StateEdit {
     std::vector<Target> go_to;
 };
 
-/// What edits stand for: nodes (`none`), or one that is no node's and stands alone.
+/// In whose name edits are made: nodes (`none`), or a special name, whose edit must be the only one.
 enum class EditKind : std::uint8_t { none, end, input, copy };
 
-/// `is_inner`: the edited log is a subgraph's. Errors: InvalidUpdateError for one that does not stand alone, or is not
-/// for such a log.
+/// `is_inner`: the edited log is a subgraph's. Errors: InvalidUpdateError for a special edit that is not the only one,
+/// or that is not allowed for such a log.
 EditKind kindOf(const std::vector<StateEdit>& edits, bool is_inner);
 
 }  // namespace stategraph::engine

@@ -19,8 +19,8 @@
 
 namespace stategraph::engine {
 
-/// One superstep of edits, on the checkpoint that a config names: what they write becomes a commit, and no node runs.
-/// Used by one thread, for one superstep.
+/// One superstep of edits on the checkpoint that a config names: their writes become a commit, and no node runs. Used
+/// by one thread, for one superstep.
 class Editor {
 public:
     Editor(const detail::Core& core, BaseCheckpointSaver& saver, BaseStore* store, const Config& config,
@@ -55,11 +55,12 @@ private:
     void askRouters(const Node& node, const detail::Writes& writes, Routes& routes);
     // Nothing is due any more.
     Config commitEnd();
-    // What was due stays due beside START.
+    // What was due stays due, in addition to START.
     Config commitInput(detail::Writes& writes);
-    // The same once more, on what the checkpoint was made from.
+    // A sibling: the same tasks again, on the parent of the checkpoint.
     Config commitCopy();
-    // For who looks for unfinished threads: that no run made the checkpoint, or that nothing is to be resumed.
+    // For calls that look for unfinished threads: says that no run created the checkpoint, or that nothing is to be
+    // resumed.
     void noteEdit(LogWriter& writer, CheckpointId id) const;
     Config commit(OperationLog operations, Source source = Source::update);
     const detail::Core& core_;

@@ -14,7 +14,7 @@
 namespace stategraph::detail {
 namespace {
 
-// Rows of a page: few at first, and as many as do not take more than some bytes when the walk goes on.
+// Rows of a page: few at first, and later as many as fit into a limit of bytes.
 constexpr std::size_t page_rows_min = 64;
 constexpr std::size_t page_rows_max = 256;
 constexpr std::size_t page_bytes_max = std::size_t{1} << 18U;
@@ -31,7 +31,7 @@ bool matches(const Metadata& filter, Source source, std::int64_t step, const Met
 
 struct HistoryReader::Impl {
     std::shared_ptr<const Core> root;
-    const Core* core;  // null: of a log of a graph that a node calls, which nobody has here
+    const Core* core;  // null: the log belongs to a graph that a node calls, which is not available here
     BaseCheckpointSaver& saver;
     Config config;
     HistoryOptions options;
@@ -44,7 +44,7 @@ struct HistoryReader::Impl {
     std::optional<checkpoint::Lineage> lineage =
         {};                      // what the last values came from; most likely the next ones do too
     std::uint64_t lineages = 0;  // how many there were
-    // Two in turn: while one is looked at, the next is made of the one before it.
+    // Two, used in turn: while the caller looks at one, the next is derived from the one before it.
     std::array<engine::SteppedValues, 2> stepped = {};
     std::size_t turn = 0;
 

@@ -37,7 +37,7 @@ void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& sta
         try {
             readInto(schema, *due[i].record, writes[i]);
         } catch (const InvalidUpdateError& gone) {
-            snapshot.tasks[i].error = gone.message();  // it wrote a channel that the graph has no more
+            snapshot.tasks[i].error = gone.message();  // it wrote a channel that the graph no longer has
             writes[i].clear();
             continue;
         }
@@ -144,7 +144,8 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
         if (subgraphs) addCalls(saver, config, due, snapshot);
         if (latest) applyFinished(due, snapshot, state);
     }
-    give(state, bytes_expected, snapshot, out);  // what it was read from is gone: there are never three of everything
+    give(state, bytes_expected, snapshot,
+         out);  // its records are released first, so that there are never three of everything
     return snapshot;
 }
 

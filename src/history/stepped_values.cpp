@@ -186,8 +186,8 @@ void SteppedValues::renew(const detail::ChannelSpec& channel, CheckpointId id) {
     check(std::string_view(fresh_).substr(begin));
 }
 
-// Puts the segments one behind the other, in place: first all is moved back as far as it must be so that no byte is
-// written over before it is read.
+// Joins the segments in place: first they are moved back as far as necessary, so that no byte is overwritten before it
+// is read.
 void SteppedValues::splice(std::string& cbor) const {
     std::size_t size = 0;
     std::size_t shift = 0;

@@ -15,11 +15,11 @@
 // The values of one checkpoint after the other, as a walk through a history needs them.
 namespace stategraph::engine {
 
-/// Makes a checkpoint's values from those of another one where both are read from the same commits: channels of the
-/// same operations stay, lists that were only appended to are shortened, the others are read anew. So a step costs what
-/// changed, and the bytes behind it in `values_as_cbor` are moved where their place changes. Memory: two words for each
-/// channel, and what a step encodes; the values themselves are the caller's in between, unless they are of another type
-/// than the caller's.
+/// Derives a checkpoint's values from those of another one if both are read from the same commits: channels with the
+/// same operations stay, lists that were only appended to are shortened, the others are read again. So a step costs as
+/// much as what changed, and the later bytes in `values_as_cbor` are moved if their place changes. Memory: two words
+/// for each channel, and what a step encodes; the values themselves are the caller's in between, unless they are of
+/// another type than the caller's.
 class SteppedValues {
 public:
     /// Fills `snapshot.values_as_cbor`, and what `out` points to if it is of the schema's type. If this is not empty,
@@ -29,13 +29,13 @@ public:
               CheckpointId id, SnapshotData& snapshot, const detail::ValuesOut& out);
     /// Leaves what `out` points to as a new state is, if this is not empty. It is empty then.
     void leave(const detail::Schema& schema, const detail::ValuesOut& out);
-    /// Whether the next call makes everything anew.
+    /// Whether the next call computes everything again.
     bool empty() const noexcept { return is_empty_; }
     void forget() noexcept { is_empty_ = true; }
 
 private:
     using Pieces = std::span<const checkpoint::LogPiece>;
-    // Of a channel: what its value was made of, and how long its entry is among the encoded values; 0: it is not set.
+    // For a channel: the operations of its value, and the length of its entry in the encoded values; 0: it is not set.
     struct Held {
         Pieces pieces = {};
         std::size_t bytes = 0;

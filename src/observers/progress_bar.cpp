@@ -84,7 +84,7 @@ struct ProgressBar::Impl {
         }
     }
 
-    // One column stays free: a cursor behind the last one begins a new line on some terminals.
+    // One column stays free: a cursor after the last column begins a new line on some terminals.
     std::size_t columns() const noexcept {
         if (options.width > 0) return static_cast<std::size_t>(options.width) - 1;
         winsize size = {};
@@ -178,7 +178,7 @@ ProgressBar::~ProgressBar() {
     try {
         if (!impl_->drawn.empty()) impl_->write("\n");
     } catch (...) {
-        // Nobody can be told.
+        // The failure cannot be reported.
     }
 }
 

@@ -12,7 +12,7 @@
 #include "src/threads/fork.hpp"
 #include "src/value/bytes.hpp"
 
-// What observers are told, as spans.
+// The events of observers as spans.
 namespace stategraph {
 namespace {
 

@@ -173,7 +173,7 @@ private:
         return by_command && !by_router ? CauseKind::go_to : has_router ? CauseKind::route : CauseKind::go_to;
     }
 
-    // Sends stand in the order of the tasks that made them.
+    // Sends are in the order of the tasks that created them.
     Cause ofSend(const DueTask& task) const {
         std::size_t index = indexOf(task.path);
         if (index >= commit().sends.size()) return {CauseKind::command, {}, index - commit().sends.size()};

@@ -84,7 +84,7 @@ private:
         const auto* const operation = find(commit_, channel_);
         if (operation == nullptr) return;
         auto writers = parent ? writersOf(commit_, *parent, channel_) : std::nullopt;
-        // A commit that holds everything says a value of each channel, and its tasks who wrote it.
+        // A commit that holds the whole state has a value of each channel, and its tasks say who wrote it.
         const bool says_all = commit_.fields.base == listed.id && parent.has_value();
         if (says_all && writers && writers->empty()) return;
         history_.entries.push_back({.config = configOf(listed.id),

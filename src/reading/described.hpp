@@ -10,7 +10,7 @@
 // What a stored description adds to a log: the values that channels have at first, and the names that users know.
 namespace stategraph::reading {
 
-/// The channels of a checkpoint with their initial values, by name. What it gives lives as long as what it was made of.
+/// The channels of a checkpoint with their initial values, by name. The result is valid as long as its source.
 class DescribedChannels {
 public:
     DescribedChannels(const checkpoint::Folded& folded, const std::optional<GraphDescription>& description);

@@ -10,7 +10,7 @@
 #include "src/run/execution.hpp"
 #include "src/run/run.hpp"
 
-// How a run begins: whether it takes input, goes on, travels in time or obeys a Command.
+// How a run begins: with input, by resuming, at an earlier checkpoint, or with a Command.
 namespace stategraph::engine {
 namespace {
 
@@ -35,7 +35,7 @@ RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config
     }
 }
 
-// Only a run whose end could not be stored is not told of yet.
+// Only a run whose end could not be stored has not been reported yet.
 Run::~Run() {
     if (env_.link == nullptr && env_.log.hasSaver()) env_.shared.claim.takeCancels(nullptr, nullptr);
     if (env_.observation.isOpen())
@@ -64,7 +64,7 @@ void Run::begin(RunInput&& input) {
     if (start.travels() && (input.answer || !input.answers.empty())) start.kind = Start::Kind::rerun;
     const bool travels = start.travels();
     if (travels) {
-        // A bound for logs inside: what they were when this checkpoint was made.
+        // A bound for logs inside: their state when this checkpoint was created.
         start.inside.bound =
             wasEdited() && start.from->commit.parent ? start.from->commit.parent : env_.place.checkpoint;
     }
@@ -122,7 +122,7 @@ bool Run::beginWith(RunInput& input) {
     return true;
 }
 
-// Refuses what this graph cannot go on with, the logs of subgraphs included, while nothing is written yet.
+// Refuses what this graph cannot resume, including the logs of subgraphs, before anything is written.
 void Run::checkStored(const RunInput& input) const {
     const bool goes_on =
         input.kind != RunInput::Kind::command || input.answer || !input.answers.empty() || input.go_to.empty();
@@ -139,7 +139,7 @@ void Run::checkStored(const RunInput& input) const {
                      .bound = start_->inside.bound});
 }
 
-// A run that names a checkpoint asks for it, whatever became of the thread.
+// A run that names a checkpoint gets it, whatever the state of the thread.
 void Run::checkNotCancelled() const {
     if (!checkpoint::saysCancelled(start_->records)) return;
     throw InvalidArgumentError(
@@ -216,7 +216,7 @@ void Run::takeAnswers(const RunInput& input) {
     putAnswers(touched);
 }
 
-// The answers are kept before anything runs on them, all at once; and only the first who answers does.
+// All answers are stored in one write before anything runs with them, and only the first caller that answers succeeds.
 void Run::putAnswers(const std::set<std::string_view>& touched) {
     std::deque<std::string> records;
     std::vector<WriteRow> rows;
@@ -253,7 +253,8 @@ bool Run::beginCommand(RunInput& input) {
         return false;
     }
     if (input.writes.empty() && routes.empty()) return true;
-    // It joins the superstep that waits: kept beside the tasks' records, with what earlier Commands wrote.
+    // It becomes part of the superstep that waits: it is stored next to the records of the tasks, with the updates of
+    // earlier Commands.
     env_.log.putTask(env_.place.checkpoint, command_path, encodeCommand(input.writes, routes));
     applyOutside(input.writes, routes, nullptr);
     env_.log.forceSnapshot();

@@ -32,7 +32,7 @@ void Run::executeAll() noexcept {
     }
 }
 
-// By as many hands as tasks may run at once.
+// Executed by as many workers as tasks may run at the same time.
 void Run::executeWithin(TaskWindow& window) {
     struct Both {
         Run& run;
@@ -46,7 +46,7 @@ void Run::executeWithin(TaskWindow& window) {
 }
 
 void Run::executeInTurn() noexcept {
-    TaskTurns turns(env_.memory->superstep.in_turn, todo());  // allocates nothing: prepareTasks made room
+    TaskTurns turns(env_.memory->superstep.in_turn, todo());  // allocates nothing: prepareTasks reserved memory
     while (Task* const task = turns.next()) {
         Execution execution(env_, *task);
         try {

@@ -17,7 +17,7 @@ const NodeFailure& failureOf(Runtime& runtime) noexcept { return *runtime.taskCo
 namespace stategraph::engine {
 namespace {
 
-// Its questions are told apart from those that the node asked before it failed.
+// Its questions are distinguished from those that the node asked before it failed.
 constexpr std::uint64_t first_question = std::uint64_t{1} << 32U;
 
 std::string textOf(const std::exception_ptr& error) {
@@ -49,7 +49,7 @@ bool Execution::isHandled(const std::exception_ptr& error) const noexcept {
     }
 }
 
-// The call of the handler belongs to the attempt that failed: whoever watches it sees one end.
+// The call of the handler belongs to the attempt that failed: observers see one end.
 bool Execution::handle(const std::exception_ptr& error, int attempts, TaskWatch& watch) noexcept {
     if (!isHandled(error)) return false;
     try {

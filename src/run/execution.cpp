@@ -116,7 +116,7 @@ void Execution::callApart(const detail::NodeAction& called, RunTaskContext& cont
     if (task_.leads_flight || env_.is_inside_flight) {
         const auto marked = std::make_shared<ActionInFlight>(called, std::move(input));
         action = &marked->outer;
-        input = std::shared_ptr<const void>(marked, marked->input.get());  // so it lives as long as the attempt
+        input = std::shared_ptr<const void>(marked, marked->input.get());  // so that it exists as long as the attempt
     }
     const auto attempt = std::make_shared<Attempt>(env_.core().shared_from_this(), *action, std::move(input), context,
                                                    env_.stop, limits);

@@ -11,7 +11,7 @@
 #include "src/superstep/task_context.hpp"
 #include "src/value/utf8.hpp"
 
-// A graph that a node calls: what it returned, if it has ended; else a run inside the node's task.
+// A graph that a node calls: its stored result if it has ended, otherwise a run inside the node's task.
 namespace stategraph::engine {
 namespace {
 
@@ -100,7 +100,7 @@ GraphCall::~GraphCall() {
         find()->is_under_way = false;
     }
     child_.reset();
-    if (is_inside_attempt_) context_.endGraph();  // from here on the run around may be gone
+    if (is_inside_attempt_) context_.endGraph();  // from here on the outer run may have been destroyed
 }
 
 NodeCall* GraphCall::find() noexcept {
@@ -162,8 +162,8 @@ void GraphCall::pause(const RunOutcome& outcome) {
         call.asked = outcome.interrupts;
         call.wake_at = outcome.wake_at;
     }
-    // Whoever waits for the attempt may see this before the time: the thread that would tell is the one that drove the
-    // call.
+    // The thread that waits for the attempt may see this earlier, because the thread that would report it is the one
+    // that drove the call.
     const bool is_late = called_.stop != nullptr && called_.stop->requested() && !env_->stopStatus();
     if (is_late) context_.graphTimedOut();
     throw InnerPause{outcome.interrupts, outcome.wake_at};

@@ -11,9 +11,9 @@
 
 namespace stategraph::engine {
 
-/// A graph that a node calls (Runtime::invoke): a run inside the node's task as a subgraph's visit is, beside others of
-/// the same task, from which its key tells it apart. Who makes it drives the run. Used on the node's threads, one at a
-/// time.
+/// A graph that a node calls (Runtime::invoke): a run inside the node's task, like the visit of a subgraph. Its key
+/// distinguishes it from other calls of the same task. The thread that creates it drives the run. Used on the node's
+/// threads, one at a time.
 class GraphCall {
 public:
     /// Errors: InvalidArgumentError for a key, or a graph, that cannot be; InvalidUpdateError while an edit asks a
@@ -29,8 +29,8 @@ public:
     bool restore(void* values);
     /// The run, to be driven. Errors: InvalidUpdateError if a call with this key is under way; CancelledError.
     Run& begin();
-    /// Takes what `drive()` (RunOutcome&) came to: its result is stored, and in `values`. Throws what the run threw,
-    /// and on through the node what it paused with.
+    /// Stores the outcome of `drive()` (RunOutcome&) and writes it to `values`. Throws what the run threw; if the run
+    /// paused, throws the pause through the node.
     template <class F>
     void end(void* values, F drive) {
         try {

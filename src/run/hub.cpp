@@ -9,7 +9,7 @@
 #include "src/run/invoke.hpp"
 #include "src/stream/subscription.hpp"
 
-// The threads that somebody subscribed to, and positions in their streams.
+// The threads with subscribers, and positions in their streams.
 namespace stategraph {
 namespace detail {
 
@@ -96,7 +96,7 @@ StreamHub::StreamHub(std::shared_ptr<BaseCheckpointSaver> saver) {
 StreamHub::~StreamHub() = default;
 
 namespace {
-// No run tells a hub without a graph anything.
+// No run reports to a hub without a graph.
 SubscribeOptions polling(SubscribeOptions options) {
     if (options.poll.count() <= 0) options.poll = std::chrono::milliseconds(100);
     return options;

@@ -12,8 +12,8 @@ BaseCheckpointSaver* saverOf(const detail::Core& core);
 /// MissingCheckpointerError.
 RunShared shareRun(const detail::Core& core, const RunConfig& config, Events& events);
 
-/// Where a run can have its state: in its caller's object, if that is one that needs no context to be made, and no
-/// attempt may outlive the run; else null, an object of its own.
+/// Where a run can keep its state: in its caller's object, if that needs no context for its construction and no attempt
+/// may outlive the run; otherwise null: in an object of its own.
 void* placeOf(const detail::Core& core, const RunShared& shared, void* values) noexcept;
 
 /// Moves a finished run's output into the caller's object.

@@ -4,7 +4,7 @@
 #include "src/commit/visit.hpp"
 #include "src/run/run.hpp"
 
-// What a run begins with: the checkpoint that is wanted, or the newest one that counts.
+// Loads what a run begins with: the requested checkpoint, or the newest one that counts.
 namespace stategraph::engine {
 
 using detail::RunInput;
@@ -72,7 +72,7 @@ std::optional<std::string> Run::lastingLogOf(const Task& task) const {
     return lastingLog(node, *key);
 }
 
-// Where the visit that the superstep under way makes has left a log; none: it has not begun.
+// Where the visit of the current superstep has left a log; none: it has not begun.
 CheckpointId Run::visitOf(const std::string& log) const {
     if (!hasSaver()) return {};
     const std::string ns = env_.place.ns.empty() ? log : env_.place.ns + '|' + log;
@@ -82,8 +82,8 @@ CheckpointId Run::visitOf(const std::string& log) const {
     return visit ? visit->id : CheckpointId();
 }
 
-// The superstep ends: what is visited next goes on from where its visits left their logs. Those of tasks that an
-// earlier run finished are found in the logs.
+// The superstep ends: later visits continue from where its visits left their logs. Those of tasks that an earlier run
+// finished are found in the logs.
 void Run::findEndedVisits() {
     std::vector<Schedule::LastVisit>& ended = env_.memory->superstep.ended_visits;
     ended.clear();
@@ -107,7 +107,7 @@ void Run::noteAbandonedVisits() {
     }
 }
 
-// Whether a run inside goes on from what it has loaded; else it begins with its input.
+// Whether an inner run resumes from what it has loaded; otherwise it begins with its input.
 bool Run::goesOnInside(const checkpoint::Folded& from) const {
     if (start_->stop != nullptr) return true;
     if (!env_.link->start.resuming || env_.link->start.replaying) return false;

@@ -9,7 +9,8 @@
 // One superstep of a run: from the plan to the commit, or to the pause or failure it ends in.
 namespace stategraph::engine {
 
-// Where nobody is told of START's superstep, or stores it, that is its input's writes and its edges: no task is needed.
+// If the superstep of START is neither reported nor stored, it consists only of the input's writes and START's edges,
+// and needs no task.
 bool Run::startsQuietly() const noexcept {
     if (!env_.schedule.has_input || env_.plan.size() != 1 || hasSaver() || env_.stop != nullptr || env_.teller.any() ||
         env_.observation)
@@ -53,7 +54,7 @@ bool Run::next() {
     const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
     if (!only_start) ++env_.supersteps.begun;
     prepareTasks();
-    // Who reads events may have taken its time since the commit.
+    // The reader of events may have taken some time since the commit.
     if (env_.measures()) env_.times.beginSuperstep(env_.teller.any());
     if (superstep.todo().empty()) {
         if (env_.observation) env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size());
@@ -107,8 +108,8 @@ void Run::prepareTasks() {
             todo.push_back(task);
         }
     }
-    // They begin as in LangGraph: sends first, then triggered nodes; and subgraphs last, so that what single nodes have
-    // to say does not wait behind whole runs.
+    // They begin as in LangGraph: sends first, then triggered nodes; and subgraphs last, so that events of single nodes
+    // do not wait for whole runs.
     if (todo.size() > 1) {
         env_.memory->superstep.in_turn.reserve(todo.size());
         const auto place = [this](const Task* task) {
@@ -120,8 +121,7 @@ void Run::prepareTasks() {
     }
 }
 
-// Which logs the subgraphs with keys are to go on with, found before the first of them begins, as no two may go on with
-// the same.
+// Determines the logs of subgraphs with keys before the first of them begins, because no two may continue the same log.
 void Run::prepareVisits() {
     std::vector<Task*> visits;
     for (Task* task : env_.superstep->todo()) {

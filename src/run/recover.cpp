@@ -14,7 +14,7 @@
 #include "checkpoint/fold.hpp"
 #include "src/run/invoke.hpp"
 
-// Drives on what a process left behind.
+// Resumes what a dead process left.
 namespace stategraph::detail {
 namespace {
 

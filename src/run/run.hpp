@@ -45,7 +45,7 @@ struct EndRow {
     ThreadOutlook outlook = {};  // what the row says of the thread, if it is stored
 };
 
-/// One run of a graph in one namespace: a state machine that whoever drives it feeds with executed tasks.
+/// One run of a graph in one namespace: a state machine that its driver feeds with executed tasks.
 ///
 ///     run.begin(input);
 ///     while (run.next()) {
@@ -66,7 +66,7 @@ public:
     bool next();
     std::span<Task* const> todo() const noexcept { return env_.superstep->todo(); }
     void execute(Task& task) noexcept;
-    /// Before the tasks are executed anew, where whoever executed them was destroyed.
+    /// Call it before the tasks are executed again, if their executor was destroyed.
     void takeUpLeft() noexcept;
     /// All that is to do, on this thread with the executor's help.
     void executeAll() noexcept;
@@ -76,14 +76,15 @@ public:
     RunOutcome& finish();
     /// After an exception out of the others.
     void fail() noexcept;
-    /// Instead of going on: nobody waits for the end any more.
+    /// Instead of continuing: no caller waits for the end any more.
     void leave() noexcept;
 
     /// Runs to the end or a pause on the calling thread, with the executor's help. Stores what is to be kept if it
     /// throws.
     RunOutcome& drive(detail::RunInput&& input);
 
-    /// Instead of all that: stores what it begins with, for another run to go on with. Returns the newest checkpoint.
+    /// Instead of running: stores the beginning of the run, from which another run resumes. Returns the newest
+    /// checkpoint.
     Config submit(detail::RunInput&& input);
 
     /// What its tasks work with.
@@ -124,7 +125,7 @@ private:
     void checkNotCancelled() const;
     void claimThread();
     void takeEarlierCommands(GoneNodes gone);
-    bool beginWith(detail::RunInput& input);     // true: it goes on with the superstep that waits
+    bool beginWith(detail::RunInput& input);     // true: it resumes the superstep that waits
     bool beginCommand(detail::RunInput& input);  // the same
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);

@@ -116,8 +116,8 @@ void Run::showPause() {
     if (outcome_.status == Status::breakpoint) env_.teller.breakpoint();
 }
 
-// Why a thread with tasks due stays as it is, for who looks for unfinished ones. What was drained, or replaced, is for
-// another run to go on with.
+// Why a thread with due tasks stays as it is, for calls that look for unfinished threads. A run that was drained or
+// replaced is continued by another run.
 void Run::noteEnd() {
     if (env_.link != nullptr || !isPaused() || env_.plan.empty()) return;
     if (outcome_.status == Status::timed_out) {
@@ -188,7 +188,7 @@ void Run::flush(const ThreadOutlook& outlook) {
 
 void Run::flushQuietly(const ThreadOutlook& outlook) noexcept {
     try {
-        // A state with half a superstep in it is nothing to go on from.
+        // A run cannot resume from a state with half a superstep in it.
         const CheckpointId before = env_.log.stored();
         const auto began =
             env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
@@ -203,7 +203,7 @@ void Run::flushQuietly(const ThreadOutlook& outlook) noexcept {
     }
 }
 
-// How this run ended, or that it went on over such an end: for who looks for unfinished threads.
+// How this run ended, or that it resumed after such an end; for calls that look for unfinished threads.
 void Run::note(std::string_view end) {
     if (!hasSaver()) return;
     const auto storing = env_.shared.claim.storing();
@@ -252,7 +252,7 @@ ThreadOutlook Run::outlookNow() const noexcept {
 // stored an answer meanwhile, or resumed the thread, so all that it follows from is compared.
 void Run::tellIndex() noexcept {
     if (env_.link != nullptr || !hasSaver()) return;
-    if (end_row_.outlook.status != ThreadStatus::unknown) return;  // its row told
+    if (end_row_.outlook.status != ThreadStatus::unknown) return;  // its row says so
     const ThreadOutlook outlook = outlookOfTasks();
     if (outlook.status == ThreadStatus::unknown || outlook.status == env_.log.told()) return;
     try {
@@ -273,7 +273,7 @@ void Run::tellIndex() noexcept {
         if (outlook.status == ThreadStatus::failed)
             rows.push_back({env_.place.checkpoint, checkpoint::run_path, {}, ""});
         env_.log.tell(outlook, rows);
-    } catch (...) {  // no memory: who lists threads finds out by itself
+    } catch (...) {  // no memory: callers that list threads detect it themselves
     }
 }
 
@@ -294,7 +294,8 @@ void Run::takeCancels() {
     env_.shared.claim.takeCancels([](void* run) { return static_cast<Run*>(run)->storeCancel(); }, this);
 }
 
-// On the thread of whoever cancels, while tasks may run. False: nothing is due, so the run has ended by itself.
+// Called on the thread of the caller that cancels, while tasks may run. False: nothing is due, so the run has ended by
+// itself.
 bool Run::storeCancel() {
     if (end_row_.has_due)
         env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled),

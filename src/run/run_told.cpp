@@ -4,7 +4,7 @@
 
 #include "src/run/run.hpp"
 
-// What a run tells observers and those who read its events: its beginning, its end, what it stores.
+// What a run reports to observers and readers of its events: its beginning, its end, what it stores.
 namespace stategraph::engine {
 
 void Run::observeStart() noexcept {
@@ -34,7 +34,7 @@ void Run::observeFailure() noexcept {
     }
 }
 
-// The root's, as the last thing that the run does: whoever is notified may begin the next run.
+// For the root, this is the last action of the run: a subscriber that is notified may begin the next run.
 void Run::tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept {
     if (env_.link != nullptr) return;
     env_.shared.claim.release();

@@ -12,7 +12,7 @@ namespace stategraph::detail {
 
 struct StreamRun::Impl {
     engine::StreamDriver driver;
-    std::optional<StreamEvent> event;  // the one that is looked at
+    std::optional<StreamEvent> event;  // the current one
 
     Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& config, const StreamOptions& options)
         : driver(std::move(graph), std::move(given), config, options, engine::StreamQueue::WhenFull::wait) {}

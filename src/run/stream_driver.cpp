@@ -60,7 +60,7 @@ void StreamDriver::leave() noexcept {
     try {
         if (phase_ == Phase::running && !queue.hasTasks()) run_.endSuperstep();
     } catch (...) {
-        // What failed is on its task's record, and nobody listens any more.
+        // The failure is in the record of its task, and there is no reader any more.
     }
     if (!end_.isThere()) run_.leave();
 }

@@ -29,7 +29,7 @@ public:
     StreamQueue queue;
 
     Run& run() noexcept { return run_; }
-    /// Whether events come from inside tasks, which are then to run beside the reader.
+    /// Whether events come from inside tasks, which then run at the same time as the reader.
     bool isLive() const noexcept { return is_live_; }
     /// Whether `advance` is about to take the run's turn on its thread (OnBusy).
     bool isAtBegin() const noexcept { return phase_ == Phase::begin; }
@@ -41,8 +41,8 @@ public:
     /// What the reader is to do before it looks again.
     enum class Todo : std::uint8_t {
         nothing,
-        tasks,  // run the superstep's tasks, and then `endSuperstep`; or have them run beside the reader: `beginTasks`
-        wait,   // for an event, or for the end of the tasks beside the reader
+        tasks,  // run the superstep's tasks, then `endSuperstep`; or run them during the reading: `beginTasks`
+        wait,   // for an event, or for the end of the tasks that run at the same time as the reader
         join,   // those have ended: `endSuperstep`
     };
     Todo advance();
@@ -51,7 +51,7 @@ public:
     void endSuperstep();
     /// With the exception that is being handled.
     void fail() { end_.fail(run_); }
-    /// Instead: nobody reads any more. No task is running; a superstep whose tasks have all ended is committed.
+    /// Instead of `next`: the reader has left. No task is running; a superstep whose tasks have all ended is committed.
     void leave() noexcept;
 
     /// What the run came to and, in `values`, the state that it left. Once, after the last event.
@@ -62,7 +62,7 @@ private:
         begin,
         plan,     // the next superstep
         due,      // its tasks are to be run; some may have been left by a reader that was destroyed
-        running,  // they run beside the reader
+        running,  // they run at the same time as the reader
     };
 
     detail::RunInput input_;

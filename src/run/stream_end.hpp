@@ -10,7 +10,7 @@
 // What streams have in common, whether their reader blocks or awaits.
 namespace stategraph::engine {
 
-/// What the run behind a stream came to; the reader is told after the last event.
+/// The outcome of a stream's run, which the reader receives after the last event.
 class StreamEnd {
 public:
     bool isThere() const noexcept { return is_there_; }

@@ -15,9 +15,8 @@ void StreamQueue::take(StreamEvent&& event) {
             room_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return is_closed_ || !isFull(); });
             --waiting_tasks_;
         } else {
-            throw InvalidArgumentError(
-                "the stream's reader is " + std::to_string(sizeMax()) +
-                " events behind the superstep under way; let the node wait in between, or write less");
+            throw InvalidArgumentError("the stream's reader has not read " + std::to_string(sizeMax()) +
+                                       " events of the current superstep; let the node wait in between, or write less");
         }
     }
     if (is_closed_) return;

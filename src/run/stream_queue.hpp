@@ -11,7 +11,7 @@
 namespace stategraph::engine {
 
 /// Events between the tasks of a run and the one reader of its stream, which blocks or is a coroutine. While tasks run
-/// beside the reader the queue is bounded. Safe from any thread.
+/// at the same time as the reader, the queue is bounded. Safe from any thread.
 class StreamQueue final : public detail::EventSink {
 public:
     /// What becomes of a task that writes while the queue is full.
@@ -23,16 +23,16 @@ public:
 
     void take(StreamEvent&& event) override;
 
-    /// Tasks begin to run beside the reader, and have all ended.
+    /// Call these when tasks begin to run at the same time as the reader, and when all have ended.
     void beginTasks();
     void endTasks() noexcept;
     bool hasTasks() const;
-    /// Nobody reads any more: what tasks still write is dropped, and none of them waits.
+    /// The reader has left: later events of tasks are dropped, and no task waits.
     void close();
 
     // For the reader.
 
-    /// Gives the next event. If there is none, `has_tasks` is whether tasks beside the reader may write one.
+    /// Returns the next event. If there is none, `has_tasks` says whether running tasks may still write one.
     void poll(std::optional<StreamEvent>& event, bool& has_tasks);
     /// Blocks until there is an event, or the tasks have ended.
     void wait();
@@ -47,7 +47,7 @@ public:
     protected:
         ~Suspended() = default;
     };
-    /// As `wait`, for one that is woken instead. False: there is nothing to wait for.
+    /// As `wait`, for a reader that is woken by a callback. False: there is nothing to wait for.
     bool suspend(Suspended& reader);
     /// It is not to be woken any more.
     void forget(const Suspended& reader) noexcept;

@@ -11,7 +11,7 @@ namespace {
 
 using detail::RunInput;
 
-// As the run that stores has it: nobody is told, and what it begins with is stored before it returns.
+// The configuration of the run that stores: no observer is notified, and the beginning is stored before it returns.
 RunConfig quietly(const detail::Core& core, const RunInput& input, const RunConfig& config) {
     if (saverOf(core) == nullptr)
         throw MissingCheckpointerError(

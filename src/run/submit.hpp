@@ -3,7 +3,7 @@
 
 namespace stategraph::engine {
 
-/// An input or a Command that is stored as a run's beginning, and not run. The core must outlive it.
+/// Stores an input or a Command as the beginning of a run, without running. The core must outlive it.
 class Submission {
 public:
     /// Errors: InvalidArgumentError for what cannot be stored without running, MissingCheckpointerError, and those of

@@ -7,7 +7,7 @@
 
 namespace stategraph::engine {
 
-/// The tasks of a superstep one at a time: one that is to be tried again lets the others go first.
+/// Hands out the tasks of a superstep one at a time: a task that is to be tried again lets the others go first.
 ///
 ///     while (Task* task = turns.next()) {
 ///         … attempt turns.number() of it …

@@ -14,15 +14,15 @@ namespace stategraph::engine {
 /// The tasks of a superstep that are to run, handed out so that no node has more under way than it may
 /// (NodeOptions::max_concurrency). Safe from several threads.
 ///
-/// A hand that is given nothing ends, and nobody waits: what is left then is of nodes whose seats are all taken, and
-/// the hand that ends such a task takes the next one.
+/// A worker that receives no task ends without waiting: the remaining tasks then belong to nodes whose limit is
+/// reached, and the worker that ends such a task takes the next one.
 class TaskWindow {
 public:
     TaskWindow(const Topology& topology, std::span<Task* const> todo);
     TaskWindow(const TaskWindow&) = delete;
     TaskWindow& operator=(const TaskWindow&) = delete;
 
-    /// How many hands can have a task at once.
+    /// How many workers can have a task at the same time.
     std::size_t hands() const noexcept { return hands_; }
     /// The next task in turn whose node has a free seat; null: there is none. `done`: the caller's task before, which
     /// has ended.

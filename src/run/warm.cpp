@@ -3,7 +3,7 @@
 #include "src/commit/warm_thread.hpp"
 #include "src/run/run.hpp"
 
-// A run that begins with the state that the one before it left in memory, and what it leaves for the next one.
+// Begins a run with the state that the previous run left in memory, and leaves its own state for the next run.
 namespace stategraph::engine {
 namespace {
 

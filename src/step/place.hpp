@@ -39,7 +39,7 @@ struct Place {
     const Topology& topology() const noexcept { return core.topology(); }
     const detail::Schema& schema() const noexcept { return core.schema(); }
     const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }
-    /// The task's id; made here when it is asked for the first time, so of one task on one thread at a time.
+    /// The task's id, computed at the first call; call it for a task on one thread at a time.
     TaskId idOf(Task& task) const;
 };
 

@@ -16,13 +16,14 @@ namespace stategraph::engine {
 struct InnerStart {
     /// From their log's newest checkpoint, if there is one.
     bool resuming = false;
-    /// The run around them travels in time: they begin afresh, or where their log was then, which is before `bound`.
+    /// The run around them went back in time: they begin with a new state, or where their log was then, which is before
+    /// `bound`.
     bool replaying = false;
     CheckpointId bound = {};
 };
 
-/// What a run begins from. `Run::begin` makes it, and it is gone when the first superstep has ended: while it is there,
-/// the superstep under way is the first.
+/// What a run begins from. `Run::begin` creates it, and it exists until the first superstep has ended: while it exists,
+/// the current superstep is the first.
 struct Start {
     enum class Kind : std::uint8_t {
         input,    // with new input; what was due is dropped
@@ -43,11 +44,11 @@ struct Start {
     std::list<Value> answers = {};                // given to this run
     InnerStart inside = {};                       // of the runs inside the first superstep
 
-    /// Whether all tasks of the first superstep run, whatever is stored of them.
+    /// Whether all tasks of the first superstep run, even those with stored results.
     bool reruns() const noexcept { return kind == Kind::rerun || kind == Kind::travel; }
     bool travels() const noexcept { return kind == Kind::travel; }
-    /// Whether it goes on from where a run stopped or was stopped: then a breakpoint before the first superstep does
-    /// not stop it again.
+    /// Whether it resumes where a run stopped or was stopped: then a breakpoint before the first superstep does not
+    /// stop it again.
     bool goesOn() const noexcept { return kind != Kind::input; }
     /// Whether it begins at a checkpoint of another log than its own.
     bool isElsewhere(std::string_view ns) const noexcept { return stop != nullptr && stop->ns != ns; }

@@ -38,7 +38,7 @@ struct Drafts {
     }
 };
 
-/// What supersteps work with, one after the other.
+/// The memory that supersteps use, one after the other.
 struct SuperstepMemory {
     std::vector<std::unique_ptr<Task>> tasks;  // the first of them are in use
     std::size_t tasks_used = 0;                // the most of them that were, in this run
@@ -52,7 +52,7 @@ struct SuperstepMemory {
     detail::ChannelSet present_before;
     Drafts drafts;
 
-    /// Forgets the superstep before, and gives each task of a plan a Task, in its order.
+    /// Resets the previous superstep, and assigns a Task to each task of a plan, in its order.
     void use(const std::vector<PlannedTask>& plan) {
         if (tasks.size() < plan.size()) addTasks(plan.size());
         tasks_used = std::max(tasks_used, plan.size());
@@ -72,8 +72,9 @@ private:
     void addTasks(std::size_t count);
 };
 
-/// The superstep under way: `Run::next` makes it of a plan, and it is gone when it has been committed. The run changes
-/// it while none of its tasks runs; of a single task, that task does too. What is safe from several threads is said so.
+/// The current superstep: `Run::next` creates it from a plan, and it exists until it has been committed. The run
+/// changes it while none of its tasks runs; a single task may change it too. Functions that are safe from several
+/// threads say so.
 class Superstep {
 public:
     /// `memory`: in use for its plan. `start`: what the run began from, in its first superstep; null: it is another.

@@ -21,7 +21,7 @@
 
 namespace stategraph::engine {
 
-/// What is kept of a task beside what it wrote; it outlives attempts, pauses and processes.
+/// What is kept of a task besides its writes; it outlives attempts, pauses and processes.
 struct TaskRecord {
     std::optional<std::string> error;
     std::vector<Interrupt> interrupts;
@@ -41,7 +41,7 @@ struct TaskRecord {
 };
 
 enum class TaskStatus : std::uint8_t {
-    due,        // nobody has begun it
+    due,        // not begun
     under_way,  // begun, and nothing is known of its end
     // Ends. With a result:
     restored,  // finished by an earlier run
@@ -53,14 +53,15 @@ enum class TaskStatus : std::uint8_t {
     to_parent,    // returned a Command for the graph around this one
 };
 
-/// How far a task is. Only what has ended in a known way counts for the superstep, and only what is done has a result.
+/// The progress of a task. Only a task that has ended in a known way counts for the superstep, and only one that is
+/// done has a result.
 class TaskProgress {
 public:
     TaskStatus status() const noexcept { return status_; }
     bool hasEnded() const noexcept { return status_ != TaskStatus::due && status_ != TaskStatus::under_way; }
-    /// Whether it has a result, whoever ran it.
+    /// Whether it has a result, from this run or an earlier one.
     bool isDone() const noexcept { return isResult(status_); }
-    /// Whether an attempt at it was left before: it was destroyed with its driver.
+    /// Whether an attempt at it was abandoned before, because its driver was destroyed.
     bool wasLeft() const noexcept { return was_left_; }
 
     /// An attempt, or the node's error handler, begins.
@@ -71,7 +72,7 @@ public:
     void end(TaskStatus how) noexcept {
         if (status_ < TaskStatus::failed || !isResult(how)) status_ = how;
     }
-    /// Nobody runs it any more. If it has not ended it is due again.
+    /// The task is no longer running. If it has not ended, it is due again.
     void leave() noexcept {
         if (status_ != TaskStatus::under_way) return;
         status_ = TaskStatus::due;
@@ -96,7 +97,7 @@ struct NodeCall {
     std::optional<std::chrono::system_clock::time_point> wake_at = {};
 };
 
-/// What few tasks have.
+/// Data that few tasks have.
 struct TaskExtra {
     std::exception_ptr failure;
     std::vector<Interrupt> asked;                                  // what it stopped at this time
@@ -120,7 +121,7 @@ struct Task {
     detail::TaskResult result;
     Routes routes;
     TaskRecord record;
-    TaskId id;                  // made when somebody needs it
+    TaskId id;                  // computed when it is needed
     bool leads_flight = false;  // equal tasks wait for it
     bool is_empty = true;       // cleared since it was used
 
@@ -150,7 +151,7 @@ private:
     bool has_extra_ = false;  // it has been changed since the task was cleared
 };
 
-/// The Send that made the task; null: another did.
+/// The Send that created the task; null: an edge, a join or a goto did.
 inline const PendingSend* sendOf(const Schedule& schedule, const Task& task) noexcept {
     return task.planned.is_send ? &schedule.sends[task.planned.send] : nullptr;
 }

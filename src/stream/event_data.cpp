@@ -6,7 +6,7 @@
 #include "src/stream/events.hpp"
 #include "src/value/build_value.hpp"
 
-// The data of events that are made of stored checkpoints too.
+// The data of events that can also be created from stored checkpoints.
 namespace stategraph::engine {
 namespace {
 

@@ -58,7 +58,7 @@ void Events::emit(std::optional<StreamEvent>&& event, std::optional<bool> with_i
     if (is_for_sink && sinkWants(event->mode, inner)) give(std::move(*event));
 }
 
-// Some may want those whom no event of a task is for: what is made for them is offered to nobody.
+// A mode may be requested only by readers for whom no event of the task is meant: then nothing is created.
 bool Events::wantsInputs(bool with_inputs) const noexcept {
     return (sink_ != nullptr && options_.task_inputs == with_inputs) ||
            (topic_ != nullptr && topic_->wantsInputs(with_inputs));
@@ -87,7 +87,7 @@ std::vector<std::string> Events::takeMessages(TaskId task) {
     return messages;
 }
 
-// One that was told to begin has ended, whatever became of it.
+// A run whose beginning was reported has ended, in whatever way.
 Events::~Events() {
     if (is_run_open_ && topic_ != nullptr) topic_->runEnds(nullptr, at_.load(std::memory_order_relaxed), stop_.get());
 }
@@ -110,7 +110,7 @@ void Events::giveRunEnd(std::optional<StreamEvent>&& event) noexcept {
     try {
         if (event && sinkWants(StreamMode::runs, false)) give(std::move(*event));
     } catch (...) {
-        // No memory: who reads the stream is told of the run's end by the stream's.
+        // No memory: the reader of the stream learns the run's end from the stream's end.
     }
 }
 

@@ -25,8 +25,8 @@ namespace stategraph::engine {
 
 class RunStop;
 
-/// Those who listen to a run and the runs inside it: who wants what, and how they get it. What they are told, each
-/// run's Teller makes. The functions may be called from several threads; events are handed on one at a time.
+/// The readers of a run and of its inner runs: what each wants, and how it is delivered. The Teller of each run creates
+/// the events. The functions may be called from several threads; events are delivered one at a time.
 class Events {
 public:
     Events() = default;
@@ -34,7 +34,7 @@ public:
     Events(const Events&) = delete;
     Events& operator=(const Events&) = delete;
     ~Events();
-    /// For runs that nobody is told of, all at once: without a sink or a topic nothing in it is touched.
+    /// One shared object for all runs without readers: without a sink or a topic nothing in it is changed.
     static Events& nobody() noexcept;
     /// Before the run begins: tell a hub's subscribers too. `stored`: they read in the log what that says of the root
     /// graph. `stop`: what may end the run, if anything can.
@@ -62,7 +62,7 @@ public:
     void runBegins();
     /// False: it has not begun, or its end is known. `stored`: the newest stored checkpoint, if there is one.
     bool closeRun(CheckpointId stored) noexcept;
-    /// After that. None: nobody wants it, or there was no memory to make it.
+    /// Called after that. None: no reader wants it, or there was no memory to create it.
     void giveRunEnd(std::optional<StreamEvent>&& event) noexcept;
     /// Which checkpoint's superstep is under way; that a checkpoint was stored; that the log may say more.
     void at(CheckpointId id) noexcept;

@@ -13,12 +13,12 @@
 #include "src/value/interrupts.hpp"
 #include "src/value/next_id.hpp"
 
-// From the log back to the events that its supersteps told.
+// Creates the events of supersteps from the log.
 namespace stategraph::stream {
 namespace {
 
 constexpr std::string_view start_name = "__start__";
-// How many ids are kept at most; who is further behind walks the log again.
+// How many ids are kept at most; a reader that is further behind reads the log again.
 constexpr std::size_t ids_max = 32768;
 constexpr std::size_t rows_at_once = 16;
 constexpr std::size_t page_min = 8;

@@ -21,7 +21,7 @@ std::int64_t sequenceOf(CheckpointId id) noexcept;
 /// An event that waits for its subscriber.
 struct Durable {
     HubEvent event;
-    std::int64_t bound;  // it comes behind ephemeral events that are before this
+    std::int64_t bound;  // it comes after ephemeral events that are before this
 };
 
 /// Reads a thread's durable events out of its log, a commit at a time. Holds the ids of some of the commits to come,
@@ -32,8 +32,9 @@ public:
     LogReader(std::shared_ptr<const detail::Core> core, BaseCheckpointSaver& saver, const ThreadId& thread_id,
               StreamModes modes, std::optional<StreamPosition> from);
 
-    /// Adds what the next commit tells, perhaps nothing, and returns its sequence; none if there is no next one. With
-    /// `newest_only`, values and checkpoints only of the last that is known of. On an error nothing has changed.
+    /// Adds the events of the next commit, which may be none, and returns its sequence; none if there is no next
+    /// commit. With `newest_only`, values and checkpoints only of the last that is known of. On an error nothing has
+    /// changed.
     std::optional<std::int64_t> next(std::deque<Durable>& out, bool newest_only);
     /// Whether more commits are known of.
     bool hasMore() const noexcept { return !ids_.empty(); }

@@ -29,7 +29,7 @@ bool Mailbox::isFull(std::size_t bytes) const noexcept {
     return !events_.empty() && (events_.size() >= options_.capacity || bytes_ + bytes > options_.capacity_bytes);
 }
 
-// Of the others first: who waits for the end of a run must not miss it.
+// The others first: a reader that waits for the end of a run must not miss it.
 void Mailbox::dropOldest() {
     const auto isOther = [](const Waiting& each) { return each.event.mode != StreamMode::runs; };
     auto oldest = std::find_if(events_.begin(), events_.end(), isOther);
@@ -45,7 +45,7 @@ void Mailbox::push(const StreamEvent& event, std::int64_t after, std::size_t byt
     notifyReader();
 }
 
-// Under the lock: until then the one that waits is there.
+// Under the lock, because the waiting reader exists until then.
 void Mailbox::notifyReader() noexcept {
     filled_.notify_all();
     if (Waiter* const waiter = std::exchange(waiter_, nullptr)) waiter->wake(waiter->context);

@@ -43,9 +43,9 @@ public:
     std::optional<Waiting> take(std::int64_t bound, bool read);
     /// Whether the log is to be read; it counts as read from now on.
     bool takeChanged();
-    /// A checkpoint has been told.
+    /// A checkpoint has been reported.
     void told(std::int64_t sequence);
-    /// Nothing that was notified before `takeChanged` is left untold.
+    /// Everything that was notified before `takeChanged` is reported.
     void toldAll();
     /// Until there is something to do. False: `deadline` passed, or it ended.
     bool wait(std::optional<Clock::time_point> deadline);
@@ -61,8 +61,8 @@ public:
     void wakeReader() noexcept;
     /// Whether it did, for this.
     bool takeWoken() noexcept;
-    /// The sequence of the last checkpoint that is told, after the end of the run that it ends with; none: it has not
-    /// ended.
+    /// The sequence of the last checkpoint to be reported, after the end of the run with which the subscription ends;
+    /// none: that run has not ended.
     std::optional<std::int64_t> endsAfter() const;
     /// What is left when there is no event: nothing; the log, which is to be read again; or the end of a run, which
     /// waits for room.
@@ -99,7 +99,7 @@ private:
     std::condition_variable_any room_;
     std::deque<Waiting> events_ SG_GUARDED_BY(mutex_);
     std::size_t bytes_ SG_GUARDED_BY(mutex_) = 0;
-    std::size_t ahead_ SG_GUARDED_BY(mutex_) = 0;                       // checkpoints notified and not told
+    std::size_t ahead_ SG_GUARDED_BY(mutex_) = 0;                       // checkpoints notified and not reported
     std::optional<std::int64_t> first_notified_ SG_GUARDED_BY(mutex_);  // those before it are not counted
     bool changed_ SG_GUARDED_BY(mutex_) = true;
     bool woken_ SG_GUARDED_BY(mutex_) = false;

@@ -22,9 +22,9 @@ std::optional<MessageEvent> readMessageEvent(const Value& data);
 /// The "id" of a message; empty if it has none, or is no map. Never throws for CBOR that is well formed.
 std::string_view messageId(std::string_view message);
 
-/// Adds a part of a message to the part before it: the texts of "content" one behind the other, all else as in the
-/// first. False, and nothing done, if they are not parts of one message of one task's attempt, or their contents are
-/// not texts.
+/// Adds a part of a message to the part before it: the texts of "content" joined, everything else as in the first.
+/// False, and nothing done, if they are not parts of one message of one task's attempt, or their contents are not
+/// texts.
 bool join(StreamEvent& part, const StreamEvent& next);
 
 }  // namespace stategraph::stream

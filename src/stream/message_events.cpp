@@ -3,7 +3,7 @@
 #include "src/stream/message_event.hpp"
 #include "src/stream/teller.hpp"
 
-// What a run tells of messages: parts, as nodes emit them, and those that tasks wrote.
+// What a run reports of messages: parts that nodes emit, and messages that tasks wrote.
 namespace stategraph::engine {
 namespace {
 

@@ -21,7 +21,7 @@ Ending endingOf(Status status) noexcept;
 /// What an error says; empty where there is no memory for it.
 std::string describedOrEmpty(const std::exception_ptr& error) noexcept;
 
-/// What one run tells its observers. Without any, every call is one branch.
+/// Reports one run to its observers. Without observers, every call is one branch.
 class Observation {
 public:
     Observation(Observer* graphs, Observer* runs) noexcept : observers_{graphs, runs == graphs ? nullptr : runs} {}

@@ -7,7 +7,7 @@
 
 #include "src/value/times.hpp"
 
-// One subscriber of a thread: what it gets next, from the log or from what waits for it.
+// One subscriber of a thread: its next event, from the log or from its mailbox.
 namespace stategraph {
 namespace detail {
 
@@ -21,7 +21,7 @@ void SubscriptionImpl::schedulePoll() {
     if (mailbox->options().poll.count() > 0) poll_at = times::after(Clock::now(), mailbox->options().poll);
 }
 
-// Reads the next commit that tells something. False: there is none.
+// Reads the next commit that has events. False: there is none.
 bool SubscriptionImpl::read() {
     const bool changed = mailbox->takeChanged();
     if (!log) return false;
@@ -63,7 +63,7 @@ HubEvent SubscriptionImpl::takePending() {
     return event;
 }
 
-// Whether what the log tells next is of a run after the one that the subscription ends with.
+// Whether the next event of the log belongs to a run after the one with which the subscription ends.
 bool SubscriptionImpl::isPast(std::optional<std::int64_t> last) const {
     return last && !pending.empty() && pending.front().event.durable && pending.front().event.position.sequence > *last;
 }
@@ -71,12 +71,12 @@ bool SubscriptionImpl::isPast(std::optional<std::int64_t> last) const {
 std::optional<HubEvent> SubscriptionImpl::take() {
     for (;;) {
         if (mailbox->isClosed()) return {};
-        // Before the log is read: what the run told is in it by then.
+        // Checked before the log is read, which then has everything that the run reported.
         const std::optional<std::int64_t> last = mailbox->endsAfter();
         const bool may_end = last || (mailbox->options().until == Until::idle && topic->isIdle());
         if (pending.empty()) read();
         const bool is_past = isPast(last);
-        // While the log has more to tell, what comes behind that waits.
+        // While the log has more events, later ones wait.
         if (is_past || !pending.empty() || !log || !log->hasMore()) {
             const bool is_first = pending.empty() || is_past;
             const std::int64_t bound = is_first ? std::numeric_limits<std::int64_t>::max() : pending.front().bound;
@@ -118,7 +118,7 @@ void wakeReader(const SubscriptionImpl& subscription) noexcept { subscription.ma
 
 namespace {
 
-// No reader gets anything of a subscription that was destroyed, also if it keeps what is behind it.
+// No reader receives an event of a destroyed subscription, even if it keeps the implementation.
 void end(const std::shared_ptr<detail::SubscriptionImpl>& impl) noexcept {
     if (impl == nullptr) return;
     impl->mailbox->close();

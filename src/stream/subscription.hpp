@@ -11,8 +11,8 @@
 
 namespace stategraph::detail {
 
-/// Behind a Subscription, and kept by who awaits its next event: a mailbox and a reader of the log. Used by one reader
-/// at a time, but for what the mailbox offers to all threads.
+/// The implementation of Subscription, also kept by a coroutine that awaits its next event: a mailbox and a reader of
+/// the log. Used by one reader at a time, except for the functions of the mailbox that are safe from all threads.
 struct SubscriptionImpl {
     using Clock = stream::Mailbox::Clock;
 

@@ -13,8 +13,8 @@
 
 namespace stategraph::engine {
 
-/// What one run tells those who listen (Events): builds events, in LangGraph's shapes, only where somebody asked for
-/// their mode. Safe from several threads as far as the task, the place and the state are.
+/// Reports one run to its readers (Events): creates events, in LangGraph's shapes, only if a reader requested their
+/// mode. Safe from several threads as far as the task, the place and the state are.
 class Teller {
 public:
     /// It refers to all of them. `clock`: the run's.
@@ -29,7 +29,7 @@ public:
     /// The update of a finished task, before its writes are applied.
     std::optional<StreamEvent> update(Task& task, bool restored) const;
     void taskStarts(Task& task);
-    /// The end of a task, made before its writes are applied and given out after; `how` it ends.
+    /// The end of a task, created before its writes are applied and delivered afterwards; `how` it ends.
     std::optional<StreamEvent> taskEnds(Task& task, TaskStatus how) const;
     void emit(std::optional<StreamEvent>&& event) { events_.emit(std::move(event)); }
     void emitTaskEnd(std::optional<StreamEvent>&& event);

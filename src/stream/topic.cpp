@@ -92,7 +92,7 @@ void Topic::runEnds(const StreamEvent* end, std::int64_t after, const engine::Ru
         for (const auto& mailbox : *all) mailbox->runEnds(end, after, stop);
     }
     runs_.fetch_sub(1);
-    changed();  // who waits until there is no run looks again
+    changed();  // wakes readers that wait until there is no run
 }
 
 }  // namespace stategraph::stream

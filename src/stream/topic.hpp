@@ -18,7 +18,7 @@ public:
     void remove(const Mailbox* mailbox) noexcept;
     std::size_t size() const;
 
-    /// Whether somebody wants events of this mode, of the root graph or of subgraphs.
+    /// Whether a reader wants events of this mode, of the root graph or of subgraphs.
     bool wants(StreamMode mode, bool inner) const noexcept;
     /// Whether some subscriber wants tasks' inputs, or does not.
     bool wantsInputs(bool with_inputs) const noexcept {
@@ -30,8 +30,8 @@ public:
                std::optional<bool> with_inputs = {});
     void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
-    /// A run has the thread; it has ended, with all stored up to `after`. `end`: the event that reports it, null if
-    /// nobody wants it.
+    /// A run has the thread; it has ended, with all stored up to `after`. `end`: the event that reports it, null if no
+    /// reader wants it.
     void runBegins() noexcept { runs_.fetch_add(1); }
     void runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept;
     /// Whether no run of this hub is under way.

@@ -45,7 +45,7 @@ void consume(const Topology& topology, Schedule& schedule, std::span<const Plann
     if (sent) schedule.sends.clear();
 }
 
-// Edges fire for one superstep, whether or not somebody took them.
+// Edges fire for one superstep, whether or not a task consumed them.
 void dropFired(Schedule& schedule) {
     for (const NodeIndex node : schedule.activeEdges()) {
         if (schedule.edge(node).state == EdgeState::fired) schedule.setEdge(node, EdgeState::idle, 0);
@@ -66,7 +66,7 @@ void releaseDeferred(const Topology& topology, Schedule& schedule, std::uint64_t
     }
 }
 
-// Most supersteps: one triggered task ran, nothing else was under way, and none of its edges waits for anything.
+// The common case: one triggered task ran, nothing else was due, and none of its edges waits for anything.
 bool advanceAlone(const Topology& topology, Schedule& schedule, const Advance& by) {
     if (!by.is_step || by.input != nullptr || by.consumed.size() != 1 || by.routed.size() != 1) return false;
     const PlannedTask& task = by.consumed.front();
@@ -75,7 +75,7 @@ bool advanceAlone(const Topology& topology, Schedule& schedule, const Advance& b
         return false;
     if (!from.routes->sends.empty() || !schedule.sends.empty() || !schedule.activeJoins().empty()) return false;
     if (schedule.has_input != (task.node == topology.start)) return false;
-    // A node that was deferred when this was stored may be none any more.
+    // A node that was deferred when this was stored may not be deferred any more.
     for (const NodeIndex node : schedule.activeEdges()) {
         if (schedule.edge(node).state != EdgeState::fired) return false;
     }
@@ -95,7 +95,7 @@ void advance(const Topology& topology, Schedule& schedule, const Advance& by) {
     if (by.is_step) dropFired(schedule);
 
     const std::uint64_t version = ++schedule.version;
-    bool fired = false;  // something that is due now, so that deferred nodes go on waiting
+    bool fired = false;  // something is due now, so that deferred nodes keep waiting
     const auto fire = [&](NodeIndex node) {
         if (topology.nodes[node].deferred) {
             schedule.setEdge(node, EdgeState::waiting, version);

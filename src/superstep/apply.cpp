@@ -36,7 +36,8 @@ State::~State() {
 
 const std::shared_ptr<void>& State::share() {
     if (shared_ == nullptr) {
-        // From an owner, which is asked only when there is memory: of a pointer, a failure would destroy the object.
+        // Created from an owner, which is released only when there is memory: with a pointer, a failure would destroy
+        // the object.
         std::unique_ptr<void, void (*)(void*) noexcept> object(object_, schema_->state().destroy);
         try {
             shared_ = std::move(object);

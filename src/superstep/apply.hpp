@@ -14,8 +14,8 @@ namespace stategraph::engine {
 /// The values of a state: the user's object and which channels are set.
 class State {
 public:
-    /// As before any write. `place` is an object of the state's type in that condition, which stays its owner's; null:
-    /// one is made.
+    /// A state as before any write. `place` is an object of the state's type in that condition, which its owner keeps;
+    /// null: an object is created.
     explicit State(const detail::Schema& schema, void* place = nullptr);
     State(const State& other);
     State(State&& other) noexcept;
@@ -31,16 +31,15 @@ public:
     void setPresent(std::size_t channel, bool present) noexcept { present_.set(channel, present); }
     const detail::ChannelSet& present() const noexcept { return present_; }
 
-    /// Lets others keep the object that this one works on; only of a state that owns it. They may read it until
-    /// `separate`.
+    /// Shares the object with others, who may read it until `separate`; only for a state that owns its object.
     const std::shared_ptr<void>& share();
-    /// Leaves the object to those it was shared with, and goes on with a copy.
+    /// Leaves the object to those with whom it was shared, and continues with a copy.
     void separate();
 
     /// As before any write.
     void reset();
     void assign(const State& other);
-    /// Leaves the other one in a condition in which it can only be destroyed.
+    /// Afterwards the other one can only be destroyed.
     void take(State& other);
 
 private:
@@ -75,7 +74,7 @@ public:
     bool writes(detail::ChannelIndex channel) const noexcept;
     /// For how many writes it has room.
     std::size_t room() const noexcept { return items_.capacity(); }
-    /// What it keeps for the next superstep.
+    /// The size of the memory that it keeps for the next superstep.
     std::size_t roomBytes() const noexcept {
         return items_.capacity() * sizeof(Item) + ops_.capacity() * sizeof(detail::Op*) +
                groups_.capacity() * sizeof(Group) + writers_.capacity() * sizeof(std::string_view);
@@ -103,7 +102,7 @@ struct OperationLog {
     std::size_t count = 0;
     /// What is known of the items that are to be logged; null: nothing.
     const detail::EncodedItems* items = nullptr;
-    /// How many bytes each added, for whoever keeps account of the state's size.
+    /// How many bytes each added, to keep track of the state's size.
     struct Size {
         detail::ChannelIndex channel;
         checkpoint::LogOp op;
@@ -132,7 +131,7 @@ void endChannels(State& state, std::span<const detail::ChannelIndex> ending);
 /// InvalidUpdateError for a value that is nested too deep to be logged. The state is then as before.
 void applyWrites(State& state, const WriteSet& writes, std::span<const detail::ChannelIndex> ending, OperationLog* log);
 
-/// Takes an `applyWrites` back, as long as nothing ended: `before` is what was set before it.
+/// Undoes an `applyWrites`, as long as nothing ended: `before` is what was set before it.
 void undoWrites(State& state, const WriteSet& writes, const detail::ChannelSet& before);
 
 /// Every set channel as a set operation, in encoded order.

@@ -1,6 +1,6 @@
 #include <stategraph/messages.hpp>
 
-// The behaviours of the commonest channels, for all files that use them.
+// The behaviours of the most common channels, compiled once for all files.
 namespace stategraph::detail {
 
 #define STATEGRAPH_COMMON_BEHAVIOUR(T, FOLD) \

@@ -5,7 +5,7 @@
 
 #include "src/superstep/schedule.hpp"
 
-// From names to places in the graph, for what tasks and routers decide while running.
+// Turns names into places in the graph, for the decisions of tasks and routers.
 namespace stategraph::engine {
 
 /// The type a node's payload has, null if it takes none.
@@ -18,7 +18,7 @@ void resolveNode(const Topology& topology, std::string_view node, std::string_vi
 void resolveSend(const Topology& topology, std::string_view node, const detail::AnyValue& payload,
                  std::string_view from, Routes& routes);
 
-/// Asks the routers of a node, given the state as its own writes leave it.
+/// Calls the routers of a node with the state that includes the node's own writes.
 void routeBranches(const Node& node, const Topology& topology, const void* state, Runtime& runtime, Routes& routes);
 
 }  // namespace stategraph::engine

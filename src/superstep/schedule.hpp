@@ -9,11 +9,11 @@
 
 #include "src/graph/topology.hpp"
 
-// Which tasks are due, and what decides it: the state of edges, joins and sends between two supersteps. It is all in
-// the log.
+// The state of edges, joins and Sends between two supersteps, which decides which tasks are due. All of it is in the
+// log.
 namespace stategraph::engine {
 
-/// A task to come that a Send asked for. The payload is a value, or still the bytes it was stored as.
+/// A future task that a Send requested. The payload is a value, or the bytes that were stored.
 struct PendingSend {
     NodeIndex node = no_node;
     detail::AnyValue payload;
@@ -34,7 +34,7 @@ struct EdgeTrigger {
     std::uint64_t version = 0;
 };
 
-/// Who ran last, for updates that do not say as whom they act: the node whose trigger is the newest seen.
+/// The node that ran last, for updates without `as_node`: the one with the newest trigger.
 struct LastRan {
     enum class Kind : std::uint8_t { nobody, several, one } kind = Kind::nobody;
     NodeIndex node = no_node;
@@ -44,7 +44,7 @@ struct LastRan {
 /// Versions are one counter of the whole schedule: what changed together has the same version.
 class Schedule {
 public:
-    /// Empty, for a graph. Reusing one keeps its memory.
+    /// Resets the schedule for a graph, and keeps the memory.
     void reset(const Topology& topology);
 
     std::uint64_t version = 0;
@@ -104,7 +104,7 @@ public:
     void forgetVisits() noexcept;
     /// Whether `visits` has all; else an earlier version of the library stored some of the branch, which did not say.
     bool knows_all_visits = true;
-    /// They are all now; the next commit says so.
+    /// Marks them as complete, which the next commit stores.
     void tellAllVisits() noexcept { knows_all_visits = tells_all_visits_ = visits_changed_ = true; }
     bool tellsAllVisits() const noexcept { return tells_all_visits_; }
 
@@ -144,7 +144,7 @@ struct PlannedTask {
 /// The tasks that are due: triggered nodes by name, then sends in order. Their writes are applied in this order too.
 void plan(const Topology& topology, const Schedule& schedule, std::vector<PlannedTask>& tasks);
 
-/// What a finished task wants next, beside its node's static edges.
+/// Where a finished task leads in addition to its node's static edges.
 struct Routes {
     std::vector<NodeIndex> to;
     std::vector<PendingSend> sends;
@@ -163,7 +163,7 @@ struct Routed {
     Routes* routes = nullptr;  // its sends are moved from
 };
 
-/// What happened between two states of a schedule.
+/// The events between two states of a schedule.
 struct Advance {
     /// Tasks whose triggers are spent, in planned order.
     std::span<const PlannedTask> consumed = {};

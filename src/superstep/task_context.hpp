@@ -34,9 +34,9 @@ namespace stategraph::detail {
 class CallQuestions;
 class Core;
 
-/// Behind Runtime: one attempt of one task. What a Runtime offers is implemented once for each kind of attempt: within
-/// its run (RunTaskContext), apart from it, so that it can be abandoned (ApartTaskContext), and for a router that an
-/// edit of the state asks, without a run (EditTaskContext). Used on the threads of the node's call.
+/// The interface that Runtime calls: one attempt of one task. What a Runtime offers is implemented once for each kind
+/// of attempt: within its run (RunTaskContext), apart from it, so that it can be abandoned (ApartTaskContext), and for
+/// a router that an edit of the state asks, without a run (EditTaskContext). Used on the threads of the node's call.
 struct TaskContext {
     int attempt = 1;
     std::uint64_t calls = 0;                 // of interrupt, in this attempt; not those in functions that `once` calls
@@ -46,7 +46,7 @@ struct TaskContext {
     CallQuestions* awaited_calls = nullptr;  // functions that are coroutines, the one that began last first
     const NodeFailure* failure = nullptr;    // of an error handler: why it is called
 
-    // As Runtime's functions of these names.
+    // The functions of Runtime with the same names.
     virtual std::string_view node() const noexcept = 0;
     virtual std::int64_t step() const noexcept = 0;
     virtual int remainingSteps() const noexcept = 0;
@@ -78,8 +78,8 @@ struct TaskContext {
     /// Errors: also InvalidUpdateError.
     engine::HeldRun holdFor(const char* what) const;
 
-    /// A graph that the node calls begins, and ends; in between the run exists. Gives what may end the graph's run;
-    /// null: nothing. Errors: CancelledError if the attempt was abandoned.
+    /// Called when a graph that the node calls begins and ends; the run exists in between. Returns what may end the
+    /// graph's run; null: nothing. Errors: CancelledError if the attempt was abandoned.
     virtual std::shared_ptr<engine::RunStop> beginGraph() = 0;
     virtual void endGraph() = 0;
     /// Between them: the graph's run was ended by the attempt's time.
@@ -96,13 +96,14 @@ protected:
     [[noreturn]] void refuseState(const char* why) const;
 };
 
-/// Unwind a node that asked. Not a std::exception, so that a node's own handlers leave them alone.
+/// Exceptions that unwind a node that asked. They are not derived from std::exception, so that a node's own handlers do
+/// not catch them.
 struct InterruptSignal {
     Interrupt interrupt;
 };
 /// The run is to end before the node is done.
 struct StopSignal {};
-/// The node wants to go on at a later time.
+/// The node sleeps until a later time.
 struct SleepSignal {
     std::int64_t wake_unix_ms;
 };

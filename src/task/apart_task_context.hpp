@@ -6,11 +6,11 @@ namespace stategraph::engine {
 class Attempt;
 class RunTaskContext;
 
-/// An attempt that may be abandoned, and whose run may then be gone: what it reports of its task was copied, and what
-/// needs the run holds the attempt meanwhile, and throws CancelledError once that was abandoned.
+/// An attempt that may be abandoned, after which its run may be destroyed. What it reports about its task was copied;
+/// functions that need the run hold the attempt meanwhile, and throw CancelledError once it was abandoned.
 class ApartTaskContext final : public detail::TaskContext {
 public:
-    /// Continues `begun`, of the same attempt, which need not live longer than its run.
+    /// Continues `begun`, of the same attempt, which need not outlive its run.
     ApartTaskContext(Attempt& attempt, const RunTaskContext& begun) noexcept;
     ApartTaskContext(const ApartTaskContext&) = delete;
 

@@ -154,8 +154,8 @@ void Attempt::endCall() {
 
 void Attempt::giveUp() {
     source_.request_stop();
-    // What the node is doing with the run right now is let finish. What it returns from here on is dropped even if it
-    // looked at its token: nobody can tell a result from giving up.
+    // A call of the node into the run that is under way is allowed to finish. What the node returns afterwards is
+    // dropped, even if it checked its token, because a result cannot be distinguished from a reaction to the stop.
     const detail::LockGuard entry(entry_);
     detail::UniqueLock lock(mutex_);
     // Nearly always they have ended. Where an attempt could not be waited for at all they are waited for here.

@@ -24,14 +24,15 @@ class Executor;
 
 namespace stategraph::engine {
 
-/// Where nodes that can be given up are called, and what was given up goes on. Attempts wait for each other's threads
-/// on no account: else those that sleep on would stop everything. Never destroyed, as its threads may outlive main.
+/// The threads on which nodes that can be abandoned are called, and on which abandoned ones continue. Attempts never
+/// wait for each other's threads; otherwise those that never end would stop everything. Never destroyed, because its
+/// threads may outlive main.
 Executor& attemptThreads();
 
-/// One call of a node, or of its error handler, that may be given up while it runs. It is called on a thread of its
-/// own, and everything that it works on belongs to the attempt: so the run can go on, or end, without it. Once given up
-/// nothing of it lands: its result is dropped, and what it asks of its Runtime throws CancelledError. One of a
-/// coroutine that is awaited is an AwaitedAttempt.
+/// One call of a node, or of its error handler, that may be abandoned while it runs. It is called on a thread of its
+/// own, and the attempt owns everything that it uses, so the run can continue, or end, without it. After it was
+/// abandoned, its result is dropped and its calls of the Runtime throw CancelledError. The attempt of an awaited
+/// coroutine is an AwaitedAttempt.
 class Attempt : public std::enable_shared_from_this<Attempt> {
 public:
     /// `input` keeps alive what the node reads; `core` the node itself.
@@ -46,7 +47,7 @@ public:
         idle,
     };
     virtual ~Attempt() = default;
-    /// Calls the node, and returns when it has, or when it was given up.
+    /// Calls the node, and returns when the node has returned, or when it was abandoned.
     End run();
     /// After `returned`: the node's result; throws what it threw.
     detail::TaskResult takeResult();
@@ -55,12 +56,13 @@ public:
 
     // For ApartTaskContext, on the node's thread.
 
-    /// While one is held the attempt is not given up, so that the run is there. Throws CancelledError if it has been.
+    /// While one is held, the attempt is not abandoned, so the run exists. Throws CancelledError if the attempt was
+    /// abandoned.
     std::unique_lock<std::recursive_mutex> enter();
     void heartbeat();
-    /// A graph that the node calls begins, and ends: in between the run is there, and the attempt's idle time does not
-    /// pass. Whoever gives up the attempt first has the graph's run end. Gives what may end it. Errors: CancelledError
-    /// if the attempt is given up.
+    /// Called when a graph that the node calls begins and ends: in between the run exists, and the attempt's idle time
+    /// does not pass. A thread that abandons the attempt first ends the graph's run. Returns what may end it. Errors:
+    /// CancelledError if the attempt was abandoned.
     std::shared_ptr<RunStop> beginCall();
     void endCall();
     /// Between them: the graph's run was ended by the attempt's time.
@@ -69,7 +71,7 @@ public:
     /// Waits; throws CancelledError when the run or the attempt is to end first.
     void sleepUntil(Clock::time_point until);
 
-    /// What Runtime tells of the task, whether the run is still there or not.
+    /// What Runtime reports about the task, whether or not the run still exists.
     struct Info {
         std::string node;
         std::string thread_id;
@@ -95,7 +97,7 @@ protected:
     void releaseGraph() noexcept;
     /// The node has returned. By value: `result` may be what `result_` held.
     void end(detail::TaskResult result, std::exception_ptr thrown) SG_EXCLUDES(mutex_);
-    /// Under `mutex_`: wakes who waits for the attempt.
+    /// Under `mutex_`: wakes the thread that waits for the attempt.
     virtual void wake() noexcept SG_REQUIRES(mutex_) { changed_.notify_all(); }
     /// Under `mutex_`: what the attempt has come to; none: it is to be waited for, at most until `limit`, or where it
     /// `isEnding` until
@@ -130,7 +132,7 @@ protected:
     bool done_ SG_GUARDED_BY(mutex_) = false;
     bool given_up_ SG_GUARDED_BY(mutex_) = false;
     std::size_t graphs_inside_ SG_GUARDED_BY(mutex_) = 0;  // that the node called, under way
-    std::optional<End> ending_ SG_GUARDED_BY(mutex_);      // what it comes to when they have ended
+    std::optional<End> ending_ SG_GUARDED_BY(mutex_);      // the outcome when they have ended
     Clock::time_point begun_;
     Clock::time_point last_sign_ SG_GUARDED_BY(mutex_);
     detail::TaskResult result_;  // the node writes it; once `done_`, under mutex_

@@ -5,7 +5,7 @@
 
 #include <stategraph/ids.hpp>
 
-// What a cache has of one result: found by a hash of what it is a function of, and kept with that.
+// A cache entry of one result: found by a hash of its input, and stored with the input.
 namespace stategraph::engine {
 
 /// What an entry is found by.

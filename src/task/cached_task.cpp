@@ -66,7 +66,7 @@ void CachedTask::open(TaskEnv& env, Task& task, detail::TaskContext& context) {
         cache = at->core().options().cache.get();
     }
     if (cache == nullptr) return;
-    if (TaskQuestions(env, task).hasAnswers()) return;  // what somebody answered is no function of the input
+    if (TaskQuestions(env, task).hasAnswers()) return;  // an answer is not a function of the input
     std::string input = encodeInput(env, task, context);
     CacheName name = cacheNameOf(input);
     entry_.emplace(Entry{.env = env,
@@ -107,7 +107,7 @@ bool CachedTask::restoreEntryOrLead() {
         try {
             answer = seat_.join(entry_->env, entry_->task, entry_->cache, entry_->policy.ns, entry_->key, ended);
         } catch (const std::bad_alloc&) {
-            // It runs, and nobody waits.
+            // It runs, and no task waits.
         } catch (const detail::StopSignal&) {
             correct(entry_->misses, false);
             throw;
@@ -161,7 +161,7 @@ void CachedTask::noteEntryWrites() {
     try {
         schema.check(writes);
     } catch (const Error&) {
-        drop();  // whoever takes the result says so
+        drop();  // the task that takes the result reports it
         return;
     }
     for (const detail::Op& op : writes) {

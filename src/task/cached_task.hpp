@@ -11,9 +11,8 @@ namespace stategraph::engine {
 
 /// One attempt of a task and the cache. Of a node without a policy, or where no cache is, nothing here does anything.
 ///
-/// What is kept is what the node returned: its writes and where its Command leads. Its routers are asked each time:
-/// what they look at need not be what the node looks at. Damaged entries, and a cache that fails, are as if nothing
-/// were there.
+/// The entry has what the node returned: its writes and where its Command leads. Its routers are called each time,
+/// because they may read more than the node does. Damaged entries, and failures of the cache, count as missing entries.
 class CachedTask {
 public:
     /// Makes the key. Errors: NodeError if the policy's function throws.
@@ -37,7 +36,7 @@ public:
     void store() noexcept {
         if (entry_) storeEntry();
     }
-    /// Instead: what it came to is nobody else's.
+    /// Instead: its result is not for other tasks.
     void drop() noexcept;
 
 private:

@@ -122,7 +122,7 @@ void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
             held.get());
         (void)held.release();
     } catch (...) {
-        // No memory or thread for it: the thread that waits for the call makes it.
+        // No memory or thread for it: the thread that waits for the call executes it.
     }
 }
 
@@ -173,7 +173,7 @@ void CallReport::fails(std::string_view event, const std::exception_ptr& error) 
     try {
         tell(event, event == "paused" ? std::nullopt : std::optional(describe(error)));
     } catch (...) {
-        // The run is to end, or there is no memory to report it: the call fails of what it failed of.
+        // The run is to end, or there is no memory to report it: the call fails with its own error.
     }
 }
 
@@ -209,7 +209,7 @@ std::string FlowThreads::callKey(Runtime& runtime, std::string_view name, std::s
     if (started_call != impl_->within) {
         throw InvalidArgumentError("a function that '" + std::string(runtime.node()) + "' started makes the call '" +
                                        std::string(name) +
-                                       "' on the Flow that started it, where nobody could tell the order of calls: let "
+                                       "' on the Flow that started it, where the order of calls is not defined: let "
                                        "it take a Flow& as its first "
                                        "parameter, and make its calls on that",
                                    {.node = std::string(runtime.node())});
@@ -261,7 +261,7 @@ void CachedCall::keep(std::string_view value) noexcept {
     try {
         cache_->set(ns_, key_, engine::makeEntry(input_, value), policy_.ttl);
     } catch (...) {
-        // The next one makes the call.
+        // The next attempt executes the call.
     }
 }
 

@@ -8,11 +8,11 @@
 #include "src/task/task_env.hpp"
 #include "src/value/times.hpp"
 
-// What is kept and told of a task: its record, its events. Called on the thread that ran it.
+// Stores and reports a task: its record and its events. Called on the thread that ran it.
 namespace stategraph::engine {
 namespace {
 
-// Of a superstep with more tasks the index of threads is not told what it stopped at.
+// For a superstep with more tasks, the index of threads does not learn why it stopped.
 constexpr std::size_t told_tasks_max = 64;
 
 }  // namespace
@@ -36,7 +36,8 @@ std::string TaskEnv::encodeRecord(Task& task, bool finished) const {
     noteTimes(task);
     checkpoint::TaskFields fields;
     fields.node = nodeOf(task).stored_name;
-    // A task that asks is executed again. Whoever asks the same stores the same, since an answer expects what was read.
+    // A task that asks is executed again. If it asks the same, it stores the same bytes, because an answer expects the
+    // record that was read.
     if (finished || task.record.interrupts.empty()) {
         fields.took = task.record.took;
         fields.attempts = task.record.attempts;
@@ -94,7 +95,7 @@ void TaskEnv::prepareSingle(Task& task) {
         encodeCommitWrites(core().schema(), task.result.writes, log.snapshotIsDue(), drafts.writes, drafts.items);
         if (!drafts.items.empty()) log.operations().items = &drafts.items;
     }
-    // Its commit says what it wrote, unless that will not stand right behind this checkpoint in the log.
+    // Its commit says what it wrote, unless that commit does not directly follow this checkpoint in the log.
     const bool apart = log.logsOperations() ? log.stored() != log.head() : place.checkpoint == log.stored();
     if (hasSaver() && apart) drafts.record = encodeRecord(task, true);
     if (teller.any()) {
@@ -144,7 +145,7 @@ void TaskEnv::taskStopped(Task& task) noexcept {
 }
 
 void TaskEnv::observeQuestions(const Task& task) const noexcept {
-    if (nodeOf(task).subgraph) return;  // the run inside told
+    if (nodeOf(task).subgraph) return;  // the inner run reported it
     for (const Interrupt& asked : task.extra().asked) {
         observation.tell(&Observer::interruptRaised,
                          InterruptRaised{observation.run(), place.step, nodeOf(task).name, asked});

@@ -10,7 +10,7 @@ namespace {
 // As many as runs are nested in each other at most, in ordinary graphs.
 constexpr std::size_t kept_max = 4;
 constexpr std::size_t kept_tasks_max = 64;
-// Room of one that is kept, beside its first tasks.
+// The size of the memory that is kept, in addition to its first tasks.
 constexpr std::size_t kept_bytes_max = std::size_t{256} << 10U;
 constexpr std::size_t kept_task_bytes_max = std::size_t{2} << 10U;
 
@@ -20,7 +20,7 @@ struct Kept {
     ~Kept();
 };
 
-// A run may end when its thread's variables are gone already.
+// A run may end after the variables of its thread were destroyed.
 thread_local bool is_gone = false;
 thread_local Kept kept;
 

@@ -8,7 +8,7 @@
 
 namespace stategraph::engine {
 
-/// What a run works with, superstep by superstep; nothing in it outlives the run but memory.
+/// The data of a run, superstep by superstep; only its memory outlives the run.
 struct RunMemory {
     Schedule schedule;
     std::vector<PlannedTask> plan;  // of `schedule`

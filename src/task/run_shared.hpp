@@ -32,13 +32,13 @@ struct RunShared {
     detail::Mutex answers_mutex = {};  // over the answers in tasks' records
     std::vector<std::pair<TaskId, std::uint64_t>> new_answers SG_GUARDED_BY(answers_mutex) = {};  // given to this run
     std::atomic<std::uint64_t> run_bits =
-        0;  // tells this run from others where nothing is stored; made when somebody asks
+        0;  // distinguishes this run from others if nothing is stored; created when it is needed
     Effects effects = {};
     ThreadClaim claim = {};
     std::shared_ptr<RunStop> stop = {};  // null: nothing can stop the run
     std::vector<TravelStop> stops = {};  // of a run that begins inside a subgraph: each graph's, the root's first
     bool is_inside_flight = false;       // it was begun by a node that others may wait for
-    bool is_submission = false;          // what it begins with is stored, and another run goes on: nobody is told
+    bool is_submission = false;          // only its beginning is stored, and another run continues: nothing is reported
 };
 
 }  // namespace stategraph::engine

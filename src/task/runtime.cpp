@@ -75,7 +75,7 @@ std::string Runtime::idempotencyKey(std::string_view key) const {
     const auto held = context_->holdFor("has no idempotency key");
     engine::RunShared& shared = held.env->shared;
     TaskId id = held.env->idOf(*held.task);
-    // Without a saver nothing but the run tells its tasks from those of others.
+    // Without a saver only the run distinguishes its tasks from those of other runs.
     if (shared.saver == nullptr) {
         std::atomic<std::uint64_t>& bits = shared.run_bits;
         std::uint64_t none = 0;

@@ -54,12 +54,12 @@ struct RunState {
 
     State values;
 
-    /// An attempt that was given up keeps what it reads. From any thread.
+    /// An abandoned attempt keeps what it reads. From any thread.
     void leave() noexcept { is_left_.store(true); }
     /// Before the values change.
     void own() {
         if (!is_left_.load(std::memory_order_relaxed))
-            return;  // as nearly always; whoever sets it has ended or was waited for
+            return;  // the common case; the thread that sets it has ended or was waited for
         is_left_.store(false, std::memory_order_relaxed);
         values.separate();
     }
@@ -104,7 +104,7 @@ public:
     SuperstepCount supersteps;
     std::optional<Superstep> superstep = {};  // the one under way, or that the run stopped in
 
-    // Where tasks tell what they do, from any thread.
+    // Where tasks report what they do, from any thread.
     Teller teller;
     Observation observation;
 
@@ -119,11 +119,11 @@ public:
     /// Of the outermost run.
     TaskEnv& root() noexcept;
     const TaskEnv& root() const noexcept { return const_cast<TaskEnv&>(*this).root(); }
-    /// Why the run is to end at once, if it is.
+    /// Why the run is to end immediately, if it is.
     std::optional<Status> stopStatus() const { return stop ? stop->requested() : std::nullopt; }
-    /// Whether nodes are called where they can be given up.
+    /// Whether nodes are called in a way that allows abandoning them.
     bool callsApart(const Node& node) const noexcept { return stop != nullptr || node.limits.any(); }
-    /// Whether nothing is kept of tasks, and nobody told of them but observers.
+    /// Whether tasks are neither stored nor reported, except to observers.
     bool isQuiet() const noexcept { return !hasSaver() && !teller.any(); }
     /// Whether no more of the superstep's tasks are to be begun.
     bool startsNoMore() const noexcept {
@@ -132,7 +132,7 @@ public:
     /// The graph's store, or that of the nearest graph around it that has one; null if none has.
     std::shared_ptr<BaseStore> store() const noexcept;
 
-    /// How a run inside a task begins: a later attempt goes on where the one before it failed.
+    /// How a run inside a task begins: a later attempt resumes where the previous one failed.
     InnerStart startInside(bool is_first) const noexcept;
     /// The stop of the run inside a task, if the way of this run leads into it.
     const TravelStop* nextStop(const Task& task, std::string_view key) const;
@@ -144,7 +144,7 @@ public:
     /// task belongs to.
     void storeEffect(const std::string& path, Effects::Entry entry);
 
-    // What is kept and told of a task, on its thread: records.cpp.
+    // Storing and reporting a task, on its thread: records.cpp.
 
     /// Of the one task of a superstep, before its writes are applied.
     void prepareSingle(Task& task);

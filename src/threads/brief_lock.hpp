@@ -7,9 +7,9 @@
 
 namespace stategraph::engine {
 
-/// A mutex for the case that hardly ever two threads want it: each commit of a run takes it, and only a cancel of the
-/// run's thread takes it too. Cost: one atomic operation to lock and a store to unlock, where a detail::Mutex makes two
-/// calls. A thread that finds it locked sleeps for short times until it is free. Nobody has to be woken, so the lock
+/// A mutex that two threads rarely need at the same time: each commit of a run locks it, and otherwise only a cancel of
+/// the run's thread does. Cost: one atomic operation to lock and a store to unlock, where a detail::Mutex makes two
+/// calls. A thread that finds it locked sleeps for short times until it is free. No thread has to be woken, so the lock
 /// may be destroyed as soon as it is unlocked. It is not recursive, and not fair.
 class SG_CAPABILITY("mutex") BriefLock {
 public:

@@ -16,9 +16,9 @@
 namespace stategraph {
 namespace {
 
-// Waking a sleeping thread takes several microseconds, as much as dozens of tiny tasks. Who runs out of work therefore
-// looks out for more this long before it sleeps; one thread of an executor at a time, and where it would not take the
-// only core.
+// Waking a sleeping thread takes several microseconds, as much as dozens of tiny tasks. A thread without work therefore
+// looks for more for this long before it sleeps; only one thread of an executor at a time does so, and only if there is
+// more than one core.
 constexpr std::chrono::microseconds look_out_max{20};
 const bool has_cores = std::thread::hardware_concurrency() > 1;
 
@@ -38,7 +38,7 @@ bool lookOut(F is_there) {
     return false;
 }
 
-/// The work of one forEach: whoever is free takes the next index.
+/// The work of one forEach: each free thread takes the next index.
 struct Batch {
     void (*run)(void* context, std::size_t index);
     void* context;
@@ -61,7 +61,7 @@ struct Batch {
         }
         if (mine == 0) return;
         if (finished.fetch_add(mine) + mine < count) return;
-        const detail::LockGuard lock(mutex);  // between the waiter's look and its sleep nothing may end
+        const detail::LockGuard lock(mutex);  // nothing may end between the waiter's check and its wait
         done.notify_all();
     }
     bool isDone() const noexcept { return finished.load() == count; }
@@ -69,7 +69,7 @@ struct Batch {
 
 }  // namespace
 
-// Whose thread this is.
+// The executor to which the current thread belongs.
 static thread_local const void* served = nullptr;
 
 bool engine::servesExecutor() noexcept { return served != nullptr; }
@@ -105,7 +105,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
         const bool is_full = threads >= options.threads_max;
         if (at_once && is_full && idle < waiting) return false;
         const std::uint64_t number = work.number = ++pushed;
-        // What is to begin at once is not to wait behind what a thread that could not be started was for.
+        // Work that must begin immediately must not wait in the queue for a thread that could not be started.
         queue.insert(at_once ? queue.begin() : queue.end(), std::move(work));
         queued.store(queue.size(), std::memory_order_relaxed);
         if (waiting == 0) return true;
@@ -126,10 +126,10 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
             --starting;
             --threads;
             ended.notify_all();
-            if (!at_once && threads > starting) return true;  // those that are there will come to it
-            // Perhaps nobody will: the caller must know, or would wait for ever.
+            if (!at_once && threads > starting) return true;  // the existing threads will execute it
+            // It may never be started: the caller must know that, or it would wait forever.
             if (std::erase_if(queue, [&](const Work& each) { return each.number == number; }) == 0)
-                return true;  // somebody has begun it
+                return true;  // another thread has begun it
             queued.store(queue.size(), std::memory_order_relaxed);
             if (at_once) return false;
             throw;
@@ -138,7 +138,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
 
     void lockForFork() noexcept override SG_ACQUIRE(mutex) { mutex.lock(); }
     void unlockAfterFork() noexcept override SG_RELEASE(mutex) { mutex.unlock(); }
-    // Its threads are in the parent, and so is what they were to do.
+    // Its threads are in the parent process, and so is their work.
     void restartInChild() noexcept override SG_RELEASE(mutex) {
         queue.clear();
         queued.store(0);
@@ -151,8 +151,8 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
         mutex.unlock();
     }
 
-    // One more helper, unless there are enough; a helper that finds more work asks for the next, so that a burst of
-    // tiny tasks wakes hardly anybody and blocking ones soon have a thread each.
+    // Adds one helper, unless there are enough; a helper that finds more work requests the next, so that a burst of
+    // tiny tasks wakes few threads, and blocking tasks soon have a thread each.
     void help(const std::shared_ptr<Batch>& batch) SG_EXCLUDES(mutex) {
         if (batch->helpers.load() >= batch->helpers_max) return;
         if (batch->helpers.fetch_add(1) >= batch->helpers_max) return;
@@ -190,7 +190,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
                 work.batch->work([&] {
                     try {
                         help(work.batch);
-                    } catch (...) {  // no memory for one more helper: those there are do the work
+                    } catch (...) {  // no memory for one more helper: the existing ones do the work
                     }
                 });
             } else {

@@ -3,13 +3,14 @@
 
 namespace stategraph::engine {
 
-/// What a forked child must find at rest, and make anew: it has one thread, and those that served the parent are gone.
+/// What must be locked around a fork, and created again in the child, which has one thread and none of those that
+/// served the parent.
 ///
-/// Around a fork the forking thread locks each of these, in the order of `Rank` and of their making, so that no thread
-/// that is gone holds anything of them in the child.
+/// Around a fork the forking thread locks each of these, in the order of `Rank` and of their making, so that in the
+/// child no lock is held by a thread that does not exist there.
 class ForkAware {
 public:
-    /// Who is locked by others under their own lock comes behind them.
+    /// An object that others lock while they hold their own lock comes after them.
     enum class Rank : std::uint8_t { timers, executor };
 
     explicit ForkAware(Rank rank);
@@ -29,8 +30,8 @@ private:
     const Rank rank_;
 };
 
-/// How many forks this process descends from, as far as it has noticed: a thread that keeps what must differ between
-/// processes looks at it.
+/// How many forks this process descends from, as far as it has noticed: a thread that keeps data which must differ
+/// between processes checks it.
 std::uint64_t forkCount() noexcept;
 
 /// 64 random bits: no two threads and no two processes draw the same ones, forked ones neither. Safe from any thread;

@@ -51,7 +51,7 @@ struct PutQueue::Job {
         }
     }
 
-    // By whoever comes first.
+    // Called by the first thread that has time.
     void run() {
         if (is_begun.exchange(true)) return;
         std::exception_ptr failure;
@@ -62,7 +62,7 @@ struct PutQueue::Job {
         }
         const detail::LockGuard lock(queue->mutex_);
         queue->busy_ = false;
-        queue->job_ = nullptr;                             // whoever runs it holds it too
+        queue->job_ = nullptr;                             // the thread that executes it holds it too
         if (failure) queue->failed_ = std::move(failure);  // all of it: the run's thread is the one to destroy it
         queue->idle_.notify_all();
     }
@@ -79,7 +79,7 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
     {
         detail::UniqueLock lock(mutex_);
         waitQuietly(lock.native());
-        if (failed_) std::rethrow_exception(failed_);  // and for ever: what follows would not fit the log
+        if (failed_) std::rethrow_exception(failed_);  // permanently: later requests would not fit the log
         busy_ = true;
         job_ = job;
     }
@@ -101,7 +101,7 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
 void PutQueue::wait() {
     detail::UniqueLock lock(mutex_);
     waitQuietly(lock.native());
-    if (failed_) std::rethrow_exception(failed_);  // to each task that asks, and to whoever ends the run
+    if (failed_) std::rethrow_exception(failed_);  // to each task that calls it, and at the end of the run
 }
 
 void PutQueue::waitQuietly(std::unique_lock<std::mutex>& lock) {

@@ -16,8 +16,8 @@ class Executor;
 namespace stategraph::engine {
 
 /// Async durability for savers that are slow: stores in order, one request at a time, on a thread of the executor. At
-/// most one request is under way; the next waits for it, so that a crash loses no more than that. Who waits for one
-/// that no thread has begun does it: all threads of the executor may be waiting.
+/// most one request is under way; the next waits for it, so that a crash loses no more than that. A thread that waits
+/// for a request that no thread has begun executes it, because all threads of the executor may be waiting.
 class PutQueue {
 public:
     PutQueue() = default;
@@ -25,9 +25,9 @@ public:
     PutQueue(const PutQueue&) = delete;
     PutQueue& operator=(const PutQueue&) = delete;
 
-    /// Copies the request. Throws what the request before it failed with.
+    /// Copies the request. Throws the error of the previous request.
     void put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request);
-    /// Returns when nothing is under way; throws what failed, each time.
+    /// Returns when no request is under way; throws the error of a failed request at each call.
     void wait();
 
 private:

@@ -19,8 +19,8 @@ namespace stategraph::engine {
 
 using Clock = std::chrono::steady_clock;
 
-/// What may end a run from outside before it is done: its control and its deadline. Most runs have neither, and pay
-/// nothing for it. Shared with attempts that outlive the run. Safe from any thread.
+/// Ends a run from outside: its control and its deadline. Most runs have neither, and pay nothing for it. Shared with
+/// attempts that outlive the run. Safe from any thread.
 class RunStop {
 public:
     /// Null if nothing can stop such a run. Errors: InvalidArgumentError for a timeout below 1 ms.
@@ -33,7 +33,7 @@ public:
     RunStop(const RunStop&) = delete;
     RunStop& operator=(const RunStop&) = delete;
 
-    /// cancelled or timed_out; none: the run may go on.
+    /// cancelled or timed_out; none: the run may continue.
     std::optional<Status> requested() noexcept;
     bool drains() const noexcept;
     /// Returns earlier when the run is to end.

@@ -220,7 +220,7 @@ std::optional<bool> ThreadClaim::cancelHolder(const BaseCheckpointSaver& saver, 
         detail::UniqueLock lock(shard.mutex);
         ThreadClaim* const holder = *shard.linkOf(wanted);
         if (holder == nullptr) return {};
-        // Not waited for under the shard's lock: what holds it may be waiting for a disk.
+        // The lock is not waited for while the shard is locked, because its holder may be waiting for a disk.
         if (std::unique_lock storing(holder->storing_, std::try_to_lock); storing) {
             holder->storing_.assertHeld();
             if (holder->store_cancel_ != nullptr) {

@@ -19,16 +19,16 @@ class BaseCheckpointSaver;
 
 namespace stategraph::engine {
 
-/// What may end a wait for a thread early.
+/// Reasons that end a wait for a thread early.
 struct ClaimStop {
     std::stop_token token = {};
     std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 
 /// The right to write to a thread: one at a time in this process for each saver object, first come first served. It
-/// keeps two runs from doing the same work; that they never write over each other is the saver's part.
+/// keeps two runs from doing the same work; the saver makes sure that they never overwrite each other.
 ///
-/// Cost: two short locks, one in 64 shared by all threads, and a look-up, however many runs wait. What waits is
+/// Cost: two short locks, one in 64 shared by all threads, and a look-up, however many runs wait. A waiting claim is
 /// notified once, when it holds the thread.
 class ThreadClaim {
 public:
@@ -43,15 +43,15 @@ public:
                  std::chrono::milliseconds timeout, const ClaimStop& stop = {});
     void release() noexcept;
 
-    /// For who cannot block: enters the line. True: it is at its head, and `acquire` returns at once. Else
-    /// `turn(context)` is called, under a lock, when it gets there; then, or to give up before, `leaveLine`. Errors:
-    /// InvalidArgumentError, and std::bad_alloc.
+    /// For callers that must not block: enters the queue. True: the claim is first, and `acquire` returns immediately.
+    /// Otherwise `turn(context)` is called, under a lock, when it becomes first; call `leaveLine` then, or to leave the
+    /// queue earlier. Errors: InvalidArgumentError, and std::bad_alloc.
     using Turn = void (*)(void* context);
     bool enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
                    std::chrono::milliseconds timeout, Turn turn, void* context);
     /// Whether it got to the head, and so holds the thread; if not it is in no line any more.
     bool leaveLine() noexcept;
-    /// What a run says that did not get its turn.
+    /// The error of a run that did not get its turn.
     [[noreturn]] static void refuse(std::string_view thread_id, std::chrono::milliseconds timeout);
     /// The same of one that was stopped first.
     [[noreturn]] static void refuseStopped(std::string_view thread_id);
@@ -69,13 +69,13 @@ public:
         storing_.assertHeld();
         return cancelled_;
     }
-    /// Has the run that holds the thread store that it is cancelled, which it goes on to say of all that it stores.
-    /// True: it is stored; false: it has nothing due. None: nobody holds the thread. Errors: ThreadBusyError if the
-    /// holder is not ready for it before `until`; what storing throws.
+    /// Makes the run that holds the thread store that it is cancelled, which it also stores with all its later commits.
+    /// True: it is stored; false: nothing is due. None: no run holds the thread. Errors: ThreadBusyError if the holder
+    /// is not ready before `until`; what storing throws.
     static std::optional<bool> cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id,
                                             std::chrono::steady_clock::time_point until);
 
-    /// Whether somebody waits who is to replace the holder. Safe from any thread.
+    /// Whether a run waits that is to replace the holder. Safe from any thread.
     bool isReplaced() const noexcept { return replaced_.load(std::memory_order_relaxed); }
 
 private:

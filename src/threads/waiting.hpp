@@ -2,8 +2,9 @@
 
 namespace stategraph::engine {
 
-/// Whether this is a thread of an executor, attempts' threads included. What such a thread waits for must have begun,
-/// or be begun by itself: if all of them wait for what only they could begin, they wait for ever.
+/// Whether the current thread belongs to an executor or executes an attempt. Work for which such a thread waits must
+/// have begun, or the thread must begin it itself: otherwise all of them could wait forever for work that only they
+/// could begin.
 bool servesExecutor() noexcept;
 
 }  // namespace stategraph::engine

@@ -8,7 +8,7 @@
 // Numbers as bytes and as hexadecimal digits, and the order of bytes.
 namespace stategraph::detail {
 
-/// Writes 8 bytes, the highest first. Without a loop, so that compilers make one instruction of it.
+/// Writes 8 bytes, the highest first. Without a loop, so that compilers turn it into one instruction.
 inline void storeBigEndian(std::uint64_t number, char* out) noexcept {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
         ((out[I] = static_cast<char>(number >> (56U - 8U * I) & 0xffU)), ...);

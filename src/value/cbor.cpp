@@ -173,7 +173,7 @@ inline std::string_view takeString(std::string_view& rest, Type type) {
     return after.substr(0, static_cast<std::size_t>(size));
 }
 
-// Passes over an item that has none inside.
+// Skips an item without inner items.
 inline void takeItem(std::string_view& rest, Type type) {
     if (type == Type::text || type == Type::bytes) {
         takeString(rest, type);
@@ -222,7 +222,8 @@ inline Type typeOf(std::string_view rest) {
     return type;
 }
 
-// An item takes at least one byte, so more of them than bytes is a lie; refused before anybody makes room for them.
+// An item takes at least one byte, so a count above the number of bytes is false; it is refused before memory is
+// reserved.
 inline std::size_t takeCount(std::string_view& rest, Type type, std::size_t bytes_each) {
     const std::uint64_t count = takeNumber(rest, type);
     if (count > rest.size() / bytes_each) {

@@ -136,7 +136,7 @@ std::string listOf(TableView table) {
     return list;
 }
 
-// Every member that is required is there once, and no other; what is wrong is said of all at once.
+// Checks that every required member is present once, and no unknown one; reports all faults together.
 template <class DecodeAt>
 void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, DecodeAt decode_at) {
     StrictReading& reading = *decoder.strict();

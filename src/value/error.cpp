@@ -142,7 +142,7 @@ NodeTimeoutError::NodeTimeoutError(Kind kind, std::chrono::milliseconds limit, E
     : Error(Errc::node_timeout,
             (kind == Kind::run ? "the attempt took longer than its timeout of "
                                : "the attempt gave no sign for its idle timeout of ") +
-                times::textOf(limit) + " and was given up",
+                times::textOf(limit) + " and was abandoned",
             std::move(context)),
       kind_(kind),
       limit_(limit) {}

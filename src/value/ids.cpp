@@ -58,7 +58,7 @@ std::string print(std::string_view shape, Halves value) {
 }
 
 [[noreturn]] void refuseText(std::string_view what, std::string_view text, std::string_view cure) {
-    // Long text is somebody's mistake; its beginning is enough to find it.
+    // A long text is a mistake of the caller; its beginning is enough to find it.
     const bool is_long = text.size() > 60;
     throw InvalidArgumentError("'" + std::string(text.substr(0, 60)) + (is_long ? "…" : "") + "' is not " +
                                std::string(what) + "; " + std::string(cure));

@@ -14,7 +14,7 @@ void encodeInterrupt(const Interrupt& interrupt, bool is_answered, Encoder& out)
 
 /// As events show them: a list of what was asked.
 void encodeQuestions(const std::vector<Interrupt>& interrupts, Encoder& out);
-/// The data of the event that tells of them: {"__interrupt__": [question…]}.
+/// The data of the event that reports them: {"__interrupt__": [question…]}.
 Value questionsAsData(const std::vector<Interrupt>& interrupts);
 
 }  // namespace stategraph::engine

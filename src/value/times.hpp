@@ -51,8 +51,8 @@ constexpr std::int64_t unixUs(Moment time) noexcept {
 inline std::int64_t nowUs(IdSource& source) { return unixUs(source.now()); }
 inline std::int64_t nowMs(IdSource& source) { return unixMsDown(source.now()); }
 
-/// As good as for ever. What is longer has no place in a clock, nor in what the standard library adds to one while it
-/// waits.
+/// Practically unlimited. Longer times would overflow a clock, or the additions that the standard library makes while
+/// it waits.
 inline constexpr milliseconds century{3'155'760'000'000};
 
 /// `begin` + `duration`, of which a century counts.

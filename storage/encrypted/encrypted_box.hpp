@@ -16,8 +16,8 @@ public:
     Aes256Gcm(const Aes256Gcm&) = delete;
     Aes256Gcm& operator=(const Aes256Gcm&) = delete;
 
-    /// Of one call: encrypts or decrypts several boxes, and makes anew what depends on a key only when the key changes.
-    /// What it knows of the key is erased with it. Not thread-safe. Errors: SaverError with OpenSSL's reason.
+    /// For one call: encrypts or decrypts several boxes, and recomputes what depends on a key only when the key
+    /// changes. Key material is erased in its destructor. Not thread-safe. Errors: SaverError with OpenSSL's reason.
     class Work {
     public:
         explicit Work(const Aes256Gcm& algorithm);

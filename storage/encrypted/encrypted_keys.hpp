@@ -10,7 +10,7 @@
 
 namespace stategraph::checkpoint {
 
-/// Throws InvalidArgumentError for a key that cannot be meant: an id of a wrong size, bytes that nobody filled.
+/// Throws InvalidArgumentError for a key that cannot be valid: an id of a wrong size, or bytes that were not filled.
 void checkKey(const EncryptionKey& key);
 
 /// The keys that were found, at most about `capacity`. Each of a few parts belongs to some threads of the process, so

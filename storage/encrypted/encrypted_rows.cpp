@@ -15,7 +15,8 @@
 //   row   := 02 head box
 //   head  := [key id, nonce]     CBOR; the nonce: 12 random bytes
 //   box   := ciphertext tag      to the row's end: AES-256-GCM of the row in the clear; the tag has 16 bytes
-// The tag covers "stategraph row" 02 sized(row key) sized(head) besides (sized: behind its size, 8 bytes, big endian).
+// The tag covers "stategraph row" 02 sized(row key) sized(head) in addition (sized: preceded by its size, 8 bytes, big
+// endian).
 namespace stategraph {
 namespace {
 

@@ -23,7 +23,7 @@ namespace {
 using checkpoint::Aes256Gcm;
 using checkpoint::RowKind;
 
-// What a copy holds in memory at once.
+// How many bytes a copy holds in memory at a time.
 constexpr std::size_t copy_page = 32;
 
 RowKey keyOf(const LogName& log, CheckpointId id, std::string_view path = {}) {
@@ -347,7 +347,7 @@ void EncryptedSaver::copyThread(std::string_view from, std::string_view to) {
     BaseCheckpointSaver& inner = *impl_->inner;
     if (!inner.list({.thread_id = std::string(to), .limit = 1}).empty()) checkpoint::refuseCopy(from, to);
 
-    // The root's log (the last of these) makes the copy a thread: before it is there, nobody looks for the others.
+    // The root's log (the last of these) makes the copy a thread: until it exists, no reader looks for the others.
     std::set<std::string, std::greater<>> namespaces;
     for (const auto& row : inner.list({.thread_id = std::string(from), .heads = true}))
         namespaces.insert(row.checkpoint_ns);
@@ -379,7 +379,7 @@ void EncryptedSaver::copyThread(std::string_view from, std::string_view to) {
         for (const std::string& ns : namespaces) copyLog(ns);
     } catch (...) {
         try {
-            // A root that moved on is somebody else's thread by now, which is left alone.
+            // If the root has changed, the thread belongs to another writer now, and is not touched.
             const auto root = inner.getTuple({.log = {to}});
             if (has_stored && (root ? root->head : CheckpointId()) == root_head) inner.deleteThread(to);
         } catch (const std::exception&) {  // the first failure is the one to report

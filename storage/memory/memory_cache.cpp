@@ -14,7 +14,7 @@
 namespace stategraph {
 namespace {
 
-// What an entry takes beside its bytes: a list's and a table's node, and three strings' own.
+// The size of an entry in addition to its bytes: nodes of a list and a table, and three string objects.
 constexpr std::size_t entry_cost_bytes = 224;
 
 }  // namespace

@@ -57,8 +57,8 @@ public:
         }
     }
 
-    /// Calls `f(const Thread&)` for the threads of one status, the newest first, from the first one behind `before`
-    /// (null: from the newest), until it returns false.
+    /// Calls `f(const Thread&)` for the threads of one status, the newest first, beginning with the first one after
+    /// `before` (null: with the newest), until it returns false.
     template <typename F>
     void forEachNewest(ThreadStatus status, const ThreadPlace* before, F&& f) const {
         const Newest& newest = newest_[static_cast<std::size_t>(status)];

@@ -15,11 +15,11 @@
 // The threads of a memory saver, in shards with a lock each, and their names in one order.
 namespace stategraph::checkpoint {
 
-/// All of a thread lives in one shard: what touches all its namespaces takes one lock. No code holds two.
+/// Each thread is entirely in one shard, so that an operation on all its namespaces takes one lock. No code holds two.
 struct alignas(64) MemoryShard {
     detail::Mutex mutex;
     ThreadTable threads SG_GUARDED_BY(mutex);
-    ThreadIndex index SG_GUARDED_BY(mutex);      // behind the threads: it goes first
+    ThreadIndex index SG_GUARDED_BY(mutex);      // after the threads, so that it is destroyed first
     std::size_t bytes SG_GUARDED_BY(mutex) = 0;  // of its threads
 };
 
@@ -28,7 +28,7 @@ struct alignas(64) MemoryShard {
 /// walked or not.
 class ThreadNames {
 public:
-    /// `at_once`: how many names of a shard to read, at least 1. The shards must outlive it.
+    /// `at_once`: how many names of a shard to read at a time, at least 1. The shards must outlive it.
     ThreadNames(std::span<MemoryShard> shards, const std::optional<std::string>& after, std::size_t at_once)
         : at_once_(at_once) {
         sources_.reserve(shards.size());

@@ -73,7 +73,7 @@ checkpoint::Room MemorySaver::Impl::takeRoom(std::size_t bytes, std::array<std::
 }
 
 // Whether there is or was room afterwards. Candidates are collected some at a time, so that memory is bounded, and
-// looked at one by one, each under its shard's lock: whoever writes meanwhile waits for one thread's check at most.
+// checked one by one, each under its shard's lock: a writer waits at most for the check of one thread.
 bool MemorySaver::Impl::evict(std::size_t bytes, const std::array<std::string_view, 2>& spared) {
     constexpr std::size_t candidates_max = 4096;
     using Candidate = std::pair<CheckpointId, std::string>;

@@ -161,7 +161,7 @@ std::optional<std::uint64_t> MemorySaver::storedBytes() {
     return bytes;
 }
 
-// No row: all that it may change is the index, so it takes no room, and evicts nobody.
+// No row: it can change only the index, so it needs no room and evicts no thread.
 void MemorySaver::Impl::putNothing(const PutRequest& request) {
     const HashedName name(request.log.thread_id);
     Shard& shard = shardOf(name);

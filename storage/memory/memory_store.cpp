@@ -15,7 +15,7 @@ namespace {
 
 using RowMap = std::map<std::string, std::string, std::less<>>;
 
-// What a row takes beside its bytes: a node of the map, and its share of the heap.
+// The size of a row in addition to its bytes: a node of the map, and its share of the heap.
 constexpr std::size_t row_overhead = 112;
 
 std::size_t sizeOf(std::string_view key, std::string_view value) { return key.size() + value.size() + row_overhead; }

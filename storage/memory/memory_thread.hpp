@@ -258,7 +258,7 @@ public:
         std::unique_ptr<Thread> thread = std::move(slots_[at].thread);
         --size_;
         leaveOrder(*thread);
-        // Those behind move up, as long as that does not put them before their home.
+        // Later entries move up, as long as that does not put them before their home slot.
         for (std::size_t next = after(at); slots_[next].thread; next = after(next)) {
             const std::size_t distance = (next - home(slots_[next].hash)) & (slots_.size() - 1);
             if (distance < ((next - at) & (slots_.size() - 1))) continue;

@@ -46,7 +46,7 @@ PostgresFailure failureOf(const PGresult* result, const PGconn* connection) {
     return failure;
 }
 
-// It ends the connection: FATAL and PANIC, in whatever language the server says them.
+// Whether it ends the connection: FATAL and PANIC, in the language of the server.
 bool endsConnection(const PGresult* result) {
     const char* const severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     return severity && (std::string_view(severity) == "FATAL" || std::string_view(severity) == "PANIC");
@@ -129,8 +129,8 @@ void PostgresConnection::connect() {
     if (PQsetnonblocking(connection_, 1) != 0) errors_.refuseOpening(PQerrorMessage(connection_));
 }
 
-// Plans that use the indexes whatever the server knows of the tables' sizes, which it learns late: a table that was
-// empty when a plan was made is read from end to end for ever.
+// Makes plans use the indexes, whatever the server knows about the sizes of tables, which it learns late: otherwise a
+// table that was empty when the plan was made would always be read from end to end.
 void PostgresConnection::prepareSession() {
     if (!settings_.prepared_statements) return;  // a pooler gives the session to others
     (void)command(

@@ -19,7 +19,7 @@ std::string adviceFor(std::string_view state) {
         return "; this server only reads, as a standby does: name the primary (target_session_attrs=read-write), or "
                "open it read_only";
     if (state == "57014")
-        return "; it took longer than statement_timeout, or somebody cancelled it: nothing of this was stored";
+        return "; it took longer than statement_timeout, or another session cancelled it: nothing of this was stored";
     if (state == "54000") return "; a thread's name, a namespace or a path is too long for an index of PostgreSQL's";
     if (state == "3F000" || state == "42P01" || state == "42883" || state == "42703")
         return "; its tables are not there or are others: call PostgresSaver::setUp, or name another schema";

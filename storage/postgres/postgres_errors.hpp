@@ -13,7 +13,7 @@ public:
     using SaverError::SaverError;
 };
 
-/// What the server said.
+/// The server's error message.
 struct PostgresFailure {
     std::string sqlstate;
     std::string message;
@@ -27,8 +27,8 @@ public:
     const std::string& sqlstate() const noexcept { return failure_.sqlstate; }
     /// Its own words.
     const std::string& said() const noexcept { return failure_.message; }
-    /// It says something of the statement, and not only that it took too long or met a lack of something: of a put that
-    /// was sent before, and may still be under way, that tells nothing.
+    /// Whether the error is about the statement itself, and not about a timeout or missing resources, which say nothing
+    /// about a put that was sent before and may still be under way.
     bool isCertain() const noexcept {
         const std::string_view code = failure_.sqlstate;
         return code != "57014" && code != "55P03" && !code.starts_with("53") && !code.starts_with("40");

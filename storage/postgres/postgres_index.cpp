@@ -48,7 +48,7 @@ static_assert(static_cast<int>(ThreadStatus::finished) == 1);  // as the tables 
 
 constexpr const char* reading_index = "read the index of threads";
 
-// A number that no status has, from a row of nobody's, counts as unknown.
+// A number that is not a status, in a foreign row, counts as unknown.
 ThreadStatus statusOf(std::int64_t number) noexcept {
     const bool is_known = number >= 0 && number < static_cast<std::int64_t>(all_thread_statuses.size());
     return is_known ? static_cast<ThreadStatus>(number) : ThreadStatus::unknown;

@@ -51,10 +51,10 @@ bool PostgresPool::isOwnProcess() const noexcept { return process_ == ::getpid()
 void PostgresPool::checkProcess() const {
     if (isOwnProcess()) return;
     errors_.fail("process " + std::to_string(process_) +
-                 " opened it, and this is a fork of it; open it anew, or fork before it is opened");
+                 " opened it, and this is a fork of it; open it again, or fork before it is opened");
 }
 
-// Null: there is room for one that the caller makes.
+// Null: the caller may open a new one.
 std::unique_ptr<PostgresConnection> PostgresPool::take() {
     checkProcess();
     detail::UniqueLock lock(mutex_);
@@ -100,7 +100,7 @@ void PostgresPool::giveBack(std::unique_ptr<PostgresConnection> connection) noex
         if (connection && connection->isIdle()) idle_.push_back(std::move(connection));
     }
     came_.notify_one();
-    // One that is of no use is closed here, with nobody waiting for the lock.
+    // A useless connection is closed here, without holding the lock.
 }
 
 PostgresPool::Lease::Lease(PostgresPool& pool, Kind kind) : pool_(pool), connection_(pool.take()) {

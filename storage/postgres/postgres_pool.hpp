@@ -54,16 +54,16 @@ public:
 
     const PostgresErrors& errors() const noexcept { return errors_; }
     std::uint64_t roundTrips() const noexcept { return round_trips_; }
-    /// Whether this process is the one that made it, and no child of a fork.
+    /// Whether this process created it, and is not a forked child.
     bool isOwnProcess() const noexcept;
 
     /// A connection, until this object goes.
     class Lease {
     public:
         enum class Kind : std::uint8_t { any, made_anew };
-        /// `made_anew`: after one was lost. Connections that nobody uses are closed then, as they lead to the same
-        /// server, and a new one is tried until `reconnect_for` has passed. Errors: SaverError if none is free in time
-        /// or none can be made.
+        /// `made_anew`: a connection was lost. Connections not in use are closed then, as they lead to the same server,
+        /// and a new one is tried until `reconnect_for` has passed. Errors: SaverError if none is free in time or none
+        /// can be made.
         explicit Lease(PostgresPool& pool, Kind kind = Kind::any);
         Lease(const Lease&) = delete;
         Lease& operator=(const Lease&) = delete;
@@ -76,8 +76,8 @@ public:
         std::unique_ptr<PostgresConnection> connection_;
     };
 
-    /// Calls `call(PostgresConnection&)`, and once more over a new connection if the one that it had is lost: for what
-    /// may be done twice.
+    /// Calls `call(PostgresConnection&)`, and repeats it over a new connection if the first was lost. Only for calls
+    /// that may be repeated.
     template <class Call>
     auto repeat(Call&& call) {
         try {

@@ -58,16 +58,16 @@ bool isUnused(const std::vector<PostgresLog>& logs, std::chrono::system_clock::t
     return !use.isUsed();
 }
 
-// Throws SaverError if somebody has appended to it since it was read.
+// Throws SaverError if a writer has appended to it since it was read.
 void dropLog(PostgresConnection& connection, const PostgresStatements& statements, std::string_view thread_id,
              const PostgresLog& log) {
     PostgresParameters parameters;
     parameters.number(log.number).id(log.commits.back().id).bytes(thread_id).bytes(log.ns);
     if (connection.run(statements.drop_log, parameters, pruning).rows() == 0)
-        throw ConcurrentUpdateError("somebody appended to the thread while it was pruned");
+        throw ConcurrentUpdateError("another writer appended to the thread while it was pruned");
 }
 
-// Deletes, closes the chain behind each gap, and puts the records in place that are written whole.
+// Deletes, closes the chain after each gap, and replaces the records that are rewritten as a whole.
 void applyPlan(PostgresConnection& connection, const PostgresStatements& statements, const PostgresLog& log,
                const checkpoint::LogPlan& plan) {
     PostgresArray dropped(checkpoint::uuid_type);

@@ -77,7 +77,8 @@ public:
         }
     }
 
-    /// Whether the rows are there. Of pending writes alone that may also be so if another writer stored the same bytes.
+    /// Whether the rows exist. For pending writes alone this may also be true because another writer stored the same
+    /// bytes.
     bool isStored(PostgresConnection& connection) const {
         constexpr const char* looking = "look whether a commit was stored";
         PostgresParameters parameters;

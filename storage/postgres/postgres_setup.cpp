@@ -10,8 +10,8 @@ namespace stategraph {
 namespace checkpoint {
 namespace {
 
-// A set-up waits for one that is under way: two that create a schema at the same time fail. Any number serves that
-// nobody else locks.
+// A set-up waits for one that is under way, because two that create a schema at the same time fail. The number is
+// arbitrary; no other program may lock it.
 constexpr const char* lock_setup = "SELECT pg_advisory_xact_lock(8316266980291109)";
 
 // The version of the schema's tables; 0: it has none.

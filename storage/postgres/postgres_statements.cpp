@@ -155,7 +155,7 @@ WITH h AS MATERIALIZED (SELECT l.thread, l.ns, (SELECT c.id FROM {S}.commits c W
     ORDER BY c.prev DESC LIMIT 1) AS id FROM {S}.logs l WHERE l.thread = $1 OR l.thread = $2)
 SELECT NOT EXISTS ((SELECT ns, id FROM h WHERE thread = $1) EXCEPT (SELECT ns, id FROM h WHERE thread = $2)))";
 
-// Who drops a log whole puts a row behind its head: two that see the same head cannot both have it.
+// A prune that drops a whole log inserts a row after its head: of two that see the same head, only one succeeds.
 std::string dropLogSql() {
     return std::string(
                "WITH k AS MATERIALIZED (SELECT log FROM {S}.logs WHERE thread = $3 AND ns = $4 AND log = $1 "

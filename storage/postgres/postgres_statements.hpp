@@ -51,7 +51,7 @@ struct PostgresStatements {
     PostgresStatement get_graph;
     PostgresStatement stored_bytes;
 
-    PostgresStatement thread_names;  // behind a name or null, limit
+    PostgresStatement thread_names;  // after a name or null, limit
     PostgresStatement lock_thread;   // against forks, until the transaction ends
     PostgresStatement thread_rows;  // → number, namespace, kind (0 commit, 1 write), id, path, bytes: a thread's rows
     PostgresStatement commit;       // number, id → bytes
@@ -62,8 +62,8 @@ struct PostgresStatements {
 };
 
 /// The statement of a list: its parameters are those that the query has, in this order: thread or threads, namespace,
-/// name behind which it begins, id before which, limit. Rows (n, thread, namespace, id, bytes, path): those with a
-/// path are pending writes of the n-th checkpoint, whose names and id they leave out.
+/// the name after which it begins, the id before which it begins, limit. Rows (n, thread, namespace, id, bytes, path):
+/// those with a path are pending writes of the n-th checkpoint, whose names and id they leave out.
 PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema);
 
 }  // namespace stategraph::checkpoint

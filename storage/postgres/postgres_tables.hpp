@@ -56,7 +56,7 @@ std::string quotedText(std::string_view text);
 /// `text` with {S} replaced, by a name that is quoted already.
 std::string inSchema(std::string_view text, const std::string& quoted_schema);
 
-/// The function that stores whatever is more than one commit behind another one.
+/// The function that stores every request that is more than a single commit that follows another one.
 const char* postgresPutFunction();
 
 }  // namespace stategraph::checkpoint

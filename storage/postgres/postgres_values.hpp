@@ -12,7 +12,7 @@
 #include <stategraph/saver.hpp>
 
 // Parameters and results in PostgreSQL's binary format: numbers are big endian, an array is its count of dimensions, a
-// flag, its element's type, its length, its lower bound, and then each element behind its length.
+// flag, its element's type, its length, its lower bound, and then each element after its length.
 namespace stategraph::checkpoint {
 
 inline constexpr Oid bool_type = 16;
@@ -26,7 +26,7 @@ inline constexpr Oid text_array_type = 1009;
 inline constexpr Oid bigint_array_type = 1016;
 inline constexpr Oid uuid_array_type = 2951;
 
-/// The parameters of one execution, in their order. Bytes that are given as a view must live as long as it.
+/// The parameters of one execution, in their order. Bytes that are passed as a view must outlive it.
 class PostgresParameters {
 public:
     PostgresParameters& bytes(std::string_view bytes);

@@ -178,8 +178,8 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view wor
 }
 
 // A failed write leaves a torn record in the log, after which RocksDB must not write. Resume() begins a new log after
-// it has written what is in memory to a table; if nothing is in memory it keeps the log, and the database is opened
-// anew instead.
+// it has written what is in memory to a table; if nothing is in memory it keeps the log, and the database is reopened
+// instead.
 void Database::heal(std::string_view work) {
     const detail::LockGuard lock(healing_);
     if (!health_->isStopped()) return;
@@ -218,7 +218,7 @@ void Database::checkFolder(bool sync) {
     looked_at_ms_.store(std::numeric_limits<std::int64_t>::min() / 2, std::memory_order_relaxed);
     errors_.fail(
         "its folder was deleted or emptied while it was open, and what was stored in it is gone; "
-        "restore it from a copy, or make the object anew for an empty database");
+        "restore it from a copy, or create a new object with an empty database");
 }
 
 }  // namespace stategraph::checkpoint

@@ -45,7 +45,7 @@ struct DatabaseSettings {
     const rocksdb::Options* rocksdb_options = nullptr;
 };
 
-/// A folder among the system's temporary files, which RocksDB wants for one that follows; removed with it.
+/// A folder among the system's temporary files, which RocksDB needs for a follower; it is removed with the follower.
 class FollowerFolder {
 public:
     explicit FollowerFolder(const DatabaseErrors& errors);
@@ -61,8 +61,8 @@ private:
 /// An open RocksDB database of this library's formats: what savers, stores and caches share of opening, locking,
 /// writing and errors.
 ///
-/// Thread-safe. A write that fails stops RocksDB; the next write starts it again once the obstacle is gone. All errors
-/// are of the owner's kind and name the path.
+/// Thread-safe. A write that fails stops RocksDB; the next write restarts it once the cause is removed. All errors are
+/// of the owner's kind and name the path.
 class Database {
 public:
     /// Keeps the database open.
@@ -82,8 +82,8 @@ public:
 
     /// Cost: a short lock.
     Lease lease() SG_EXCLUDES(mutex_);
-    /// RocksDB gives followers no snapshots. While one of these lives, a follower does not catch up, so that iterators
-    /// that are made meanwhile are of one moment. It is to live no longer than that.
+    /// RocksDB gives followers no snapshots. While one of these exists, a follower does not catch up, so that iterators
+    /// that are created meanwhile see the same moment. Do not keep it longer.
     class StandStill {
     public:
         explicit StandStill(Database& database);
@@ -113,7 +113,7 @@ private:
     DatabaseErrors errors_;
     bool read_only_;
     std::optional<std::chrono::milliseconds> follow_every_;
-    std::optional<FollowerFolder> own_folder_;  // of one that follows
+    std::optional<FollowerFolder> own_folder_;  // for a follower
     std::string folder_;                        // canonical
     DatabaseFormat format_;
     std::shared_ptr<Health> health_ = std::make_shared<Health>();
@@ -144,7 +144,7 @@ private:
     std::optional<rocksdb::ManagedSnapshot> snapshot_;
 };
 
-/// An iterator with bounds that it keeps alive, and with errors that throw.
+/// An iterator that owns its bounds, and that throws on errors.
 class Cursor {
 public:
     Cursor(Database& database, std::string lower, std::string upper, const rocksdb::Snapshot* snapshot = nullptr)

@@ -7,8 +7,8 @@
 
 namespace stategraph::checkpoint {
 
-/// Where the first row of a sleeping thread is, at the earliest. Who wakes threads deletes the first of these rows, and
-/// RocksDB passes over each deleted one until it compacts. Thread-safe.
+/// The earliest place of the first row of a sleeping thread. Waking threads deletes the first of these rows, and
+/// RocksDB skips each deleted row until it compacts. Thread-safe.
 class FirstDue {
 public:
     struct Known {

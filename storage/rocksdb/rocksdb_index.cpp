@@ -8,11 +8,11 @@
 #include "src/value/bytes.hpp"
 #include "storage/rocksdb/rocksdb_impl.hpp"
 
-// The index of threads: kept in the batch of what is stored, made anew for a database of the first version.
+// The index of threads: updated in the batch of what is stored, and created for a database of the first version.
 //
 // An open thread has the rows openKey and newestKey, and if it sleeps dueKey; a finished one has newestKey alone, at
-// its head. So where a thread is follows from which open row it has, and from its head. Who writes a database has the
-// open ones in memory too (OpenThreads); who reads it has the rows.
+// its head. So the place of a thread follows from its open row and its head. A process that writes a database has the
+// open ones in memory too (OpenThreads); one that only reads has the rows.
 namespace stategraph {
 namespace {
 
@@ -40,8 +40,8 @@ std::vector<IndexedThread> firstNamed(std::vector<IndexedThread> threads, std::s
 
 }  // namespace
 
-// A row that makes no sense is as one of a thread of which nothing is known: its other rows are passed over where they
-// are found.
+// An invalid row counts as one of a thread with unknown status; the thread's other rows are skipped where they are
+// found.
 IndexPlace RocksDBSaver::Impl::placeOf(std::string_view thread_id, CheckpointId head) {
     if (head.empty()) return {};
     for (const ThreadStatus status : all_thread_statuses) {
@@ -110,8 +110,9 @@ void RocksDBSaver::Impl::writeWithIndex(rocksdb::WriteBatch& batch, bool sync, s
     open_threads.remove(thread_id, gone);
 }
 
-// Of all threads nothing is known at first: who looks for open ones finds out what they wait for, and says so. The
-// version is written last, so a process that dies meanwhile leaves a database of the old one, and this begins again.
+// At first the status of all threads is unknown: queries for open threads read what they wait for, and update the
+// index. The version is written last, so if the process dies meanwhile, the database has the old version and this
+// starts again.
 void RocksDBSaver::Impl::makeIndex() {
     const std::string version = database.get(checkpoint::format_key, "read its format version").value_or("");
     if (version == std::to_string(checkpoint::key_format_version)) return;

@@ -142,7 +142,7 @@ public:
     }
 
 private:
-    // Returns how far to go on; 0 if there is damage.
+    // Returns how far to continue; 0 if there is damage.
     std::size_t readRecord(std::string_view rest, bool is_end) {
         const Header header = headerAt(rest);
         if (header.type == zero && header.length == 0) return setDamage(LogScan::Damage::zeros, offset_);

@@ -71,7 +71,7 @@ void checkFolder(const DatabaseSettings& settings, const DatabaseErrors& errors)
     if (status.IsIOError() && text.find("While lock file") != std::string::npos) {
         errors.refuseOpening("another process has it open (" + text + "); end it, or open this one read_only");
     }
-    // A MANIFEST that CURRENT names and that is gone is damage, too, but RocksDB calls it an IO error.
+    // A missing MANIFEST that CURRENT names is damage too, but RocksDB reports it as an IO error.
     if (status.IsPathNotFound() || status.IsNotFound() || text.find("No such file") != std::string::npos) {
         errors.failDamaged("a file is missing (" + text + "); restore it from a copy");
     }

@@ -15,8 +15,8 @@ std::string prepareFolder(const DatabaseSettings& settings, const DatabaseErrors
 
 rocksdb::Options defaultOptions();
 
-/// Opens the database in the folder and checks its format; a new database gets one. With `own_folder` it is opened to
-/// be read and to follow who writes, and that folder is for its files.
+/// Opens the database in the folder and checks its format; a new database gets one. With `own_folder` it is opened for
+/// reading and follows the writer; that folder is for its files.
 std::unique_ptr<rocksdb::DB> openFolder(const std::string& folder, const rocksdb::Options& options, bool read_only,
                                         const std::string& own_folder, const DatabaseFormat& format,
                                         const DatabaseErrors& errors);

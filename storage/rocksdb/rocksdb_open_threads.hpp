@@ -18,8 +18,8 @@
 
 namespace stategraph::checkpoint {
 
-/// The open threads of a database that this process writes, by status, in memory beside their rows. A run adds such a
-/// row and deletes it again, and RocksDB passes over each deleted one until it compacts: after 100,000 runs that takes
+/// The open threads of a database that this process writes, by status, in memory in addition to their rows. A run adds
+/// such a row and deletes it again, and RocksDB skips each deleted row until it compacts: after 100,000 runs that takes
 /// longer than to read the ten threads that wait.
 ///
 /// A thread is added before its row is written and removed after that was deleted, so there may be more here than in
@@ -84,7 +84,7 @@ public:
         return found;
     }
 
-    /// Of one status the newest first, behind `before`, at most `limit`; none: it does not know.
+    /// The threads of one status, the newest first, after `before`, at most `limit`; none: not known.
     std::optional<std::vector<IndexedThread>> newest(ThreadStatus status, const std::optional<ThreadPlace>& before,
                                                      std::size_t limit) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);

@@ -18,9 +18,9 @@ using checkpoint::slice;
 using checkpoint::Table;
 
 constexpr std::size_t deleted_rows_max = 20'000;
-// Dropped rows are removed from the files at once if one thread's are that many, or if all that were dropped lately are
-// a good part of what there is; else when RocksDB gets to it. So what is rewritten is in proportion to what is dropped,
-// however often one prunes.
+// Dropped rows are removed from the files immediately if there are that many of one thread, or if those that were
+// dropped lately are a large part of all; otherwise when RocksDB compacts. So the work is in proportion to what is
+// dropped, however often prunes run.
 constexpr std::size_t compaction_rows_min = 50'000;
 constexpr std::size_t compaction_bytes_min = std::size_t{64} << 20U;
 constexpr std::size_t compaction_share = 4;
@@ -185,7 +185,7 @@ void RocksDBSaver::Impl::dropThread(std::string_view thread_id, rocksdb::WriteBa
     dropFromIndex(thread_id, batch);
 }
 
-// Leaves the cursor behind the log.
+// Leaves the cursor after the log.
 void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogName& log, checkpoint::ThreadPrune& prune,
                                   rocksdb::WriteBatch& batch, Dropped& total) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);

@@ -164,8 +164,8 @@ void RocksDBSaver::put(const PutRequest& request) {
         add(checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path), row.bytes);
     }
 
-    // Alone in its log: one that moves the head, one that looks at rows before it writes them, and one that says what
-    // the thread waits for.
+    // Requests that need exclusive access to their log: those that move the head, read rows before writing them, or
+    // store what the thread waits for.
     const bool is_conditional =
         !request.compared.empty() ||
         std::ranges::any_of(request.writes, [](const WriteRow& row) { return row.expected.has_value(); });
@@ -348,7 +348,7 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
     checkpoint::checkCopyTarget(to);
     const auto claim = impl_->gate.claimThread(to);
     if (impl_->hasRows(to)) checkpoint::refuseCopy(from, to);
-    // One batch, so that nobody ever sees half a copy; it is in memory, so its size has a limit.
+    // One batch, so that half a copy is never visible; it is in memory, so its size has a limit.
     rocksdb::WriteBatch batch;
     CheckpointId head;  // of its own log, as the snapshot has it
     checkpoint::Snapshot snapshot(impl_->database);
@@ -371,7 +371,7 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
             }
         }
     }
-    // Of a copy nothing is known until somebody looks at it.
+    // The status of a copy is unknown until it is read.
     if (batch.Count() > 0) impl_->addToIndex(to, {.since = head}, batch);
     if (batch.Count() > 0) impl_->database.write(batch, true, "copy a thread");
 }

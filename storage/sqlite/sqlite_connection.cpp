@@ -31,7 +31,7 @@ SqliteConnection::~SqliteConnection() {
     sqlite3_close(db_);
 }
 
-// SQLite's own handler sleeps for milliseconds at once, and a commit takes some 20 µs.
+// SQLite's own handler sleeps for milliseconds at a time, and a commit takes some 20 µs.
 int SqliteConnection::onBusy(void* self, int times) noexcept {
     auto& connection = *static_cast<SqliteConnection*>(self);
     const auto now = std::chrono::steady_clock::now();
@@ -59,7 +59,7 @@ std::string SqliteConnection::ask(const std::string& sql, const char* work) {
         if (code == SQLITE_ROW) {
             if (const auto* found = sqlite3_column_text(statement, 0)) text = reinterpret_cast<const char*>(found);
         }
-        // What SQLite says about an error is read before it is gone.
+        // The error message of SQLite is read before it is overwritten.
         if (code == SQLITE_ROW || code == SQLITE_DONE) code = SQLITE_OK;
     }
     if (code == SQLITE_OK) {

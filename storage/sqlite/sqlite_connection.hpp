@@ -61,7 +61,7 @@ private:
     std::vector<Statement> statements_;
 };
 
-/// One execution of a prepared statement. What is bound must live as long as it; what a row's columns point to lives
+/// One execution of a prepared statement. Bound values must outlive it; what the columns of a row point to is valid
 /// until the next step.
 class SqliteQuery {
 public:

@@ -46,7 +46,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, const SqliteSettings& se
     auto connection = std::make_unique<SqliteConnection>(errors_, flags, settings.busy_timeout);
     claim_.emplace(errors_);
     prepareSqliteTables(*connection, settings);
-    // What lies behind the damage would be taken for damage again.
+    // Frames after the damage would be reported as damage again.
     if (!verdict.refused.empty()) connection->run("PRAGMA wal_checkpoint(TRUNCATE)", "drop its damaged log");
     if (settings.read_only) {
         const detail::LockGuard lock(readers_mutex_);
@@ -63,7 +63,7 @@ SqliteDatabase::~SqliteDatabase() {
         const detail::LockGuard lock(readers_mutex_);
         readers_.clear();
     }
-    writer_.reset();  // last: who closes a file last copies its log into it, and readers may not
+    writer_.reset();  // last: the connection that closes a file last copies its log into it, which readers may not do
 }
 
 bool SqliteDatabase::isOwnProcess() const noexcept { return process_ == ::getpid(); }

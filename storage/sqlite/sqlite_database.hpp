@@ -51,7 +51,7 @@ public:
     const SqliteErrors& errors() const noexcept { return errors_; }
     const std::string& dropped() const noexcept { return dropped_; }
 
-    /// Whether this process is the one that opened it, and no child of a fork.
+    /// Whether this process opened it, and is not a forked child.
     bool isOwnProcess() const noexcept;
     /// Throws if it was opened for reading alone, by a parent of this process, or if its file is gone.
     void checkWritable() const;
@@ -103,7 +103,7 @@ private:
     std::string dropped_;
     std::optional<SqliteFileClaim> claim_;
 
-    // For whoever has set is_writing_.
+    // For the thread that has set is_writing_.
     std::unique_ptr<SqliteConnection> writer_;
     bool writes_synced_ = false;
 

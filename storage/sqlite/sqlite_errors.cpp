@@ -22,7 +22,7 @@ const char* adviceFor(int code) noexcept {
         case SQLITE_READONLY:
             return "; change the permissions of the file and its folder, or open it read_only";
         case SQLITE_CANTOPEN:
-            return "; the files FILE-wal and FILE-shm beside it must be readable, or the folder writable";
+            return "; the files FILE-wal and FILE-shm next to it must be readable, or the folder writable";
         default:
             return "";
     }

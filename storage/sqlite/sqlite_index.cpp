@@ -21,7 +21,7 @@ constexpr const char* put_place_without_due =
     "INSERT INTO threads VALUES (?, ?, ?, NULL) ON CONFLICT DO UPDATE SET status=excluded.status, "
     "since=excluded.since, due=NULL";
 
-// A number that no status has, from a row of nobody's, counts as unknown.
+// A number that is not a status, in a foreign row, counts as unknown.
 ThreadStatus statusOf(std::int64_t number) noexcept {
     const bool is_known = number >= 0 && number < static_cast<std::int64_t>(all_thread_statuses.size());
     return is_known ? static_cast<ThreadStatus>(number) : ThreadStatus::unknown;

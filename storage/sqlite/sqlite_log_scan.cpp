@@ -17,7 +17,7 @@
 //   header  := magic version page_size checkpoint salt salt checksum checksum        eight numbers of 4 bytes
 //   frame   := page_number commit salt salt checksum checksum page                   commit: 0, or at the end of one
 //
-// Numbers are big endian. A checksum goes on from the one before it, so that a frame proves all before it; the words
+// Numbers are big endian. A checksum continues the previous one, so that a frame proves all frames before it; the words
 // that it adds up are little endian or big endian, as the magic number says.
 namespace stategraph::checkpoint {
 namespace {
@@ -36,7 +36,7 @@ struct SqliteLogScan {
     std::uint64_t size = 0;
     std::uint64_t end = 0;   // of the last whole commit
     bool has_tail = false;   // frames of this log after the last whole commit
-    std::uint64_t lost = 0;  // whole commits after the damage, as far as they can be told
+    std::uint64_t lost = 0;  // complete commits after the damage, as far as they can be recognised
     bool operator==(const SqliteLogScan&) const = default;
 };
 
@@ -135,8 +135,8 @@ SqliteLogVerdict judgeSqliteLog(const std::string& path) {
         return scan && (scan->lost > 0 || scan->has_tail);
     };
     std::optional<SqliteLogScan> scan = scanSqliteLog(path);
-    // A writer that is alive changes what it has begun, and a look at it may find anything: the log is judged if it
-    // stays as it is. One that never does has a writer, which read it when it opened it.
+    // A live writer changes the log while it is read, so the log is judged only if it does not change meanwhile. A log
+    // that never stops changing has a writer, which checked it when it opened it.
     for (int look = 0; isSuspect(scan); ++look) {
         if (look == 10) return {};
         std::this_thread::sleep_for(std::chrono::milliseconds(10));

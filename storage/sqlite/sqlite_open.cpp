@@ -119,7 +119,7 @@ std::string prepareSqliteFile(const std::string& path, const SqliteSettings& set
                (::access(whole.c_str(), W_OK) != 0 || ::access(whole.parent_path().c_str(), W_OK) != 0)) {
         errors.refuseOpening("this process may not write there; change the permissions or open it read_only");
     }
-    // One name for one file, whatever links lead to it: SQLite looks for the log beside it.
+    // One name for one file, whatever links lead to it, because SQLite looks for the log next to it.
     const fs::path real = fs::weakly_canonical(whole, error);
     return error ? whole.string() : real.string();
 }

@@ -132,8 +132,8 @@ void SqliteSaver::deleteThread(std::string_view thread_id) {
     });
 }
 
-// One thread at a time. It is read first where writers do not wait, and again where they do: somebody may have built
-// on what is being dropped.
+// One thread at a time. It is read first while writers need not wait, and again while they do, because a writer may
+// have built on what is being dropped.
 std::size_t SqliteSaver::Impl::pruneThread(const std::string& thread_id, const PruneRequest& request) {
     const auto& since = request.threads_unused_since;
     const bool drops_commits = request.keep_last || request.older_than;

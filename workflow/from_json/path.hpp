@@ -23,7 +23,7 @@ private:
     std::vector<std::string> parts_;
 };
 
-/// Numbers by their value, objects whatever the order of their members.
+/// Numbers by their value, objects independent of the order of their members.
 bool isEqual(const boost::json::value& a, const boost::json::value& b);
 
 }  // namespace stategraph::workflow::from_json

@@ -18,8 +18,8 @@
 // conversation is a thread of it.
 namespace stategraph::agent {
 
-/// Whether to end the turn instead of calling the model again: none to continue, or why it ends. Asked after each round
-/// of tools, on the thread of the run; several runs may ask at once.
+/// Decides whether to end the turn instead of calling the model again: returns none to continue, or the reason for
+/// ending. It is called after each round of tools, on the run's thread; several runs may call it at the same time.
 using StopCondition = std::function<std::optional<std::string>(const State& state)>;
 /// Ends after so many calls of the model, with "max-steps".
 StopCondition stepCountIs(std::int64_t steps);
@@ -28,7 +28,7 @@ StopCondition hasToolCall(std::string tool);
 /// Ends when the turn has cost so many tokens, with "max-tokens".
 StopCondition tokensAre(std::int64_t tokens);
 
-/// One call of the model, before it is made. PrepareStep may change it.
+/// A call of the model that is about to be made. PrepareStep may change it.
 struct StepPlan {
     std::shared_ptr<const model::Model> model;
     std::string instructions;
@@ -39,9 +39,10 @@ struct StepPlan {
     /// What is sent instead of the whole conversation; the state keeps all.
     std::optional<std::vector<model::Message>> messages = {};
 };
+/// A function that changes a call of the model before it is made.
 using PrepareStep = std::function<void(const State& state, StepPlan& plan)>;
 
-/// The answer is to be of a type.
+/// The type that the answer must have.
 struct Output {
     model::OutputFormat format;
     /// The answer's text as it is stored. Throws what is wrong with it, which the model receives.
@@ -52,6 +53,7 @@ struct Plan;
 /// The text without the fence of three backticks that models put around JSON.
 std::string_view withoutFence(std::string_view text) noexcept;
 }  // namespace detail
+/// The output format for answers of type T. `name` is the name of the schema for the provider.
 template <class T>
 Output output(std::string name = "answer") {
     return {{std::move(name), jsonSchema<T>()},
@@ -64,27 +66,37 @@ enum class AtLimit : std::uint8_t {
     answer,  // the model is called once more, without tools, so that there is an answer
 };
 
+/// The options of an agent.
 struct Options {
+    /// The model that the agent calls. Required.
     std::shared_ptr<const model::Model> model = {};
+    /// The system prompt.
     std::string instructions = {};
+    /// The tools that the model may call.
     std::vector<Tool> tools = {};
-    /// All are asked, any stops. None given: stepCountIs(5).
+    /// All are called, and any of them ends the turn. Empty: stepCountIs(5).
     std::vector<StopCondition> stop_when = {};
+    /// What happens when a stop condition ends the turn.
     AtLimit at_limit = AtLimit::stop;
+    /// Called before each call of the model; it may change the call. Null: no change.
     PrepareStep prepare_step = {};
+    /// The type of the answer; none: text.
     std::optional<Output> output = {};
     /// Which calls somebody must approve, in addition to what each tool says. Called with the tool's name and the
-    /// arguments; what throws says yes.
+    /// arguments; if it throws, the call needs approval.
     std::function<bool(std::string_view tool, const Value& arguments)> approval = {};
+    /// Settings of the model's calls, such as the temperature.
     model::Settings settings = {};
     /// How many calls of blocking tools may be under way at once in a turn, and how many of coroutines.
     int tool_concurrency = 10;
-    /// For a call of the model, and for a call of a tool: then it is abandoned. Limits cost a thread for each call that
-    /// is under way.
+    /// How long a call of the model, or of a tool, may take before it is abandoned. A limit costs a thread for each
+    /// call that is under way.
     std::optional<std::chrono::milliseconds> model_timeout = {};
+    /// How long a call of a tool without its own timeout may take; none: unlimited.
     std::optional<std::chrono::milliseconds> tool_timeout = {};
     /// For calls of the model that failed: by default three attempts, if the model says that another may succeed.
     std::optional<RetryPolicy> retry = {};
+    /// How the agent's graph is compiled: saver, cache, observer and so on.
     CompileOptions compile = {};
 };
 
@@ -104,48 +116,50 @@ struct WaitingThread {
     std::string thread_id;
     std::vector<OpenCall> calls;
 };
+/// Which waiting threads to list.
 struct WaitingQuery {
-    /// Only threads after this one in the order of listings.
+    /// Only threads after this one, in the order of listings.
     std::optional<std::string> after_thread_id = {};
     /// At most so many threads; at least 1.
     std::size_t limit = 100;
     /// As UnfinishedQuery::metadata: of the run that last stopped there, such as whose thread it is.
     Metadata metadata = {};
 };
+/// A page of waiting threads.
 struct WaitingPage {
     std::vector<WaitingThread> threads;
     /// For WaitingQuery::after_thread_id, if there may be more.
     std::optional<std::string> next = {};
 };
 
-/// An agent, ready to run. It never changes; copies are cheap and share it; safe from any thread.
+/// An agent that can be run. It never changes. Copies are cheap and share it. Safe from any thread.
 class Agent {
 public:
     /// Errors: InvalidGraphError with every fault: no model, a tool without a name or twice, parameters that are not a
     /// JSON Schema of an object.
     explicit Agent(Options options);
 
-    /// Drives runs in all the ways of any graph. Nodes: "begin", "model", and "tool", "awaited_tool" or,
-    /// for a tool with a timeout or a retry of its own, "tool.NAME" for each call.
+    /// The agent's graph, which can be run in every way that a graph can be run. Its nodes are "begin", "model", and
+    /// "tool", "awaited_tool" or, for a tool with a timeout or a retry of its own, "tool.NAME" for each call.
     const CompiledGraph<State>& graph() const noexcept { return graph_; }
 
-    /// Says something and runs the turn: until there is an answer, a budget is used up, or somebody is asked. Errors:
-    /// as CompiledGraph::invoke; what the model throws is a NodeError's original().
+    /// Adds a message of the user and runs the turn, until there is an answer, a budget is used up, or somebody is
+    /// asked. Errors: as CompiledGraph::invoke; what the model throws is a NodeError's original().
     Result<State> say(std::string text, const RunConfig& config = RunConfig::defaults()) const;
 
     /// The calls of a thread that wait for somebody, those of its sub-agents too, in the order in which they were
     /// asked.
     std::vector<OpenCall> openCalls(const ThreadId& thread) const;
-    /// All threads of the agent's saver with calls that wait for somebody, a page at a time: those of other agents with
-    /// the same saver too. Threads that a run drives at the moment are left out. Errors: MissingCheckpointerError;
+    /// All threads of the agent's saver with calls that wait for somebody, a page at a time, including threads of other
+    /// agents with the same saver. Threads with a run under way are omitted. Errors: MissingCheckpointerError;
     /// InvalidArgumentError for a limit of 0; what the saver throws. Cost: reads the heads of threads until the page is
     /// full.
     WaitingPage waiting(const WaitingQuery& query = {}) const;
-    /// Approves or declines a call, named by its id or, if only one open call has it, by its provider's. Give it to
-    /// any way of running: `graph().invoke(agent.decide("t", id, {.approved = true}), {.thread_id = "t"})`. One answer
-    /// of several for a call counts; the others are refused when they run. Errors: InvalidArgumentError that lists the
-    /// open calls, if it is none of them or takes a result; WrongTypeError for edited arguments that the tool does not
-    /// take.
+    /// Approves or declines a call, named by its id or, if only one open call has it, by its provider's. Give it to any
+    /// way of running: `graph().invoke(agent.decide("t", id, {.approved = true}), {.thread_id = "t"})`. Of several
+    /// answers for a call one is accepted; the others are refused when they run. Errors: InvalidArgumentError that
+    /// lists the open calls, if it is none of them or takes a result; WrongTypeError for edited arguments that the tool
+    /// does not take.
     Command<> decide(const ThreadId& thread, std::string_view call_id, Decision decision) const;
     /// Gives the result of a call that a client executes. Errors: as `decide`.
     Command<> give(const ThreadId& thread, std::string_view call_id, ClientResult result) const;
@@ -157,12 +171,12 @@ private:
     CompiledGraph<State> graph_;
 };
 
-/// What is said to an agent, as the input of its graph.
+/// The input of an agent's graph: what the user says.
 Update<State> said(std::string text);
 Update<State> said(std::vector<model::Message> messages);
 
-/// An agent as another one's tool: it is asked with a text, and its answer is the result. What it asks is open in the
-/// outer run, and is answered there.
+/// An agent as the tool of another agent: it receives a text, and its answer is the result. Its questions are open in
+/// the outer run and are answered there.
 Tool agentTool(std::string name, ToolOptions options, const Agent& agent);
 
 }  // namespace stategraph::agent

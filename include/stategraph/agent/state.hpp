@@ -13,8 +13,8 @@
 // The state of an agent's thread, its questions and their answers.
 namespace stategraph::agent {
 
-/// Which calls of a run need approval, in addition to those that tools and the agent's options demand. It is stored in
-/// the state, so it holds after a pause and in every process.
+/// Which calls of a run need approval, in addition to those for which tools or the agent's options require it. It is
+/// stored in the state, so it holds after a pause and in every process.
 struct RunApproval {
     /// Every call.
     bool all = false;
@@ -33,7 +33,7 @@ struct State {
     std::int64_t steps = 0;
     model::Usage usage = {};
     /// Why the turn ended: "stop", "length", "content-filter", "max-steps", "tool-called", "max-tokens",
-    /// "invalid-output", "other", or the text of a condition of the user's. Empty until the turn has ended.
+    /// "invalid-output", "other", or the text of a condition of yours. Empty until the turn has ended.
     std::string stop_reason = {};
     /// The answer of an agent with an output type; null if it gave none of that type.
     Value output = {};
@@ -91,7 +91,7 @@ struct Piece {
     std::optional<std::string> reasoning = {};
     /// One call. The first piece of a call has its name, each later piece a part of its arguments.
     std::vector<model::ToolCall> calls = {};
-    /// What a tool of the provider's did: one whole part.
+    /// One whole part about a tool that the provider executed.
     std::vector<model::ProviderPart> provider = {};
     static constexpr auto fields() {
         return stategraph::fields(field("id", &Piece::id), field("role", &Piece::role),

@@ -19,17 +19,18 @@
 #include <stategraph/task.hpp>
 #include <stategraph/value.hpp>
 
-// Tools: functions that a model may ask for.
+// Tools: functions whose call a model may request.
 namespace stategraph::agent {
 
-/// What a tool has besides its arguments. Valid during its call.
+/// What a tool receives besides its arguments. Valid during its call.
 class ToolContext {
 public:
     ToolContext(Runtime& runtime, const model::ToolCall& call) noexcept : runtime_(runtime), call_(call) {}
     ToolContext(const ToolContext&) = delete;
     ToolContext& operator=(const ToolContext&) = delete;
 
-    /// Of the node that calls the tool. A tool may ask (`sg::interrupt`), sleep and call graphs, as any node.
+    /// The runtime of the node that calls the tool. A tool may ask (`sg::interrupt`), sleep and call graphs, as any
+    /// node may.
     Runtime& runtime() const noexcept { return runtime_; }
     const model::ToolCall& call() const noexcept { return call_; }
     /// Reports to readers of the stream's mode `custom` how far the call is: {"call_id", "tool", "progress"}.
@@ -40,8 +41,8 @@ private:
     const model::ToolCall& call_;
 };
 
-/// Whether somebody must approve a call: always or never, or as a function of its arguments says, `f(const Args&)` or
-/// `f(const Value&)`. A function that throws says yes.
+/// Whether somebody must approve a call: always or never, or as a function of its arguments decides, `f(const Args&)`
+/// or `f(const Value&)`. If the function throws, the call needs approval.
 class ApprovalRule {
 public:
     ApprovalRule() = default;
@@ -66,48 +67,52 @@ private:
     std::function<bool(const Value&)> needs_;
 };
 
-/// What the arguments of a call become before anybody is asked and the tool is called: checked, and with what is
-/// missing filled in. It throws what is wrong with them, which the model receives. Called from several threads at once.
+/// Checks the arguments of a call before anybody is asked and before the tool is called, and fills in what is missing.
+/// It throws what is wrong with them; the model receives the text. It may be called by several threads at the same
+/// time.
 using ArgumentCheck = std::function<Value(Value arguments)>;
 
+/// The options of a tool.
 struct ToolOptions {
     /// What the model receives about it.
     std::string description = {};
+    /// Whether somebody must approve a call.
     ApprovalRule approval = {};
-    /// What is done about a call of which only the beginning is known, because the process died: it is made again, or
-    /// somebody is asked.
+    /// What to do about a call that was begun and whose end is not known, because the process died: repeat it, or ask
+    /// somebody.
     OnDoubt on_doubt = OnDoubt::repeat;
     /// JSON Schema of the arguments of a tool that takes a Value; else it is made from the type.
     std::string parameters = {};
-    /// What else is checked, such as those parameters: `.check = sg::schemaCheck(text)` (stategraph/schema.hpp). After
-    /// the check by the type.
+    /// A further check of the arguments, for example by those parameters: `.check = sg::schemaCheck(text)`
+    /// (stategraph/schema.hpp). It runs after the check by the type.
     ArgumentCheck check = {};
-    /// How long one attempt may take, at least 1 ms; none: Options::tool_timeout. How a call that failed is tried
-    /// again. With either, the last attempt's failure is a result for the model, the passing of its time too, and the
-    /// tool has a node of its own, "tool.NAME". Not for tools that a client executes.
+    /// How long one attempt may take, at least 1 ms; none: Options::tool_timeout. `retry`: how a failed call is tried
+    /// again. With either option, the last attempt's failure, or the end of its time, is a result for the model, and
+    /// the tool has a node of its own, "tool.NAME". Not for tools that a client executes.
     std::optional<std::chrono::milliseconds> timeout = {};
+    /// How a failed call is tried again; none: not at all.
     std::optional<RetryPolicy> retry = {};
-    /// Kept in CompileOptions::cache (without one, not) by the tool's name and the arguments. A cached result needs
-    /// approval as any call. Failures are not kept. Not for tools that a client executes.
+    /// Whether results are kept in CompileOptions::cache, if there is one, by the tool's name and the arguments. A
+    /// cached result needs approval like any call. Failures are not kept. Not for tools that a client executes.
     std::optional<CallCache> cache = {};
-    /// How many bytes of a result the model receives; at least 64. Of a longer one the beginning is stored and sent,
-    /// as text, with a note of what was cut.
+    /// How many bytes of a result the model receives; at least 64. If a result is longer, its beginning is stored and
+    /// sent as text, with a note of how much was cut.
     std::size_t result_max = 64U << 10U;
 };
 
-/// A tool as an agent takes it; `tool` makes it.
+/// A tool as agents take it; `tool` creates it.
 struct Tool {
     model::ToolDescription description;
     ApprovalRule approval = {};
     OnDoubt on_doubt = OnDoubt::repeat;
-    /// None: the arguments are taken as they are.
+    /// None: the arguments are used as they are.
     ArgumentCheck check = {};
     /// One of these, or neither: then the provider executes the tool (ToolDescription::provider), or the caller that
     /// resumes the run does what is asked, and answers with the result.
     std::function<Value(const Value& arguments, ToolContext& context)> call = {};
     std::function<Task<Value>(const Value& arguments, ToolContext& context)> async_call = {};
-    /// Whether its result is stored as soon as it is there, and the function not called again. Off for what does so
-    /// itself, such as a graph.
+    /// Whether the result is stored immediately, so that the function is not called again. Off for functions that store
+    /// their own progress, such as a graph.
     bool is_effect = true;
     /// As in ToolOptions.
     std::optional<std::chrono::milliseconds> timeout = {};
@@ -176,10 +181,10 @@ Tool describedTool(std::string name, ToolOptions&& options, std::string paramete
 
 }  // namespace detail
 
-/// A tool from a function of its arguments, `R f(const Args&)` or `R f(const Args&, ToolContext&)`, or a coroutine
-/// that gives a Task<R>. Its JSON Schema is made from Args' table. What it returns is anything storable, a text for
-/// the model, or nothing. It is called from several threads at once if calls are; a coroutine's function is copied for
-/// each call. The model receives what it throws.
+/// Creates a tool from a function of its arguments, `R f(const Args&)` or `R f(const Args&, ToolContext&)`, or a
+/// coroutine that gives a Task<R>. Its JSON Schema is made from Args' table. It returns anything storable, a text for
+/// the model, or nothing. Several threads may call it at the same time; the function of a coroutine is copied for each
+/// call. The model receives the text of what it throws.
 ///
 ///     agent::tool<City>("weather", {.description = "The weather of a city"}, [](const City& city) { return
 /// forecast(city.name); })

@@ -32,7 +32,8 @@
 #include <stategraph/control.hpp>
 #include <stategraph/detail/mutex.hpp>
 
-// What stategraph/asio.hpp is made of: Asio's executors as places where coroutines live, and its coroutines as tasks.
+// The implementation of stategraph/asio.hpp: Asio's executors as places where coroutines resume, and its coroutines as
+// tasks.
 namespace stategraph::detail {
 
 /// All that threads of the library post to an execution context goes through this service of the context. The
@@ -57,7 +58,7 @@ public:
         }
     }
 
-    /// One of several, so that threads which post to different places do not wait for each other.
+    /// One of several gates, so that threads which post to different places do not wait for each other.
     struct Slot {
         detail::Mutex mutex;  // held as long as a post takes
         bool is_closed SG_GUARDED_BY(mutex) = false;
@@ -78,11 +79,11 @@ private:
     std::array<Slot, 32> slots_;
 };
 
-/// Work as a handler of Asio's: it is dropped where that is destroyed without having been called.
+/// Work as a handler of Asio: it is dropped if the handler is destroyed without having been called.
 class AsioWork {
 public:
-    /// `posting`: held by who posts it until that is done; null: nobody does. Then the execution context, which may go
-    /// once it was called, is not used any more.
+    /// `posting`: the lock that is held while it is posted; null: it is not being posted. After that the execution
+    /// context, which may be destroyed once the work was called, is not used any more.
     explicit AsioWork(const Work& work, detail::Mutex* posting = nullptr) noexcept : work_(work), posting_(posting) {}
     AsioWork(AsioWork&& other) noexcept : work_(std::exchange(other.work_, Work())), posting_(other.posting_) {}
     AsioWork& operator=(AsioWork&&) = delete;
@@ -114,7 +115,7 @@ private:
     detail::Mutex* posting_;
 };
 
-/// An executor of Asio's as a place where coroutines resume. It must stay where it is as long as they.
+/// An executor of Asio as a place where coroutines resume. It must exist, and must not be moved, as long as they exist.
 class AsioPlace {
 public:
     explicit AsioPlace(boost::asio::any_io_executor executor)
@@ -124,7 +125,7 @@ public:
 
     Home home() noexcept { return {this, &ops}; }
     const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
-    /// Null: that home is none of Asio's.
+    /// Null: that home does not belong to Asio.
     static const boost::asio::any_io_executor* executorOf(Home home) noexcept {
         while (home.ops != nullptr && home.ops->under != nullptr) home = home.ops->under(home.place);
         return home.ops == &ops ? &static_cast<AsioPlace*>(home.place)->executor_ : nullptr;
@@ -169,14 +170,14 @@ private:
     AsioGate::Slot& slot_;
 };
 
-/// What a coroutine of Asio's is awaited with.
+/// The options with which a coroutine of Asio is awaited.
 struct AsioCallOptions {
     std::stop_token stop = {};             // it is cancelled when this is
     std::shared_ptr<void> node = {};       // of the node that awaits it (keepNode)
     boost::asio::any_io_executor on = {};  // none: where the awaiting coroutine lives, or the system executor
 };
 
-/// Awaits a coroutine of Asio's from one of this library's.
+/// Awaits a coroutine of Asio in a coroutine of this library.
 template <class T>
 class AsioCall {
 public:
@@ -195,7 +196,7 @@ public:
 
     bool await_ready() const noexcept { return false; }
     template <class Promise>
-    // Before co_spawn nobody else has the state, which is therefore used without its lock.
+    // Before co_spawn no other thread has the state, so it is used without its lock.
     void await_suspend(std::coroutine_handle<Promise> coroutine) SG_NO_THREAD_SAFETY_ANALYSIS {
         home_ = homeOf(coroutine);
         coroutine_ = coroutine;
@@ -206,7 +207,7 @@ public:
             boost::asio::co_spawn(executor, std::move(called_), End{state_});
             return;
         }
-        // A signal is not to be emitted beside the coroutine that it is for.
+        // A signal must not be emitted while its coroutine runs on another thread.
         state_->strand = boost::asio::make_strand(executor);
         state_->slot = &AsioGate::of(executor).slotOf(state_.get());
         state_->cancel = std::make_shared<boost::asio::cancellation_signal>();
@@ -224,11 +225,12 @@ public:
     }
 
 private:
-    /// What is Asio's in it ends with the coroutine, on its threads: this may outlive the execution context.
+    /// Its parts that belong to Asio are destroyed with the coroutine, on Asio's threads, because this object may
+    /// outlive the execution context.
     struct State {
         detail::Mutex mutex;
         AsioCall* call SG_GUARDED_BY(mutex);  // null: it was destroyed
-        // Kept while the coroutine may use what is the node's.
+        // Kept while the coroutine may use what belongs to the node.
         std::shared_ptr<void> node SG_GUARDED_BY(mutex);
         // None: nothing can be cancelled any more.
         boost::asio::any_io_executor strand SG_GUARDED_BY(mutex);
@@ -256,7 +258,7 @@ private:
                 boost::asio::post(state->strand,
                                   [signal = state->cancel] { signal->emit(boost::asio::cancellation_type::terminal); });
             } catch (...) {
-                // No memory to cancel it: it ends in its own time.
+                // There is no memory to cancel it, so it ends when it has finished.
             }
         }
     };
@@ -289,8 +291,8 @@ private:
         is_on_asio_ = own != nullptr;
         return is_on_asio_ ? *own : boost::asio::any_io_executor(boost::asio::system_executor());
     }
-    // What it gives is to be resumed here: a node that was abandoned, which nothing else touches any more, rather than
-    // on another thread.
+    // Resumes the awaiting coroutine here and not on another thread: it belongs to an abandoned node, which nothing
+    // else uses any more.
     std::coroutine_handle<> end(std::exception_ptr error, T value) {
         error_ = std::move(error);
         if (!error_) value_.emplace(std::move(value));
@@ -298,7 +300,8 @@ private:
         wakeup_.wake();
         return nullptr;
     }
-    // With the execution context goes the run, and this; not if it was abandoned by the run, which is over.
+    // The run is destroyed with the execution context, and so is this object; but not if the run, which has ended, had
+    // abandoned it.
     void lose() noexcept {
         if (!is_on_asio_ || AsioPlace::executorOf(home_) != nullptr) return;
         error_ = std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));

@@ -13,7 +13,7 @@
 #include <stategraph/executor.hpp>
 #include <stategraph/task.hpp>
 
-// What stategraph/async.hpp calls, without users' types.
+// The functions that stategraph/async.hpp calls, without users' types.
 namespace stategraph::detail {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
@@ -21,13 +21,13 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 Home homeOf(Executor& executor) noexcept;
 /// Runs a task to its end, and what it awaits, on the calling thread.
 void waitFor(std::coroutine_handle<> task, TaskPromiseBase& promise);
-/// That time from now; at most the last that the clock has.
+/// The time in so long from now; at most the last time of the clock.
 inline SteadyTime after(std::chrono::nanoseconds time) noexcept {
     const SteadyTime now = std::chrono::steady_clock::now();
     return time > SteadyTime::max() - now ? SteadyTime::max() : now + time;
 }
 
-/// The home of an awaiting coroutine; the common executor if it has none.
+/// The home of an awaiting coroutine (where it resumes); the common executor if it has none.
 template <class Promise>
 Home homeOf(std::coroutine_handle<Promise> coroutine) {
     if constexpr (std::is_base_of_v<TaskPromiseBase, Promise>) {
@@ -45,12 +45,12 @@ public:
     Wakeup& operator=(const Wakeup&) = delete;
     ~Wakeup();
 
-    /// What allocates, ahead of `post`.
+    /// Makes the allocations of `post` in advance.
     void prepare(Home home, std::coroutine_handle<> coroutine);
-    /// After it returns this may be gone. Errors: those of the place; then nothing happens.
+    /// This object may be destroyed when it returns. Errors: those of the place; then nothing happens.
     void post();
-    /// The same at the first call, from whatever thread. Where the place has no memory, or no thread, it is tried again
-    /// until it has.
+    /// The same for the first of several calls, from any thread. If the place has no memory or no thread, the post is
+    /// tried again until it succeeds.
     void wake() noexcept;
     void postAt(SteadyTime at);
 
@@ -95,7 +95,7 @@ private:
     Wakeup wakeup_;
 };
 
-/// The home of the coroutine that asks; of one that has none it is `otherwise` from now on, if that is one.
+/// The home of the calling coroutine. If it has none, `otherwise` becomes its home, if that is set.
 class OwnHome {
 public:
     explicit OwnHome(Home otherwise = {}) noexcept : home_(otherwise) {}
@@ -113,7 +113,7 @@ private:
     Home home_;
 };
 
-/// A task that nobody awaits.
+/// A task that is not awaited.
 class Spawned {
 public:
     explicit Spawned(std::shared_ptr<Executor> executor) noexcept : executor_(std::move(executor)) {}
@@ -210,8 +210,8 @@ Together together(const std::vector<Task<T>>& tasks) {
 /// The same, which advances when its next event is asked for.
 class AsyncStreamRun {
 public:
-    /// `beside`: where its tasks live if they run beside the reader; it must outlive this. None: on the graph's
-    /// executor.
+    /// `beside`: the home of its tasks if they run at the same time as the reader; it must outlive this object. None:
+    /// the graph's executor.
     AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config,
                    const StreamOptions& options, Home beside = {});
     ~AsyncStreamRun();
@@ -238,7 +238,7 @@ Task<void> keepLater(Task<R> node, TaskResult& result) {
     }
 }
 
-/// For inputs that are made for the call: they live as long as the coroutine.
+/// For inputs that are created for the call: they exist as long as the coroutine.
 template <class S, class In, class Stored>
 Task<void> startWithInput(const Stored& f, const void* input, Runtime& runtime, TaskResult& result) {
     using Returned = std::remove_cvref_t<decltype(callWith<In>(f, std::declval<const In&>(), runtime))>;
@@ -268,9 +268,9 @@ Task<void> startNode(const void* stored, const void* input, Runtime& runtime, Ta
     }
 }
 
-/// While what it gives is kept, a coroutine that is not the library's uses what belongs to a node: a node that is
-/// awaited, and can be abandoned, is then abandoned where it would be destroyed midway. Null for other nodes, which are
-/// not to be destroyed then.
+/// As long as the returned object exists, a coroutine of another library uses what belongs to a node. An awaited node
+/// that can be abandoned is then abandoned instead of destroyed. Null for other nodes, which must not be destroyed
+/// meanwhile.
 std::shared_ptr<void> keepNode(Runtime& runtime);
 
 /// What a blocking run calls: it waits for the coroutine.
@@ -291,7 +291,7 @@ void callAsyncNode(const void* stored, const void* input, Runtime& runtime, Task
     }
 }
 
-/// How a coroutine type becomes a Task; specialised for others by those who know them (stategraph/asio.hpp).
+/// Converts a coroutine type to a Task; specialised for other coroutine types in their headers (stategraph/asio.hpp).
 template <class R>
 struct AsyncNode<Task<R>> {
     using Value = R;

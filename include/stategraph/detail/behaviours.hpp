@@ -9,7 +9,7 @@
 #include <stategraph/detail/schema.hpp>
 #include <stategraph/error.hpp>
 
-// How a channel of a state struct behaves, for each reducer: the templates behind the tables of function pointers in
+// How a channel of a state struct behaves, for each reducer: the templates of the tables of function pointers in
 // schema.hpp. They are instantiated once for each pair of a member's type and a reducer. The file is longer than others
 // because states of both kinds, structs and JSON, take every fold from here.
 namespace stategraph::detail {
@@ -50,7 +50,7 @@ struct PlainValue {
     }
 };
 
-/// A list whose elements are changed by it alone (SharedList).
+/// A list whose elements can be changed only through the list (SharedList).
 template <class T>
 concept ChangesItems = requires(T& list, typename T::value_type item) { list.set(std::size_t{}, std::move(item)); };
 
@@ -102,7 +102,7 @@ struct PlainMap {
     static auto& mapped(typename T::value_type& entry) noexcept { return entry.second; }
 };
 
-// What each reducer adds to the common parts below:
+// The part of each reducer in addition to the common parts below:
 //   fold(channel, value, ops, log): folds and logs
 //   unfold(value, ops):             takes it back
 //   load(list or map, piece):       one operation of the log that is not a set
@@ -217,7 +217,7 @@ struct AppendFold {
     }
 };
 
-/// A list that each superstep starts anew.
+/// A list that is empty at the beginning of each superstep.
 template <class T, class Access = PlainList<T>>
 struct TopicFold : AppendFold<T, Access> {
     struct Undo {
@@ -277,7 +277,7 @@ struct MergeFold {
     static void unfold(T& value, std::span<Op* const> ops) {
         Undo& undo = ops.front()->as<Undo>();
         Map& held = Access::map(value);
-        // Backwards: a map that keeps the order of its entries has the one it had.
+        // Backwards, so that a map that keeps the order of its entries has the same order as before.
         for (std::size_t i = undo.added.size(); i-- > 0;) held.erase(undo.added[i]);
         for (auto& [key, entry] : undo.replaced) held.insert_or_assign(key, std::move(entry));
     }
@@ -297,14 +297,14 @@ private:
             undo.added.emplace_back(Access::key(*entry));
             give(held, entry);
         } else {
-            // Into its place first: what is replaced is not lost if there is no memory for that.
+            // First into its place, so that the replaced value is not lost if no memory is available.
             using std::swap;
             swap(Access::mapped(*give(undo.replaced, entry)), Access::mapped(*found));
         }
     }
 };
 
-// What every channel does alike. `Fold` is one of the above.
+// What all channels have in common. `Fold` is one of the above.
 template <class T, class Fold, class Access = PlainValue<T>>
 struct ChannelBehaviour {
     static constexpr bool is_unstored = requires { Fold::is_unstored; };
@@ -404,9 +404,9 @@ struct ChannelBehaviour {
     }
 
 private:
-    // What a replacing operation holds: a clear, the value that it keeps.
+    // What a replacing operation holds; for a clear, the value that it keeps.
     static T& replacement(Op& op) noexcept { return op.kind == WriteKind::clear ? op.as<T>() : Access::written(op); }
-    // Reading the log must not depend on the reducer of today: a list or a map reads what its type can hold.
+    // Reading the log must not depend on the current reducer: a list or a map reads what its type can hold.
     template <class U>
     static auto listed() {
         if constexpr (requires { typename U::mapped_type; }) {

@@ -6,8 +6,8 @@
 
 #include <stategraph/detail/node.hpp>
 
-// What StateGraph<S> calls: the graph in the making without its types, and without what it is made of
-// (graph_builder.hpp), so that a user's file compiles none of it.
+// The functions that StateGraph<S> calls: a graph that is being built, without its types and without its data
+// (graph_builder.hpp), so that users' files do not compile these.
 namespace stategraph {
 
 struct NodeOptions;
@@ -21,10 +21,10 @@ namespace detail {
 class Core;
 struct GraphSpec;
 
-/// How a graph gets its saver.
+/// Where the saver of a graph comes from.
 enum class CheckpointerKind : std::uint8_t { none, own, inherit, per_thread };
 
-/// Which of a subgraph's logs a visit continues with.
+/// Selects the log of a subgraph with which a visit continues.
 struct LogKey {
     std::shared_ptr<void> callable;
     void (*call)(const void* callable, const void* state, std::string& key) = nullptr;
@@ -41,7 +41,7 @@ struct SubgraphSpec {
     void (*to_inner)(const void* callable, const void* state, Writes& input) = nullptr;
     std::shared_ptr<void> from_inner_callable;
     void (*from_inner)(const void* callable, const void* inner_state, Writes& update) = nullptr;
-    /// What a Send to it carries, and how that becomes its input.
+    /// The payload of a Send to it, and how that becomes its input.
     const ValueOps* payload = nullptr;
     void (*from_payload)(const Schema& inner, const void* payload, Writes& input) = nullptr;
 };

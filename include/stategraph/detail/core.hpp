@@ -14,7 +14,7 @@
 #include <stategraph/stream.hpp>
 #include <stategraph/warm_threads.hpp>
 
-// The erased twin of CompiledGraph<S>: what the facade calls.
+// The functions that CompiledGraph<S> calls, without users' types.
 namespace stategraph {
 
 struct UpdateOptions;
@@ -24,7 +24,7 @@ struct CancelOptions;
 
 namespace stategraph::detail {
 
-/// What a run is asked to do.
+/// The input of a run.
 struct RunInput {
     enum class Kind : std::uint8_t { update, resume, command } kind = Kind::update;
     Writes writes;
@@ -49,11 +49,11 @@ Config submit(const Core& core, RunInput&& input, const RunConfig& config);
 void callGraph(Runtime& runtime, const std::shared_ptr<const Core>& core, Writes&& input, std::string_view key,
                void* values);
 
-/// The same as `run`, giving events to `sink`.
+/// The same as `run`, with events for `sink`.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, const StreamOptions& options, EventSink& sink,
                void* values, ChannelSet* present = nullptr);
 
-/// A run that advances when its next event is asked for.
+/// A run that advances when its next event is requested.
 class StreamRun {
 public:
     StreamRun(std::shared_ptr<const Core> core, RunInput input, const RunConfig& config, const StreamOptions& options);
@@ -83,7 +83,7 @@ struct ValuesOut {
 };
 SnapshotData readState(const Core& core, const Config& config, bool subgraphs, const ValuesOut& values);
 
-/// A thread's checkpoints, newest first, read as they are asked for.
+/// A thread's checkpoints, newest first, read when they are requested.
 class HistoryReader {
 public:
     HistoryReader(std::shared_ptr<const Core> core, const Config& config, const HistoryOptions& options);
@@ -98,7 +98,7 @@ private:
     Owned<Impl> impl_;
 };
 
-/// Nodes' writes without their running, superstep by superstep.
+/// Writes in the name of nodes without running them, superstep by superstep.
 class Edits {
 public:
     explicit Edits(TypeKey state);
@@ -117,10 +117,10 @@ private:
 /// Each superstep of edits makes one checkpoint; returns the last.
 Config editState(const Core& core, const Config& config, Edits& edits, const UpdateOptions& options);
 
-/// Ends a thread for good. False: nothing was due.
+/// Cancels a thread for good. False: nothing was due.
 bool cancelThread(const Core& core, const ThreadId& thread_id, const CancelOptions& options);
 
-/// Forgets the results of nodes; null: of all, those in subgraphs too. Errors: InvalidArgumentError.
+/// Removes the cached results of nodes; null: of all nodes, including those in subgraphs. Errors: InvalidArgumentError.
 void clearCache(const Core& core, const NodeNames* nodes);
 
 const GraphSpec& specOf(const Core& core);

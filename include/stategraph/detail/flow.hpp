@@ -14,7 +14,7 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/graph.hpp>
 
-// What the calls of a Flow are made of.
+// The implementation of a Flow's calls.
 namespace stategraph {
 
 class Flow;
@@ -22,15 +22,15 @@ struct CallOptions;
 
 namespace detail {
 
-/// A call that Flow::start began. A thread of the executor makes it or, if none has begun it, the thread that waits for
-/// it: so threads that all wait for such calls do not wait for each other.
+/// A call that Flow::start began. A thread of the executor executes it or, if none has begun it, the thread that waits
+/// for it, so that threads which all wait for such calls do not wait for each other.
 class FlowCall {
 public:
     FlowCall() noexcept = default;
     FlowCall(const FlowCall&) = delete;
     FlowCall& operator=(const FlowCall&) = delete;
     virtual ~FlowCall() = default;
-    /// Makes the call unless somebody has begun it.
+    /// Executes the call unless another thread has begun it.
     void makeUnlessBegun() noexcept;
     /// Returns when it has ended.
     void wait() noexcept;
@@ -47,8 +47,8 @@ private:
     bool is_inside_flight_ = false;
 };
 
-/// The calls that a Flow started, all of which have ended before it goes; and where the Flow is, which its calls' keys
-/// are made of.
+/// The calls that a Flow started, all of which end before it is destroyed; and the place of the Flow, from which the
+/// keys of its calls are derived.
 class FlowThreads {
 public:
     /// `within`: the key of the call whose function the Flow is for; empty: it is the entrypoint's.
@@ -67,7 +67,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Reports what becomes of one call to readers of StreamMode::calls. Costs a branch without readers.
+/// Reports the progress of one call to readers of StreamMode::calls. Costs a branch without readers.
 class CallReport {
 public:
     CallReport(Runtime& runtime, std::string_view name, std::string_view key);
@@ -94,13 +94,13 @@ private:
 
 /// Errors: InvalidArgumentError for options that no call can have.
 void checkCall(const Runtime& runtime, std::string_view name, const CallOptions& options);
-/// Waits before attempt `attempt` + 1 of a call, if it is to have one; else throws what is under way.
+/// Waits before attempt `attempt` + 1 of a call, if there is to be one; otherwise rethrows the current exception.
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report);
-/// Forgets what the cache has of the calls with a name. Errors: InvalidArgumentError if the entrypoint has no cache;
+/// Removes the cached results of the calls with a name. Errors: InvalidArgumentError if the entrypoint has no cache;
 /// what the cache throws.
 void clearCalls(const Core& core, std::string_view name, std::string_view ns);
 
-/// What the cache has of one call. Errors: InvalidArgumentError for an impossible time to live.
+/// The cache entry of one call. Errors: InvalidArgumentError for an impossible time to live.
 class CachedCall {
 public:
     CachedCall(Runtime& runtime, std::string_view name, const CallCache& policy, std::string input);
@@ -118,7 +118,7 @@ private:
 };
 [[noreturn]] void refuseCachedCall(Runtime& runtime, std::string_view name);
 
-/// `call()`, or what the cache has for these arguments.
+/// The result of `call()`, or the cached result for these arguments.
 template <class R, class Call, class... A>
 R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, CallReport& report, const Call& call,
              const A&... args) {
@@ -163,7 +163,7 @@ consteval auto returnedByCall() {
 template <class F, class... A>
 using Returned = typename decltype(returnedByCall<F, A...>())::type;
 
-/// What came of it, once it is done.
+/// The outcome, once the call is done.
 template <class R>
 struct CallResult : FlowCall {
     std::exception_ptr thrown;

@@ -9,8 +9,8 @@
 #include <stategraph/detail/node.hpp>
 #include <stategraph/graph_options.hpp>
 
-// The builder's data, without types: what GraphBuilder fills and compile() checks and turns into a Core.
-// Not part of what stategraph.hpp includes: users' files would pay for each of these structs.
+// The data of GraphBuilder, without types, which compile() checks and turns into a Core. stategraph.hpp does not
+// include it, because users' files would have to compile each of these structs.
 namespace stategraph {
 
 namespace detail {
@@ -35,7 +35,7 @@ struct EdgeSpec {
 struct BranchSpec {
     std::string from;
     RouterAction router;
-    /// What the router may return, and where that leads; none: any node.
+    /// What the router may return, and the nodes; none: any node.
     std::optional<std::vector<std::pair<std::string, std::string>>> ends = {};
 };
 
@@ -55,7 +55,7 @@ struct GraphSpec {
     std::vector<EdgeSpec> edges;
     std::vector<BranchSpec> branches;
     std::vector<HandlerSpec> handlers = {};
-    /// Policies of nodes that say nothing themselves.
+    /// Policies of nodes that do not set their own.
     RetryPolicy default_retry = {};
     CachePolicy default_cache = {.use = CacheUse::off};
     std::shared_ptr<const void> keep_alive;  // a schema made at run time

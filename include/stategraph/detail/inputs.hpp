@@ -6,7 +6,7 @@
 #include <stategraph/command.hpp>
 #include <stategraph/detail/core.hpp>
 
-// From what users give to a run to what the engine takes, and parts of a state by name.
+// Converts the inputs that users give to a run into those of the engine, and parts of a state by name.
 namespace stategraph::detail {
 
 template <std::size_t... I, class... Entry>

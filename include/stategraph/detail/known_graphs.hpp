@@ -8,8 +8,9 @@
 
 namespace stategraph::detail {
 
-/// Which graphs' descriptions a saver object has kept, so that each is given to it once. It forgets one where two fall
-/// on the same place; that one is then given again. Safe from any thread, and without a lock, so also after a fork.
+/// Remembers which descriptions of graphs a saver object has stored, so that each is passed to it once. If two fall on
+/// the same place, one is forgotten and passed again. Safe from any thread, without a lock, and therefore also after a
+/// fork.
 class KnownGraphs {
 public:
     bool has(const GraphFingerprint& fingerprint) const noexcept {

@@ -7,9 +7,9 @@ namespace stategraph::detail {
 /// A T as a member of an aggregate that users write down in `co_await` expressions: `co_await app.asyncInvoke(input,
 /// {.metadata = tags})`.
 ///
-/// There g++ 12 makes each member apart, copies its bytes into the aggregate and destroys both. This one knows where it
-/// was made: the copy is read, never moved from, and forgets what it holds instead of destroying it. Elsewhere it is a
-/// T, and costs 8 bytes.
+/// In such an expression g++ 12 constructs each member separately, copies its bytes into the aggregate and destroys
+/// both. A Member knows its original address: the bytewise copy is read, never moved from, and does not destroy what it
+/// holds. Otherwise it behaves as a T, and costs 8 bytes.
 template <class T>
 class Member : public T {
 public:

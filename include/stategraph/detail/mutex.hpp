@@ -2,7 +2,8 @@
 #include <mutex>
 
 // Locks that clang checks. With -Wthread-safety it refuses a program that uses what a mutex guards without holding it
-// (scripts/check_locks.sh); for other compilers the annotations are empty, and the classes are what they wrap.
+// (scripts/check_locks.sh); for other compilers the annotations are empty, and the classes behave as those that they
+// wrap.
 
 #if defined(__clang__)
 #define SG_ANNOTATION(x) __attribute__((x))
@@ -45,7 +46,7 @@ public:
     void lock() SG_ACQUIRE() { wrapped_.lock(); }
     bool try_lock() SG_TRY_ACQUIRE(true) { return wrapped_.try_lock(); }
     void unlock() SG_RELEASE() { wrapped_.unlock(); }
-    /// Only says to the analysis that the caller holds it, where it has another name for it. Does nothing.
+    /// Tells the analysis that the caller holds the lock under another name. Does nothing.
     void assertHeld() const noexcept SG_ASSERT_HELD() {}
     /// For locks that are handed from function to function, which the analysis does not follow.
     Wrapped& native() noexcept { return wrapped_; }

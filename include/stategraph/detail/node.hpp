@@ -11,14 +11,13 @@
 #include <stategraph/detail/opt_in.hpp>
 #include <stategraph/detail/schema.hpp>
 
-// Nodes and routers without their types: what the facade makes of users' callables, and all that the engine sees of
-// them.
+// Nodes and routers without their types: what users' callables become, and all that the engine sees of them.
 namespace stategraph {
 class Runtime;
 
 namespace detail {
 
-/// What a task produced, as the node left it.
+/// The result of a task, as the node returned it.
 struct TaskResult {
     Writes writes;
     std::vector<Target> go_to;
@@ -26,7 +25,7 @@ struct TaskResult {
     const Schema* written = nullptr;  // whose channels `writes` are of; null: of the node's graph
 };
 
-/// What a node takes as its input.
+/// The input that a node takes.
 struct InputType {
     TypeKey type = nullptr;
     const Schema* schema = nullptr;     // of a state or a part of one; null: a payload
@@ -40,13 +39,13 @@ struct NodeAction {
     std::shared_ptr<void> callable;
     Call call = nullptr;
     InputType input;
-    /// Of a coroutine: what it is given must live until it ends. Null: it blocks.
+    /// For a coroutine; its arguments must exist until it ends. Null: the node blocks.
     Start start = nullptr;
-    /// Whether it returns Commands, so that a task of it need lead nowhere.
+    /// Whether it returns Commands, so that the node needs no edge.
     bool gives_commands = false;
 };
 
-/// Where a router puts what it chose. Errors: InvalidUpdateError for a target that does not exist.
+/// Receives the targets that a router chose. Errors: InvalidUpdateError for a target that does not exist.
 class RouteSink {
 public:
     void to(std::string_view target);

@@ -1,6 +1,5 @@
 #pragma once
-// What is there for everybody by name, and complete only with a header that is included for it: until then the compiler
-// names that header.
+// Types that are declared everywhere and defined in a header of their own: without it the compiler names that header.
 namespace stategraph {
 
 namespace detail {

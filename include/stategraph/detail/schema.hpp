@@ -27,12 +27,12 @@ struct ChannelSpec;
 
 /// What the engine can do with the value of a channel. `value` points at it inside a state.
 struct Behaviour {
-    /// Folds `ops` (one superstep's, in order; conflicts are already refused) into the value, and appends what came of
-    /// it to `log`, if given, as one entry of a commit's operations. Afterwards the ops hold what `undo` needs.
+    /// Folds `ops` (those of one superstep, in order; conflicts were refused before) into the value, and appends the
+    /// result to `log`, if given, as one entry of a commit's operations. Afterwards the ops hold what `undo` needs.
     void (*apply)(const ChannelSpec& channel, void* value, std::span<Op* const> ops, Encoder* log);
-    /// Takes an `apply` back, given the same ops.
+    /// Undoes an `apply` with the same ops.
     void (*undo)(const ChannelSpec& channel, void* value, std::span<Op* const> ops);
-    /// Makes the value what it is before any write.
+    /// Resets the value to its state before any write.
     void (*reset)(const ChannelSpec& channel, void* value);
     void (*encode)(const ChannelSpec& channel, const void* value, Encoder& out);
     /// Rebuilds the value from operations of the log; the first is a set, or the value has just been reset.
@@ -138,8 +138,8 @@ struct StateType {
     bool allows_unknown = false;  // where one is read strictly
 };
 
-/// All that the engine knows of a state type: its channels and how to handle its object. Built once, then never
-/// changed.
+/// Everything that the engine knows about a state type: its channels, and how to handle its object. It is built once
+/// and never changes.
 class Schema {
 public:
     Schema(StateType state, std::vector<ChannelSpec> channels);

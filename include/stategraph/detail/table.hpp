@@ -52,8 +52,8 @@ constexpr auto& memberOf(Object& object, T S::*member) noexcept {
     return object.*member;
 }
 
-/// A struct that says `static constexpr bool allows_unknown_members = true`: strict reading passes over what its table
-/// does not have.
+/// A struct that says `static constexpr bool allows_unknown_members = true`: strict reading skips members that its
+/// table does not have.
 template <class T>
 consteval bool allowsUnknownMembers() {
     if constexpr (requires { T::allows_unknown_members; }) {
@@ -79,7 +79,7 @@ constexpr bool isOptionalMember(Member) noexcept {
     return is_optional<typename Member::Type>;
 }
 
-/// One name under which a member can be found, and how to read that member of the struct behind the pointer.
+/// One name of a member, and how to read that member of the struct that the pointer points to.
 struct TableName {
     std::string_view name;
     std::size_t index;
@@ -97,9 +97,9 @@ struct TableView {
     bool allows_unknown = false;
 };
 
-/// Reads a CBOR map into a struct: unknown keys are passed over, former names count unless the current one is there,
-/// and errors name the member. A strict decoder refuses unknown keys and missing members, all of one map at once.
-/// `seen` has one zero for each member.
+/// Reads a CBOR map into a struct: unknown keys are skipped, former names count unless the current name exists, and
+/// errors name the member. A strict decoder refuses unknown keys and missing members, and reports all of one map
+/// together. `seen` has one zero for each member.
 void decodeTable(Decoder& decoder, void* object, TableView table, unsigned char* seen);
 
 /// Puts the entries of the map that begins at `begin`, which is in the stored order, into that of the table.

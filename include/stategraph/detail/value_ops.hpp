@@ -35,8 +35,8 @@ struct ValueOps {
     bool trivial = false;                             // in place, moved by copying its bytes, and nothing to destroy
     bool is_any_shape = false;                        // read as the type that is needed, as Value is
 
-    /// Memory for a value behind a pointer: of the global operator new, whatever operators its type has of its own.
-    /// Errors: std::bad_alloc.
+    /// Memory for a value that is not stored in place: from the global operator new, also if its type has operators of
+    /// its own. Errors: std::bad_alloc.
     void* allocate() const {
         return alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? ::operator new(size, std::align_val_t(alignment))
                                                             : ::operator new(size);
@@ -48,7 +48,7 @@ struct ValueOps {
             ::operator delete(place);
         }
     }
-    /// A place in which `make(place)` has made a value. Errors: std::bad_alloc, and those of `make`.
+    /// Memory in which `make(place)` has constructed a value. Errors: std::bad_alloc, and those of `make`.
     template <class F>
     void* allocateFor(F make) const {
         void* place = allocate();
@@ -67,7 +67,7 @@ constexpr bool storedInPlace() {
     return std::is_nothrow_move_constructible_v<T> && sizeof(T) <= 128 && alignof(T) <= 16;
 }
 
-// What cannot be stored is the value of an untracked channel, which is shown as nothing.
+// A value that cannot be stored belongs to an untracked channel, and is shown as null.
 template <class T>
 void encodeOrNull(Encoder& out, const T& value) {
     if constexpr (wholly_storable<T>) {
@@ -122,7 +122,7 @@ inline constexpr ValueOps value_ops = {
 }
 ;
 
-/// A value of any storable type, shared and never changed: a Send's payload.
+/// A value of any storable type that is shared and never changed: the payload of a Send.
 class AnyValue {
 public:
     AnyValue() noexcept = default;

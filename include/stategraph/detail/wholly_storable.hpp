@@ -11,7 +11,7 @@ namespace stategraph::detail {
 template <class T>
 consteval bool isWhollyStorable();
 
-/// What a type is made of, where its arguments say so.
+/// The parts of a type, if its template arguments name them.
 template <class T>
 struct PartsOf {
     static constexpr bool storable = true;
@@ -30,7 +30,7 @@ struct PartsOf<std::variant<A...>> {
 };
 
 /// Whether a type and what the library's own codecs of containers put into it (elements, entries, alternatives) are
-/// storable. A struct's members are not looked at, nor what has a codec of the user's.
+/// storable. Members of structs, and types with a codec of the user, are not checked.
 template <class T>
 consteval bool isWhollyStorable() {
     if constexpr (!Storable<T>) {

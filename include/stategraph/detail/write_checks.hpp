@@ -7,7 +7,7 @@
 // Whether a write fits the reducer of its channel, as far as the compiler can know it.
 namespace stategraph::detail {
 
-/// What the table of a state says about some of its channels: how many take `set`, and how many `add`.
+/// Counts for some channels of a state's table: how many take `set`, and how many `add`.
 struct WritesTaken {
     int sets = 0;
     int adds = 0;

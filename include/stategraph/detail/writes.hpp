@@ -17,7 +17,7 @@ using ChannelIndex = std::uint16_t;
 /// An operation that carries its channel's name and does not know its index yet.
 inline constexpr ChannelIndex channel_by_name = 0xFFFF;
 
-/// One operation on one channel. The value lies right behind it, or behind a pointer there.
+/// One operation on one channel. The value follows it directly, or there is a pointer to it.
 struct alignas(16) Op {
     const ValueOps* type;  // null: no value (a clear)
     std::uint32_t next;    // offset of the operation after it
@@ -38,8 +38,8 @@ struct alignas(16) Op {
     bool holds() const noexcept {
         return type != nullptr && type->type == typeKey<T>();
     }
-    /// Replaces the value by one that undoing needs. Not for a trivial value (items excepted): nobody would destroy
-    /// what takes its place.
+    /// Replaces the value by one that undoing needs. Not for a trivial value (except items), because the new value
+    /// would not be destroyed.
     template <class T>
     void keep(T old) {
         assert(type == nullptr || !type->trivial || is_item);
@@ -172,7 +172,7 @@ private:
             take(other);
             return;
         }
-        // A fixed size is a few instructions; what lies behind the last operation does not matter.
+        // Copying a fixed size takes a few instructions; the bytes after the last operation do not matter.
         constexpr std::uint32_t usual_size = 64;
         if (other.size_ <= usual_size) {
             std::memcpy(inline_, other.inline_, usual_size);

@@ -8,31 +8,32 @@
 
 #include <stategraph/saver.hpp>
 
-// The command line of threads: what the program `stategraph` does. A program of yours can have it too, over its own
-// savers: an encrypted one, or one in memory in a test.
+// The command line of threads: what the program `stategraph` does. Your program can offer it too, for its own savers:
+// an encrypted one, or one in memory in a test.
 namespace stategraph::inspect {
 
+/// The options of runCommand.
 struct CommandOptions {
-    /// Opens what `--store` names, for reading or for writing too; null: a file of SQLite's or a database of
-    /// PostgreSQL's, where the library was built with these, or a folder of RocksDB's, which a command that writes can
-    /// open only while no other process has it open.
+    /// Opens what `--store` names, for reading or for writing too; null: a SQLite file or a PostgreSQL database, if the
+    /// library was built with these, or a RocksDB folder, which a command that writes can open only while no other
+    /// process has it open.
     std::function<std::shared_ptr<BaseCheckpointSaver>(const std::string& store, bool for_writing)> open = {};
-    /// What `--store` is without that option; empty: the folder `checkpoints`, or this one if it is a database.
+    /// The default of `--store`; empty: the folder `checkpoints`, or the current folder if it is a database.
     std::string store = {};
-    /// What `import` reads if it is given no file; null: standard input.
+    /// What `import` reads if no file is given; null: standard input.
     std::istream* in = nullptr;
-    /// Colours for a terminal.
+    /// Whether the output has colours for a terminal.
     bool colour = false;
-    /// Lines are cut to so many columns; 0: they are not.
+    /// The number of columns to which lines are cut; 0: they are not cut.
     std::size_t columns = 0;
 };
 
-/// How a command ended, as a process says it.
+/// The exit code of a command.
 enum class Exit : int {
     done = 0,
     /// The requested thing does not exist; `diff`: there are differences; `check`: something is damaged.
     no = 1,
-    /// The arguments are none that it understands; the error says which.
+    /// The arguments are wrong; the error says which.
     usage = 2,
     /// The store cannot be opened or read.
     failed = 3,

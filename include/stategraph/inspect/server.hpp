@@ -10,22 +10,23 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/serve/endpoint.hpp>
 
-// Threads in a browser: a page over a saver, and the HTTP interface that it asks (docs/inspector.md).
+// Threads in a browser: a page for a saver, and its HTTP interface (docs/inspector.md).
 namespace stategraph::inspect {
 
+/// The options of the inspector.
 struct ServerOptions {
     /// On the loopback's address 127.0.0.1, and on no other. 0: one that is free (Server::port).
     std::uint16_t port = 0;
     /// Whether answers and forks may be stored, and with graphs (Server::add) threads edited and run. Off: nothing is
     /// written.
     bool write = false;
-    /// What is not shown: names of channels and of members inside values, '*' for any characters, without regard to
-    /// case: "*token*", "password". With a dot the path from the channel on: "card.number". What such a name stands
-    /// for is shown as "•••(37 B)".
+    /// Which values are hidden: names of channels and of members inside values, '*' for any characters, without regard
+    /// to case: "*token*", "password". With a dot the path from the channel on: "card.number". Such a value is shown as
+    /// "•••(37 B)".
     std::vector<std::string> redact = {};
-    /// A person with the address and its key may see everything. Empty: a random one.
+    /// The key of the page's address. Anybody who has it may see everything. Empty: a random key.
     std::string key = {};
-    /// How the page calls the store.
+    /// The name of the store on the page.
     std::string store = {};
     /// SIGTERM and SIGINT stop the server.
     bool handle_signals = false;
@@ -47,8 +48,8 @@ public:
     virtual void cancel(const ThreadId& thread) = 0;
 };
 
-/// The inspector: serves the page and its interface on the loopback. A browser needs the key, which is behind the '#'
-/// of the address, so that no log has it. Every method is safe from any thread.
+/// The inspector: serves the page and its interface on the loopback. A browser needs the key, which follows the '#' of
+/// the address, so that it is in no server's log. Every method is safe from any thread.
 ///
 ///   sg::inspect::Server inspector(saver, {.write = true});
 ///   inspector.add("order", app);
@@ -56,7 +57,7 @@ public:
 class Server {
 public:
     /// Listens when it returns. Errors: InvalidArgumentError for a null saver, or a key or a pattern that cannot be
-    /// one; std::system_error if the port cannot be had.
+    /// one; std::system_error if the port is not available.
     explicit Server(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options = {});
     /// As stop(); waits for runs that the page began.
     ~Server();

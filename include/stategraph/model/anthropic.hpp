@@ -5,20 +5,23 @@
 #include <stategraph/model/http_options.hpp>
 #include <stategraph/model/model.hpp>
 
-// Models behind servers that speak Anthropic's messages.
+// Models on servers with Anthropic's messages format.
 namespace stategraph::model {
 
+/// How a model of Anthropic's format is reached, and its defaults.
 struct AnthropicOptions {
     /// http or https; "/v1/messages" is appended. No user, query or fragment.
     std::string base_url = "https://api.anthropic.com";
     /// Sent as `x-api-key`. Empty: none is sent. It appears in no error.
     std::string api_key = {};
+    /// The model's name for the provider.
     std::string model = {};
     /// Used where a request says nothing. The members of both `extra` are merged. Without a limit of output tokens,
     /// which these servers want, it is 4,096.
     Settings settings = {};
     /// The header `anthropic-version`.
     std::string version = "2023-06-01";
+    /// Limits, retries and certificates of the connection.
     HttpOptions http = {};
 };
 

@@ -7,7 +7,7 @@
 
 namespace stategraph::model {
 
-/// How a model behind an HTTP server is reached. All limits are of one `ask`.
+/// How a model behind an HTTP server is reached. All limits apply to one `ask`.
 struct HttpOptions {
     /// For finding the address, connecting and the TLS handshake, of each attempt.
     std::chrono::milliseconds connect_limit = std::chrono::seconds(15);

@@ -15,6 +15,7 @@
 // from them.
 namespace stategraph::model {
 
+/// Who wrote a message.
 enum class Role : std::uint8_t {
     system,
     user,
@@ -22,6 +23,7 @@ enum class Role : std::uint8_t {
     tool,    // the result of a tool's call
     remove,  // written to a channel, it removes the message with its id
 };
+/// The names under which roles are stored.
 constexpr auto enumNames(Role) {
     return stategraph::enumNames<Role>({{"system", Role::system},
                                         {"user", Role::user},
@@ -39,6 +41,7 @@ enum class FinishReason : std::uint8_t {
     other,
     paused,  // the provider's own tools are not done: the model continues if it is asked again with this answer
 };
+/// The names under which reasons are stored.
 constexpr auto enumNames(FinishReason) {
     return stategraph::enumNames<FinishReason>({{"stop", FinishReason::stop},
                                                 {"tool-calls", FinishReason::tool_calls},
@@ -110,6 +113,7 @@ struct ProviderPart {
     }
     friend bool operator==(const ProviderPart&, const ProviderPart&) = default;
 };
+/// A part of a message: text, thoughts, a file or what a provider's tool did.
 using Part = std::variant<Text, Reasoning, File, ProviderPart>;
 
 /// A model's request to call a tool.
@@ -196,6 +200,7 @@ struct Message {
 
 /// Messages of one text part.
 Message user(std::string text);
+/// A message of the role system.
 Message system(std::string text);
 Message assistant(std::string text);
 /// An assistant's message that requests these calls.

@@ -30,6 +30,7 @@ struct ToolDescription {
     std::string provider = {};
 };
 
+/// Whether the model may, must or must not call a tool.
 enum class ToolChoice : std::uint8_t {
     automatic,
     none,      // it may call no tool
@@ -42,6 +43,7 @@ struct OutputFormat {
     std::string schema;
 };
 
+/// Settings of a call of a model.
 struct Settings {
     std::optional<std::int64_t> max_output_tokens = {};
     std::optional<double> temperature = {};
@@ -66,6 +68,7 @@ struct Request {
 
 /// A piece of an answer that is being written. The texts are valid during the call of Asking::tell.
 struct Delta {
+    /// The kind of the piece.
     enum class Kind : std::uint8_t {
         text,
         reasoning,
@@ -94,6 +97,7 @@ struct Asking {
     Runtime* runtime = nullptr;
 };
 
+/// The answer of a model.
 struct Reply {
     /// A message of role assistant. Its calls have the provider's ids; ToolCall::id is empty.
     Message message;
@@ -105,6 +109,7 @@ struct Reply {
 /// The model, or the connection to it, failed.
 class ModelError : public std::runtime_error {
 public:
+    /// What is known about the failure.
     struct Details {
         /// The HTTP status; 0 if there was no response.
         int status = 0;

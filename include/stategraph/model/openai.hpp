@@ -5,20 +5,23 @@
 #include <stategraph/model/http_options.hpp>
 #include <stategraph/model/model.hpp>
 
-// Models behind servers that speak OpenAI's chat completions: OpenAI, vLLM, llama.cpp, Ollama, OpenRouter, Mistral,
-// DeepSeek and others.
+// Models on servers with OpenAI's chat completions: OpenAI, vLLM, llama.cpp, Ollama, OpenRouter, Mistral, DeepSeek and
+// others.
 namespace stategraph::model {
 
+/// How a model of OpenAI's format is reached, and its defaults.
 struct OpenAiOptions {
     /// http or https; "/chat/completions" is appended. No user, query or fragment.
     std::string base_url = "https://api.openai.com/v1";
     /// Sent as a bearer token. Empty: none is sent. It appears in no error.
     std::string api_key = {};
+    /// The model's name for the provider.
     std::string model = {};
     /// Used where a request says nothing. The members of both `extra` are merged.
     Settings settings = {};
     /// The member for Settings::max_output_tokens. Servers that do not know OpenAI's newer name take "max_tokens".
     std::string max_tokens_member = "max_completion_tokens";
+    /// Limits, retries and certificates of the connection.
     HttpOptions http = {};
 };
 

@@ -27,20 +27,20 @@ enum class Operation : std::uint8_t {
     decide,
 };
 
+/// The options of an endpoint.
 struct EndpointOptions {
-    /// How its events are reported, unless the client asks for another one that is here. The first is the default;
-    /// none: ownEvents().
+    /// The protocols that clients may request; the first is the default. Empty: ownEvents().
     std::vector<Protocol> protocols = {};
-    /// Whether a client that hangs up stops the run that it started. Otherwise the run continues, and the client can
-    /// come back.
+    /// Whether the run that a client started stops when the client disconnects. Otherwise the run continues, and the
+    /// client can reconnect.
     bool disconnect_cancels = false;
     /// Whether the response ends when the run waits for an answer. Otherwise it stays open, for the run that continues.
     bool close_on_suspend = true;
-    /// What runs begin with: limits, metadata, context. Thread, hub and control are the server's.
+    /// The configuration of runs: limits, metadata, context. The server sets thread, hub and control.
     RunConfig config = {};
 };
 
-/// One run of a request, not yet begun. It is awaited once.
+/// Starts the run of a request. It is awaited once.
 using Begin = std::function<Task<>(RunConfig config)>;
 
 /// A served graph. Its methods are called from the server's threads, several at once.
@@ -152,6 +152,7 @@ private:
     StreamHub hub_;
 };
 
+/// An endpoint for a compiled graph.
 template <class S, class Input, class Output>
 std::shared_ptr<Endpoint> endpoint(const CompiledGraph<S, Input, Output>& graph, EndpointOptions options = {}) {
     return std::make_shared<GraphEndpoint<S, Input, Output>>(graph, std::move(options));

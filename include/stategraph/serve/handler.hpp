@@ -11,7 +11,7 @@
 // Requests of your own, answered in addition to a server's graphs and pages.
 namespace stategraph::serve {
 
-/// What a hook is shown of a request. Valid during the call.
+/// The part of a request that a hook sees. Valid during the call.
 class RequestView {
 public:
     virtual ~RequestView() = default;
@@ -40,6 +40,7 @@ struct HandlerEvents {
     std::chrono::milliseconds every = std::chrono::milliseconds(100);
 };
 
+/// The response of a handler.
 struct HandlerAnswer {
     int status = 200;
     std::string content_type = "application/json; charset=utf-8";

@@ -27,16 +27,16 @@ public:
     /// Before the first event.
     virtual void open(std::vector<std::string>&) {}
     virtual void take(const HubEvent& event, std::vector<std::string>& lines) = 0;
-    /// Behind the last one; not of a response that its client left.
+    /// After the last event; not called if the client has disconnected.
     virtual void close(const Closing&, std::vector<std::string>&) {}
 };
 
-/// A way of telling, for an endpoint.
+/// A protocol: how an endpoint reports events.
 struct Protocol {
-    /// What a client asks for it by, as `?protocol=NAME`.
+    /// The name by which a client requests it, as `?protocol=NAME`.
     std::string name;
     std::function<std::unique_ptr<Encoder>()> encoder;
-    /// What the encoder wants to see.
+    /// The events that the encoder receives.
     StreamModes modes = {};
     /// Header fields of the response.
     std::map<std::string, std::string> headers = {};
@@ -53,6 +53,7 @@ Protocol ownEvents(StreamModes modes = {StreamMode::updates, StreamMode::message
                                         StreamMode::runs},
                    NdjsonOptions options = {});
 
+/// The options of the protocol "steps".
 struct StepEventsOptions {
     /// The tools whose calls are reported, and under which name; no others are.
     std::map<std::string, std::string> tools = {};

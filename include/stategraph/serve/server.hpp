@@ -16,49 +16,56 @@
 // events while they run.
 namespace stategraph::serve {
 
+/// The options of a server.
 struct ServerOptions {
-    /// Where it listens. Other addresses than the loopback's let others in: give `authorize` too.
+    /// The address on which it listens. With an address other than the loopback, other computers can connect: set
+    /// `authorize` too.
     std::string address = "127.0.0.1";
     /// 0: one that is free (Server::port).
     std::uint16_t port = 0;
-    /// For sockets alone; runs are on `executor`. Each connection stays on one of them. At least 1.
+    /// The number of threads for sockets; runs are on `executor`. Each connection stays on one thread. At least 1.
     std::size_t threads = 2;
-    /// Where runs are; none: the common one.
+    /// The executor of runs; null: the common one.
     std::shared_ptr<Executor> executor = {};
     /// Whether a request may be served: 0 if so, otherwise the status that it is refused with, such as 401. Called on
     /// the server's threads.
     std::function<int(const RequestView& request)> authorize = {};
-    /// What the header field Host may say, without port; other requests are refused. It keeps pages of others from
-    /// reaching a server on the loopback through a name of theirs. None: the loopback's names where `address` is the
-    /// loopback's, else anything.
+    /// The allowed values of the header field Host, without port; other requests are refused. This keeps foreign web
+    /// pages from reaching a server on the loopback through a name of their own. Not given: the names of the loopback
+    /// if `address` is the loopback, otherwise any.
     std::vector<std::string> hosts = {};
-    /// Of a page that may ask from another origin, "https://example.org"; "*": any. None: no page of another origin
-    /// reads what is answered.
+    /// The origin of pages that may send requests, "https://example.org"; "*": any. Empty: pages of other origins
+    /// cannot read responses.
     std::string allow_origin = {};
 
     /// Header fields of every answer, such as Content-Security-Policy. Errors: InvalidArgumentError for control
     /// characters.
     std::vector<std::pair<std::string, std::string>> headers = {};
 
+    /// How many connections may be open; more are refused with 503.
     std::size_t connections_max = 10'000;
+    /// The largest body of a request; a larger one is refused with 413.
     std::size_t body_bytes_max = 1U << 20U;
+    /// The largest header of a request; a larger one is refused with 431.
     std::size_t header_bytes_max = 16U << 10U;
-    /// Runs that may be under way.
+    /// How many runs may be under way.
     std::size_t runs_max = 10'000;
-    /// For a request to arrive, and for the next one on the same connection.
+    /// How long a request may take to arrive, and how long a connection may wait for the next one.
     std::chrono::milliseconds request_timeout = std::chrono::seconds(30);
-    /// For a client to take what is sent to it; one that does not is left.
+    /// How long a client may take to accept what is sent; then the connection is closed.
     std::chrono::milliseconds write_timeout = std::chrono::seconds(30);
-    /// When nothing happened for that long a response says that it is alive.
+    /// If nothing happens for this time, the response sends a sign of life.
     std::chrono::milliseconds heartbeat = std::chrono::seconds(15);
-    /// Events that wait for a slow client; then pieces of a text are joined, and the oldest go. Nothing that is
-    /// durable is lost.
+    /// How many events may wait for a slow client. Beyond that, pieces of a text are joined and the oldest events are
+    /// dropped. Durable events are never lost.
     std::size_t events_max = 256;
+    /// How many bytes of events may wait for a slow client.
     std::size_t event_bytes_max = 256U << 10U;
     /// What is kept of a run's response for clients that come back to a chat, and of all runs together. A run whose
     /// response is longer, or cannot be recorded for want of memory, continues; a client that comes back to it is
     /// refused with 503.
     std::size_t replay_bytes_max = 4U << 20U;
+    /// The same limit for all runs together.
     std::size_t replay_bytes_all = 256U << 20U;
     /// SIGTERM and SIGINT drain the server.
     bool handle_signals = false;
@@ -83,7 +90,7 @@ struct ServerOptions {
 class Server {
 public:
     /// Listens when it returns. Errors: InvalidArgumentError for options that make no sense; std::system_error if the
-    /// address cannot be had.
+    /// address is not available.
     explicit Server(ServerOptions options = {});
     /// As stop().
     ~Server();
@@ -102,10 +109,10 @@ public:
     std::uint16_t port() const noexcept;
     /// Blocks until the server has been drained or stopped.
     void wait();
-    /// Takes no more connections, lets each run end after its superstep, tells its clients, and ends when all have; at
-    /// most after `patience`, then as stop(). Returns at once.
+    /// Accepts no more connections, ends each run after its current superstep, notifies the clients, and ends when all
+    /// have ended, at most after `patience`; then as stop(). Returns immediately.
     void drain(std::chrono::milliseconds patience = std::chrono::seconds(10)) noexcept;
-    /// Stops all runs and closes all connections. Threads can be gone on with.
+    /// Stops all runs and closes all connections. Threads can be resumed later.
     void stop() noexcept;
 
     std::size_t runs() const noexcept;

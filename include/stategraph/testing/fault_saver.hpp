@@ -23,13 +23,14 @@ enum class SaverCalls : unsigned {
     delete_thread = 8,
     copy_thread = 16,
     prune = 32,
-    /// A `put` without rows, which is for an index of threads alone: what fails there is passed over.
+    /// A `put` without rows, which is for an index of threads alone: a failure there is ignored.
     tell = 64,
     all = 127,
 };
 constexpr SaverCalls operator|(SaverCalls a, SaverCalls b) noexcept {
     return static_cast<SaverCalls>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+/// Whether a set of calls contains a call.
 constexpr bool contains(SaverCalls calls, SaverCalls one) noexcept {
     return (static_cast<unsigned>(calls) & static_cast<unsigned>(one)) != 0;
 }
@@ -40,7 +41,7 @@ struct FaultPlan {
     std::size_t fail_at = 0;
     /// Off: every counted call after it fails too.
     bool once = true;
-    /// Fail when the wrapped saver has done its work: stored, and nobody knows.
+    /// Fail after the wrapped saver has done its work: the rows are stored, but the caller does not know.
     bool after_effect = false;
     /// The calls that count, and so may fail.
     SaverCalls calls = SaverCalls::all;
@@ -63,7 +64,7 @@ public:
         if (!inner_) throw InvalidArgumentError("a FaultSaver needs a saver to pass its calls on to");
     }
 
-    /// Another plan from now on; counting begins anew. Calls under way keep to the old one.
+    /// Sets another plan and resets the count. Calls under way follow the old plan.
     void arm(FaultPlan plan) {
         const detail::LockGuard lock(mutex_);
         plan_ = std::move(plan);

@@ -15,12 +15,14 @@ namespace stategraph::testing {
 
 /// What a commit does to a channel: it holds this value now, this item was appended to its list, or it holds none.
 struct ChannelChange {
+    /// What happens to the channel.
     enum class Kind : std::uint8_t { set, append, clear };
     std::string_view channel;
     Kind kind = Kind::set;
     Value value = {};
 };
 
+/// The content of a commit's record.
 struct CommitRecordFields {
     CheckpointId id;
     CheckpointId parent = {};
@@ -43,8 +45,10 @@ struct CommitRecordFields {
 /// The bytes of a commit, as CommitRow has them.
 std::string makeCommitRecord(const CommitRecordFields& fields);
 
+/// The state of a task in its record.
 enum class TaskState : std::uint8_t { finished, failed, waiting, answered };
 
+/// The content of a pending write's record.
 struct TaskRecordFields {
     /// The checkpoint whose superstep the task belongs to.
     CheckpointId id;

@@ -14,8 +14,10 @@ namespace stategraph::workflow {
 /// RunOptions::waits the run sleeps without a thread, and a cancel ends its sleep within 100 ms. Errors: those of the
 /// method, when the task is awaited.
 Task<RunView> asyncStart(const Flow& flow, std::string run_id, Value input, RunOptions options = {});
+/// Flow::resume for coroutines.
 Task<RunView> asyncResume(const Flow& flow, std::string run_id, ResumeTarget target, Value data,
                           RunOptions options = {});
+/// Flow::restart for coroutines.
 Task<RunView> asyncRestart(const Flow& flow, std::string run_id, RunOptions options = {});
 
 namespace detail {

@@ -82,10 +82,13 @@ public:
     virtual void cancel() = 0;
 };
 
+/// The function of a step.
 using Execute = std::function<Value(const Value& input, StepContext& context)>;
 /// The same as a coroutine. What it is given lives until it ends.
 using ExecuteAsync = std::function<Task<Value>(const Value& input, StepContext& context)>;
+/// Decides in branches and loops.
 using Condition = std::function<bool(const Scope& scope)>;
+/// The function of a map.
 using Transform = std::function<Value(const Scope& scope)>;
 /// How values that a key of the state is set to come together: what the key has, and what it is set to. Called for one
 /// after the other, for members of a block and elements of a foreach in their order. Without a value the key gets what
@@ -103,6 +106,7 @@ struct StepCache {
     std::string version = {};
 };
 
+/// A step without its types.
 struct Step {
     /// Unique in its workflow; not empty, and without '.', '[' and ']'.
     std::string id;
@@ -129,6 +133,7 @@ struct Step {
 
 /// One entry. Each receives what the entry before it returned; the first receives the run's input.
 struct Entry {
+    /// The operator of the entry.
     enum class Kind : std::uint8_t {
         then,      // one step
         parallel,  // every step with the same input; returns {step: output}
@@ -153,10 +158,15 @@ struct Entry {
     Combine combine = {};
 };
 
+/// A workflow as data.
 struct Definition {
+    /// The workflow's name; its runs are stored under it.
     std::string id;
+    /// The entries in their order; each receives what the previous one returned.
     std::vector<Entry> entries = {};
+    /// Checks the input of a run; null: no check.
     Check input = {};
+    /// Checks the state with which a run begins; null: no check.
     Check state = {};
     /// By key of the state; a key without one is replaced. Those of the outermost workflow hold for all inside it.
     std::map<std::string, Reduce> reducers = {};

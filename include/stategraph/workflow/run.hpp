@@ -14,9 +14,10 @@
 #include <stategraph/stream_hub.hpp>
 #include <stategraph/workflow/definition.hpp>
 
-// Runs of a workflow: started, resumed, looked at. A run is a thread of the workflow's graph, "WORKFLOW/RUN".
+// Runs of a workflow: starting, resuming and reading them. A run is a thread of the workflow's graph, "WORKFLOW/RUN".
 namespace stategraph::workflow {
 
+/// The status of a workflow's run.
 enum class RunStatus : std::uint8_t {
     pending,    // nothing is stored of it
     running,    // work is due: it is under way somewhere, or a process died
@@ -27,12 +28,14 @@ enum class RunStatus : std::uint8_t {
     failed,
     canceled,
 };
+/// The name of a status, such as "success".
 const char* toString(RunStatus status) noexcept;
 
+/// The status of one step of a run.
 enum class StepStatus : std::uint8_t { running, waiting, suspended, success, failed };
 const char* toString(StepStatus status) noexcept;
 
-/// Why an operation was turned down. Nothing ran and nothing is changed.
+/// Why an operation was refused. Nothing ran and nothing changed.
 enum class Refusal : std::uint8_t {
     not_suspended,  // neither the run nor the step or item that was named waits for an answer
     ambiguous,      // several steps do, and none was named
@@ -46,6 +49,7 @@ enum class Refusal : std::uint8_t {
 };
 const char* toString(Refusal why) noexcept;
 
+/// An operation on a run was refused; `why()` says for which reason.
 class RefusedError : public InvalidArgumentError {
 public:
     RefusedError(Refusal why, const std::string& text);
@@ -71,7 +75,7 @@ struct StepView {
     Value payload = {};
     std::optional<Value> output = {};
     std::optional<std::string> error = {};
-    /// What it asks; an empty map if it asks nothing in particular.
+    /// Its question; an empty map if it suspended without one.
     std::optional<Value> suspend_payload = {};
     /// What it was last resumed with, also after it has ended.
     std::optional<Value> resume_payload = {};
@@ -86,6 +90,7 @@ struct StepView {
     std::vector<std::optional<StepView>> items = {};
 };
 
+/// A label under which a question can be answered.
 struct LabelView {
     /// Of the outermost workflow.
     std::string step;
@@ -116,7 +121,7 @@ struct RunView {
     std::map<std::string, StepView> steps = {};
     /// The input of the run.
     Value input = {};
-    /// What its callers gave in addition to it.
+    /// The request context that callers passed (RunOptions::context).
     Values context = {};
     /// The steps of the outermost workflow that were executed, in order.
     std::vector<std::string> path = {};
@@ -124,13 +129,14 @@ struct RunView {
     std::int64_t at = 0;
     /// What it was started with (RunOptions::metadata).
     Values metadata = {};
-    /// When this was stored; none in what an operation returns.
+    /// When this was stored; none in the result of an operation.
     std::optional<std::chrono::system_clock::time_point> time = {};
     CheckpointId checkpoint_id = {};
 };
 
 /// What a run reports while it runs, one event at a time, on the threads of its tasks.
 struct RunEvent {
+    /// What happened.
     enum class Kind : std::uint8_t {
         start,
         step_start,
@@ -155,13 +161,14 @@ struct RunEvent {
 };
 const char* toString(RunEvent::Kind kind) noexcept;
 
+/// The options of one start, resume or restart.
 struct RunOptions {
     /// Of `start` and `timeTravel`: the state to begin with; none: an empty one, or the stored one.
     std::optional<Values> state = {};
     /// Ends after one entry, with RunStatus::paused.
     bool single_step = false;
-    /// What steps see as the request context: who asks, for which tenant. It is stored with the run, so nothing secret
-    /// belongs there; of a key that several callers gave the last one's counts.
+    /// The request context of steps: who asks, for which tenant. It is stored with the run, so do not put secrets into
+    /// it. If several callers give a key, the last value counts.
     Values context = {};
     /// Of `start`: what the run is listed by, such as a customer or a region. It is stored.
     Values metadata = {};
@@ -169,7 +176,7 @@ struct RunOptions {
     bool waits = false;
     /// Receives what the run does, one event at a time, on the threads of its tasks. What it throws is ignored.
     std::function<void(const RunEvent& event)> on_event = {};
-    /// When what has been done reaches the disk, and so what a crash can repeat (RunConfig::durability).
+    /// When progress reaches the disk, which decides what a crash can repeat (RunConfig::durability).
     Durability durability = Durability::async;
     /// Ends the run from outside.
     std::shared_ptr<RunControl> control = {};
@@ -193,6 +200,7 @@ struct RunQuery {
     std::optional<std::size_t> limit = {};
 };
 
+/// One run of a list.
 struct ListedRun {
     std::string run_id;
     RunStatus status = RunStatus::pending;
@@ -211,8 +219,8 @@ struct ResumeTarget {
     std::string label = {};
     /// QuestionView::id: of this question alone, and not of the next one that the step asks.
     TaskId question = {};
-    /// The checkpoint that the caller has looked at (RunView::checkpoint_id). If the run has gone on since, the answer
-    /// is refused as already_claimed.
+    /// The checkpoint that the caller has looked at (RunView::checkpoint_id). If the run has continued since, the
+    /// answer is refused as already_claimed.
     CheckpointId seen = {};
     /// Of a foreach: the element; none: all that are open.
     std::optional<std::int64_t> index = {};
@@ -230,9 +238,9 @@ public:
                    const RunOptions& options = {}) const;
     /// Resumes what was under way when a process died, or a sleep whose time has come. Errors: RefusedError.
     RunView restart(const std::string& run_id, const RunOptions& options = {}) const;
-    /// Ends a run that is suspended, asleep, paused or was left; one that has ended stays as it is. One that is under
-    /// way in this process, through this Flow, ends before its next step; that is stored before this returns. Errors:
-    /// what storing throws; the run of this process ends all the same.
+    /// Ends a run that is suspended, sleeping, paused or left by a dead process; a run that has ended stays as it is. A
+    /// run that is under way in this process, through this Flow, ends before its next step; the cancel is stored before
+    /// this returns. Errors: what storing throws; the run of this process ends nevertheless.
     RunView cancel(const std::string& run_id) const;
     /// Continues from a step that has run, or is next: the run forgets what this step and those after it did, and its
     /// history keeps it. `input`: what the step gets, recorded as what the entry before it returned. `data`: an answer

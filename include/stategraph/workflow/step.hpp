@@ -31,7 +31,7 @@ struct TypedStep {
     const std::string& id() const noexcept { return step.id; }
 };
 
-/// What a typed step has besides its input; as StepContext, with types.
+/// What a typed step receives besides its input: StepContext with types.
 class Context {
 public:
     explicit Context(StepContext& context) noexcept : context_(context) {}
@@ -62,7 +62,7 @@ public:
         if (found == context_.state().end()) return {};
         return found->second.template as<T>();
     }
-    /// What the callers of the run gave in addition to its input (RunOptions::context).
+    /// A value of the request context that callers of the run passed (RunOptions::context).
     template <class T>
     std::optional<T> requestContext(std::string_view key) const {
         const auto found = context_.requestContext().find(std::string(key));
@@ -122,7 +122,7 @@ public:
         if (auto answer = resumeData()) return std::move(*answer);
         suspendAgain(question, std::move(labels));
     }
-    /// Asks again, also when it was answered.
+    /// Asks again, even if the question was answered.
     [[noreturn]] void suspendAgain(const Ask& question, std::vector<std::string> labels = {}) {
         context_.suspend(Value(question), std::move(labels));
         std::terminate();
@@ -245,10 +245,15 @@ Task<Value> awaitStep(const F& function, const Value& input, StepContext& contex
 struct StepOptions {
     /// None: the workflow's.
     std::optional<RetryPolicy> retry = {};
+    /// How long one attempt may take, at least 1 ms; none: unlimited.
     std::optional<std::chrono::milliseconds> timeout = {};
+    /// How long one attempt may take without a sign of progress (Runtime::heartbeat), at least 1 ms; none: unlimited.
     std::optional<std::chrono::milliseconds> idle_timeout = {};
+    /// Whether outputs are kept in CompileOptions::cache by the step's input; none: they are not.
     std::optional<StepCache> cache = {};
+    /// Shown in snapshots.
     std::string description = {};
+    /// Shown in snapshots and drawings.
     Value metadata = {};
 
     /// Takes these over into a step.
@@ -262,11 +267,11 @@ struct StepOptions {
     }
 };
 
-/// A step of a closure: `f(const In&)`, or with a `Context&`, a `Suspending<Ask, Answer>&` or, as a node's function has
-/// it, a `Runtime&` after it. In, Ask and Answer must be storable, and Out storable or void (a step that returns
-/// nothing: the next one takes a Value). It may be called from several threads at once. It may be a coroutine, which
-/// returns a sg::Task<Out>: steps next to it in a block or a list run while it waits, and in an awaited run no thread
-/// waits for it. Its input and its context live until it ends; what the closure captures does too.
+/// Creates a step from a closure: `f(const In&)`, or with a `Context&`, a `Suspending<Ask, Answer>&` or, as a node's
+/// function has it, a `Runtime&` after it. In, Ask and Answer must be storable, and Out storable or void (a step that
+/// returns nothing: the next one takes a Value). It may be called from several threads at once. It may be a coroutine,
+/// which returns a sg::Task<Out>: steps next to it in a block or a list run while it waits, and in an awaited run no
+/// thread waits for it. Its input and its context live until it ends; what the closure captures does too.
 template <class F>
 auto step(std::string id, F function, StepOptions options = {}) {
     static_assert(
@@ -297,9 +302,9 @@ auto step(std::string id, F function, StepOptions options = {}) {
     }
 }
 
-/// A step that is a graph: `to_input(const In&)` makes the update that the graph begins with, `from_state(const
-/// Output&)` what the step returns of its output. The graph's run is part of the workflow's: it is checkpointed, and
-/// its questions are open questions of the run, named by the step's path.
+/// Creates a step from a graph: `to_input(const In&)` returns the update with which the graph begins, and
+/// `from_state(const Output&)` what the step returns. The graph's run is part of the workflow's: it is checkpointed,
+/// and its questions are open questions of the run, named by the step's path.
 template <class S, class Input, class Output, class To, class From>
 auto step(std::string id, CompiledGraph<S, Input, Output> graph, To to_input, From from_state,
           StepOptions options = {}) {
@@ -332,6 +337,7 @@ struct When {
     Condition condition;
     S step;
 };
+/// One arm of a branch: a condition and a step.
 template <class Condition, class S>
 When<Condition, S> when(Condition condition, S step) {
     return {std::move(condition), std::move(step)};

@@ -10,6 +10,7 @@
 
 namespace stategraph::workflow {
 
+/// The options of a Waker.
 struct WakerOptions {
     /// How often the store is read for runs that other processes put to sleep; at least 1 ms. Runs of this process's
     /// Flows wake without it.

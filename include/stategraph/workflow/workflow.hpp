@@ -72,19 +72,20 @@ struct RunResult {
     }
 };
 
+/// The options of Chain::foreach.
 struct ForeachOptions {
+    /// How many elements may run at the same time; at least 1.
     int concurrency = 1;
 };
 
-/// A workflow in the making: `In` is what it takes, `Out` what its last entry returns. Each operator returns a longer
-/// chain. Nothing is checked before
-/// `commit` but that the types fit, which the compiler does.
+/// A workflow that is being built: `In` is its input, `Out` the output of its last entry. Each operator returns a
+/// longer chain. The compiler checks that the types fit; everything else is checked by `commit`.
 template <class In, class Out>
 class Chain {
 public:
     explicit Chain(Definition definition) : definition_(std::move(definition)) {}
 
-    /// One step, on what the entry before returns.
+    /// Adds a step, which receives what the previous entry returned.
     template <class SIn, class SOut, class Ask, class Answer>
     Chain<In, SOut> then(const TypedStep<SIn, SOut, Ask, Answer>& step) && {
         requireInput<SIn>();
@@ -95,7 +96,7 @@ public:
     Chain<In, WOut> then(std::string id, const Workflow<WIn, WOut>& workflow) && {
         return std::move(*this).then(stepOf(std::move(id), workflow));
     }
-    /// All of them on the same input; returns their outputs as a tuple.
+    /// Adds steps that all receive the same input; returns their outputs as a tuple.
     template <class... S>
     auto parallel(const S&... steps) && {
         (requireInput<typename S::Input>(), ...);
@@ -105,7 +106,7 @@ public:
         };
         return add<std::tuple<typename S::Output...>>(std::move(entry));
     }
-    /// Of `when(condition, step)`s every one whose condition holds; returns their outputs as a tuple of optionals.
+    /// Runs each `when(condition, step)` whose condition holds; returns their outputs as a tuple of optionals.
     template <class... Condition, class... S>
     auto branch(const When<Condition, S>&... arms) && {
         (requireInput<typename S::Input>(), ...);
@@ -120,8 +121,8 @@ public:
         };
         return add<std::tuple<std::optional<typename S::Output>...>>(std::move(entry));
     }
-    /// The step again and again on its own last output, as long as the condition holds after it; `Scope::iteration`
-    /// counts from 1.
+    /// Repeats the step with its own last output as long as the condition holds after it; `Scope::iteration` counts
+    /// from 1.
     template <class SIn, class SOut, class Ask, class Answer, class F>
     Chain<In, SOut> dowhile(const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
         return std::move(*this).loop(Entry::Kind::dowhile, step, std::move(condition));
@@ -131,7 +132,7 @@ public:
     Chain<In, SOut> dountil(const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
         return std::move(*this).loop(Entry::Kind::dountil, step, std::move(condition));
     }
-    /// The step for each element of a list; returns the outputs in the elements' order.
+    /// Runs the step for each element of a list; returns the outputs in the order of the elements.
     template <class SIn, class SOut, class Ask, class Answer>
     Chain<In, std::vector<SOut>> foreach (const TypedStep<SIn, SOut, Ask, Answer>& step,
                                           ForeachOptions options = {}) && {
@@ -140,7 +141,7 @@ public:
         return add<std::vector<SOut>>(
             {.kind = Entry::Kind::foreach, .steps = {step.step}, .concurrency = options.concurrency});
     }
-    /// What `f(const T&)`, or `f(const T&, const Scope&)`, makes of it.
+    /// Converts the value by `f(const T&)` or `f(const T&, const Scope&)`.
     template <class F>
     auto map(F function) && {
         constexpr bool scoped = std::is_invocable_v<const F&, const Out&, const Scope&>;
@@ -161,7 +162,7 @@ public:
             return add<std::decay_t<std::invoke_result_t<const F&, const Out&>>>(std::move(entry));
         }
     }
-    /// Parks the run; any process can resume it when the time has come.
+    /// Suspends the run; any process can resume it when the time has come.
     Chain<In, Out> sleep(std::chrono::milliseconds time) && {
         return add<Out>({.kind = Entry::Kind::sleep, .id = nextId("sleep"), .transform = [time](const Scope&) {
                              return Value(time.count());
@@ -186,7 +187,7 @@ public:
         };
         return add<Out>(std::move(entry));
     }
-    /// How its steps are retried that do not say it themselves.
+    /// The retry policy of steps that do not set their own.
     Chain<In, Out> retry(RetryPolicy policy) && {
         definition_.retry = std::move(policy);
         return std::move(*this);
@@ -215,7 +216,7 @@ public:
         return std::move(*this);
     }
 
-    /// Checks the rest. Errors: InvalidGraphError with every fault.
+    /// Checks the workflow and returns it in a form that can be run. Errors: InvalidGraphError with every fault.
     Workflow<In, Out> commit(const CompileOptions& options = CompileOptions::defaults()) && {
         return Workflow<In, Out>(std::move(definition_), options);
     }
@@ -293,7 +294,7 @@ public:
         return RunResult<Out>(flow_.restart(run_id, options));
     }
     RunResult<Out> cancel(const std::string& run_id) const { return RunResult<Out>(flow_.cancel(run_id)); }
-    /// Continues from before `step`, with `input` in place of what it got.
+    /// Continues from before `step`, with `input` instead of its former input.
     template <class SIn, class SOut, class Ask, class Answer>
     RunResult<Out> timeTravel(const std::string& run_id, const TypedStep<SIn, SOut, Ask, Answer>& step,
                               std::optional<std::type_identity_t<SIn>> input = {},

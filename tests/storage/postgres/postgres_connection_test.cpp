@@ -259,7 +259,7 @@ TEST_CASE("a child of a fork is refused its parent's connections, and leaves the
     const pid_t child = ::fork();
     if (child == 0) {
         const bool refuses =
-            has(postgresError([&] { (void)saver->getTuple({.log = {"t"}}); }), "this is a fork of it; open it anew") &&
+            has(postgresError([&] { (void)saver->getTuple({.log = {"t"}}); }), "this is a fork of it; open it again") &&
             has(postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); }), "this is a fork of it");
         saver.reset();
         ::_exit(refuses ? 0 : 1);

@@ -1,0 +1,100 @@
+// What docs/agents.md shows: an agent that asks, a tool whose arguments have a JSON Schema, models of two providers.
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/model/scripted_model.hpp>
+#include <stategraph/schema.hpp>
+
+// [begin agent]
+#include <stategraph/agent/agent.hpp>
+
+namespace sg = stategraph;
+namespace agent = stategraph::agent;
+
+struct Path {
+    std::string path = {};
+    static constexpr auto fields() { return sg::fields<&Path::path>(); }
+};
+// [end agent]
+
+// [begin providers]
+#include <stategraph/model/anthropic.hpp>  // find_package(stategraph COMPONENTS agent model_http)
+#include <stategraph/model/openai.hpp>
+
+// [end providers]
+namespace model = stategraph::model;
+using namespace std::chrono_literals;
+
+std::string list(const Path& at) { return at.path + "/old, " + at.path + "/new"; }
+std::string removeFile(const Path& at) { return at.path + " is gone"; }
+
+void askFirst() {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const auto model = model::scripted(
+        {model::assistant({{{}, "c1", "list", R"({"path":"/tmp"})"}, {{}, "c2", "remove", R"({"path":"/tmp/old"})"}}),
+         model::assistant("I removed the old file.")});
+    // [begin agent]
+
+    const agent::Agent helper({
+        .model = model,
+        .instructions = "You keep folders tidy.",
+        .tools = {agent::tool<Path>("list", {.description = "Lists a folder"}, list),
+                  agent::tool<Path>("remove", {.description = "Removes a file", .approval = true}, removeFile)},
+        .compile = {.checkpointer = saver},
+    });
+
+    auto result = helper.say("Tidy up /tmp", {.thread_id = "ada"});  // interrupted: it wants to remove something
+    for (const agent::OpenCall& call : helper.openCalls("ada"))      // in any process: every call that waits
+        std::cout << "may I " << call.tool << " " << call.arguments << "?\n";
+    result = helper.graph().invoke(helper.decide("ada", "c2", {.approved = true}), {.thread_id = "ada"});
+    std::cout << result.values.text() << " (" << result.values.stop_reason << ")\n";
+    // [end agent]
+}
+
+void checkBySchema() {
+    const std::string text =
+        R"({"type":"object","properties":{"city":{"type":"string"},"days":{"default":3}},"required":["city"]})";
+    const auto forecast = [](const sg::Value& arguments) { return "sunny: " + arguments.toJson(); };
+    // [begin schema]
+    // #include <stategraph/schema.hpp>, find_package(stategraph COMPONENTS agent schema)
+    const auto weather =
+        agent::tool<sg::Value>("weather", {.parameters = text, .check = sg::schemaCheck(text)}, forecast);
+    // [end schema]
+    const agent::Agent helper(
+        {.model = model::scripted({model::assistant({{{}, "c1", "weather", R"({"town":"Rome"})"}}),
+                                   model::assistant({{{}, "c2", "weather", R"({"city":"Rome"})"}}),
+                                   model::assistant("Sunny.")}),
+         .tools = {weather}});
+    for (const auto& message : helper.say("How is Rome?").values.messages) {
+        if (message.result) std::cout << message.result->text() << "\n";
+    }
+}
+
+void toolsOfProviders() {
+    // [begin provider tools]
+    // Anthropic: an element of `tools`
+    const auto search =
+        agent::providerTool("web_search", R"({"type":"web_search_20250305","name":"web_search","max_uses":5})");
+    // OpenAI: no "type", so these are members of the body
+    const auto other_search = agent::providerTool("web_search", R"({"web_search_options":{}})");
+    // [end provider tools]
+    std::cout << search.name() << ", " << other_search.name() << "\n";
+}
+
+void modelsOfProviders(const std::string& key) {
+    // [begin providers]
+    const auto gpt = model::openai({.api_key = key, .model = "gpt-5"});  // base_url: any server with this format
+    const auto claude = model::anthropic({.api_key = key, .model = "claude-sonnet-4-5", .http = {.idle_limit = 30s}});
+    // [end providers]
+    std::cout << (gpt != nullptr && claude != nullptr ? "two models" : "none") << "\n";
+}
+
+int main() {
+    askFirst();
+    checkBySchema();
+    toolsOfProviders();
+    modelsOfProviders("a key");
+}

@@ -1,0 +1,101 @@
+// What docs/serving.md, inspector.md and command_line.md show: graphs over HTTP, the inspector inside a program, the
+// command line for a saver of one's own. The program ends as soon as everything has started; with the argument `stay`
+// its server serves until SIGTERM.
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+// [begin serve]
+#include <stategraph/serve/agent_endpoint.hpp>
+#include <stategraph/serve/server.hpp>
+#include <stategraph/serve/workflow_endpoint.hpp>
+// [end serve]
+// [begin inspect]
+#include <stategraph/inspect/server.hpp>
+// [end inspect]
+// [begin command]
+#include <stategraph/inspect/command.hpp>
+// [end command]
+#include <stategraph/model/scripted_model.hpp>
+#include <stategraph/stategraph.hpp>
+#include <stategraph/workflow/workflow.hpp>
+
+// [begin serve]
+namespace serve = stategraph::serve;
+// [end serve]
+namespace sg = stategraph;
+namespace agent = stategraph::agent;
+namespace model = stategraph::model;
+namespace wf = stategraph::workflow;
+
+struct Order {
+    std::string item = {};
+    static constexpr auto channels() { return sg::channels<&Order::item>(); }
+};
+
+sg::CompiledGraph<Order> makeApp(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
+    sg::StateGraph<Order> graph;
+    graph.addNode("make", [](const Order&) -> sg::Update<Order> { return {}; });
+    graph.addEdge(sg::START, "make").addEdge("make", sg::END);
+    return graph.compile({.checkpointer = std::move(saver)});
+}
+
+void serveGraphs(bool stays) {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const agent::Agent helper(
+        {.model = model::scripted({model::assistant("Hello.")}), .compile = {.checkpointer = saver}});
+    const auto graph = makeApp(saver);
+    const auto workflow = wf::workflow<std::string>("orders")
+                              .then(wf::step("make", [](const std::string& item) { return item; }))
+                              .commit({.checkpointer = saver});
+    const std::uint16_t port = stays ? 8080 : 0;
+    // [begin serve]
+
+    serve::Server server({.port = port, .handle_signals = true});  // on the loopback by default
+    server.add("helper",
+               serve::endpoint(helper, {.protocols = {serve::uiMessages(),
+                                                      serve::stepEvents({.tools = {{"webSearch", "search"}}})}}));
+    server.add("search", serve::endpoint(graph));            // any compiled graph
+    server.add("orders", serve::endpoint(workflow.flow()));  // a workflow: its threads are its runs
+    // [end serve]
+    std::cout << "three graphs are served\n";
+    if (!stays) return;
+    // [begin serve]
+    server.wait();  // SIGTERM drains it
+    // [end serve]
+}
+
+void inspectInside() {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const auto app = makeApp(saver);
+    // [begin inspect]
+
+    sg::inspect::Server inspector(saver, {.write = true, .redact = {"*token*", "card.number"}});
+    inspector.add("order", app);                  // by name; several graphs may share the saver
+    const std::string address = inspector.url();  // http://127.0.0.1:41873/#k=…
+    // [end inspect]
+    std::cout << address.substr(0, address.find(':', 5)) << "\n";
+}
+
+std::shared_ptr<sg::BaseCheckpointSaver> openMySaver(const std::string& store, bool for_writing) {
+    std::cout << "opens " << store << (for_writing ? " for writing\n" : "\n");
+    auto saver = std::make_shared<sg::MemorySaver>();
+    makeApp(saver).invoke({sg::set<&Order::item>("tea")}, {.thread_id = "order 7"});
+    return saver;
+}
+
+// [begin command]
+
+int runTool(int argc, const char* const* argv) {  // as main
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    return static_cast<int>(sg::inspect::runCommand(arguments, std::cout, std::cerr, {.open = openMySaver}));
+}
+// [end command]
+
+int main(int argc, char** argv) {
+    serveGraphs(argc > 1 && std::string(argv[1]) == "stay");
+    inspectInside();
+    const char* const arguments[] = {"tool", "show", "--store", "mine", "order 7", "--json"};
+    if (runTool(6, arguments) == 0) std::cout << "the command succeeded\n";
+}
