@@ -1,5 +1,7 @@
 #include <stategraph/saver.hpp>
 
+#include <algorithm>
+
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
 
@@ -96,6 +98,10 @@ void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual) 
         "another run committed first: the newest checkpoint is " + show(actual) + ", this run knew " + show(expected) +
             "; nothing of it was stored. Read the thread again and retry",
         {.thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns)});
+}
+
+bool isInRequest(const PutRequest& request, std::size_t count, CheckpointId id) noexcept {
+    return std::ranges::binary_search(request.commits.first(count), id, {}, &CommitRow::id);
 }
 
 void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone) {

@@ -128,9 +128,10 @@ std::span<const Command> commands() {
          {.places_min = 1, .places_max = 1},
          showGraph},
         {"stats",
-         "[THREAD] [--threads]",
-         "Counts bytes: by kind, by channel, with --threads by thread.",
-         {.places_min = 0, .places_max = 1, .flags = {"--threads"}},
+         "[THREAD] [--threads] [--largest N]",
+         "Counts bytes: by kind, by channel, with --threads and --json by thread, with --largest of the largest "
+         "threads.",
+         {.places_min = 0, .places_max = 1, .flags = {"--threads"}, .values = {"--largest"}},
          showStats},
         {"check",
          "[STORE]",

@@ -2,6 +2,7 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/graph_description.hpp>
+#include <stategraph/largest_threads.hpp>
 #include <stategraph/stats.hpp>
 
 #include "inspect/commands.hpp"
@@ -65,11 +66,14 @@ Exit showGraph(Call& call) {
 
 Exit showStats(Call& call) {
     StatsQuery query{.thread_id = {}, .threads = call.arguments.has("--threads")};
+    const bool are_largest = call.arguments.value("--largest").has_value();
     if (!call.arguments.places().empty()) {
+        if (are_largest) throw UsageError{"--largest is for all threads: leave out the thread"};
         query.thread_id = call.place(0);
         findPlace(call.saver, call.arguments, call.place(0));
     }
-    const SaverStats stats = call.saver.stats(query);
+    const SaverStats stats =
+        are_largest ? statsOfLargest(call.saver, call.arguments.number("--largest", 20, 1)) : call.saver.stats(query);
     if (call.asJson()) {
         call.terminal.out() << toJson(stats) << '\n';
     } else {
@@ -79,6 +83,10 @@ Exit showStats(Call& call) {
         std::string line;
         for (std::istringstream lines(text.str()); std::getline(lines, line);)
             call.terminal.out() << plain(line) << '\n';
+        for (const ThreadStats& thread : stats.per_thread) {
+            if (are_largest)
+                call.terminal.out() << "thread " << plain(thread.thread_id) << ' ' << thread.bytes() << '\n';
+        }
     }
     return query.thread_id && stats.total.commits == 0 ? Exit::no : Exit::done;
 }

@@ -27,17 +27,27 @@ void checkPut(const PutRequest& request);
 /// Throws ConcurrentUpdateError: the commit builds on `gone`, which is no longer in the log.
 [[noreturn]] void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone);
 
+/// Whether one of the first `count` commits of a request has this id. Ids ascend, as `checkPut` requires.
+bool isInRequest(const PutRequest& request, std::size_t count, CheckpointId id) noexcept;
+
+/// The parent that the log must have so that the commit at `place` of the request can be read; none if the commit needs
+/// no parent, or if its parent is the head or in the request.
+inline CheckpointId neededAncestor(const PutRequest& request, std::size_t place) noexcept {
+    const CommitRow& row = request.commits[place];
+    const CheckpointId before = place == 0 ? request.expected_head : request.commits[place - 1].id;
+    if (row.base == row.id || row.parent.empty() || row.parent == before) return {};
+    return row.parent == request.expected_head || isInRequest(request, place, row.parent) ? CheckpointId() : row.parent;
+}
+
 /// Refuses commits that could not be read: a run may have begun at an old checkpoint that was pruned since.
 /// `exists(CheckpointId)` says whether the log has a commit; it is called if a commit's parent is neither the head nor
 /// in the request, which is rare. A parent that exists can be read, and so can the commit: if its base was dropped, a
 /// prune has rewritten the parent, or a commit before it, as a whole.
 template <class Exists>
 void checkAncestors(const PutRequest& request, Exists exists) {
-    CheckpointId before = request.expected_head;
-    for (const CommitRow& row : request.commits) {
-        const bool is_elsewhere = row.base != row.id && !row.parent.empty() && row.parent != before;
-        if (is_elsewhere && !exists(row.parent)) refuseAncestor(request.log, row.id, row.parent);
-        before = row.id;
+    for (std::size_t place = 0; place < request.commits.size(); ++place) {
+        const CheckpointId needed = neededAncestor(request, place);
+        if (needed && !exists(needed)) refuseAncestor(request.log, request.commits[place].id, needed);
     }
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -40,7 +41,9 @@ public:
 
 private:
     void readPage() {
-        constexpr std::size_t rows = 128;
+        // Many ways back are short, and rows may be large.
+        const std::size_t rows = rows_;
+        rows_ = std::min(2 * rows_, rows_max);
         // The first page begins with the checkpoint itself: the id above it is one more.
         CheckpointId before = last_;
         if (last_.empty() && next_)
@@ -55,8 +58,11 @@ private:
         if (!page_.empty()) last_ = page_.back().id;
     }
 
+    static constexpr std::size_t rows_max = 128;
+
     BaseCheckpointSaver& saver_;
     const Config& config_;
+    std::size_t rows_ = 8;
     CheckpointId next_;
     bool is_newest_ = false;
     std::vector<ListedCheckpoint> page_;

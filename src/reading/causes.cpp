@@ -109,11 +109,21 @@ private:
         for (const auto& join : at_.folded.joins) {
             if (targetOf(join.key) != name || !isFull(join)) continue;
             Cause cause{CauseKind::join, {}};
-            const auto steps = reading::joinArrivals(saver_, log_, commit().id, join);
+            const auto steps = arrivalsOf(join);
             for (std::size_t i = 0; i < join.arrived.size(); ++i)
                 cause.from.push_back({shown(join.arrived[i]), pathOf(join.arrived[i]), steps[i]});
             causes.push_back(std::move(cause));
         }
+    }
+
+    // Most joins fire in the superstep in which all sources ran: that needs no other checkpoint.
+    std::vector<std::optional<std::int64_t>> arrivalsOf(const checkpoint::FoldedJoin& join) const {
+        const auto had_some = [&] {
+            const auto& joins = before_->folded.joins;
+            return std::ranges::find(joins, join.key, &checkpoint::FoldedJoin::key) != joins.end();
+        };
+        if (isStep() && !had_some()) return {join.arrived.size(), commit().step};
+        return reading::joinArrivals(saver_, log_, commit().id, join);
     }
 
     static bool isFull(const checkpoint::FoldedJoin& join) {

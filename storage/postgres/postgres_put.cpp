@@ -48,13 +48,8 @@ public:
     PostgresPut(const PostgresStatements& statements, const PutRequest& request, const PutLease* lease)
         : statements_(statements), request_(request), lease_(lease) {
         needs_.resize(request.commits.size());
-        CheckpointId before = request.expected_head;
-        for (std::size_t i = 0; i < request.commits.size(); ++i) {
-            // As checkpoint::checkAncestors asks: the function `put` looks.
-            const CommitRow& row = request.commits[i];
-            if (row.base != row.id && !row.parent.empty() && row.parent != before) needs_[i] = row.parent;
-            before = row.id;
-        }
+        // As checkpoint::checkAncestors asks: the function `put` looks.
+        for (std::size_t i = 0; i < request.commits.size(); ++i) needs_[i] = checkpoint::neededAncestor(request, i);
         const auto isOld = [&](CheckpointId id) {
             return id != request.expected_head &&
                    std::ranges::none_of(request.commits, [&](const CommitRow& row) { return row.id == id; });

@@ -31,6 +31,22 @@ TEST_CASE("an existing thread is not touched, and another name is taken") {
     });
 }
 
+TEST_CASE("a thread that was forked at old checkpoints is imported into every saver") {
+    const auto source = std::make_shared<sg::MemorySaver>();
+    const App app = appOf(source);
+    makeThread(app, *source, "t");
+    for (const std::size_t back : {3U, 5U}) {
+        const auto past = source->list({.thread_id = "t", .checkpoint_ns = ""});
+        sg::fork(*source, {.thread_id = "t", .checkpoint_id = past.at(back).id});
+        app.invoke(sg::RESUME, {.thread_id = "t"});
+    }
+    const std::string text = exported(*source, "t");
+    onSavers([&](const Saver& saver) {
+        imported(*saver, text);
+        CHECK(differences(rowsOf(*saver, "t"), rowsOf(*source, "t")) == "");
+    });
+}
+
 TEST_CASE("what is not whole is refused with its line, and nothing is stored") {
     const Strings lines = linesOf(withoutSum(sample()));
     const auto has = [](const std::string& why, std::size_t line) {

@@ -196,6 +196,12 @@ TEST_CASE("graph, stats and check") {
     CHECK(database.run({"stats"}).has("3"));
     CHECK(database.run({"stats", "asks", "--json"}).exit == Exit::done);
     CHECK(database.run({"stats", "nobody"}).exit == Exit::no);
+    const Answer largest = database.run({"stats", "--largest", "1"});
+    CHECK(largest.has("\nthread done "));
+    CHECK_FALSE(largest.has("\nthread asks "));
+    CHECK_FALSE(database.run({"stats"}).has("\nthread "));
+    CHECK(database.run({"stats", "asks", "--largest", "1"}).exit == Exit::usage);
+    CHECK(database.run({"stats", "--largest", "0"}).exit == Exit::usage);
     CHECK(database.run({"check"}).out == "3 threads read, 0 damaged\n");
 }
 

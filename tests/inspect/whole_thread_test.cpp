@@ -94,6 +94,19 @@ TEST_CASE("a prune that is tried stores nothing, and says what the prune then do
     CHECK(checkpointsIn(store, "asks") > 2);
 }
 
+TEST_CASE("a prune of a thread with forks is tried too") {
+    Store store({.write = true});
+    const std::string thread = "done/with slash";
+    const auto timeline = store.ok({{"threads", thread, "timeline"}});
+    const std::string old = textAt(timeline, "/checkpoints/2/checkpoint_id");
+    REQUIRE(store.post({{"threads", thread, "checkpoints", old, "fork"}}, "{}").status == 200);
+    store.app.invoke(sg::RESUME, {.thread_id = thread});
+    const auto tried = store.post({{"threads", thread, "prune"}}, R"({"keep_last":2,"dry_run":true})");
+    INFO(tried.body);
+    REQUIRE(tried.status == 200);
+    CHECK(store.post({{"threads", thread, "prune"}}, R"({"keep_last":2})").value() == tried.value());
+}
+
 TEST_CASE("a prune by age drops what is older, and keeps what a question waits in") {
     Store store({.write = true});
     const std::size_t all = checkpointsIn(store, "asks");

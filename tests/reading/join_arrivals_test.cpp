@@ -83,6 +83,47 @@ TEST_CASE("each source of a join has the step at which it arrived, in every roun
     });
 }
 
+TEST_CASE("a join of a deferred node has the steps at which its sources arrived, not that of its release") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    sg::StateGraph<State> graph;
+    graph.addNode("quick", ran("quick"))
+        .addNode("also", ran("also"))
+        .addNode("slow", ran("slow"))
+        .addNode("slower", ran("slower"))
+        .addNode("both", ran("both"), {.defer = true})
+        .addEdge(sg::START, "quick")
+        .addEdge(sg::START, "also")
+        .addEdge(sg::START, "slow")
+        .addEdge("slow", "slower")
+        .addEdge(std::vector<std::string>{"quick", "also"}, "both");
+    const auto app = graph.compile({.checkpointer = saver});
+    app.invoke(Update{}, {.thread_id = "t"});
+    // Until then slower was due.
+    CHECK(arrivalsAt(*saver, at(app, "t", 1)).empty());
+    CHECK(arrivalsAt(*saver, at(app, "t", 2)) == Steps{{"also", 1}, {"quick", 1}});
+}
+
+TEST_CASE("a source that arrived many checkpoints ago has its step") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    sg::StateGraph<State> graph;
+    graph.addNode("quick", ran("quick"))
+        .addNode("loop",
+                 [](const State& state) -> sg::Command<State> {
+                     return {.update = Update{sg::add(&State::ran, std::string("loop"))},
+                             .go_to = {state.ran.size() < 300 ? "loop" : "last"}};
+                 },
+                 {.ends = std::vector<std::string>{"loop", "last"}})
+        .addNode("last", ran("last"))
+        .addNode("both", ran("both"))
+        .addEdge(sg::START, "quick")
+        .addEdge(sg::START, "loop")
+        .addEdge(std::vector<std::string>{"quick", "last"}, "both");
+    const auto app = graph.compile({.checkpointer = saver});
+    app.invoke(Update{}, {.thread_id = "t", .recursion_limit = 400});
+    const auto newest = app.getState({.thread_id = "t"});
+    CHECK(arrivalsAt(*saver, at(app, "t", newest.step - 1)) == Steps{{"quick", 1}, {"last", newest.step - 1}});
+}
+
 TEST_CASE("a source whose arrival was pruned has no step") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();

@@ -60,6 +60,7 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_unused, Factory);              \
     TEST_CASE_TEMPLATE_INVOKE(saver_compare_and_swap, Factory);          \
     TEST_CASE_TEMPLATE_INVOKE(saver_pruned_ancestors, Factory);          \
+    TEST_CASE_TEMPLATE_INVOKE(saver_put_branches, Factory);              \
     TEST_CASE_TEMPLATE_INVOKE(saver_forks, Factory);                     \
     TEST_CASE_TEMPLATE_INVOKE(saver_frozen_writer, Factory);             \
     TEST_CASE_TEMPLATE_INVOKE(saver_equal_clocks, Factory);              \

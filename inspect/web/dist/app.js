@@ -161,7 +161,6 @@ ${T(i.error)}`:""}`,o.step=i.step,o.source=i.source,o.id=i.checkpoint_id,this.st
       <h1><${j}>${t}<//></h1>
       ${e&&p`<p class="dim">namespace <${j}>${e}<//>, <a href=${V({page:"thread",thread:t})}>the root</a></p>`}
       ${W.value?.write&&!e&&o.checkpoints.length>0&&p`<p><button aria-haspopup="dialog" onClick=${O}>Copy, prune, delete…</button></p>`}
-      ${w&&p`<${_o} thread=${t} log=${o} onClose=${()=>$(!1)} />`}
       <p class="live" role="status">${ie.value?"":r?p`<a href=${V({...i,id:""})}>follow the newest</a>`:"following"}${o.isCut?"; newer checkpoints are not in this list":""}</p>
       <${q} error=${o.error} />
       ${o.checkpoints.length>0&&p`<${fo} log=${o} place=${i} />`}
@@ -188,6 +187,7 @@ ${T(i.error)}`:""}`,o.step=i.step,o.source=i.source,o.id=i.checkpoint_id,this.st
         </div></div></div>`}
       ${!h&&!f&&o.checkpoints.length>0&&p`<${G} />`}
     </section>
+    ${w&&p`<${_o} key=${t} thread=${t} log=${o} onClose=${()=>$(!1)} />`}
   </main>`}function su(t,e,r){let n=t.key==="ArrowRight"?1:t.key==="ArrowLeft"?-1:0;if(!n)return;let i=Pe.findIndex(([s])=>s===e),o=Pe[(i+n+Pe.length)%Pe.length][0];r(o),document.getElementById(`tab-${o}`)?.focus()}function au({place:t,thread:e,log:r}){let[n,i]=Ge(t.query.with??"");return p`<form class="filters" onSubmit=${o=>{o.preventDefault();let s=n.trim(),a=/^\d+$/.test(s)&&r.checkpoints.find(u=>u.step===Number(s));s&&F({...t,query:{...t.query,with:a?a.checkpoint_id:s}})}}><label>Compare with <input placeholder="step, id or THREAD@id" value=${n} onInput=${i} /></label><button type="submit">Compare</button>
     <label>or with thread <input name="other" placeholder="name" onChange=${o=>o.target.value&&F({page:"compare",thread:e,other:o.target.value})} /></label></form>`}function lu(t,e,r,n){let i=()=>t.indexOf(D.value.id||t.newestId),o=l=>t.checkpoints[l]&&F({...D.value,id:t.checkpoints[l].checkpoint_id}),s=()=>i()+1<t.checkpoints.length?o(i()+1):t.loadOlder().then(()=>o(i()+1)),a=l=>t.checkpoints[l].source==="fork"||t.checkpoints[l+1]&&t.checkpoints[l].parent!==t.checkpoints[l+1].checkpoint_id,u=l=>{for(let d=i()+l;d>=0&&d<t.checkpoints.length;d+=l)if(a(d))return o(d)};Nt({j:s,k:()=>o(i()-1),ArrowDown:l=>l.target.closest?.(".timeline")&&s(),ArrowUp:l=>l.target.closest?.(".timeline")&&o(i()-1),"[":()=>u(1),"]":()=>u(-1),d:()=>e("diff",{with:""}),s:()=>e("state"),w:()=>e("why"),b:()=>e("blame"),z:()=>e("sizes"),o:r,m:n,n:()=>F({...D.value,id:""})})}var uu=[["","any"],["3600","an hour"],["86400","a day"],["604800","a week"]];function yo(){let t=D.value.query,[e,r]=R({text:t.text??"",metadata:t.metadata??""}),n=N.threads({status:t.status,text:t.text,metadata:t.metadata,since_s:t.since_s,after:t.after,limit:50}),{data:i,error:o}=Et(n),s=a=>F({page:"threads",query:{...t,after:"",...a}});return p`<main class="list" id="main">
     <h1>Threads</h1>

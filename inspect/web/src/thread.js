@@ -77,7 +77,6 @@ export function Thread() {
       <h1><${Text}>${thread}<//></h1>
       ${ns && html`<p class="dim">namespace <${Text}>${ns}<//>, <a href=${href({ page: 'thread', thread })}>the root</a></p>`}
       ${about.value?.write && !ns && log.checkpoints.length > 0 && html`<p><button aria-haspopup="dialog" onClick=${openWhole}>Copy, prune, delete…</button></p>`}
-      ${isWhole && html`<${WholeThread} thread=${thread} log=${log} onClose=${() => setWhole(false)} />`}
       <p class="live" role="status">${isOffline.value ? '' : id ? html`<a href=${href({ ...place, id: '' })}>follow the newest</a>` : 'following'}${log.isCut ? '; newer checkpoints are not in this list' : ''}</p>
       <${Problem} error=${log.error} />
       ${log.checkpoints.length > 0 && html`<${Timeline} log=${log} place=${place} />`}
@@ -104,6 +103,7 @@ export function Thread() {
         </div></div></div>`}
       ${!checkpoint && !error && log.checkpoints.length > 0 && html`<${Wait} />`}
     </section>
+    ${isWhole && html`<${WholeThread} key=${thread} thread=${thread} log=${log} onClose=${() => setWhole(false)} />`}
   </main>`;
 }
 

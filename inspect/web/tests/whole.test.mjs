@@ -62,6 +62,18 @@ describe('whole threads', () => {
     await close(page);
   });
 
+  test('a prune of a thread with forks is tried too', async () => {
+    const page = await open(browser, server, '/t/forked//');
+    const wanted = await server.api('threads/forked/prune', { keep_last: 3, dry_run: true });
+    assert.ok(wanted.dropped > 0);
+    await manage(page);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Keep the newest').fill('3');
+    await dialog.getByRole('button', { name: 'Try to prune' }).click();
+    await dialog.getByText(`A prune drops ${wanted.dropped} checkpoints and keeps ${wanted.kept}`).waitFor();
+    await close(page);
+  });
+
   test('a prune that says nothing to drop is refused, with the reason', async () => {
     const page = await open(browser, server, '/t/nested//');
     await manage(page);

@@ -61,6 +61,33 @@ TEST_CASE_TEMPLATE_DEFINE("a commit on a checkpoint that was pruned meanwhile is
     CHECK(saver->getTuple({.log = log})->id == nthId(6));
 }
 
+TEST_CASE_TEMPLATE_DEFINE("commits of one put may branch off each other, and off what is pruned they may not", Factory,
+                          saver_put_branches) {
+    Factory factory;
+    const auto saver = factory.make();
+    const LogName log{"t"};
+    const auto put = [&](CheckpointId head, std::span<const TestCommit> commits) {
+        std::vector<CommitRow> rows;
+        for (const TestCommit& commit : commits) rows.push_back(commit.row());
+        saver->put({.log = log, .expected_head = head, .commits = rows, .writes = {}});
+    };
+    // As an import of a thread with forks puts them: 3 and 5 are forks of 1 and 2.
+    const TestCommit whole[] = {makeCommit(1, 0), makeCommit(2, 1, 1), makeCommit(3, 1, 1), makeCommit(4, 3, 1),
+                                makeCommit(5, 2, 1)};
+    REQUIRE_NOTHROW(put({}, whole));
+    CHECK(listIds(*saver, log) == nthIds({5, 4, 3, 2, 1}));
+    const auto fork = saver->getTuple({.log = log, .checkpoint_id = nthId(5)});
+    REQUIRE(fork);
+    CHECK(readHeader({"t", "", nthId(5)}, fork->commits.back().bytes).parent == nthId(2));
+    // The second branches off the head, and the third off a commit that the log had before.
+    const TestCommit more[] = {makeCommit(6, 5, 1), makeCommit(7, 5, 1), makeCommit(8, 3, 1)};
+    REQUIRE_NOTHROW(put(nthId(5), more));
+    CHECK(headOf(*saver, log) == nthId(8));
+    const TestCommit gone[] = {makeCommit(10, 8, 1), makeCommit(11, 9, 1)};
+    CHECK_THROWS_AS(put(nthId(8), gone), ConcurrentUpdateError);
+    CHECK(headOf(*saver, log) == nthId(8));
+}
+
 TEST_CASE_TEMPLATE_DEFINE("the head is the newest commit and not the parent, so a fork does not fork by accident",
                           Factory, saver_forks) {
     Factory factory;
