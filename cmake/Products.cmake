@@ -75,6 +75,10 @@ stategraph_product(
   PUBLIC core PRIVATE PostgreSQL::PostgreSQL
   OPTION "Build stategraph::postgres, the saver on PostgreSQL" NEEDS postgres PACKAGE PostgreSQL TESTS "/postgres[^/]*_test\\.cpp$")
 stategraph_product(
+  worker HEADERS worker
+  PUBLIC stategraph postgres
+  OPTION "Build stategraph::worker, workers on a PostgreSQL queue" NEEDS postgres TESTS "/tests/worker/")
+stategraph_product(
   encryption FOLDER storage/encrypted HEADERS encrypted_saver encrypted_store
   PUBLIC core PRIVATE OpenSSL::Crypto
   OPTION "Build stategraph::encryption, the saver that encrypts" NEEDS openssl PACKAGE OpenSSL TESTS "/encrypted[^/]*_test\\.cpp$")
