@@ -94,6 +94,10 @@ stategraph_product(
   PUBLIC core PRIVATE PostgreSQL::PostgreSQL
   OPTION "Build stategraph::postgres, saver, store and cache on PostgreSQL" NEEDS postgres TESTS "/postgres[^/]*_test\\.cpp$")
 stategraph_product(
+  worker HEADERS worker
+  PUBLIC stategraph postgres
+  OPTION "Build stategraph::worker, workers on a PostgreSQL queue" NEEDS postgres TESTS "/tests/worker/")
+stategraph_product(
   encryption FOLDER storage/encrypted HEADERS encrypted_saver encrypted_store
   PUBLIC core PRIVATE OpenSSL::Crypto
   OPTION "Build stategraph::encryption, the saver that encrypts" NEEDS openssl TESTS "/encrypted[^/]*_test\\.cpp$")

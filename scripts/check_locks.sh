@@ -50,7 +50,7 @@ else
     find "$@" -maxdepth "$depth" -name '*.cpp' | LC_ALL=C sort | split -l 10 -a 2 - "$units/$name."
   }
   of core 9 src checkpoint store storage/memory
-  for room in json async agent serve inspect workflow workflow/from_json schema model model/http storage/rocksdb storage/sqlite storage/postgres storage/encrypted; do
+  for room in json async agent serve inspect worker workflow workflow/from_json schema model model/http storage/rocksdb storage/sqlite storage/postgres storage/encrypted; do
     of "$(basename "$room")" 1 "$room"
   done
 fi

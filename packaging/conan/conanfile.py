@@ -34,7 +34,8 @@ class Stategraph(ConanFile):
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "../..")
         for pattern in ("CMakeLists.txt", "LICENSE", "CHANGELOG.md", "cmake/*", "include/*", "src/*", "checkpoint/*", "store/*",
-                        "storage/*", "json/*", "async/*", "schema/*", "workflow/*", "model/*", "agent/*", "serve/*", "inspect/*"):
+                        "storage/*", "json/*", "async/*", "schema/*", "workflow/*", "model/*", "agent/*", "serve/*", "inspect/*",
+                        "worker/*"):
             copy(self, pattern, root, self.export_sources_folder, excludes=("*/node_modules/*",))
 
     def layout(self):

@@ -1,0 +1,210 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <stategraph/compatibility.hpp>
+#include <stategraph/compiled_graph.hpp>
+#include <stategraph/graph_description.hpp>
+#include <stategraph/leased_saver.hpp>
+#include <stategraph/postgres_queue.hpp>
+#include <stategraph/run_control.hpp>
+
+// Workers: processes that take threads from a PostgreSQL queue and run them. Link `stategraph::worker`.
+namespace stategraph {
+
+/// What a worker takes of one queue.
+struct WorkerQueue {
+    std::string name = "default";
+    /// Its share of the free slots, relative to the other queues that have something to do; 1 to 1,000.
+    int weight = 1;
+    /// How many of its threads this worker runs at once; at least 1, none: as many as the worker has slots.
+    std::optional<std::size_t> limit = {};
+};
+
+/// How the runs of one graph are done.
+struct WorkerGraphOptions {
+    /// Limits, metadata, durability, context. Its thread, checkpoint and control are the worker's own.
+    RunConfig config = {};
+    /// The saver that the graph was compiled with, if it is one around the worker's LeasedSaver (an EncryptedSaver).
+    std::shared_ptr<BaseCheckpointSaver> saver = {};
+};
+
+/// What a worker reports when it is done with a thread for now.
+struct WorkerEvent {
+    std::string thread_id;
+    std::string graph;
+    std::string queue;
+    /// None: the lease was lost, and another worker has the thread.
+    std::optional<WorkOutcome> outcome;
+    /// What the run failed with, or why the thread is left; empty if neither.
+    std::string error;
+};
+
+struct WorkerOptions {
+    /// Whom the queue shows as the owner of a thread. Empty: the host's name and the process id.
+    std::string name = {};
+    std::vector<WorkerQueue> queues = {WorkerQueue{}};
+    /// How many threads run at once, each on a thread of the operating system and with a connection of the saver's
+    /// (PostgresSaverOptions::connections_max) when it stores; 1 to 1,000.
+    std::size_t slots = 8;
+    /// How long a thread stays this worker's without a sign of it; 1 s to 1 day. It is renewed each third of that. A
+    /// thread of a worker that died is run by another one after at most this time.
+    std::chrono::milliseconds lease = std::chrono::seconds(30);
+    /// How often an idle worker asks for work, give or take a quarter; at least 1 ms.
+    std::chrono::milliseconds poll_interval = std::chrono::milliseconds(200);
+    /// After so many attempts without progress a thread is set aside with its error; at least 1. An attempt is a claim:
+    /// one that a crash of the process ended counts.
+    int attempts_max = 5;
+    /// How long a thread whose run failed waits, doubled with each attempt up to `backoff_max`; at least 0.
+    std::chrono::milliseconds backoff = std::chrono::seconds(1);
+    std::chrono::milliseconds backoff_max = std::chrono::minutes(5);
+    /// How long `stop` waits for supersteps under way before it abandons them; at least 0.
+    std::chrono::milliseconds drain_timeout = std::chrono::seconds(30);
+    /// For how long keys of inputs that were taken are remembered; at least 1 s.
+    std::chrono::milliseconds keys_kept = std::chrono::hours(7 * 24);
+    /// Called on the worker's threads, several at once, when a thread is left. What it throws is ignored.
+    std::function<void(const WorkerEvent& event)> on_left = {};
+    /// Called on the thread of `run` when the queue cannot be reached; the worker tries again. What it throws is
+    /// ignored.
+    std::function<void(const std::exception_ptr& error)> on_error = {};
+};
+
+/// What a worker has done since it was created. The first group counts threads that were left, by why.
+struct WorkerMetrics {
+    std::uint64_t finished = 0;
+    std::uint64_t waiting = 0;
+    std::uint64_t sleeping = 0;
+    std::uint64_t retried = 0;
+    std::uint64_t set_aside = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t given_back = 0;
+    std::uint64_t leases_lost = 0;
+
+    std::uint64_t claimed = 0;  // threads
+    std::uint64_t claims = 0;   // statements that claimed, those without a result included
+    std::uint64_t renewals = 0;
+    std::uint64_t errors = 0;  // calls of the queue that failed
+    std::size_t running = 0;   // now
+};
+
+namespace detail {
+
+/// How a run ended, without its state.
+struct WorkerRunEnd {
+    Status status = Status::done;
+    std::optional<std::chrono::system_clock::time_point> wake_at = {};
+};
+
+/// A graph as a worker has it, whatever its state's type.
+class WorkerGraph {
+public:
+    WorkerGraph(std::string name, GraphFingerprint version, WorkerGraphOptions options)
+        : name_(std::move(name)), version_(version), options_(std::move(options)) {}
+    WorkerGraph(const WorkerGraph&) = delete;
+    WorkerGraph& operator=(const WorkerGraph&) = delete;
+    virtual ~WorkerGraph() = default;
+
+    const std::string& name() const noexcept { return name_; }
+    const GraphFingerprint& version() const noexcept { return version_; }
+    const WorkerGraphOptions& options() const noexcept { return options_; }
+
+    virtual WorkerRunEnd start(const Value& input, const RunConfig& config) const = 0;
+    virtual WorkerRunEnd resume(const RunConfig& config) const = 0;
+    virtual void cancel(const ThreadId& thread_id) const = 0;
+    virtual std::vector<IncompatibleThread> check(BaseCheckpointSaver& saver, const std::string& thread_id) const = 0;
+
+private:
+    const std::string name_;
+    const GraphFingerprint version_;
+    const WorkerGraphOptions options_;
+};
+
+/// An update from a Value; of a JsonState, with stategraph/json.hpp.
+template <class U, class V>
+U queuedUpdate(const V& values) {
+    if constexpr (requires { U::of(values); }) {
+        return U::of(values);
+    } else {
+        return U::of(toJsonValue(values).as_object());
+    }
+}
+
+template <class S, class Input, class Output>
+class WorkerGraphOf final : public WorkerGraph {
+public:
+    WorkerGraphOf(std::string name, CompiledGraph<S, Input, Output> graph, WorkerGraphOptions options)
+        : WorkerGraph(std::move(name), describeGraph(graph).fingerprint, std::move(options)),
+          graph_(std::move(graph)) {}
+
+    WorkerRunEnd start(const Value& input, const RunConfig& config) const override {
+        return endOf(graph_.invoke(queuedUpdate<Update<Input>>(input), config));
+    }
+    WorkerRunEnd resume(const RunConfig& config) const override { return endOf(graph_.invoke(RESUME, config)); }
+    void cancel(const ThreadId& thread_id) const override { (void)graph_.cancelThread(thread_id); }
+    std::vector<IncompatibleThread> check(BaseCheckpointSaver& saver, const std::string& thread_id) const override {
+        return checkCompatibility(saver, graph_, {.thread_id = thread_id});
+    }
+
+private:
+    static WorkerRunEnd endOf(const Result<Output>& result) { return {result.status, result.wake_at}; }
+
+    CompiledGraph<S, Input, Output> graph_;
+};
+
+}  // namespace detail
+
+/// Takes threads from the queue of a LeasedSaver's schema and runs them, as many at once as it has slots, until it is
+/// stopped. Any number of workers of any number of processes and computers share a queue; each thread is run by one of
+/// them at a time, which holds its lease. What they store of a thread is stored under that lease and not without.
+///
+/// A run that fails is tried again after a back-off, and set aside after `attempts_max` attempts without progress. One
+/// that asks a question, or sleeps, leaves its slot; an answer (stategraph/answer.hpp) or its wake time makes the
+/// thread due. An input that comes while the thread's run has not ended waits. What a node does may happen twice if its
+/// process dies, as with `recover()`: Runtime::once is for effects; what the log says happens once.
+class Worker {
+public:
+    /// Errors: InvalidArgumentError for null and for options that cannot be.
+    explicit Worker(std::shared_ptr<LeasedSaver> saver, WorkerOptions options = {});
+    /// `run` must have returned.
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    /// A graph that was compiled with the worker's saver, under the name that inputs give. Before `run`. Errors:
+    /// InvalidArgumentError for a name that is empty, too long or taken.
+    template <class S, class Input, class Output>
+    void add(std::string_view name, const CompiledGraph<S, Input, Output>& graph, WorkerGraphOptions options = {}) {
+        addGraph(
+            std::make_unique<detail::WorkerGraphOf<S, Input, Output>>(std::string(name), graph, std::move(options)));
+    }
+
+    /// Works until `stop`, on this thread and those of its slots. Fewer of these are used if no more can be created.
+    /// Errors: InvalidArgumentError without a graph, or if it was called before; std::system_error if not one thread
+    /// can be created. If the queue cannot be reached it reports that and tries again.
+    void run();
+    /// Has `run` return: it claims nothing more, ends runs after their superstep, gives their threads back, and
+    /// abandons those that are not done after `drain_timeout`. Safe from any thread, but not from a signal handler.
+    void stop() noexcept;
+
+    WorkerMetrics metrics() const;
+    /// The queue that it takes from.
+    PostgresQueue& queue() noexcept;
+
+private:
+    void addGraph(std::unique_ptr<detail::WorkerGraph> graph);
+
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,11 @@
+#include <stategraph/worker.hpp>
+
+// It shows that the library links: a worker needs a database.
+int main() {
+    try {
+        const stategraph::Worker worker(nullptr);
+    } catch (const stategraph::InvalidArgumentError&) {
+        return 0;
+    }
+    return 1;
+}

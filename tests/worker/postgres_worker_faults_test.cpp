@@ -1,0 +1,205 @@
+// Workers that are killed, frozen and cut off, and whose clocks are wrong: nothing is lost, and nothing is done twice.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/answer.hpp>
+#include <stategraph/id_source.hpp>
+
+#include "tests/storage/postgres/postgres_proxy.hpp"
+#include "tests/support/helper_process.hpp"
+#include "tests/support/shared_threads.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/worker/worker_helper.hpp"
+
+using namespace worker_tests;
+using helpers::awaitLines;
+using helpers::given;
+using helpers::Helper;
+
+namespace {
+
+sg::WorkerOptions stubborn(sg::WorkerOptions options = {}) {
+    options = quick(std::move(options));
+    options.lease = 1s;
+    options.attempts_max = 1000;
+    return options;
+}
+
+std::vector<std::string> linesOf(const std::filesystem::path& notes) {
+    std::ifstream file(notes);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line) && !file.eof();) lines.push_back(line);
+    return lines;
+}
+
+std::string nameOf(int number) { return "t" + std::to_string(number); }
+
+/// Waits until the queue is empty; then each thread has what its inputs make, once, in one line of commits.
+void checkAll(Place& on, int threads, const std::vector<int>& inputs) {
+    on.await([&] { return on.queue.stats().empty(); });
+    for (int i = 0; i < threads; ++i) {
+        CAPTURE(i);
+        CHECK(on.log(nameOf(i)) == logOf(inputs));
+        std::set<std::string> ids;
+        shared_threads::checkLine(*on.saver, nameOf(i), ids);
+        CHECK(ids.size() == inputs.size() * 7);  // the input, what follows START, five supersteps
+    }
+    CHECK(on.queue.setAside().empty());
+    CHECK(on.saver->unfinishedThreads().empty());
+}
+
+/// A clock that is wrong by so much.
+class WrongClock final : public sg::IdSource {
+public:
+    explicit WrongClock(std::chrono::seconds by) : by_(by) {}
+    std::chrono::system_clock::time_point now() override { return sg::IdSource::system().now() + by_; }
+    std::uint64_t uniqueBits() override { return sg::IdSource::system().uniqueBits(); }
+
+private:
+    std::chrono::seconds by_;
+};
+
+}  // namespace
+
+// Notes what its nodes do, and which leases it has lost, until it is killed.
+TEST_CASE("helper: a worker" * doctest::skip()) {
+    const std::string schema = given("STATEGRAPH_TEST_DATABASE");
+    if (schema.empty()) return;
+    const int pause = std::stoi(given("STATEGRAPH_TEST_NUMBER"));
+    std::ofstream notes(given("STATEGRAPH_TEST_NOTES"), std::ios::app);
+    std::mutex mutex;
+    const auto note = [&](const std::string& line) {
+        const std::lock_guard lock(mutex);
+        notes << line + "\n" << std::flush;
+    };
+    const auto saver = std::make_shared<sg::LeasedSaver>(
+        std::make_shared<sg::PostgresSaver>(postgres_tests::conninfo(), sg::PostgresSaverOptions{.schema = schema}));
+    sg::Worker worker(saver, stubborn({.slots = 4, .on_left = [&](const sg::WorkerEvent& event) {
+                                           if (!event.outcome) note("lost " + event.thread_id);
+                                       }}));
+    worker.add("graph", countingGraph({.checkpointer = saver}, [&](const Counted& state, sg::Runtime&) {
+                   std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+                   note("did " + std::to_string(state.input * 100 + state.n + 1));
+               }));
+    worker.run();
+}
+
+TEST_CASE("workers are killed again and again, and every input of every thread is done once") {
+    const TemporaryFolder folder;
+    Place on;
+    ::setenv("STATEGRAPH_TEST_POSTGRES", postgres_tests::conninfo().c_str(), 1);
+    constexpr int threads = 24;
+    const unsigned seed = std::random_device{}();
+    CAPTURE(seed);
+    std::minstd_rand random(seed);
+    for (int input = 1; input <= 2; ++input) {
+        for (int i = 0; i < threads; ++i) on.submit(nameOf(i), input);
+    }
+    std::vector<std::unique_ptr<Helper>> workers;
+    const auto start = [&] {
+        return std::make_unique<Helper>("helper: a worker", on.schema.name(), folder / "notes", 3);
+    };
+    for (int i = 0; i < 2; ++i) workers.push_back(start());
+    awaitLines(folder / "notes", 5);
+    for (int kill = 0; kill < 6; ++kill) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(random() % 150));
+        auto& one = workers[random() % workers.size()];
+        one->kill();
+        one = start();
+    }
+    checkAll(on, threads, {1, 2});
+    CHECK(linesOf(folder / "notes").size() >= threads * 10);
+}
+
+TEST_CASE("a worker that was frozen for longer than its lease wakes to lost leases, and stores nothing") {
+    const TemporaryFolder folder;
+    Place on;
+    ::setenv("STATEGRAPH_TEST_POSTGRES", postgres_tests::conninfo().c_str(), 1);
+    for (int i = 0; i < 4; ++i) on.submit(nameOf(i), 1);
+    Helper frozen("helper: a worker", on.schema.name(), folder / "notes", 100);
+    awaitLines(folder / "notes", 5);
+    frozen.signal(SIGSTOP);
+    const auto did = linesOf(folder / "notes").size();
+    CHECK(on.queue.stats().at(0).leased > 0);
+
+    Running other(on, stubborn());
+    other.add("graph");
+    other.start();
+    checkAll(on, 4, {1});
+    CHECK(other.worker.metrics().finished > 0);
+    frozen.signal(SIGCONT);
+    on.await([&] {
+        const auto lines = linesOf(folder / "notes");
+        return std::ranges::any_of(lines, [](const std::string& line) { return line.starts_with("lost "); });
+    });
+    // It works on with what it claims anew.
+    for (int i = 0; i < 4; ++i) on.submit(nameOf(i), 2);
+    other.stop();
+    checkAll(on, 4, {1, 2});
+    CHECK(linesOf(folder / "notes").size() > did);
+}
+
+TEST_CASE(
+    "connections of a worker break at any moment, also after the server has done what was asked, and all is done "
+    "once") {
+    Place on;
+    postgres_tests::Proxy proxy;
+    Running running(
+        on, stubborn({.slots = 4}),
+        std::make_shared<sg::PostgresSaver>(proxy.address(), sg::PostgresSaverOptions{.schema = on.schema.name()}));
+    running.add("graph");
+    running.start();
+    constexpr int threads = 8;
+    using Cut = postgres_tests::Proxy::Cut;
+    constexpr Cut kinds[] = {Cut::reply, Cut::request, Cut::wait};
+    int cuts = 0;
+    std::vector<int> inputs;
+    while (cuts < 24) {
+        inputs.push_back(static_cast<int>(inputs.size()) + 1);
+        for (int i = 0; i < threads; ++i) on.submit(nameOf(i), inputs.back());
+        // Every statement about a thread has its name.
+        while (!on.queue.stats().empty()) {
+            if (!proxy.hasCut()) continue;
+            proxy.cut(kinds[cuts % 3], nameOf(cuts % threads));
+            ++cuts;
+        }
+    }
+    checkAll(on, threads, inputs);
+    CHECK(running.worker.metrics().set_aside == 0);
+}
+
+TEST_CASE("workers whose clocks are wrong by an hour continue each other's threads") {
+    Place on;
+    const auto ask = [](const Counted& state, sg::Runtime& runtime) {
+        (void)sg::interrupt<int>(runtime, "go on " + std::to_string(state.n), sg::Value(state.n));
+    };
+    const auto worker = [&](std::chrono::seconds by) {
+        auto running = std::make_unique<Running>(on, stubborn());
+        running->worker.add(
+            "graph", countingGraph({.checkpointer = running->saver, .ids = std::make_shared<WrongClock>(by)}, ask));
+        running->start();
+        return running;
+    };
+    on.submit(nameOf(0), 1);
+    for (int n = 0; n < 5; ++n) {
+        const auto running = worker(n % 2 == 0 ? 3600s : -3600s);
+        on.awaitState(nameOf(0), sg::WorkState::waits);
+        running->stop();
+        CHECK(sg::answer(*on.saver, {.thread_id = nameOf(0)}, sg::Value(n)).empty());
+    }
+    const auto last = worker(-3600s);
+    checkAll(on, 1, {1});
+}

@@ -1,0 +1,87 @@
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <random>
+#include <thread>
+
+#include <stategraph/detail/mutex.hpp>
+
+#include "worker/run_claim.hpp"
+#include "worker/shares.hpp"
+
+namespace stategraph {
+
+/// The thread of `run` speaks with the queue: it claims, renews and gives back. The threads of the slots run what was
+/// claimed.
+struct Worker::Impl {
+    using Clock = std::chrono::steady_clock;
+    using Held = workers::Held;
+
+    Impl(std::shared_ptr<LeasedSaver> given, WorkerOptions given_options);
+
+    void run();
+
+    // The threads of the slots.
+    void startSlots();
+    void endSlots() noexcept;
+    void serveSlot() noexcept;
+    void runOne(Held& one) noexcept;
+    void report(const Held& one, std::optional<WorkOutcome> outcome, const std::string& error) const noexcept;
+
+    // The thread of `run`.
+    /// False: the worker has ended.
+    bool waitForWork() SG_EXCLUDES(mutex);
+    std::optional<Clock::time_point> nextTime(Clock::time_point now) const SG_REQUIRES(mutex);
+    void abandonAll() noexcept SG_EXCLUDES(mutex);
+    void endRuns(Clock::time_point now) SG_REQUIRES(mutex);
+    std::size_t freeSlots() const SG_REQUIRES(mutex);
+    void giveBack() SG_EXCLUDES(mutex);
+    void renew() SG_EXCLUDES(mutex);
+    void claim() SG_EXCLUDES(mutex);
+    /// How many threads were claimed; none: the queue could not be reached.
+    std::optional<std::size_t> claimOnce(std::vector<bool>& is_empty) SG_EXCLUDES(mutex);
+    void take(std::vector<Claim> claims, Clock::time_point lease_end) SG_EXCLUDES(mutex);
+    void forgetKeys() SG_EXCLUDES(mutex);
+    /// Calls the queue; false: it failed, which is reported.
+    template <class Call>
+    bool callQueue(Call&& call) SG_EXCLUDES(mutex);
+
+    void lose(Held& one) SG_REQUIRES(mutex);
+    void count(WorkOutcome outcome) SG_REQUIRES(mutex);
+
+    const std::shared_ptr<LeasedSaver> saver;
+    const WorkerOptions options;
+    PostgresQueue queue;
+    std::vector<std::unique_ptr<detail::WorkerGraph>> graphs;  // none are added while it runs
+
+    mutable detail::Mutex mutex;
+    std::condition_variable changed;  // for the thread of `run`
+    std::condition_variable given;    // for the slots
+    // By thread. Those that no slot has yet are in `waiting` too.
+    std::map<std::string, std::shared_ptr<Held>, std::less<>> held SG_GUARDED_BY(mutex);
+    std::deque<std::shared_ptr<Held>> waiting SG_GUARDED_BY(mutex);
+    std::vector<Release> declined SG_GUARDED_BY(mutex);  // claimed, and not to be run here
+    WorkerMetrics metrics SG_GUARDED_BY(mutex);
+    std::size_t done SG_GUARDED_BY(mutex) = 0;  // how many of those held are to be given back or forgotten
+    bool is_running SG_GUARDED_BY(mutex) = false;
+    bool is_stopping SG_GUARDED_BY(mutex) = false;
+    bool is_draining SG_GUARDED_BY(mutex) = false;    // runs were asked to end after their superstep
+    bool is_abandoning SG_GUARDED_BY(mutex) = false;  // and then at once
+    bool is_over SG_GUARDED_BY(mutex) = false;        // slots are to end
+    Clock::time_point drain_end SG_GUARDED_BY(mutex);
+    // When the thread of `run` is to do what.
+    Clock::time_point next_release SG_GUARDED_BY(mutex);
+    Clock::time_point next_renewal SG_GUARDED_BY(mutex);
+    Clock::time_point next_claim SG_GUARDED_BY(mutex);
+    Clock::time_point next_forgetting SG_GUARDED_BY(mutex);
+    bool may_be_more SG_GUARDED_BY(mutex) = false;  // the last claim got all that it asked for
+
+    // Of the thread of `run` alone.
+    std::vector<std::thread> slots;
+    workers::Shares shares;
+    std::minstd_rand random;
+    std::chrono::milliseconds pause{};  // after an error of the queue; longer after each
+};
+
+}  // namespace stategraph

@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <utility>
+
+#include <stategraph/error.hpp>
+
+#include "worker/impl.hpp"
+
+// The loop of `run`: what is done is given back, leases are renewed, and free slots are filled, each in one statement.
+namespace stategraph {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds pause_min{100};
+constexpr milliseconds pause_max{5'000};
+// How long a free slot waits for others, so that one statement claims for several.
+constexpr milliseconds gathering{5};
+// A thread whose lease was lost here and that is claimed again before its run has ended.
+constexpr milliseconds declined_for{1'000};
+constexpr auto forgetting_each = std::chrono::minutes(1);
+constexpr std::size_t forgotten_at_once = 1'000;
+
+}  // namespace
+
+void Worker::Impl::run() {
+    if (graphs.empty()) throw InvalidArgumentError("the worker has no graph; call add first");
+    {
+        const detail::LockGuard lock(mutex);
+        if (is_running) throw InvalidArgumentError("the worker has been run; make another one");
+        is_running = true;
+        next_forgetting = Clock::now() + forgetting_each;
+    }
+    startSlots();
+    try {
+        while (waitForWork()) {
+            giveBack();
+            renew();
+            claim();
+            forgetKeys();
+        }
+    } catch (...) {  // no memory: leases run out
+        abandonAll();
+        endSlots();
+        throw;
+    }
+    endSlots();
+}
+
+void Worker::Impl::abandonAll() noexcept {
+    const detail::LockGuard lock(mutex);
+    waiting.clear();
+    for (const auto& [thread_id, one] : held) one->control->requestStop();
+}
+
+template <class Call>
+bool Worker::Impl::callQueue(Call&& call) {
+    try {
+        call();
+        pause = milliseconds(0);
+        return true;
+    } catch (...) {
+        pause = std::clamp(2 * pause, pause_min, pause_max);
+        try {
+            if (options.on_error) options.on_error(std::current_exception());
+        } catch (...) {
+        }
+        const detail::LockGuard lock(mutex);
+        ++metrics.errors;
+        return false;
+    }
+}
+
+std::size_t Worker::Impl::freeSlots() const {
+    const std::size_t taken = held.size() - done;
+    return taken < slots.size() ? slots.size() - taken : 0;
+}
+
+// None: it is time.
+std::optional<Clock::time_point> Worker::Impl::nextTime(Clock::time_point now) const {
+    Clock::time_point next = now + std::chrono::hours(1);
+    const auto is_due = [&](Clock::time_point time) {
+        next = std::min(next, time);
+        return time <= now;
+    };
+    if ((done > 0 || !declined.empty()) && is_due(next_release)) return {};
+    if (!held.empty() && is_due(next_renewal)) return {};
+    if (is_draining) {
+        if (!is_abandoning) next = std::min(next, drain_end);
+        return next;
+    }
+    if (is_due(next_forgetting)) return {};
+    const std::size_t free = freeSlots();
+    if (free == 0) return next;
+    if (may_be_more && 4 * free >= slots.size()) return {};
+    if (is_due(next_claim)) return {};
+    return next;
+}
+
+bool Worker::Impl::waitForWork() {
+    detail::UniqueLock lock(mutex);
+    for (;;) {
+        const Clock::time_point now = Clock::now();
+        if (is_stopping) {
+            endRuns(now);
+            if (held.empty() && declined.empty()) return false;
+        }
+        const auto next = nextTime(now);
+        if (!next) return true;
+        changed.wait_until(lock.native(), *next);
+    }
+}
+
+// Those that no slot has are given back as they are.
+void Worker::Impl::endRuns(Clock::time_point now) {
+    if (!is_draining) {
+        is_draining = true;
+        drain_end = now + options.drain_timeout;
+        for (const std::shared_ptr<Held>& one : waiting) {
+            one->is_done = true;
+            one->release = {
+                .thread_id = one->claim.thread_id, .epoch = one->claim.epoch, .outcome = WorkOutcome::again};
+            ++done;
+            ++metrics.given_back;
+        }
+        waiting.clear();
+        for (const auto& [thread_id, one] : held) one->control->requestDrain("the worker ends");
+    }
+    if (is_abandoning || now < drain_end) return;
+    is_abandoning = true;
+    for (const auto& [thread_id, one] : held) one->control->requestStop();
+}
+
+void Worker::Impl::giveBack() {
+    std::vector<Release> releases;
+    {
+        const detail::LockGuard lock(mutex);
+        if (Clock::now() < next_release) return;
+        releases = declined;
+        for (auto one = held.begin(); one != held.end();) {
+            const bool is_forgotten = one->second->is_done && one->second->is_lost;
+            if (one->second->is_done && !is_forgotten) releases.push_back(one->second->release);
+            if (is_forgotten) --done;
+            one = is_forgotten ? held.erase(one) : std::next(one);
+        }
+    }
+    if (releases.empty()) return;
+    const bool is_back = callQueue([&] { (void)queue.release(releases); });
+    const detail::LockGuard lock(mutex);
+    next_release = Clock::now() + pause;
+    if (!is_back) return;
+    declined.clear();
+    for (const Release& release : releases) {
+        const auto one = held.find(release.thread_id);
+        if (one == held.end() || one->second->claim.epoch != release.epoch) continue;
+        held.erase(one);
+        --done;
+    }
+}
+
+// An error tells nothing of the leases: they last as long as the last renewal said.
+void Worker::Impl::renew() {
+    std::vector<HeldLease> leases;
+    const Clock::time_point begin = Clock::now();
+    {
+        const detail::LockGuard lock(mutex);
+        if (begin < next_renewal || held.empty()) return;
+        for (const auto& [thread_id, one] : held) {
+            if (!one->is_lost) leases.push_back({thread_id, one->claim.epoch});
+        }
+    }
+    std::vector<Renewed> renewed;
+    const bool is_known = callQueue([&] { renewed = queue.renew(leases, options.lease); });
+    const detail::LockGuard lock(mutex);
+    next_renewal = is_known ? begin + options.lease / 3 : Clock::now() + std::min(options.lease / 10, pause);
+    if (is_known) {
+        ++metrics.renewals;
+        std::ranges::sort(renewed, {}, &Renewed::thread_id);
+    }
+    for (const HeldLease& lease : leases) {
+        const auto found = held.find(lease.thread_id);
+        if (found == held.end() || found->second->claim.epoch != lease.epoch) continue;
+        Held& one = *found->second;
+        if (!is_known) {
+            if (Clock::now() >= one.lease_end) lose(one);
+            continue;
+        }
+        const auto lasts = std::ranges::lower_bound(renewed, lease.thread_id, {}, &Renewed::thread_id);
+        if (lasts == renewed.end() || lasts->thread_id != lease.thread_id) {
+            lose(one);
+            continue;
+        }
+        one.lease_end = begin + options.lease;
+        if (!lasts->is_cancelled || one.is_cancelled) continue;
+        one.is_cancelled = true;
+        one.control->requestStop();
+    }
+}
+
+// Slots that a queue leaves free go to those that have more.
+void Worker::Impl::claim() {
+    {
+        const detail::LockGuard lock(mutex);
+        const bool is_early = Clock::now() < next_claim && !(may_be_more && 4 * freeSlots() >= slots.size());
+        if (is_draining || is_stopping || is_early || freeSlots() == 0) return;
+    }
+    std::vector<bool> is_empty(options.queues.size(), false);
+    std::optional<std::size_t> got;
+    do {
+        got = claimOnce(is_empty);
+    } while (got && *got > 0);
+    std::uniform_real_distribution<double> part(0.75, 1.25);
+    const auto poll = std::chrono::duration_cast<Clock::duration>(options.poll_interval * part(random));
+    const detail::LockGuard lock(mutex);
+    may_be_more = got && freeSlots() == 0 && std::ranges::count(is_empty, false) > 0;
+    next_claim = Clock::now() + (!got ? Clock::duration(pause) : may_be_more ? Clock::duration(gathering) : poll);
+}
+
+std::optional<std::size_t> Worker::Impl::claimOnce(std::vector<bool>& is_empty) {
+    ClaimRequest request{.worker = options.name, .lease = options.lease};
+    std::vector<std::size_t> most;
+    {
+        const detail::LockGuard lock(mutex);
+        std::vector<std::size_t> runs(options.queues.size(), 0);
+        for (const auto& [thread_id, one] : held) {
+            if (!one->is_done) ++runs[one->queue];
+        }
+        most = shares.divide(freeSlots(), runs, is_empty);
+    }
+    for (std::size_t i = 0; i < most.size(); ++i) {
+        if (most[i] > 0) request.queues.push_back({options.queues[i].name, most[i]});
+    }
+    if (request.queues.empty()) return 0;
+    for (const auto& graph : graphs) request.graphs.push_back({graph->name(), graph->version()});
+    std::vector<Claim> claims;
+    const Clock::time_point begin = Clock::now();
+    if (!callQueue([&] { claims = queue.claim(request); })) return {};
+    for (std::size_t i = 0; i < most.size(); ++i) {
+        const auto of_queue = [&](const Claim& each) { return each.queue == options.queues[i].name; };
+        if (static_cast<std::size_t>(std::ranges::count_if(claims, of_queue)) < most[i]) is_empty[i] = true;
+    }
+    const std::size_t count = claims.size();
+    take(std::move(claims), begin + options.lease);
+    return count;
+}
+
+void Worker::Impl::take(std::vector<Claim> claims, Clock::time_point lease_end) {
+    const detail::LockGuard lock(mutex);
+    ++metrics.claims;
+    if (held.empty()) next_renewal = Clock::now() + options.lease / 3;
+    for (Claim& claim : claims) {
+        ++metrics.claimed;
+        if (held.contains(claim.thread_id)) {
+            declined.push_back({.thread_id = claim.thread_id,
+                                .epoch = claim.epoch,
+                                .outcome = WorkOutcome::retry,
+                                .delay = declined_for,
+                                .error = claim.error});
+            continue;
+        }
+        auto one = std::make_shared<Held>();
+        const auto graph = std::ranges::find(graphs, claim.graph, [](const auto& each) { return each->name(); });
+        const auto place = std::ranges::find(options.queues, claim.queue, &WorkerQueue::name);
+        one->graph = graph->get();
+        one->queue = static_cast<std::size_t>(place - options.queues.begin());
+        one->lease_end = lease_end;
+        one->claim = std::move(claim);
+        held.emplace(one->claim.thread_id, one);
+        waiting.push_back(std::move(one));
+        given.notify_one();
+    }
+}
+
+void Worker::Impl::forgetKeys() {
+    {
+        const detail::LockGuard lock(mutex);
+        if (is_draining || Clock::now() < next_forgetting) return;
+    }
+    std::size_t forgotten = 0;
+    (void)callQueue([&] { forgotten = queue.forgetKeys(options.keys_kept); });
+    const detail::LockGuard lock(mutex);
+    next_forgetting = Clock::now() + (forgotten < forgotten_at_once ? Clock::duration(forgetting_each)
+                                                                    : Clock::duration(std::chrono::seconds(1)));
+}
+
+}  // namespace stategraph

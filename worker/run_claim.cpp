@@ -1,0 +1,157 @@
+#include "worker/run_claim.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <stategraph/error.hpp>
+#include <stategraph/unfinished.hpp>
+
+// One claimed thread: what is to be done with it, and what that came to.
+namespace stategraph::workers {
+namespace {
+
+class ClaimedRun {
+public:
+    ClaimedRun(const Claim& claim, const detail::WorkerGraph& graph, LeasedSaver& saver,
+               const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
+               const std::function<bool()>& isCancelled)
+        : claim_(claim),
+          graph_(graph),
+          reader_(graph.options().saver ? *graph.options().saver : static_cast<BaseCheckpointSaver&>(saver)),
+          control_(control),
+          options_(options),
+          isCancelled_(isCancelled) {}
+
+    Release run() const {
+        if (claim_.is_cancelled) return cancel();
+        if (claim_.attempts > options_.attempts_max)
+            return left(WorkOutcome::set_aside,
+                        "it was claimed " + std::to_string(claim_.attempts) +
+                            " times without progress; its workers ended or lost it each time" +
+                            (claim_.error.empty() ? std::string() : ". Before that: " + claim_.error));
+        if (!claim_.head.empty() && claim_.version != graph_.version()) {
+            const auto found = graph_.check(reader_, claim_.thread_id);
+            if (!found.empty()) return refuse(found.front());
+        }
+        if (claim_.state == WorkState::idle) return start();
+        return resume();
+    }
+
+    Release fail(const std::exception_ptr& error, bool is_hopeless) const {
+        const std::string said = detail::describe(error);
+        if (is_hopeless || claim_.attempts >= options_.attempts_max) return left(WorkOutcome::set_aside, said);
+        Release release = left(WorkOutcome::retry, said);
+        release.delay = backoffAfter(claim_.attempts, options_);
+        return release;
+    }
+
+private:
+    Release left(WorkOutcome outcome, std::string error = {}) const {
+        return {.thread_id = claim_.thread_id,
+                .epoch = claim_.epoch,
+                .outcome = outcome,
+                .error = std::move(error),
+                .version = graph_.version()};
+    }
+
+    Release cancel() const {
+        graph_.cancel(claim_.thread_id);
+        return left(WorkOutcome::cancelled);
+    }
+
+    Release refuse(const IncompatibleThread& why) const {
+        return left(WorkOutcome::refused,
+                    "graph '" + graph_.name() + "' of " + options_.name + " cannot run it: " + why.why);
+    }
+
+    RunConfig config() const {
+        RunConfig config = graph_.options().config;
+        config.thread_id = claim_.thread_id;
+        config.checkpoint_id = {};
+        config.checkpoint_ns = {};
+        config.control = control_;
+        return config;
+    }
+
+    Release start() const {
+        if (!claim_.input_number) return left(WorkOutcome::finished);
+        return ended(graph_.start(claim_.input, config()));
+    }
+
+    // What the thread's newest checkpoint says: others may have answered, cancelled or run it.
+    Release resume() const {
+        const auto heads = reader_.list(
+            {.thread_id = claim_.thread_id, .checkpoint_ns = "", .limit = 1, .heads = true, .with_writes = true});
+        const auto unfinished = heads.empty() ? std::nullopt : unfinishedThread(heads.front());
+        if (!unfinished) return left(WorkOutcome::finished);
+        switch (unfinished->reason) {
+            case Unfinished::interrupted:
+            case Unfinished::breakpoint:
+                return left(WorkOutcome::waits);
+            case Unfinished::edited:
+                if (!claim_.is_woken) return left(WorkOutcome::waits);
+                break;
+            case Unfinished::damaged:
+                return left(WorkOutcome::set_aside, unfinished->error);
+            default:
+                break;
+        }
+        return ended(graph_.resume(config()));
+    }
+
+    Release ended(const detail::WorkerRunEnd& end) const {
+        switch (end.status) {
+            case Status::done:
+                return left(WorkOutcome::finished);
+            case Status::interrupted:
+            case Status::breakpoint:
+                return left(WorkOutcome::waits);
+            case Status::sleeping: {
+                Release release = left(WorkOutcome::sleeps);
+                release.wake_at = end.wake_at;
+                return release;
+            }
+            case Status::cancelled:
+                return isCancelled_() ? cancel() : left(WorkOutcome::again);
+            case Status::drained:
+                return left(WorkOutcome::again);
+            case Status::timed_out:
+                break;
+        }
+        return fail(std::make_exception_ptr(SaverError("the run took longer than its timeout")), false);
+    }
+
+    const Claim& claim_;
+    const detail::WorkerGraph& graph_;
+    BaseCheckpointSaver& reader_;
+    const std::shared_ptr<RunControl>& control_;
+    const WorkerOptions& options_;
+    const std::function<bool()>& isCancelled_;
+};
+
+}  // namespace
+
+std::optional<Release> runClaim(const Claim& claim, const detail::WorkerGraph& graph, LeasedSaver& saver,
+                                const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
+                                const std::function<bool()>& isCancelled) {
+    const ClaimedRun run(claim, graph, saver, control, options, isCancelled);
+    try {
+        return run.run();
+    } catch (const LeaseLostError&) {
+        return std::nullopt;
+    } catch (const GraphRecursionError&) {
+        return run.fail(std::current_exception(), true);
+    } catch (...) {
+        return run.fail(std::current_exception(), false);
+    }
+}
+
+std::chrono::milliseconds backoffAfter(std::int64_t attempts, const WorkerOptions& options) noexcept {
+    std::chrono::milliseconds delay = std::min(options.backoff, options.backoff_max);
+    for (std::int64_t i = 1; i < attempts && delay < options.backoff_max; ++i)
+        delay = std::min(2 * delay, options.backoff_max);
+    return delay;
+}
+
+}  // namespace stategraph::workers
