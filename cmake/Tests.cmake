@@ -112,7 +112,7 @@ foreach(file IN LISTS STATEGRAPH_TEST_SOURCES)
   # A filter that fits nothing would pass.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${_test_seconds} FAIL_REGULAR_EXPRESSION "test cases: +0 ")
   # Also those that run on every kind of store or cache.
-  stategraph_includes(_on_every "${file}" "tests/(store/stores|support/caches)\\.hpp")
+  stategraph_includes(_on_every "${file}" "tests/(store/stores|support/caches|storage/postgres/postgres_helper)\\.hpp")
   if(name MATCHES "/postgres_" OR (_on_every AND TEST postgres.start))
     stategraph_needs_postgres(${name})
   endif()
@@ -175,7 +175,10 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
   stategraph_own(stategraph-workflow-conformance)
   stategraph_program(stategraph-workflow-conformance)
   target_compile_options(stategraph-workflow-conformance PRIVATE ${STATEGRAPH_TEST_OPTIONS})
-  target_compile_definitions(stategraph-workflow-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>)
+  target_compile_definitions(
+    stategraph-workflow-conformance
+    PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}> STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
+            STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>)
   target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_workflow Boost::json)
   add_test(NAME workflow_conformance.memory COMMAND stategraph-workflow-conformance --saver memory ${STATEGRAPH_WORKFLOW_SCENARIOS})
   # Alone: steps of the scenarios sleep beside each other.
@@ -189,6 +192,25 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
         ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
         $<TARGET_FILE:stategraph-workflow-conformance> --saver "rocksdb:${_folder}/db" ${STATEGRAPH_WORKFLOW_SCENARIOS})
     set_tests_properties(workflow_conformance.rocksdb PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
+  endif()
+  if(STATEGRAPH_WITH_SQLITE)
+    target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_sqlite)
+    set(_folder "${PROJECT_BINARY_DIR}/tests/run/workflow_conformance_sqlite")
+    add_test(
+      NAME workflow_conformance.sqlite
+      COMMAND
+        ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
+        $<TARGET_FILE:stategraph-workflow-conformance> --saver "sqlite:${_folder}/threads.db" ${STATEGRAPH_WORKFLOW_SCENARIOS})
+    set_tests_properties(workflow_conformance.sqlite PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
+  endif()
+  if(STATEGRAPH_WITH_POSTGRES)
+    target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_postgres)
+    if(TEST postgres.start)
+      add_test(NAME workflow_conformance.postgres
+               COMMAND stategraph-workflow-conformance --saver "postgres:${_postgres_conninfo}" ${STATEGRAPH_WORKFLOW_SCENARIOS})
+      set_tests_properties(workflow_conformance.postgres PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
+      stategraph_needs_postgres(workflow_conformance.postgres)
+    endif()
   endif()
 endif()
 
@@ -267,9 +289,13 @@ if(STATEGRAPH_WITH_ROCKSDB)
     stategraph_program(${target})
     target_compile_options(${target} PRIVATE ${STATEGRAPH_TEST_OPTIONS})
     target_link_libraries(${target} PRIVATE stategraph-kill-graph stategraph-drivers stategraph_rocksdb)
-    target_compile_definitions(${target} PRIVATE STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>)
+    target_compile_definitions(
+      ${target} PRIVATE STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}> STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>)
     if(STATEGRAPH_WITH_SQLITE)
       target_link_libraries(${target} PRIVATE stategraph_sqlite)
+    endif()
+    if(STATEGRAPH_WITH_POSTGRES)
+      target_link_libraries(${target} PRIVATE stategraph_postgres PostgreSQL::PostgreSQL)
     endif()
   endforeach()
   set(_kill_short --kills 12)
@@ -290,6 +316,14 @@ if(STATEGRAPH_WITH_ROCKSDB)
       list(APPEND _kill_modes sqlite_puts)
     endif()
   endif()
+  if(TEST postgres.start)
+    set(_kill_postgres --saver postgres ${_kill_short})
+    set(_kill_postgres_puts --saver postgres ${_kill_puts})
+    list(APPEND _kill_modes postgres)
+    if("puts" IN_LIST _kill_modes)
+      list(APPEND _kill_modes postgres_puts)
+    endif()
+  endif()
   foreach(name IN LISTS _kill_modes)
     set(_folder "${PROJECT_BINARY_DIR}/tests/run/kill_${name}")
     add_test(
@@ -297,6 +331,9 @@ if(STATEGRAPH_WITH_ROCKSDB)
       COMMAND ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
               $<TARGET_FILE:stategraph-kill> ${_kill_${name}} --dir "${_folder}" --child $<TARGET_FILE:stategraph-kill-child>)
     set_tests_properties(kill.${name} PROPERTIES TIMEOUT 900 LABELS kill)
+    if(name MATCHES "^postgres")
+      stategraph_needs_postgres(kill.${name})
+    endif()
   endforeach()
 endif()
 

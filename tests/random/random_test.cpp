@@ -5,6 +5,9 @@
 #include <doctest/doctest.h>
 
 #include "tests/random/disturb.hpp"
+#if STATEGRAPH_HAS_POSTGRES
+#include "tests/storage/postgres/postgres_helper.hpp"
+#endif
 
 // Random graphs under random disturbances. The same seeds each time; STATEGRAPH_RANDOM_SEED begins elsewhere,
 // STATEGRAPH_RANDOM_GRAPHS says how many graphs, and STATEGRAPH_RANDOM_VERBOSE=1 prints each seed before it is tried,
@@ -17,6 +20,16 @@ std::uint64_t given(const char* variable, std::uint64_t otherwise) {
     const char* const text = std::getenv(variable);
     return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
+
+#if STATEGRAPH_HAS_POSTGRES
+class PostgresStore final : public savers::Store {
+public:
+    std::shared_ptr<stategraph::BaseCheckpointSaver> open() override { return schema_.open(); }
+
+private:
+    postgres_tests::Schema schema_;
+};
+#endif
 
 struct Tried {
     std::string wrong;  // empty: all was well
@@ -37,6 +50,18 @@ Tried tryOnce(const GraphPlan& plan, const Undisturbed& wanted, std::uint64_t se
 #if STATEGRAPH_HAS_ROCKSDB
     if (seed % 4 == 0) {
         savers::RocksDBStore store;
+        return drive(store, true);
+    }
+#endif
+#if STATEGRAPH_HAS_SQLITE
+    if (seed % 4 == 1) {
+        savers::SqliteStore store;
+        return drive(store, true);
+    }
+#endif
+#if STATEGRAPH_HAS_POSTGRES
+    if (seed % 4 == 2 && postgres_tests::isThere()) {
+        PostgresStore store;
         return drive(store, true);
     }
 #endif

@@ -11,7 +11,8 @@ namespace {
 using boost::json::object;
 
 constexpr const char* usage =
-    "usage: stategraph-workflow-conformance [--saver memory|rocksdb:FOLDER] [--answer] FILE...\n"
+    "usage: stategraph-workflow-conformance [--saver SAVER] [--answer] FILE...\n"
+    "  SAVER: memory, rocksdb:FOLDER, sqlite:FILE or postgres:CONNINFO\n"
     "  FILE: a scenario (.json), scenarios (.ndjson, one a line) or a folder of .json files\n"
     "  --answer: print what each scenario gives, one line of JSON each, instead of comparing\n";
 

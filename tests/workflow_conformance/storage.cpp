@@ -9,33 +9,47 @@
 #if STATEGRAPH_HAS_ROCKSDB
 #include <stategraph/rocksdb_saver.hpp>
 #endif
+#if STATEGRAPH_HAS_SQLITE
+#include <stategraph/sqlite_saver.hpp>
+#endif
+#if STATEGRAPH_HAS_POSTGRES
+#include <stategraph/postgres_saver.hpp>
+#endif
 
 namespace workflow_conformance {
 
-Storage::Storage(const std::string& kind) {
-    constexpr std::string_view rocksdb = "rocksdb:";
-    if (kind == "memory") {
-        saver_ = std::make_shared<sg::MemorySaver>();
-        return;
-    }
-    if (!kind.starts_with(rocksdb) || kind.size() == rocksdb.size()) {
-        throw std::invalid_argument("--saver must be memory or rocksdb:FOLDER, and is '" + kind + "'");
-    }
-    folder_ = kind.substr(rocksdb.size());
-    std::filesystem::create_directories(folder_);
-    open();
-}
+Storage::Storage(const std::string& kind) : kind_(kind) { open(); }
 
 void Storage::open() {
+    const std::string place = kind_.substr(kind_.find(':') + 1);
+    if (kind_ == "memory") {
+        saver_ = std::make_shared<sg::MemorySaver>();
+    } else if (place.empty()) {
+        throw std::invalid_argument("--saver " + kind_ + " names no place");
 #if STATEGRAPH_HAS_ROCKSDB
-    saver_ = std::make_shared<sg::RocksDBSaver>(folder_);
-#else
-    throw std::invalid_argument("--saver rocksdb:" + folder_ + ": this program was built without RocksDB");
+    } else if (kind_.starts_with("rocksdb:")) {
+        std::filesystem::create_directories(place);
+        saver_ = std::make_shared<sg::RocksDBSaver>(place);
 #endif
+#if STATEGRAPH_HAS_SQLITE
+    } else if (kind_.starts_with("sqlite:")) {
+        saver_ = std::make_shared<sg::SqliteSaver>(place);
+#endif
+#if STATEGRAPH_HAS_POSTGRES
+    } else if (kind_.starts_with("postgres:")) {
+        saver_ = std::make_shared<sg::PostgresSaver>(
+            place, sg::PostgresSaverOptions{.schema = "workflow_conformance", .set_up = true});
+#endif
+    } else {
+        throw std::invalid_argument(
+            "--saver must be memory, rocksdb:FOLDER, sqlite:FILE or postgres:CONNINFO, of which this program was built "
+            "with some, and is '" +
+            kind_ + "'");
+    }
 }
 
 void Storage::reopen() {
-    if (folder_.empty()) return;
+    if (kind_ == "memory") return;
     const std::weak_ptr<sg::BaseCheckpointSaver> closed = saver_;
     saver_ = nullptr;
     // A task that ended late may hold it for a moment.

@@ -11,7 +11,7 @@ namespace sg = stategraph;
 /// What outlives a process: where runs are stored. One for all scenarios.
 class Storage {
 public:
-    /// `kind` is "memory" or "rocksdb:FOLDER". Errors: std::invalid_argument.
+    /// `kind` is "memory", "rocksdb:FOLDER", "sqlite:FILE" or "postgres:CONNINFO". Errors: std::invalid_argument.
     explicit Storage(const std::string& kind);
 
     const std::shared_ptr<sg::BaseCheckpointSaver>& saver() const noexcept { return saver_; }
@@ -24,7 +24,7 @@ public:
 private:
     void open();
 
-    std::string folder_;  // of the database; empty: in memory
+    std::string kind_;
     std::shared_ptr<sg::BaseCheckpointSaver> saver_;
 };
 

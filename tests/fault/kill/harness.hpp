@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "tests/fault/kill/open.hpp"
 #include "tests/fault/kill/process.hpp"
 #include "tests/fault/kill/watch.hpp"
@@ -21,8 +23,8 @@ struct Settings {
     int every = 1;
     std::uint64_t seed = 0;
     std::vector<sg::Durability> durabilities = {sg::Durability::sync, sg::Durability::async, sg::Durability::exit};
-    /// Threads are stored in SQLite files, else in RocksDB folders.
-    bool on_sqlite = false;
+    /// Where threads are stored: rocksdb, sqlite or postgres.
+    std::string saver = "rocksdb";
     std::filesystem::path folder;
     std::filesystem::path child;
 };
@@ -36,10 +38,13 @@ public:
     Folder(const Settings& settings, const std::string& name) : path_(settings.folder / name) {
         std::filesystem::remove_all(path_);
         std::filesystem::create_directories(path_);
-        if (settings.on_sqlite) std::ofstream(path_ / sqlite_mark) << "\n";
+        if (settings.saver == "sqlite") std::ofstream(path_ / sqlite_mark) << "\n";
+        static int count = 0;
+        if (settings.saver == "postgres")
+            std::ofstream(path_ / postgres_mark) << "kill_" << ::getpid() << "_" << ++count << "\n";
     }
     const std::filesystem::path& path() const noexcept { return path_; }
-    void remove() const { std::filesystem::remove_all(path_); }
+    void remove() const { removeDatabase(path_); }
 
 private:
     std::filesystem::path path_;

@@ -16,10 +16,20 @@ constexpr const char* usage =
     "  --kills N                      how many kills, or hand-overs, per durability (300)\n"
     "  --every N                      of the puts only each Nth (1)\n"
     "  --durability sync|async|exit   only this one\n"
-    "  --saver rocksdb|sqlite         where threads are stored (rocksdb)\n"
+    "  --saver rocksdb|sqlite|postgres  where threads are stored (rocksdb); postgres: on the server that\n"
+    "                                 STATEGRAPH_TEST_POSTGRES names, in schemas of its own\n"
     "  --seed S                       (STATEGRAPH_TEST_SEED, or a random one)\n"
     "  --dir FOLDER                   where threads are kept (a new folder for temporary files)\n"
     "  --child PROGRAM                (stategraph-kill-child beside this program)\n";
+
+void checkSaver(const std::string& saver) {
+    if (saver != "rocksdb" && saver != "sqlite" && saver != "postgres")
+        throw std::invalid_argument("saver is rocksdb, sqlite or postgres");
+    if ((saver == "sqlite" && STATEGRAPH_HAS_SQLITE == 0) || (saver == "postgres" && STATEGRAPH_HAS_POSTGRES == 0))
+        throw std::invalid_argument("--saver " + saver + ": this program was built without it");
+    if (saver == "postgres" && std::getenv("STATEGRAPH_TEST_POSTGRES") == nullptr)
+        throw std::invalid_argument("--saver postgres: STATEGRAPH_TEST_POSTGRES names no server");
+}
 
 Settings parse(const std::vector<std::string>& arguments) {
     Settings settings;
@@ -41,11 +51,8 @@ Settings parse(const std::vector<std::string>& arguments) {
         } else if (argument == "--durability") {
             settings.durabilities = {durabilityOf(value())};
         } else if (argument == "--saver") {
-            const std::string& saver = value();
-            if (saver != "rocksdb" && saver != "sqlite") throw std::invalid_argument("saver is rocksdb or sqlite");
-            if (saver == "sqlite" && STATEGRAPH_HAS_SQLITE == 0)
-                throw std::invalid_argument("--saver sqlite: this program was built without SQLite");
-            settings.on_sqlite = saver == "sqlite";
+            settings.saver = value();
+            checkSaver(settings.saver);
         } else if (argument == "--seed") {
             settings.seed = numberOf<std::uint64_t>(argument, value());
         } else if (argument == "--dir") {
@@ -90,8 +97,8 @@ int main(int count, char** values) {
     } catch (const std::exception& error) {
         std::cerr << "stategraph-kill: " << error.what() << "\n  what is left: " << settings.folder.string()
                   << "\n  again: stategraph-kill --mode " << settings.mode << " --kills " << settings.kills
-                  << " --every " << settings.every << (settings.on_sqlite ? " --saver sqlite" : "") << " --seed "
-                  << settings.seed << "\n";
+                  << " --every " << settings.every << " --saver " << settings.saver << " --seed " << settings.seed
+                  << "\n";
         return 1;
     }
 }

@@ -1,36 +1,67 @@
 #pragma once
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <stategraph/error.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #if STATEGRAPH_HAS_SQLITE
 #include <stategraph/sqlite_saver.hpp>
 #endif
+#if STATEGRAPH_HAS_POSTGRES
+#include <libpq-fe.h>
+
+#include <stategraph/postgres_saver.hpp>
+#endif
 
 namespace fault {
 
-/// A thread's folder that has this file has a SQLite file, others have a RocksDB folder.
+/// A thread's folder that has this file has a SQLite file.
 inline constexpr const char* sqlite_mark = "on_sqlite";
+/// And one with this file a schema of a PostgreSQL server: the file has its name. Others have a RocksDB folder.
+inline constexpr const char* postgres_mark = "on_postgres";
 
 inline bool isOnSqlite(const std::filesystem::path& folder) { return std::filesystem::exists(folder / sqlite_mark); }
+inline bool isOnPostgres(const std::filesystem::path& folder) {
+    return std::filesystem::exists(folder / postgres_mark);
+}
 
-/// Whether a process got as far as to make a database there.
-inline bool hasDatabase(const std::filesystem::path& folder) {
-    if (!isOnSqlite(folder)) return std::filesystem::exists(folder / "db" / "CURRENT");
-    try {
-#if STATEGRAPH_HAS_SQLITE
-        if (!std::filesystem::exists(folder / "threads.db")) return false;
-        const stategraph::SqliteSaver saver((folder / "threads.db").string(), {.read_only = true});
+#if STATEGRAPH_HAS_POSTGRES
+inline std::string schemaOf(const std::filesystem::path& folder) {
+    std::ifstream file(folder / postgres_mark);
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+/// Of the server that CTest started. Its processes for the folder's programs have the schema's name too.
+inline std::string conninfoOf(const std::filesystem::path& folder) {
+    const char* const given = std::getenv("STATEGRAPH_TEST_POSTGRES");
+    if (given == nullptr) throw std::runtime_error("STATEGRAPH_TEST_POSTGRES names no server");
+    return std::string(given) + " application_name=" + schemaOf(folder);
+}
+/// The first column of the first row.
+inline std::string askPostgres(const std::string& sql) {
+    const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(std::getenv("STATEGRAPH_TEST_POSTGRES")),
+                                                                  &PQfinish);
+    const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection.get(), sql.c_str()), &PQclear);
+    if (PQresultStatus(result.get()) != PGRES_TUPLES_OK && PQresultStatus(result.get()) != PGRES_COMMAND_OK)
+        throw std::runtime_error(sql + ": " + PQerrorMessage(connection.get()));
+    return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
+}
 #endif
-        return true;
-    } catch (const stategraph::SaverError& error) {
-        for (const char* unmade : {"it is empty", "died while it made the file"}) {
-            if (error.message().find(unmade) != std::string::npos) return false;  // a file without its tables
-        }
-        throw;
-    }
+
+/// Waits until nothing is under way that a killed process began: a server ends the statement that it works on.
+inline void awaitQuiet([[maybe_unused]] const std::filesystem::path& folder) {
+#if STATEGRAPH_HAS_POSTGRES
+    if (!isOnPostgres(folder)) return;
+    const std::string count =
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = '" + schemaOf(folder) + "'";
+    while (askPostgres(count) != "0") std::this_thread::sleep_for(std::chrono::milliseconds(2));
+#endif
 }
 
 /// The saver of a thread's folder.
@@ -41,8 +72,38 @@ inline std::shared_ptr<stategraph::BaseCheckpointSaver> openSaver(const std::fil
         return std::make_shared<stategraph::SqliteSaver>((folder / "threads.db").string(),
                                                          stategraph::SqliteSaverOptions{.read_only = read_only});
 #endif
+#if STATEGRAPH_HAS_POSTGRES
+    if (isOnPostgres(folder))
+        return std::make_shared<stategraph::PostgresSaver>(
+            conninfoOf(folder),
+            stategraph::PostgresSaverOptions{.schema = schemaOf(folder), .set_up = !read_only, .read_only = read_only});
+#endif
     return std::make_shared<stategraph::RocksDBSaver>((folder / "db").string(),
                                                       stategraph::RocksDBSaverOptions{.read_only = read_only});
+}
+
+/// Whether a process got as far as to make a database there.
+inline bool hasDatabase(const std::filesystem::path& folder) {
+    if (!isOnSqlite(folder) && !isOnPostgres(folder)) return std::filesystem::exists(folder / "db" / "CURRENT");
+    if (isOnSqlite(folder) && !std::filesystem::exists(folder / "threads.db")) return false;
+    try {
+        (void)openSaver(folder, true);
+        return true;
+    } catch (const stategraph::SaverError& error) {
+        for (const char* unmade : {"it is empty", "died while it made the file", "the schema has no tables"}) {
+            if (error.message().find(unmade) != std::string::npos) return false;  // a database without its tables
+        }
+        throw;
+    }
+}
+
+/// Removes the folder, and what it has on a server.
+inline void removeDatabase(const std::filesystem::path& folder) {
+#if STATEGRAPH_HAS_POSTGRES
+    if (isOnPostgres(folder))
+        askPostgres("SET client_min_messages=error; DROP SCHEMA IF EXISTS " + schemaOf(folder) + " CASCADE");
+#endif
+    std::filesystem::remove_all(folder);
 }
 
 }  // namespace fault

@@ -31,6 +31,7 @@ bool Stored::has(const std::string& ns, const std::string& id) const {
 
 Stored readStore(const std::filesystem::path& folder, bool read_only) {
     Stored stored;
+    awaitQuiet(folder);
     if (!hasDatabase(folder)) return stored;  // killed before there was one
     Journal silent;
     const auto saver = openSaver(folder, read_only);
