@@ -16,112 +16,19 @@
 #include "src/value/next_id.hpp"
 #include "storage/encrypted/encrypted_box.hpp"
 #include "storage/encrypted/encrypted_keys.hpp"
+#include "storage/encrypted/encrypted_records.hpp"
 
 namespace stategraph {
 namespace {
 
 using checkpoint::Aes256Gcm;
+using checkpoint::keyOf;
+using checkpoint::Opener;
 using checkpoint::RowKind;
+using checkpoint::Sealer;
 
 // How many bytes a copy holds in memory at a time.
 constexpr std::size_t copy_page = 32;
-
-RowKey keyOf(const LogName& log, CheckpointId id, std::string_view path = {}) {
-    return {log.thread_id, log.checkpoint_ns, id, path};
-}
-
-RowKey keyOf(const GraphFingerprint& fingerprint) {
-    return {"", "graph", CheckpointId(fingerprint.graph, fingerprint.schema), ""};
-}
-
-// Bytes that no reader understands may be an interrupt: such a row counts as open, and pruning keeps its checkpoint.
-bool mayBeOpen(const RowKey& key, std::string_view bytes) {
-    try {
-        return hasOpenInterrupt(key, bytes);
-    } catch (const CorruptCheckpointError&) {
-        return true;
-    }
-}
-
-// Seals the rows of one put.
-class Sealer {
-public:
-    Sealer(const Aes256Gcm& algorithm, const EncryptionKey& key, std::size_t rows)
-        : work_(algorithm), key_id_(key.id), nonces_(checkpoint::randomBytes(rows * checkpoint::nonce_size)) {
-        work_.useToEncrypt(key);
-    }
-
-    std::string seal(const RowKey& key, RowKind kind, std::string_view plain) {
-        const std::string_view nonce = std::string_view(nonces_).substr(used_, checkpoint::nonce_size);
-        used_ += checkpoint::nonce_size;
-        const bool is_open = kind == RowKind::pending_write && mayBeOpen(key, plain);
-        const std::string clear = kind == RowKind::commit ? checkpoint::writeClearLinks(key.id, readLinks(key, plain))
-                                                          : checkpoint::writeClearOpen(is_open);
-        const std::string head = checkpoint::writeSealedHead(clear, key_id_, nonce);
-        std::string record;
-        record.reserve(head.size() + plain.size() + 32);
-        const std::size_t start = checkpoint::openFrame(record, checkpoint::sealed_version);
-        record += head;
-        work_.encrypt(nonce, checkpoint::boundTo(key, kind, head), plain, record);
-        checkpoint::closeFrame(key.id, record, start);
-        return record;
-    }
-
-private:
-    Aes256Gcm::Work work_;
-    std::string key_id_;
-    std::string nonces_;
-    std::size_t used_ = 0;
-};
-
-// Opens the rows of one call.
-class Opener {
-public:
-    Opener(const Aes256Gcm& algorithm, checkpoint::KeyRing& keys) : work_(algorithm), keys_(keys) {}
-
-    /// What the record says.
-    std::string open(const RowKey& key, RowKind kind, std::string_view bytes) {
-        const auto version = static_cast<unsigned char>(bytes.empty() ? 0 : bytes[0]);
-        if (version == checkpoint::format_version || version == checkpoint::naming_version) {
-            checkpoint::corrupt(
-                key, "it is not encrypted, and an EncryptedSaver takes nothing that anyone could have written");
-        }
-        const checkpoint::SealedFields sealed = checkpoint::readSealed(key, bytes);
-        use(key, sealed.key_id);
-        std::string plain;
-        if (!work_.decrypt(sealed.nonce, checkpoint::boundTo(key, kind, sealed.head), sealed.box, plain)) {
-            checkpoint::corrupt(key,
-                                "its authentication failed: it was altered, it belongs to another row, or the key '" +
-                                    std::string(sealed.key_id) + "' is not the one it was written with");
-        }
-        return plain;
-    }
-
-    void open(const LogName& log, std::vector<StoredCommit>& commits) {
-        RowBuffer buffer;
-        for (auto& row : commits) row.bytes = buffer.add(open(keyOf(log, row.id), RowKind::commit, row.bytes));
-    }
-    void open(const LogName& log, CheckpointId id, std::vector<StoredWrite>& writes) {
-        for (auto& row : writes) row.bytes = open(keyOf(log, id, row.path), RowKind::pending_write, row.bytes);
-    }
-
-private:
-    void use(const RowKey& key, std::string_view id) {
-        if (used_ == id) return;
-        const std::optional<EncryptionKey> found = keys_.find(id);
-        if (!found) {
-            checkpoint::corrupt(key, "it is encrypted with the key '" + std::string(id) +
-                                         "', which find_key does not know; give it that key");
-        }
-        used_.reset();
-        work_.useToDecrypt(*found);
-        used_ = id;
-    }
-
-    Aes256Gcm::Work work_;
-    checkpoint::KeyRing& keys_;
-    std::optional<std::string> used_;
-};
 
 // Rewrites commits for the saver inside, which stores them sealed.
 class Rewriter final : public CommitRewriter {

@@ -11,8 +11,8 @@
 
 #include <stategraph/memory_saver.hpp>
 
-#include "tests/support/list_counting_saver.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/list_counting_saver.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/without_index.hpp"
 

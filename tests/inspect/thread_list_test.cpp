@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/list_counting_saver.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/list_counting_saver.hpp"
 #include "tests/support/savers.hpp"
 
 // The list of threads of a store that has so many that the index gives them.
