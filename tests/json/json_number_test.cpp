@@ -16,7 +16,7 @@ using sg::JsonNumber;
 
 namespace {
 
-using Wide = __int128;
+__extension__ typedef __int128 Wide;
 
 json::value ofWide(Wide exact) {
     if (exact >= std::numeric_limits<std::int64_t>::min() && exact <= std::numeric_limits<std::int64_t>::max())
