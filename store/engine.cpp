@@ -70,7 +70,8 @@ public:
         storeItem(name, made);
     }
 
-    // Also one that cannot be read: what is known to belong to it goes, and the sweep finds the rest.
+    // Also for an item that cannot be read: the rows that are known to belong to it are removed, and the sweep finds
+    // the rest.
     void remove(const std::string& name) {
         const std::string key = rowKey(Table::items, name);
         const auto bytes = getOrDamaged(key);
@@ -224,7 +225,7 @@ void Engine::readAll(std::span<const StoreOp> ops, Plan& plan, std::vector<Store
 
 void Engine::write(const Plan& plan) {
     std::vector<std::string> over = findOver(*rows_.view(), plan.now, over_with_each_batch + 2 * plan.puts.size());
-    // What this batch puts anew is not removed by it.
+    // An item that this batch puts again is not removed by it.
     std::erase_if(over, [&](const std::string& key) { return plan.puts.contains(std::string(nameInExpiry(key))); });
     std::set<std::string_view> names;
     for (const auto& [name, put] : plan.puts) names.insert(name);

@@ -53,8 +53,8 @@ private:
     Rows& rows_;
     IdSource* clock_;  // the options keep it
     std::vector<TextPath> fields_;
-    // Whoever reads an item in order to write it holds its mutex, found by its name; those of several in the order of
-    // this array.
+    // A thread that reads an item in order to write it holds the mutex that belongs to the item's name; several mutexes
+    // are locked in the order of this array.
     std::array<detail::Mutex, 32> mutexes_;
 };
 

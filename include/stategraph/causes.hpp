@@ -55,10 +55,10 @@ struct TaskCauses {
     std::vector<Cause> causes;
 };
 
-/// Why the tasks of a checkpoint are due; without `config.checkpoint_id` of the newest. Empty if there is no such
-/// checkpoint, or nothing is due. Edges and routers are told apart by the graph's stored description; without one an
-/// edge from the one task that ran is `unknown`.
-/// Errors: as `readCheckpoint`. Cost: that of reading the checkpoint and the one before it.
+/// Returns why the tasks of a checkpoint are due; without `config.checkpoint_id`, of the newest. Empty if there is no
+/// such checkpoint, or nothing is due. The graph's stored description distinguishes edges from routers; without one, an
+/// edge from the one task that ran is `unknown`. Errors: as `readCheckpoint`. Cost: that of reading the checkpoint and
+/// the one before it.
 std::vector<TaskCauses> readCauses(BaseCheckpointSaver& saver, const Config& config);
 
 }  // namespace stategraph

@@ -76,7 +76,7 @@ public:
     void put(const PutRequest& request) override;
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;
-    /// The thread is gone when this returns; what it took is freed later.
+    /// The thread no longer exists when this returns; its space is freed later.
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;

@@ -55,7 +55,7 @@ public:
     /// last row has come.
     void stream(const PostgresStatement& statement, const PostgresParameters& parameters, std::string_view work,
                 const std::function<void(const PostgresResult&)>& take);
-    /// Executes texts without parameters, several at once if they are so; returns what the last one does, as text.
+    /// Executes statements without parameters, also several in one text; returns the result of the last one, as text.
     PostgresResult command(const std::string& sql, std::string_view work);
 
     /// Whether it can be used for another call: it is whole, and in no transaction.

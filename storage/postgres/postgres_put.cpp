@@ -74,7 +74,8 @@ public:
         }
     }
 
-    /// Whether the rows are there. Of pending writes alone that may also be so if another writer stored the same bytes.
+    /// Whether the rows exist. For pending writes alone this may also be true because another writer stored the same
+    /// bytes.
     bool isStored(PostgresConnection& connection) const {
         constexpr const char* looking = "look whether a commit was stored";
         PostgresParameters parameters;
@@ -200,7 +201,7 @@ private:
 
     const PostgresStatements& statements_;
     const PutRequest& request_;
-    std::vector<CheckpointId> needs_;  // one a commit; none: nothing that could be gone
+    std::vector<CheckpointId> needs_;  // one for each commit; none: it needs nothing that could have been dropped
     bool is_old_ = false;              // what it builds on, a prune might drop
 };
 
@@ -211,8 +212,8 @@ private:
 
 }  // namespace
 
-// A put whose answer was lost is looked for, by an id that nobody else gives. It may still be under way in the server
-// then: if it is, the second one meets it in the chain's index, waits for it, is refused, and finds it.
+// If the answer of a put was lost, it is looked up by its id, which no other writer uses. It may still be under way in
+// the server: then the repeated put meets it in the chain's index, waits for it, is refused, and finds it.
 void PostgresSaver::Impl::put(const PutRequest& request) {
     const PostgresPut put(statements, request);
     try {

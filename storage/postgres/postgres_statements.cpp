@@ -17,7 +17,7 @@ constexpr Oid number_t = bigint_type;
 
 // One commit after the head: the index over (log, prev) is the compare-and-swap. The row of a thread's own log is
 // locked first, as by other puts that say what the thread waits for, so that the second one sees what the first one has
-// said.
+// stored.
 std::string appendSql(bool is_own) {
     std::string sql =
         "WITH o AS MATERIALIZED (SELECT log, status, since, due FROM {S}.logs WHERE thread = $1 AND ns = $2";
@@ -129,7 +129,7 @@ WITH h AS MATERIALIZED (SELECT l.thread, l.ns, (SELECT c.id FROM {S}.commits c W
     ORDER BY c.prev DESC LIMIT 1) AS id FROM {S}.logs l WHERE l.thread = $1 OR l.thread = $2)
 SELECT NOT EXISTS ((SELECT ns, id FROM h WHERE thread = $1) EXCEPT (SELECT ns, id FROM h WHERE thread = $2)))";
 
-// Who drops a log whole puts a row behind its head: two that see the same head cannot both have it.
+// A prune that drops a whole log inserts a row after its head: of two that see the same head, only one succeeds.
 std::string dropLogSql() {
     return std::string(
                "WITH k AS MATERIALIZED (SELECT log FROM {S}.logs WHERE thread = $3 AND ns = $4 AND log = $1 "

@@ -37,8 +37,8 @@ public:
     std::string ask(const std::string& sql, const char* work);
     std::int64_t askNumber(const std::string& sql, const char* work);
 
-    /// The statement of a text, prepared when it is first asked for. `sql` must live as long as the connection, which
-    /// knows it by its address.
+    /// The statement of a text, prepared when it is first requested. `sql` must outlive the connection, which
+    /// identifies it by its address.
     sqlite3_stmt* prepared(const char* sql, const char* work);
 
     /// Ends a transaction that is open. Throws nothing: where it fails, SQLite has ended it.
@@ -55,7 +55,7 @@ private:
     std::vector<std::pair<const char*, sqlite3_stmt*>> statements_;
 };
 
-/// One execution of a prepared statement. What is bound must live as long as it; what a row's columns point to lives
+/// One execution of a prepared statement. Bound values must outlive it; what the columns of a row point to is valid
 /// until the next step.
 class SqliteQuery {
 public:

@@ -38,9 +38,10 @@ public:
     const SqliteErrors& errors() const noexcept { return errors_; }
     const std::string& dropped() const noexcept { return dropped_; }
 
-    /// Whether this process is the one that opened it, and no child of a fork.
+    /// Whether this process opened it, and is not a forked child.
     bool isOwnProcess() const noexcept;
-    /// Throws SaverError if it was opened for reading alone, by a parent of this process, or if its file is gone.
+    /// Throws SaverError if it was opened for reading only, if a parent of this process opened it, or if its file no
+    /// longer exists.
     void checkWritable() const;
 
     using Write = std::function<void(SqliteConnection&)>;
@@ -89,7 +90,7 @@ private:
     std::string dropped_;
     std::optional<SqliteFileClaim> claim_;
 
-    // For whoever has set is_writing_.
+    // For the thread that has set is_writing_.
     std::unique_ptr<SqliteConnection> writer_;
     bool writes_synced_ = false;
 
