@@ -51,7 +51,7 @@ struct Examined {
     bool is_over = false;
 };
 
-// Of its due tasks those that are not finished, and what they wait for. Returns the status if no run says another one.
+// The due tasks that are not finished, and what they wait for. Returns the status, unless a run stored another one.
 ThreadStatus takeTasks(const std::vector<DueTask>& due, const checkpoint::TaskFields* run, UnfinishedThread& thread) {
     const bool went_on = run != nullptr && run->node == checkpoint::run_goes_on;
     bool any_open = false;

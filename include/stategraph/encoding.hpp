@@ -170,7 +170,8 @@ public:
     /// A text or a byte string (what `Encoder::text` wrote); the view points into the input.
     std::string_view text() {
         if (!rest_.empty()) {
-            // Of a short one, which most are, the first byte says the size. The bit that differs is text or bytes.
+            // For a short one, as most are, the first byte contains the size. The bit that differs distinguishes text
+            // from bytes.
             const std::size_t size = std::size_t{static_cast<unsigned char>(rest_.front()) & 0xdfU} - 0x40U;
             if (size < 24 && size < rest_.size()) {
                 const std::string_view found = rest_.substr(1, size);

@@ -30,7 +30,7 @@ struct DescribedNode {
     std::string stored_as;
     /// NodeOptions::defer
     bool deferred = false;
-    /// Of a node that is a graph: the fingerprints of that graph, under which its own description is stored.
+    /// For a node that is a graph: the fingerprints of that graph, under which its own description is stored.
     std::optional<GraphFingerprint> subgraph;
     /// NodeOptions::metadata; null if it has none.
     Value metadata;

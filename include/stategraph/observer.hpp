@@ -89,7 +89,7 @@ struct CheckpointStored {
     const ObservedRun& run;
     CheckpointId id;
     std::int64_t step;
-    /// Of the commit's record, without pending writes.
+    /// The size of the commit's record, without pending writes.
     std::size_t bytes;
     /// The time for encoding and the saver's put; with async durability and a slow saver, for encoding and enqueuing.
     std::chrono::nanoseconds duration;

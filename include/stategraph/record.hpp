@@ -56,7 +56,7 @@ struct VisitLink {
 struct RecordLinks {
     CheckpointId parent;
     CheckpointId base;
-    /// Of a subgraph's commit: the root graph's checkpoint whose superstep it belongs to; else none.
+    /// For a commit of a subgraph: the root graph's checkpoint to whose superstep it belongs; otherwise none.
     CheckpointId root;
     /// Whether nothing is due.
     bool is_finished = true;

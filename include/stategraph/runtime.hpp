@@ -203,7 +203,7 @@ std::optional<GivenAnswer> askAlso(Runtime& runtime, std::string_view key, Value
 std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key);
 /// Whether the node's input is a Send's payload, and not the state.
 bool hasPayload(Runtime& runtime) noexcept;
-/// Of the graph that the node is in.
+/// The schema of the graph that the node is in.
 const Schema& graphSchema(Runtime& runtime) noexcept;
 /// One effect of a task, while the node calls `once`.
 class Effect {

@@ -61,9 +61,9 @@ struct PutRequest {
     std::span<const WriteRow> writes;
     /// Return only when it is on disk (fsync), not only handed to the operating system.
     bool sync = false;
-    /// Of the thread's own log (namespace ""): what the thread waits for after this request. By default the writer does
-    /// not know. Savers with an index of threads keep it in the same atomic write; with neither commits nor writes it
-    /// is all that the request stores.
+    /// For the thread's own log (namespace ""): what the thread waits for after this request. By default the writer
+    /// does not know. Savers with an index of threads keep it in the same atomic write; with neither commits nor writes
+    /// it is all that the request stores.
     ThreadOutlook outlook = {};
     /// Pending writes that are compared and not written: the request is refused with ConcurrentUpdateError unless each
     /// row holds its `expected`, which is given; `bytes` is not used.
@@ -240,8 +240,8 @@ struct PruneRequest {
     Rewrite rewrite = Rewrite::always;
     /// In place of `checkpoint::wholeCommit`; null: that one. An EncryptedSaver gives its own to the saver inside.
     CommitRewriter* rewriter = nullptr;
-    /// Of a request for every thread: those that could not be read are added here, and left as they are. Null: they are
-    /// left as they are.
+    /// For a request for every thread: threads that could not be read are added here, and are not changed. Null: they
+    /// are only skipped.
     std::vector<DamagedThread>* damaged = nullptr;
 };
 

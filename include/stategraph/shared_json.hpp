@@ -58,7 +58,7 @@ public:
     bool isNull() const noexcept { return kind() == boost::json::kind::null; }
     bool isArray() const noexcept { return kind() == boost::json::kind::array; }
     bool isObject() const noexcept { return kind() == boost::json::kind::object; }
-    /// Of elements or entries; 0 of anything else.
+    /// The number of elements or entries; 0 for any other value.
     std::size_t size() const noexcept;
 
     /// An element of a list, a member of an object. Errors: InvalidArgumentError if there is none. Cost: an allocation

@@ -57,7 +57,8 @@ struct TaskSnapshot {
     std::optional<Config> state_config;
     /// And that log's newest checkpoint, if it was asked for.
     std::shared_ptr<const SnapshotData> state;
-    /// Of a task that is not finished: graphs that its node called, by key, if the states of subgraphs were asked for.
+    /// For a task that is not finished: the graphs that its node called, by key, if the states of subgraphs were
+    /// requested.
     std::vector<CallSnapshot> calls = {};
 };
 

@@ -29,17 +29,17 @@ struct ChannelBytes {
 struct StorageBytes {
     std::uint64_t commits = 0;
     std::uint64_t pending_writes = 0;
-    /// Of commits: where they belong and what is due next, payloads of Sends included.
+    /// In commits: their place in the log and what is due next, including payloads of Sends.
     std::uint64_t schedule_bytes = 0;
-    /// Of commits: the user's metadata.
+    /// In commits: the user's metadata.
     std::uint64_t metadata_bytes = 0;
-    /// Of commits: input that has yet to be taken.
+    /// In commits: input that was not taken yet.
     std::uint64_t input_bytes = 0;
-    /// Of commits: what a superstep changed.
+    /// In commits: what a superstep changed.
     std::uint64_t operation_bytes = 0;
-    /// Of commits that are read without an older one: all values at once.
+    /// In commits that are read without an older one: all values.
     std::uint64_t snapshot_bytes = 0;
-    /// Of commits: what the one task of the superstep wrote, where its operations do not say it.
+    /// In commits: what the single task of the superstep wrote, if the operations do not say it.
     std::uint64_t task_write_bytes = 0;
     /// Whole records of pending writes.
     std::uint64_t pending_write_bytes = 0;

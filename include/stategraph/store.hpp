@@ -113,7 +113,7 @@ struct StoreResult {
     std::optional<StoreItem> item = {};
     std::vector<SearchItem> items = {};
     std::vector<StoreNamespace> namespaces = {};
-    /// Of a search or a listing: the items met that cannot be read. A namespace that holds nothing else is listed.
+    /// For a search or a listing: the items that cannot be read. A namespace that holds only such items is listed.
     std::vector<DamagedItem> damaged = {};
 };
 

@@ -37,7 +37,7 @@ struct HomeOps {
     void (*stopTimer)(void* timer) = nullptr;
     /// After the work was called or dropped.
     void (*endTimer)(void* timer) = nullptr;
-    /// Of a place that is a proxy of another: that one, as things are. Null: it is itself.
+    /// For a place that is a proxy: the current place behind it. Null: the place is no proxy.
     Home (*under)(void* place) = nullptr;
     /// Whether the place is being destroyed and calls nothing any more. Null: it is never destroyed.
     bool (*isGone)(void* place) = nullptr;

@@ -26,7 +26,7 @@ struct TimelineEntry {
     std::chrono::system_clock::time_point created_at;
     /// How long the superstep took that made it; none: no superstep did, or the log does not say it.
     std::optional<std::chrono::microseconds> took;
-    /// Of the commit's record, and of its pending writes.
+    /// The sizes of the commit's record and of its pending writes.
     std::size_t commit_bytes = 0;
     std::size_t writes_bytes = 0;
     /// How many tasks of it have a pending write that is a result, an error or a question.
@@ -35,7 +35,7 @@ struct TimelineEntry {
     bool is_whole = false;
     /// How many questions wait for an answer. Those of subgraphs' tasks stand with the root's task.
     std::size_t open_questions = 0;
-    /// Of the first task with an error; empty if there is none.
+    /// The error of the first task that has one; empty if there is none.
     std::string error;
     /// Its record is encrypted, and this saver does not have the key: the step, the source, the metadata, errors and
     /// names are not known; `next` has one empty name if anything is due, and `open_questions` counts tasks.

@@ -41,8 +41,8 @@ struct UnfinishedThread {
     std::vector<std::string> next;
     /// Open questions.
     std::vector<Interrupt> interrupts;
-    /// Of the first task that failed; empty if none did. Of a damaged thread, why it cannot be read: a sentence that
-    /// names the record.
+    /// The error of the first task that failed; empty if none did. For a damaged thread, the reason why it cannot be
+    /// read, with the record's name.
     std::string error;
     /// The time until which it sleeps.
     std::optional<std::chrono::system_clock::time_point> wake_at = {};

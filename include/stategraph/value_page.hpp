@@ -16,10 +16,10 @@ const char* toString(ValueKind kind) noexcept;
 
 /// An element of a list or a map, or a value by itself.
 struct ValueItem {
-    /// Of a map's entry: its key; one that is no text, as JSON. Empty for an element of a list.
+    /// The key of a map's entry; a key that is not text, as JSON. Empty for an element of a list.
     std::string key;
     ValueKind kind = ValueKind::null;
-    /// Of a list or map: how many elements; of a text or bytes: how many bytes.
+    /// The number of elements of a list or map; the number of bytes of a text or bytes.
     std::size_t size = 0;
     /// As CBOR.
     std::size_t stored_bytes = 0;
@@ -33,7 +33,7 @@ struct ValueItem {
 struct ValuePage {
     /// What the path leads to.
     ValueItem value;
-    /// Of a list or a map: its elements from `from` on.
+    /// The elements of a list or a map, beginning with `from`.
     std::vector<ValueItem> items;
     std::size_t from = 0;
 };

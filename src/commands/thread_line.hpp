@@ -91,9 +91,9 @@ public:
     /// The next line without its end, until the next call; none: there is none. Errors: InvalidArgumentError for one
     /// that is too long, SaverError if the stream fails.
     std::optional<std::string_view> next();
-    /// Of the line that was read last, from 1.
+    /// The number of the line that was read last, from 1.
     std::size_t number() const noexcept { return number_; }
-    /// Of all lines before that one.
+    /// The checksum of all lines before that one.
     std::string checksumBefore() const { return hash_.text(); }
 
 private:

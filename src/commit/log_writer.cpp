@@ -29,7 +29,7 @@ constexpr std::size_t row_cost_bytes = 48;
 // What a commit that holds everything has of one log of a subgraph, its name not counted.
 constexpr std::size_t visit_bytes = 19;
 
-// Of a channel's entry in a commit's operations, but for a clear.
+// The fixed part of a channel's entry in a commit's operations, except for a clear.
 std::size_t entrySize(std::string_view channel, std::size_t value) noexcept {
     return detail::headSize(channel.size()) + channel.size() + 3 + value;
 }

@@ -25,7 +25,7 @@ struct KeptThread {
     mutable std::atomic<int> readers = 0;
 };
 
-/// Of one compiled graph. Safe from several threads. Cost of each call: a lock and a look-up.
+/// The warm threads of one compiled graph. Safe from several threads. Cost of each call: a lock and a look-up.
 class WarmCache {
 public:
     explicit WarmCache(const WarmThreads& limits) : limits_(limits) {}

@@ -149,7 +149,7 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
     return snapshot;
 }
 
-// Of a thread that stays in memory, at whose newest checkpoint nothing is due. None: it has to be read.
+// The state of a thread that stays in memory and has nothing due at its newest checkpoint. None: it has to be read.
 std::optional<SnapshotData> readWarm(const Core& core, BaseCheckpointSaver& saver, const Config& config,
                                      const ValuesOut& out) {
     WarmCache* const cache = core.warmThreads();

@@ -11,8 +11,8 @@ namespace stategraph::reading {
 /// What users call the nodes of a log, as far as a description of its graph is stored.
 class ShownNames {
 public:
-    /// Of the graph that made a checkpoint, or of one by its fingerprints. A description that cannot be read counts as
-    /// missing. Errors: SaverError.
+    /// The names of the graph that created a checkpoint, or of a graph by its fingerprints. A description that cannot
+    /// be read counts as missing. Errors: SaverError.
     ShownNames(BaseCheckpointSaver& saver, const Config& config);
     ShownNames(BaseCheckpointSaver& saver, const GraphFingerprint& fingerprint);
 

@@ -173,7 +173,7 @@ void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
     task.progress.end(TaskStatus::restored);
 }
 
-// Of a graph whose node has no handler any more the node runs again.
+// If the node no longer has an error handler, the node itself runs again.
 void Run::restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, bool is_done) const {
     const Node& node = env_.nodeOf(task);
     constexpr std::uint64_t most = 1'000'000'000;

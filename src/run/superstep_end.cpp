@@ -169,7 +169,7 @@ void Run::throwToParent(Task& task) const {
                               written != nullptr};
 }
 
-// Of a superstep that nobody asked in: what the runs inside stopped at, or what stopped all of them.
+// For a superstep without questions: where the inner runs stopped, or what stopped all of them.
 Status Run::pauseWithoutQuestions() const {
     if (const auto status = env_.stopStatus()) return *status;
     if (outcome_.wake_at) return Status::sleeping;

@@ -29,8 +29,8 @@ public:
 
     explicit Mailbox(const SubscribeOptions& options) : options_(options) {}
 
-    /// Of the runs' side. With OnFull::block they wait for room, until the run is to end (`stop`, if anything can end
-    /// it): what then finds none is dropped and counted, and checkpoints wait in the log.
+    /// For runs. With OnFull::block they wait for room, until the run is to end (`stop`, if anything can end it):
+    /// events that find no room then are dropped and counted, and checkpoints wait in the log.
     void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop);
     void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
@@ -38,8 +38,8 @@ public:
     /// Never fails: an event that there is no memory for is dropped and counted.
     void runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept;
 
-    /// Of the subscriber's side. The oldest event, if it is before `bound`; unless the log has been `read` so far, none
-    /// if that is to be read first.
+    /// For the subscriber. The oldest event, if it is before `bound`; unless the log has been `read` so far, none if
+    /// that is to be read first.
     std::optional<Waiting> take(std::int64_t bound, bool read);
     /// Whether the log is to be read; it counts as read from now on.
     bool takeChanged();

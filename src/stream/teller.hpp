@@ -47,7 +47,7 @@ public:
     /// The messages that a finished task wrote, before its writes are applied.
     std::vector<StreamEvent> messages(Task& task, int attempt);
 
-    /// Of the root: that the run has begun, and how it has ended, once each.
+    /// For the root: reports once that the run has begun, and once how it has ended.
     void runBegins();
     struct RunEndFields {
         Ending ending;

@@ -92,7 +92,7 @@ protected:
     TaskContext(const TaskContext&) = default;
     TaskContext& operator=(const TaskContext&) = delete;
     ~TaskContext() = default;
-    /// Of a state that cannot be had: `why` completes the error's text.
+    /// The error for a state that is not available: `why` completes its text.
     [[noreturn]] void refuseState(const char* why) const;
 };
 

@@ -9,7 +9,7 @@
 
 #include "src/task/task_env.hpp"
 
-// Of equal cached tasks that begin at the same time in this process, one runs, and the others wait for its outcome.
+// If equal cached tasks begin at the same time in this process, one runs, and the others wait for its outcome.
 //
 // Why no task waits forever:
 // - Who is waited for waits for nobody: a task that is inside another that leads (its subgraph, or a run that its node

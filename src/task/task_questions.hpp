@@ -25,7 +25,7 @@ public:
     /// A question with a key is asked, and has no answer: it is open if the attempt ends with a question, whichever
     /// that is.
     void noteAsked(const Interrupt& asked);
-    /// Of the questions with keys of the attempt under way the one with an id, which is among them.
+    /// The question with an id, which is one of the questions with keys of the current attempt.
     Interrupt askedOf(TaskId id) const;
     /// The first of them; none if nothing was asked.
     std::optional<Interrupt> firstAsked() const;

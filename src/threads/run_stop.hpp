@@ -27,8 +27,8 @@ public:
     static std::shared_ptr<RunStop> of(const RunConfig& config);
 
     explicit RunStop(const RunConfig& config);
-    /// Of a graph that a node calls whose attempt may end before the run does: `outer` (null: nothing else ends it),
-    /// the attempt's token, or the time until which it may take (none: any).
+    /// For a graph that a node calls, if the node's attempt may end before the run does: `outer` (null: nothing else
+    /// ends it), the attempt's token, or the time until which it may take (none: any).
     RunStop(std::shared_ptr<RunStop> outer, std::stop_token attempt, std::optional<Clock::time_point> until);
     RunStop(const RunStop&) = delete;
     RunStop& operator=(const RunStop&) = delete;
@@ -57,7 +57,7 @@ private:
     std::optional<std::stop_callback<std::function<void()>>> attempt_link_;
     std::optional<Clock::time_point> deadline_;
     std::atomic<bool> timed_out_{false};
-    // Of those that wait for the stop alone: made with this, as waiting may not fail.
+    // For waits that only the stop ends: created with this object, because waiting must not fail.
     detail::Mutex waiting_mutex_;
     std::condition_variable_any waiting_;
 };

@@ -108,7 +108,7 @@ private:
     // Its place in its line.
     ThreadClaim* next_ = nullptr;
     ThreadClaim* previous_ = nullptr;
-    // Of a line's first alone: the line.
+    // Only in the first claim of a queue: the queue.
     ThreadClaim* next_line_ = nullptr;
     ThreadClaim* last_ = nullptr;
     std::size_t replacing_ = 0;  // of those after it

@@ -124,7 +124,7 @@ public:
     virtual void end() noexcept = 0;
     Executor& executor() const noexcept { return *executor_; }
     Home home() const noexcept { return homeOf(*executor_); }
-    /// Of the task: `self` is a Spawned, which ends with it.
+    /// The end of the task: `self` is a Spawned, which is destroyed with it.
     static void onEnd(void* self);
 
 private:

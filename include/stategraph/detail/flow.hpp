@@ -132,7 +132,7 @@ R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, C
                 report.isCached();
                 return value;
             } catch (const WrongTypeError&) {
-                // Of another version of the program.
+                // The entry is from another version of the program.
             }
         }
         R value = call();

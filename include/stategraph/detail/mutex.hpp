@@ -14,23 +14,23 @@
 /// A class whose objects are locks, and one whose objects hold a lock for as long as they live.
 #define SG_CAPABILITY(name) SG_ANNOTATION(capability(name))
 #define SG_SCOPED_CAPABILITY SG_ANNOTATION(scoped_lockable)
-/// Of a member: read and written with the lock held. The second is of what a pointer points to.
+/// For a member that is read and written with the lock held. The second is for what a pointer points to.
 #define SG_GUARDED_BY(...) SG_ANNOTATION(guarded_by(__VA_ARGS__))
 #define SG_PT_GUARDED_BY(...) SG_ANNOTATION(pt_guarded_by(__VA_ARGS__))
-/// Of a function: the caller holds the lock, or must not hold it.
+/// For a function: the caller holds the lock, or must not hold it.
 #define SG_REQUIRES(...) SG_ANNOTATION(requires_capability(__VA_ARGS__))
 #define SG_REQUIRES_SHARED(...) SG_ANNOTATION(requires_shared_capability(__VA_ARGS__))
 #define SG_EXCLUDES(...) SG_ANNOTATION(locks_excluded(__VA_ARGS__))
-/// Of a function: it locks, and the caller holds the lock afterwards; it unlocks.
+/// For a function that locks, so that the caller holds the lock afterwards; for one that unlocks.
 #define SG_ACQUIRE(...) SG_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define SG_ACQUIRE_SHARED(...) SG_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
 #define SG_TRY_ACQUIRE(...) SG_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 #define SG_RELEASE(...) SG_ANNOTATION(release_capability(__VA_ARGS__))
 #define SG_RELEASE_SHARED(...) SG_ANNOTATION(release_shared_capability(__VA_ARGS__))
 #define SG_RELEASE_GENERIC(...) SG_ANNOTATION(release_generic_capability(__VA_ARGS__))
-/// Of a function that only promises the lock to the analysis. A comment says why it is held.
+/// For a function that only asserts to the analysis that the lock is held. A comment says why it is.
 #define SG_ASSERT_HELD(...) SG_ANNOTATION(assert_capability(__VA_ARGS__))
-/// Of a function that the analysis cannot follow. A comment says why.
+/// For a function that the analysis cannot follow. A comment says why.
 #define SG_NO_THREAD_SAFETY_ANALYSIS SG_ANNOTATION(no_thread_safety_analysis)
 
 namespace stategraph::detail {

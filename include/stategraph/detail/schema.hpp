@@ -166,7 +166,7 @@ public:
     std::span<const ChannelIndex> transient() const noexcept { return {transient_.data(), transient_.size()}; }
     /// Those that have a value before any write.
     const ChannelSet& present() const noexcept { return present_; }
-    /// Of names, kinds and reducers.
+    /// The fingerprint of names, kinds and reducers.
     std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
     void* value(void* state, const ChannelSpec& channel) const noexcept {

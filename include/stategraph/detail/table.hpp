@@ -72,7 +72,7 @@ template <class T, class S>
 constexpr bool isOptionalMember(T S::*) noexcept {
     return is_optional<T>;
 }
-/// Of an entry that says its member's type otherwise (by_name.hpp).
+/// For an entry that names its member's type in another way (by_name.hpp).
 template <class Member>
     requires requires { typename Member::Type; }
 constexpr bool isOptionalMember(Member) noexcept {

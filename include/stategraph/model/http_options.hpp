@@ -25,7 +25,7 @@ struct HttpOptions {
     std::string ca_file = {};
     /// Sent with each request, after the library's own headers. A name of the library's replaces that one.
     std::vector<std::pair<std::string, std::string>> headers = {};
-    /// Of the answer's body, after transfer decoding. A longer one is an error.
+    /// The largest body of an answer, after transfer decoding. A longer one is an error.
     std::size_t max_answer_bytes = std::size_t{64} << 20U;
 };
 

@@ -176,11 +176,11 @@ struct Usage {
 struct Message {
     Role role = Role::user;
     std::vector<Part> content = {};
-    /// Of role assistant: the calls that it requests, in its order.
+    /// For the role assistant: the calls that it requests, in its order.
     std::vector<ToolCall> calls = {};
-    /// Of role tool: the result of the call.
+    /// For the role tool: the result of the call.
     std::optional<ToolResult> result = {};
-    /// Of role assistant, as far as its provider reported them.
+    /// For the role assistant: why the model stopped and what it cost, as far as the provider reported that.
     std::optional<FinishReason> finish_reason = {};
     std::optional<Usage> usage = {};
     /// If empty, the library assigns an id when the message is written: the same in every repetition of the task.

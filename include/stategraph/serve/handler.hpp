@@ -25,7 +25,7 @@ public:
 /// A request to a handler. Valid during the call.
 struct HandlerRequest {
     const RequestView& request;
-    /// Of the path, without the first, each decoded after the split: it may have slashes.
+    /// The segments of the path without the first, each decoded after the split, so that it may contain slashes.
     std::vector<std::string> segments;
     std::map<std::string, std::string> query;
     std::string_view body;

@@ -16,7 +16,7 @@ namespace stategraph::serve {
 /// How a response ends.
 struct Closing {
     Ending ending = Ending::done;
-    /// Of a run that failed, or was refused.
+    /// The error of a run that failed, or was refused.
     std::string error = {};
 };
 
@@ -40,7 +40,7 @@ struct Protocol {
     StreamModes modes = {};
     /// Header fields of the response.
     std::map<std::string, std::string> headers = {};
-    /// Of server-sent events, the data of the last; empty: none.
+    /// For server-sent events: the data of the last event; empty: none.
     std::string last_data = {};
     /// Server-sent events, even if the client accepts others.
     bool only_sse = false;

@@ -28,7 +28,7 @@ struct CommitRecordFields {
     CheckpointId parent = {};
     /// The oldest commit that reading this one needs; none: itself.
     CheckpointId base = {};
-    /// Of a subgraph's commit: the root graph's checkpoint whose superstep it belongs to.
+    /// For a commit of a subgraph: the root graph's checkpoint to whose superstep it belongs.
     CheckpointId root = {};
     std::int64_t step = 0;
     Source source = Source::loop;

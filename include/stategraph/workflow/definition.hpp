@@ -146,15 +146,15 @@ struct Entry {
     };
     Kind kind = Kind::then;
     std::vector<Step> steps = {};
-    /// Of a branch one for each step; of a loop one.
+    /// For a branch, one for each step; for a loop, one.
     std::vector<Condition> conditions = {};
-    /// Of a map or a sleep.
+    /// For a map or a sleep: its id and its function.
     std::string id = {};
     Transform transform = {};
     /// How many elements of a foreach are worked on at once, each as soon as another is done; at least 1. With 1 they
     /// follow each other, and each sees the state that the one before it left.
     int concurrency = 1;
-    /// Of a parallel or a branch; none: {step: output}.
+    /// For a parallel or a branch: combines the outputs; none: {step: output}.
     Combine combine = {};
 };
 
@@ -170,8 +170,8 @@ struct Definition {
     Check state = {};
     /// By key of the state; a key without one is replaced. Those of the outermost workflow hold for all inside it.
     std::map<std::string, Reduce> reducers = {};
-    /// Of steps that do not say how they are retried. A policy's `retry_on` that is not set means every error but
-    /// PermanentError.
+    /// The retry policy of steps without their own. If `retry_on` is not set, every error but PermanentError is
+    /// retried.
     RetryPolicy retry = {};
 };
 

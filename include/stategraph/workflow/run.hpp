@@ -79,20 +79,20 @@ struct StepView {
     std::optional<Value> suspend_payload = {};
     /// What it was last resumed with, also after it has ended.
     std::optional<Value> resume_payload = {};
-    /// Of a loop's body.
+    /// For the body of a loop: the iteration.
     std::int64_t iteration = 0;
     std::int64_t attempts = 0;
     std::optional<std::chrono::system_clock::time_point> started_at = {};
     std::optional<std::chrono::system_clock::time_point> ended_at = {};
     /// Every question that this execution asked, also those that are answered.
     std::vector<SuspensionView> suspensions = {};
-    /// Of a suspended foreach: its elements, none for one that has not begun.
+    /// For a suspended foreach: its elements; none for an element that has not begun.
     std::vector<std::optional<StepView>> items = {};
 };
 
 /// A label under which a question can be answered.
 struct LabelView {
-    /// Of the outermost workflow.
+    /// The step of the outermost workflow.
     std::string step;
     std::optional<std::int64_t> index = {};
 };
@@ -101,7 +101,7 @@ struct LabelView {
 struct QuestionView {
     /// Names it among all questions of all runs.
     TaskId id;
-    /// Of the step that asks, "outer.each[2].step".
+    /// The path of the step that asks, "outer.each[2].step".
     std::string path;
     Value payload;
     std::vector<std::string> labels;
@@ -150,11 +150,11 @@ struct RunEvent {
         finish
     };
     Kind kind = Kind::start;
-    /// Of the step; empty for start, canceled, paused and finish.
+    /// The path of the step; empty for start, canceled, paused and finish.
     std::string path = {};
-    /// Of step_output: what the step wrote.
+    /// For step_output: what the step wrote.
     Value value = {};
-    /// Of step_progress: the element's place.
+    /// For step_progress: the place of the element.
     std::int64_t index = 0;
     /// "success", "failed", "suspended" or "bailed" (step_progress, step_result), or the run's (finish).
     std::string status = {};
@@ -163,14 +163,14 @@ const char* toString(RunEvent::Kind kind) noexcept;
 
 /// The options of one start, resume or restart.
 struct RunOptions {
-    /// Of `start` and `timeTravel`: the state to begin with; none: an empty one, or the stored one.
+    /// For `start` and `timeTravel`: the state to begin with; none: an empty one, or the stored one.
     std::optional<Values> state = {};
     /// Ends after one entry, with RunStatus::paused.
     bool single_step = false;
     /// The request context of steps: who asks, for which tenant. It is stored with the run, so do not put secrets into
     /// it. If several callers give a key, the last value counts.
     Values context = {};
-    /// Of `start`: what the run is listed by, such as a customer or a region. It is stored.
+    /// For `start`: metadata by which the run can be listed, such as a customer or a region. It is stored.
     Values metadata = {};
     /// Waits in this process for sleeps that are due, instead of returning RunStatus::waiting.
     bool waits = false;
@@ -222,7 +222,7 @@ struct ResumeTarget {
     /// The checkpoint that the caller has looked at (RunView::checkpoint_id). If the run has continued since, the
     /// answer is refused as already_claimed.
     CheckpointId seen = {};
-    /// Of a foreach: the element; none: all that are open.
+    /// For a foreach: the element; none: all that are open.
     std::optional<std::int64_t> index = {};
 };
 

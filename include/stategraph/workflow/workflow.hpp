@@ -55,9 +55,9 @@ Value outputsInOrder(const std::vector<std::string>& ids, const Values& outputs)
 template <class Out>
 struct RunResult {
     RunStatus status = RunStatus::pending;
-    /// Of a run that has succeeded; none if a step bailed with a value of another type (RunView::result).
+    /// The output of a run that has succeeded; none if a step bailed with a value of another type (RunView::result).
     std::optional<Out> result = {};
-    /// Of one that has failed.
+    /// The error of a run that has failed.
     std::string error = {};
     /// All that is stored of it.
     RunView view = {};
