@@ -115,7 +115,7 @@ public:
     }
     /// Of the last commit that was made into a record.
     std::size_t recordBytes() const noexcept { return record_bytes_; }
-    /// The beginning of the newest commit's record: its version and checksum. Empty: another run stored it.
+    /// What the record of the newest commit begins with: its version and checksum. Empty: it is another run's.
     std::string_view recordFrame() const noexcept {
         if (record_.empty() && record_bytes_ > 0) return {record_frame_.data(), record_frame_.size()};
         return std::string_view(record_).substr(0, checkpoint::frame_size);
