@@ -6,7 +6,7 @@ namespace stategraph::detail {
 /// first `{`, or before a `[` that begins the text or the line after a fence.
 class PartialLead {
 public:
-    /// Passes over what is not JSON and returns where the JSON begins, or `end`.
+    /// Skips what is not JSON and returns where the JSON begins, or `end`.
     const char* skip(const char* at, const char* end);
 
 private:

@@ -105,7 +105,7 @@ private:
     std::variant<std::monostate, Suspended, Bailed> ending_;
 };
 
-// A step of a function or a coroutine, once: what comes before and after it.
+// One execution of a step that is a function or a coroutine: the work before and after it.
 class Calling {
 public:
     Calling(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime)

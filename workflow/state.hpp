@@ -131,7 +131,7 @@ struct State {
     std::vector<std::string> chosen = {};
     bool is_canceled = false;
     bool is_single_step = false;
-    /// Of a nested workflow: it is resumed, and with these answers, by the keys of questions.
+    /// For a nested workflow that is resumed: the answers, by the keys of questions.
     bool goes_on = false;
     Values answers = {};
 

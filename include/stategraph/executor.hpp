@@ -37,8 +37,8 @@ public:
     void submit(void (*run)(void* context), void* context);
 
     /// The same if a thread is free for it or can be started; otherwise false, and nothing is called. For work that its
-    /// caller waits for: a thread of the executor that waits for what only the others could do may wait without end, so
-    /// it does refused work itself.
+    /// caller waits for: a thread of the executor that waits for what only the others could do may wait forever, so it
+    /// does refused work itself.
     bool trySubmit(void (*run)(void* context), void* context);
 
     /// The common executor.

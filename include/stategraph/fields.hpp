@@ -110,8 +110,8 @@ constexpr auto fields() {
     return fields(field<Member>()...);
 }
 
-/// Structs with a table, as a CBOR map from name to value. Where it is read from the log, unknown keys are passed over
-/// and members without a key stay as they are, so members can be added and removed. Of equal keys the first counts.
+/// Structs with a table, as a CBOR map from name to value. Where it is read from the log, unknown keys are skipped and
+/// members without a key stay as they are, so members can be added and removed. Of equal keys the first counts.
 template <detail::HasFields T>
 struct Codec<T> {
     using Layout = detail::TableLayout<T>;

@@ -112,8 +112,8 @@ public:
     Subscription& operator=(Subscription&&) noexcept;
     ~Subscription();
 
-    /// The next event; waits for one without end. None: the subscription has ended.
-    /// Errors: SaverError, CorruptCheckpointError; the position is unchanged then, and the call can be made again.
+    /// The next event; waits for one forever. None: the subscription has ended. Errors: SaverError,
+    /// CorruptCheckpointError; the position is unchanged then, and the call can be made again.
     std::optional<HubEvent> next();
     /// The same, but waits at most that long; 0: not at all. None: time is up, or the subscription has ended. Errors
     /// also: InvalidArgumentError for a negative time.

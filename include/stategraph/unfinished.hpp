@@ -70,7 +70,7 @@ struct UnfinishedQuery {
 std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head);
 
 /// The same of a thread that an index lists as `indexed`; tells the saver if it waits for something else. What fails
-/// there is passed over.
+/// there is skipped.
 std::optional<UnfinishedThread> unfinishedThread(BaseCheckpointSaver& saver, const ListedCheckpoint& head,
                                                  const ThreadOutlook& indexed);
 

@@ -21,7 +21,7 @@ SnapshotData readCalled(BaseCheckpointSaver& saver, const Config& config, std::o
 std::vector<DueTask> calledTasks(const checkpoint::CommitFields& commit, const Records& records, bool latest);
 
 /// The values of such a checkpoint: in the snapshot, and in `out` if it is of a state type. `root_type`: the type of
-/// the graph around, which is what `out` has if nobody named one; then values that are of another type are passed over.
+/// the graph around, which is what `out` has if nobody named one; then values that are of another type are skipped.
 void giveCalledValues(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, SnapshotData& snapshot,
                       const detail::ValuesOut& out, detail::TypeKey root_type);
 

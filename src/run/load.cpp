@@ -62,7 +62,7 @@ std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& h
     return tuple;
 }
 
-// What a task's log that lives with the thread is called; none: it has none, or a function of the user's fails.
+// The namespace of a task's log that lives with the thread; none: the task has none, or a user's function fails.
 std::optional<std::string> Run::lastingLogOf(const Task& task) const {
     const Node& node = env_.nodeOf(task);
     if (!node.subgraph || !livesWithThread(*node.subgraph->spec.core)) return std::nullopt;

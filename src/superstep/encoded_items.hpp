@@ -15,7 +15,7 @@ class EncodedItems {
 public:
     void clear() noexcept { count_ = 0; }
     bool empty() const noexcept { return count_ == 0; }
-    /// The item of `op` is `size` bytes at `begin`. More than there is room for are passed over.
+    /// The item of `op` is `size` bytes at `begin`. More than there is room for are skipped.
     void add(const Op& op, std::size_t begin, std::size_t size) noexcept {
         if (count_ < items_.size()) items_[count_++] = {&op, begin, size};
     }

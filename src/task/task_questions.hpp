@@ -16,7 +16,7 @@ public:
     /// The answer to a question, if there is one. `is_new`: whether no attempt is known to have taken it.
     std::optional<Value> findAnswer(TaskId id, std::uint64_t index, bool* is_new = nullptr) const;
     bool hasAnswers() const;
-    /// Keeps, as long as the process has room for it, of which type an answer must be.
+    /// Remembers the type that an answer must have, for the newest questions of the process.
     void noteCheck(const Interrupt& asked, std::string node, detail::AnswerCheck check) const;
     /// The answer to the question that a task was last stopped at by an earlier version of the library, if it is this
     /// one: there what functions ask that `once` calls was counted among the node's own. `before`: how many of both

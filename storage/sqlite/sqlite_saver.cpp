@@ -10,7 +10,7 @@
 #include "src/value/bytes.hpp"
 #include "storage/sqlite/sqlite_impl.hpp"
 
-// Storing and reading. What removes is in sqlite_prune.cpp.
+// Storing and reading. Removing is in sqlite_prune.cpp.
 namespace stategraph {
 namespace checkpoint {
 

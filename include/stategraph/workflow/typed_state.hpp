@@ -16,7 +16,7 @@ using stategraph::detail::Schema;
 void readState(const Schema& schema, const Values& from, void* state);
 /// Makes the channels' reducers those of the definition, and the struct what its state must be.
 void useState(Definition& definition, const Schema& schema);
-/// What a write is to a workflow's state. Errors: InvalidUpdateError for one that passes over the channel's reducer.
+/// What a write is to a workflow's state. Errors: InvalidUpdateError for one that skips the channel's reducer.
 Values writeOf(const Schema& schema, std::size_t channel, stategraph::checkpoint::WriteKind kind, Value value);
 
 template <std::size_t... I, class... Entry>
