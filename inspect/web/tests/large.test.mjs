@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { after, before, describe, test } from 'node:test';
-import { close, eventually, launch, open, rowsOf, Server } from './support.mjs';
+import { close, eventually, launch, open, processorTime, rowsOf, Server } from './support.mjs';
 
 // Long threads and large states, from a store that is only read. Times are printed and not asserted.
 
@@ -120,14 +119,4 @@ function tasksOf(trace) {
   const events = JSON.parse(trace.toString()).traceEvents;
   const mains = new Set(events.filter((each) => each.name === 'thread_name' && each.args.name === 'CrRendererMain').map((each) => `${each.pid} ${each.tid}`));
   return events.filter((each) => mains.has(`${each.pid} ${each.tid}`) && /RunTask$/.test(each.name)).map((each) => (each.tdur ?? 0) / 1000);
-}
-
-// What a process has used so far, in ms; NaN where the system does not say it.
-function processorTime(pid) {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * 10; // in ticks, of which a second has 100
-  } catch {
-    return NaN;
-  }
 }

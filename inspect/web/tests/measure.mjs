@@ -1,13 +1,13 @@
 // Measures how long pages of a list of many threads take, as the page asks for them: node tests/measure.mjs [THREADS]
 //
-// STATEGRAPH_INSPECTED names the program, which has to be a Release build. tests/large.test.mjs prints the times of long threads and
-// large states.
+// STATEGRAPH_INSPECTED names the program; the preset `once` does not optimise. Each page is a request to the server on this machine, to
+// the end of its JSON. tests/large.test.mjs prints the times of long threads and large states.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { processorTime, program } from './support.mjs';
 
-const program = process.env.STATEGRAPH_INSPECTED;
 const threads = Number(process.argv[2] ?? 1_000_000);
 const key = 'a-key-to-measure-with';
 const pages = 50;
@@ -29,14 +29,15 @@ async function timed(origin, path) {
   return { ms: performance.now() - began, answer };
 }
 
-function report(what, times) {
+function report(what, times, processor) {
   const sorted = [...times].sort((a, b) => a - b);
-  console.log(`  ${what}: the first ${times[0].toFixed(1)} ms, the middle one of ${times.length} ${sorted[times.length >> 1].toFixed(1)} ms, the longest ${sorted.at(-1).toFixed(1)} ms`);
+  console.log(`  ${what}: the first ${times[0].toFixed(1)} ms, the middle one of ${times.length} ${sorted[times.length >> 1].toFixed(1)} ms, the longest ${sorted.at(-1).toFixed(1)} ms; the server's processor time is ${(processor / times.length).toFixed(1)} ms a page`);
 }
 
 // One page after the other, from a place on.
-async function walk(origin, what, operation, query, items) {
+async function walk({ server, origin }, what, operation, query, items) {
   const times = [];
+  const before = processorTime(server.pid);
   let after = query.after ?? '';
   for (let i = 0; i < pages; i += 1) {
     const { ms, answer } = await timed(origin, `${operation}?${new URLSearchParams({ limit: 50, ...query, after })}`);
@@ -45,21 +46,21 @@ async function walk(origin, what, operation, query, items) {
     after = answer.next;
     if (!after) break;
   }
-  report(what, times);
+  report(what, times, processorTime(server.pid) - before);
 }
 
-async function measure(name, { server, origin }) {
+async function measure(name, served) {
   console.log(`${name}, ${threads} threads, load ${loadavg()[0].toFixed(1)}`);
   try {
-    await walk(origin, 'the newest threads, 50 a page', 'threads', {}, 'threads');
+    await walk(served, 'the newest threads, 50 a page', 'threads', {}, 'threads');
     const middle = `thread-${threads >> 1}`;
-    const head = (await timed(origin, `threads/${middle}/head`)).answer.checkpoint_id;
-    await walk(origin, 'threads in the middle', 'threads', { after: `${head}/${middle}` }, 'threads');
-    await walk(origin, 'threads that ask', 'threads', { status: 'interrupted' }, 'threads');
-    await walk(origin, 'questions', 'questions', {}, 'questions');
+    const head = (await timed(served.origin, `threads/${middle}/head`)).answer.checkpoint_id;
+    await walk(served, 'threads in the middle', 'threads', { after: `${head}/${middle}` }, 'threads');
+    await walk(served, 'threads that ask', 'threads', { status: 'interrupted' }, 'threads');
+    await walk(served, 'questions', 'questions', {}, 'questions');
     console.log(`  load ${loadavg()[0].toFixed(1)} at the end`);
   } finally {
-    server.kill('SIGKILL');
+    served.server.kill('SIGKILL');
   }
 }
 
