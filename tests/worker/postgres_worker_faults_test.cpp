@@ -181,6 +181,39 @@ TEST_CASE(
     CHECK(running.worker.metrics().set_aside == 0);
 }
 
+TEST_CASE(
+    "a server that crashes under a worker, again and again, loses no input that was acknowledged, and doubles none") {
+    const postgres_tests::Server server;
+    Place on(server.conninfo(), {.reconnect_for = 0ms});
+    std::atomic<int> errors{0};
+    Running running(on, stubborn({.slots = 4, .on_error = [&](const std::exception_ptr&) {
+                                      ++errors;
+                                      throw std::runtime_error("is ignored");
+                                  }}));
+    running.add("graph", [](const Counted&, sg::Runtime&) { std::this_thread::sleep_for(2ms); });
+    constexpr int threads = 8;
+    for (int i = 0; i < threads; ++i) on.submit(nameOf(i), 1);
+    for (int i = 0; i < threads; ++i) on.submit(nameOf(i), 2);
+    running.start();
+    for (int crash = 0; crash < 2; ++crash) {
+        const auto finished = running.worker.metrics().finished;
+        on.await([&] { return running.worker.metrics().finished > finished; });
+        const int before = errors;
+        server.down();
+        on.await([&] { return errors > before; });
+        server.up();
+    }
+    const auto isEmpty = [&] {
+        try {
+            return on.queue.stats().empty();
+        } catch (const sg::SaverError&) {
+            return false;  // of a connection from before the crash
+        }
+    };
+    on.await(isEmpty);
+    checkAll(on, threads, {1, 2});
+}
+
 TEST_CASE("workers whose clocks are wrong by an hour continue each other's threads") {
     Place on;
     const auto ask = [](const Counted& state, sg::Runtime& runtime) {

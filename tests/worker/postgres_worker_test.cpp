@@ -12,6 +12,7 @@
 
 #include <stategraph/answer.hpp>
 #include <stategraph/error.hpp>
+#include <stategraph/json.hpp>
 #include <stategraph/unfinished.hpp>
 
 #include "tests/worker/worker_helper.hpp"
@@ -341,6 +342,29 @@ TEST_CASE("queues share a worker's slots by their limits, and a queue that it do
     CHECK(most == 1);
     CHECK(on.queue.find("nobody's")->attempts == 0);
     CHECK(on.queue.find("another graph's")->attempts == 0);
+}
+
+TEST_CASE("a worker has graphs of several types of state, and takes inputs of each by its name") {
+    Place on;
+    Running running(on, quick());
+    running.add("counts");
+    sg::JsonSchema schema;
+    schema.channel("text").channel("texts", sg::JsonReducer::append());
+    sg::StateGraph<sg::JsonState> graph(schema);
+    graph.addNode("note", [](const sg::JsonState& state) {
+        return sg::Update<sg::JsonState>::of({{"texts", boost::json::array{state.at("text")}}});
+    });
+    graph.addEdge(sg::START, "note").addEdge("note", sg::END);
+    const auto notes = graph.compile({.checkpointer = running.saver});
+    running.worker.add("notes", notes);
+    running.start();
+    on.submit("c", 1, "counts");
+    (void)on.queue.submit({.thread_id = "n", .graph = "notes", .input = sg::parseJson(R"({"text": "a"})")});
+    (void)on.queue.submit({.thread_id = "n", .graph = "notes", .input = sg::parseJson(R"({"text": "b"})")});
+    on.awaitGone("c");
+    on.awaitGone("n");
+    CHECK(on.log("c") == logOf({1}));
+    CHECK(notes.getState({.thread_id = "n"}).values.at("texts") == boost::json::array{"a", "b"});
 }
 
 TEST_CASE("a worker's impossible options are errors that name them") {

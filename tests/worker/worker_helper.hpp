@@ -75,6 +75,9 @@ struct Place {
     sg::PostgresQueue queue;
 
     explicit Place(sg::PostgresSaverOptions options = {}) : saver(schema.open(options)), queue(saver) {}
+    /// On another server.
+    Place(const std::string& conninfo, const sg::PostgresSaverOptions& options)
+        : schema(conninfo), saver(schema.open(options)), queue(saver) {}
 
     void submit(const std::string& thread, int number, const std::string& graph = "graph", int count = 5,
                 const std::string& in = "default") {

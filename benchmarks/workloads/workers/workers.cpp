@@ -1,0 +1,133 @@
+// Durable runs of five supersteps by a worker on a queue in PostgreSQL, if STATEGRAPH_BENCH_POSTGRES names a server: from
+// the submission of all inputs until the queue is empty.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <stategraph/stategraph.hpp>
+#include <stategraph/worker.hpp>
+
+#include "benchmarks/support/bare_postgres.hpp"
+#include "benchmarks/support/counter.hpp"
+#include "benchmarks/support/workload.hpp"
+
+namespace bench {
+namespace {
+
+namespace sg = stategraph;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr int supersteps = 5;
+constexpr std::size_t submitted_at_once = 64;
+
+/// A schema that is empty, and dropped at the end.
+class FreshSchema {
+public:
+    FreshSchema() : name_("bench_workers_" + std::to_string(::getpid())) { drop(); }
+    FreshSchema(const FreshSchema&) = delete;
+    FreshSchema& operator=(const FreshSchema&) = delete;
+    ~FreshSchema() { drop(); }
+    std::shared_ptr<sg::PostgresSaver> open(std::size_t connections) const {
+        return std::make_shared<sg::PostgresSaver>(
+            postgresConninfo(),
+            sg::PostgresSaverOptions{.schema = name_, .set_up = true, .connections_max = connections});
+    }
+
+private:
+    void drop() const {
+        PGconn* const connection = PQconnectdb(postgresConninfo().c_str());
+        PQclear(
+            PQexec(connection, ("SET client_min_messages=error; DROP SCHEMA IF EXISTS " + name_ + " CASCADE").c_str()));
+        PQfinish(connection);
+    }
+
+    const std::string name_;
+};
+
+std::vector<sg::QueuedInput> inputsOf(std::size_t runs) {
+    std::vector<sg::QueuedInput> inputs;
+    for (std::size_t i = 0; i < runs; ++i)
+        inputs.push_back(
+            {.thread_id = "t" + std::to_string(i), .graph = "loop", .input = sg::parseJson(R"({"n": 0})")});
+    return inputs;
+}
+
+/// Time, rates and round trips of so many runs with so many slots. Each must end, and none may be tried again.
+void runs(benchmark::State& state, sg::Durability durability, std::size_t slots, std::size_t count) {
+    for (auto _ : state) {
+        const FreshSchema schema;
+        const auto saver = schema.open(slots + 2);
+        const auto leased = std::make_shared<sg::LeasedSaver>(saver);
+        sg::Worker worker(leased, {.slots = slots, .poll_interval = 10ms});
+        worker.add("loop", loopGraph(supersteps).compile({.checkpointer = leased}),
+                   {.config = {.durability = durability}});
+        const auto inputs = inputsOf(count);
+        std::thread thread([&] { worker.run(); });
+        const std::uint64_t trips_before = saver->roundTrips();
+        const auto begin = Clock::now();
+        for (std::size_t at = 0; at < inputs.size(); at += submitted_at_once)
+            (void)worker.queue().submit(std::span(inputs).subspan(at, std::min(submitted_at_once, inputs.size() - at)));
+        while (worker.metrics().finished < count) std::this_thread::sleep_for(1ms);
+        const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        const auto trips = static_cast<double>(saver->roundTrips() - trips_before);
+        worker.stop();
+        thread.join();
+        const sg::WorkerMetrics metrics = worker.metrics();
+        if (metrics.finished != count || metrics.retried != 0) state.SkipWithError("runs failed");
+        state.SetIterationTime(seconds);
+        state.counters["items"] = static_cast<double>(count);
+        state.counters["runs_per_second"] = static_cast<double>(count) / seconds;
+        state.counters["round_trips_a_superstep"] = trips / static_cast<double>(count * supersteps);
+        state.counters["claims"] = static_cast<double>(metrics.claims);
+    }
+}
+
+/// What the queue alone takes: submitted, claimed and left in statements of 64 threads.
+void queueAlone(benchmark::State& state, std::size_t count) {
+    for (auto _ : state) {
+        const FreshSchema schema;
+        sg::PostgresQueue queue(schema.open(2));
+        const auto inputs = inputsOf(count);
+        const sg::ClaimRequest request{
+            .worker = "bench", .graphs = {{"loop", {1, 1}}}, .queues = {{"default", submitted_at_once}}};
+        const auto begin = Clock::now();
+        for (std::size_t at = 0; at < inputs.size(); at += submitted_at_once)
+            (void)queue.submit(std::span(inputs).subspan(at, std::min(submitted_at_once, inputs.size() - at)));
+        std::size_t left = 0;
+        while (left < count) {
+            std::vector<sg::Release> releases;
+            for (const sg::Claim& claim : queue.claim(request))
+                releases.push_back({.thread_id = claim.thread_id,
+                                    .epoch = claim.epoch,
+                                    .outcome = sg::WorkOutcome::retry,
+                                    .delay = 1h});
+            left += queue.release(releases).size();
+        }
+        const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        state.SetIterationTime(seconds);
+        state.counters["items"] = static_cast<double>(count);
+        state.counters["threads_per_second"] = static_cast<double>(count) / seconds;
+    }
+}
+
+}  // namespace
+
+void registerCases() {
+    if (postgresConninfo().empty()) return;
+    const std::size_t count = quick() ? 100 : 2'000;
+    for (const std::size_t slots : {1, 8, 16}) {
+        once(add("workers/async", slots,
+                 [=](benchmark::State& state) { runs(state, sg::Durability::async, slots, count); }));
+        once(add("workers/sync", slots,
+                 [=](benchmark::State& state) { runs(state, sg::Durability::sync, slots, count); }));
+    }
+    once(add("workers/queue", submitted_at_once, [=](benchmark::State& state) { queueAlone(state, count); }));
+}
+
+}  // namespace bench
