@@ -12,6 +12,7 @@
 
 namespace stategraph {
 
+/// The options of a PostgresCache.
 struct PostgresCacheOptions {
     /// Where the tables are: any name of 1 to 63 bytes. It may be the schema of a PostgresSaver and of a PostgresStore.
     std::string schema = "stategraph";
@@ -22,12 +23,18 @@ struct PostgresCacheOptions {
     /// value that is larger than that by itself is not kept. Sets of other objects at the same moment may pass the
     /// limit by what they write.
     std::uint64_t bytes_max = std::uint64_t{1} << 30U;
-    /// These are as in PostgresSaverOptions.
+    /// At most this many connections, each for one call at a time; the limits of this and of the options below are
+    /// those of PostgresSaverOptions.
     std::size_t connections_max = 8;
+    /// How long a call waits for a free connection.
     std::chrono::milliseconds connection_wait = std::chrono::seconds(10);
+    /// How long one connection may take to be made.
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
+    /// How long one statement may take.
     std::chrono::milliseconds statement_timeout = std::chrono::seconds(30);
+    /// How long a call whose connection broke tries to make another one.
     std::chrono::milliseconds reconnect_for = std::chrono::seconds(5);
+    /// Off for connections through a pooler in transaction mode.
     bool prepared_statements = true;
     /// For tests: where the time comes from (IdSource::now); none: the system's clock.
     std::shared_ptr<IdSource> clock = {};

@@ -49,6 +49,7 @@ enum class WorkState : std::uint8_t {
     waits,     // its run waits for an answer, or at a breakpoint
     sleeping,  // its run sleeps (Runtime::sleepUntil)
 };
+/// The name of a state, as in the enumeration.
 const char* toString(WorkState state) noexcept;
 
 /// A thread in the queue. One without anything to do or to wait for is not in it.
@@ -97,6 +98,7 @@ struct ClaimedQueue {
     std::size_t most = 0;
 };
 
+/// Which threads a worker claims, and for how long.
 struct ClaimRequest {
     /// Who claims, for people that look at the queue.
     std::string worker = {};
@@ -154,6 +156,7 @@ enum class WorkOutcome : std::uint8_t {
     refused,    // this version of the graph (`version`) cannot run it, as `error` says: others may
 };
 
+/// What became of a claimed thread, when its worker gives it back.
 struct Release {
     std::string thread_id = {};
     std::int64_t epoch = 0;

@@ -14,6 +14,7 @@ namespace stategraph {
 
 class PostgresQueue;
 
+/// The options of a PostgresSaver.
 struct PostgresSaverOptions {
     /// The schema of the tables: any name of 1 to 63 bytes. Savers of one server that name different schemas share
     /// nothing.

@@ -12,6 +12,7 @@
 
 namespace stategraph {
 
+/// The options of a PostgresStore.
 struct PostgresStoreOptions {
     /// Where the tables are: any name of 1 to 63 bytes. It may be the schema of a PostgresSaver and of a PostgresCache.
     std::string schema = "stategraph";
@@ -23,12 +24,18 @@ struct PostgresStoreOptions {
     /// A put returns when it is on the server's disk (synchronous_commit=on). Off: it survives the death of this
     /// process; a crash of the server takes away the newest ones of at most about half a second.
     bool sync = false;
-    /// These are as in PostgresSaverOptions.
+    /// At most this many connections, each for one call at a time; the limits of this and of the options below are
+    /// those of PostgresSaverOptions.
     std::size_t connections_max = 8;
+    /// How long a call waits for a free connection.
     std::chrono::milliseconds connection_wait = std::chrono::seconds(10);
+    /// How long one connection may take to be made.
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
+    /// How long one statement may take.
     std::chrono::milliseconds statement_timeout = std::chrono::seconds(30);
+    /// How long a call whose connection broke tries to make another one.
     std::chrono::milliseconds reconnect_for = std::chrono::seconds(5);
+    /// Off for connections through a pooler in transaction mode.
     bool prepared_statements = true;
 };
 

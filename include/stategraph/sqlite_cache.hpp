@@ -11,6 +11,7 @@
 
 namespace stategraph {
 
+/// The options of a SqliteCache.
 struct SqliteCacheOptions {
     /// At most this many bytes of namespaces, keys, values and bookkeeping (an estimate), of all processes together; at
     /// least 1. A `set` that would pass the limit of its own object removes the entries written longest ago, until a

@@ -11,6 +11,7 @@
 
 namespace stategraph {
 
+/// The options of a SqliteStore.
 struct SqliteStoreOptions {
     /// Make the file, and the folders above it, or the store's tables in a file that has none. Off: what is missing is
     /// an error.

@@ -57,6 +57,7 @@ namespace detail {
 inline constexpr StreamModes modes_of_running_tasks{StreamMode::custom, StreamMode::messages, StreamMode::calls};
 }  // namespace detail
 
+/// What a stream reports, and how.
 struct StreamOptions {
     /// The kinds of events that are reported.
     StreamModes modes = StreamMode::updates;

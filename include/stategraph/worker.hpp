@@ -49,9 +49,11 @@ struct WorkerEvent {
     std::string error;
 };
 
+/// The options of a Worker.
 struct WorkerOptions {
     /// Whom the queue shows as the owner of a thread. Empty: the host's name and the process id.
     std::string name = {};
+    /// The queues that it takes threads from, with their weights and limits; at least one.
     std::vector<WorkerQueue> queues = {WorkerQueue{}};
     /// How many threads run at once, each on a thread of the operating system and with a connection of the saver's
     /// (PostgresSaverOptions::connections_max) when it stores; 1 to 1,000.
@@ -66,6 +68,7 @@ struct WorkerOptions {
     int attempts_max = 5;
     /// How long a thread whose run failed waits, doubled with each attempt up to `backoff_max`; at least 0.
     std::chrono::milliseconds backoff = std::chrono::seconds(1);
+    /// The longest such wait; at least `backoff`.
     std::chrono::milliseconds backoff_max = std::chrono::minutes(5);
     /// How long `stop` waits for supersteps under way before it abandons them; at least 0.
     std::chrono::milliseconds drain_timeout = std::chrono::seconds(30);
