@@ -95,6 +95,10 @@ void Worker::addGraph(std::unique_ptr<detail::WorkerGraph> graph) {
                                    " bytes; it must have 1 to " + std::to_string(PostgresQueue::name_bytes_max));
     if (std::ranges::any_of(impl_->graphs, [&](const auto& each) { return each->name() == name; }))
         throw InvalidArgumentError("the worker has a graph named '" + name + "' already; give each a name of its own");
+    const detail::LockGuard lock(impl_->mutex);
+    if (impl_->is_running)
+        throw InvalidArgumentError("the worker runs already, so graph '" + name +
+                                   "' comes too late; add it before run");
     impl_->graphs.push_back(std::move(graph));
 }
 

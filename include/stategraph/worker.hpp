@@ -184,7 +184,7 @@ public:
     Worker& operator=(const Worker&) = delete;
 
     /// A graph that was compiled with the worker's saver, under the name that inputs give. Before `run`. Errors:
-    /// InvalidArgumentError for a name that is empty, too long or taken.
+    /// InvalidArgumentError for a name that is empty, too long or taken, and if the worker runs.
     template <class S, class Input, class Output>
     void add(std::string_view name, const CompiledGraph<S, Input, Output>& graph, WorkerGraphOptions options = {}) {
         addGraph(

@@ -1,5 +1,5 @@
-// Durable runs of five supersteps by a worker on a queue in PostgreSQL, if STATEGRAPH_BENCH_POSTGRES names a server: from
-// the submission of all inputs until the queue is empty.
+// Durable runs of five supersteps by a worker on a queue in PostgreSQL, if STATEGRAPH_BENCH_POSTGRES names a server:
+// from the submission of all inputs until the last run has ended.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
