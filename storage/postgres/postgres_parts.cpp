@@ -49,10 +49,8 @@ DECLARE
     is_kept boolean;
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
-    IF (SELECT coalesce(sum(bytes), 0) + p_size FROM {S}.cache_counts) > p_most AND
-        (SELECT coalesce(sum(bytes), 0) + p_size -
-            coalesce((SELECT c.size FROM {S}.cache c WHERE c.ns = p_ns AND c.key = p_key), 0)
-            FROM {S}.cache_counts) > p_most THEN
+    IF (SELECT coalesce(sum(bytes), 0) FROM {S}.cache_counts) + p_size -
+        coalesce((SELECT c.size FROM {S}.cache c WHERE c.ns = p_ns AND c.key = p_key), 0) > p_most THEN
         RETURN NULL;
     END IF;
     DELETE FROM {S}.cache c WHERE c.ns = p_ns AND c.key = p_key RETURNING c.size INTO freed;

@@ -135,8 +135,9 @@ TEST_CASE("a server that crashes under a store's writers loses no put with sync,
 TEST_CASE("a process that is frozen in the midst of a put holds up others no longer than a put may take") {
     const Schema schema;
     const TemporaryFolder folder;
+    (void)schema.openStore();
     Helper helper("helper: puts pairs into a PostgreSQL store without an end", conninfo() + "#" + schema.name(),
-                  folder / "notes", 300);
+                  folder / "notes", 3000);
     awaitLines(folder / "notes", 3);
     const auto store = schema.openStore({}, {.statement_timeout = 20s});
     std::vector<StoreOp> puts;  // so many that one of them waits for whatever the process has locked

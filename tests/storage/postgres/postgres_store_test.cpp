@@ -35,8 +35,7 @@ std::string rowsOf(const Schema& schema, const std::string& table = "store") {
 }
 
 std::unique_ptr<PostgresStore> openThrough(const Proxy& proxy, const Schema& schema, const StoreOptions& options = {}) {
-    return std::make_unique<PostgresStore>(proxy.address(), options,
-                                           PostgresStoreOptions{.schema = schema.name(), .statement_timeout = 5s});
+    return std::make_unique<PostgresStore>(proxy.address(), options, PostgresStoreOptions{.schema = schema.name()});
 }
 
 }  // namespace
@@ -245,7 +244,8 @@ TEST_CASE("a PostgreSQL store that is open read_only reads, refreshes nothing an
 
 TEST_CASE("a put that waits for longer than statement_timeout stores nothing, and the next one works") {
     const Schema schema;
-    const auto store = schema.openStore({}, {.statement_timeout = 100ms});
+    (void)schema.openStore();
+    const auto store = schema.openStore({}, {.statement_timeout = 1s});
     store->put({"n"}, "a", Doc{{"v", "1"}});
     Raw other;
     other.run("BEGIN; LOCK TABLE " + schema.name() + ".store IN EXCLUSIVE MODE");
@@ -256,6 +256,39 @@ TEST_CASE("a put that waits for longer than statement_timeout stores nothing, an
     other.run("ROLLBACK");
     store->put({"n"}, "a", Doc{{"v", "2"}});
     CHECK(store->get<Doc>({"n"}, "a") == Doc{{"v", "2"}});
+}
+
+TEST_CASE(
+    "what the server refuses of a batch is a StoreError with what to do, stores nothing, and the next one works") {
+    const Schema schema;
+    const auto store = schema.openStore();
+    store->put({"n"}, "a", Doc{{"v", "1"}});
+    Raw raw;
+    const auto refuse = [&](const std::string& state, const std::string& text) {
+        raw.run("CREATE OR REPLACE FUNCTION " + schema.name() +
+                ".refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '" + text +
+                "' USING ERRCODE = '" + state + "'; END $$");
+        raw.run("CREATE TRIGGER refuse BEFORE INSERT ON " + schema.name() + ".store FOR EACH ROW EXECUTE FUNCTION " +
+                schema.name() + ".refuse()");
+        const std::string said = postgresError([&] {
+            store->batch({PutOp{{"n"}, "a", Value(Doc{{"v", "2"}}), {}}, PutOp{{"n"}, "b", Value(Doc{}), {}}});
+        });
+        CHECK(store->get<Doc>({"n"}, "a") == Doc{{"v", "1"}});
+        CHECK(store->search({}).size() == 1);
+        raw.run("DROP TRIGGER refuse ON " + schema.name() + ".store");
+        return said;
+    };
+    const std::string full = refuse("53100", "could not extend file");
+    POSTGRES_SAYS(full, "StoreError: the database 'postgres' at ");
+    POSTGRES_SAYS(full, "could not store items: could not extend file; make room on the server's disk");
+    POSTGRES_SAYS(refuse("53200", "out of memory"), "the server is out of memory: nothing of this was stored");
+    POSTGRES_SAYS(refuse("25006", "read-only"), "name the primary (target_session_attrs=read-write)");
+    POSTGRES_SAYS(refuse("XX001", "invalid page in block 7"), "CorruptStoreError: the database 'postgres' at ");
+    store->put({"n"}, "a", Doc{{"v", "2"}});
+    CHECK(store->get<Doc>({"n"}, "a") == Doc{{"v", "2"}});
+    raw.run("DROP TABLE " + schema.name() + ".store");
+    POSTGRES_SAYS(postgresError([&] { (void)store->get({"n"}, "a"); }), "StoreError");
+    POSTGRES_SAYS(postgresError([&] { (void)store->search({}); }), "PostgresStore's");
 }
 
 TEST_CASE("a PostgreSQL store without prepared statements does the same, for poolers") {
