@@ -109,8 +109,8 @@ public:
         std::function<boost::json::value(const boost::json::value& value, const boost::json::value& written)>;
     using SharedFunction = std::function<SharedJson(const SharedJson& value, const SharedJson& written)>;
 
-    /// A reducer of channels in structs, if it calculates with numbers: `schema.channel("n", sg::sum)`. Errors:
-    /// WrongTypeError, while a run applies it, for what is no number.
+    /// A reducer of channels in structs, if it calculates with numbers: `schema.channel("n", sg::sum)`. A run that
+    /// writes to it what is no number fails with InvalidUpdateError.
     template <class F>
         requires(std::is_invocable_r_v<JsonNumber, const F&, const JsonNumber&, const JsonNumber&>)
     JsonReducer(const reducers::Binary<F>& reducer, boost::json::value initial = 0)

@@ -95,6 +95,6 @@ TEST_CASE("a reducer of numbers that structs have is one of JSON's channels") {
     CHECK(json::value(app.invoke(writes(2), {.thread_id = "t"}).values) == wanted);
     CHECK(json::value(app.getState({.thread_id = "t"}).values) == wanted);
     CHECK_THROWS_WITH_AS(app.invoke({sg::write("times", "much")}, {.thread_id = "t"}),
-                         doctest::Contains("expected a number, found a string"), sg::WrongTypeError);
+                         doctest::Contains("expected a number, found a string"), sg::InvalidUpdateError);
     CHECK(json::value(app.getState({.thread_id = "t"}).values) == wanted);
 }
