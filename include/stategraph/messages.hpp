@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -187,9 +186,12 @@ private:
     static bool isAppended(const T& value, std::span<Op* const> ops) {
         if (ops.size() != 1 || !ops.front()->is_item) return false;
         const Item& item = ops.front()->as<Item>();
-        return !Access::isRemoval(item) && std::none_of(value.begin(), value.end(), [&](const Item& held) {
-            return Access::id(held) == Access::id(item);
-        });
+        if (Access::isRemoval(item)) return false;
+        const std::string_view id = Access::id(item);
+        for (const Item& held : value) {
+            if (isSameId(Access::id(held), id)) return false;
+        }
+        return true;
     }
 };
 

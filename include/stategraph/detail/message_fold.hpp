@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -18,6 +19,12 @@
 namespace stategraph::detail {
 
 inline constexpr std::string_view remove_all_messages = "__remove_all__";
+
+/// As ==, for ids, which begin alike more often than they end alike.
+inline bool isSameId(std::string_view a, std::string_view b) noexcept {
+    if (a.size() != b.size()) return false;
+    return a.empty() || (a.back() == b.back() && std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
 
 /// Where messages are, by id, for writes of so many that looking through the list for each takes longer.
 class MessageIndex {
@@ -178,7 +185,7 @@ private:
         if (index_ != nullptr) return index_->find(id, items_.size());
         std::size_t at = 0;
         for (const Item& item : items_) {
-            if (Access::id(item) == id) break;
+            if (isSameId(Access::id(item), id)) break;
             ++at;
         }
         return at;
