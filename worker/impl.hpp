@@ -18,6 +18,12 @@ struct Worker::Impl {
     using Clock = std::chrono::steady_clock;
     using Held = workers::Held;
 
+    /// A run that is to end, now or after its superstep.
+    struct Ending {
+        std::shared_ptr<RunControl> control;
+        bool is_now = false;
+    };
+
     Impl(std::shared_ptr<LeasedSaver> given, WorkerOptions given_options);
 
     void run();
@@ -34,6 +40,7 @@ struct Worker::Impl {
     bool waitForWork() SG_EXCLUDES(mutex);
     std::optional<Clock::time_point> nextTime(Clock::time_point now) const SG_REQUIRES(mutex);
     void abandonAll() noexcept SG_EXCLUDES(mutex);
+    void endAsked() SG_EXCLUDES(mutex);
     void endRuns(Clock::time_point now) SG_REQUIRES(mutex);
     std::size_t freeSlots() const SG_REQUIRES(mutex);
     void giveBack() SG_EXCLUDES(mutex);
@@ -62,6 +69,7 @@ struct Worker::Impl {
     std::map<std::string, std::shared_ptr<Held>, std::less<>> held SG_GUARDED_BY(mutex);
     std::deque<std::shared_ptr<Held>> waiting SG_GUARDED_BY(mutex);
     std::vector<Release> declined SG_GUARDED_BY(mutex);  // claimed, and not to be run here
+    std::vector<Ending> to_end SG_GUARDED_BY(mutex);  // without the mutex: a node's stop callback may call the worker
     WorkerMetrics metrics SG_GUARDED_BY(mutex);
     std::size_t done SG_GUARDED_BY(mutex) = 0;  // how many of those held are to be given back or forgotten
     bool is_running SG_GUARDED_BY(mutex) = false;

@@ -34,8 +34,10 @@ void Worker::Impl::run() {
     startSlots();
     try {
         while (waitForWork()) {
+            endAsked();
             giveBack();
             renew();
+            endAsked();
             claim();
             forgetKeys();
         }
@@ -48,9 +50,30 @@ void Worker::Impl::run() {
 }
 
 void Worker::Impl::abandonAll() noexcept {
-    const detail::LockGuard lock(mutex);
-    waiting.clear();
-    for (const auto& [thread_id, one] : held) one->control->requestStop();
+    for (;;) {
+        std::shared_ptr<RunControl> control;
+        {
+            const detail::LockGuard lock(mutex);
+            waiting.clear();
+            const auto one = std::ranges::find_if(held, [](const auto& each) { return !each.second->is_lost; });
+            if (one == held.end()) return;
+            one->second->is_lost = true;
+            control = one->second->control;
+        }
+        control->requestStop();
+    }
+}
+
+void Worker::Impl::endAsked() {
+    std::vector<Ending> endings;
+    {
+        const detail::LockGuard lock(mutex);
+        endings.swap(to_end);
+    }
+    for (const Ending& each : endings) {
+        if (each.is_now) each.control->requestStop();
+        if (!each.is_now) each.control->requestDrain("the worker ends");
+    }
 }
 
 template <class Call>
@@ -83,6 +106,7 @@ std::optional<Clock::time_point> Worker::Impl::nextTime(Clock::time_point now) c
         next = std::min(next, time);
         return time <= now;
     };
+    if (!to_end.empty()) return {};
     if ((done > 0 || !declined.empty()) && is_due(next_release)) return {};
     if (!held.empty() && is_due(next_renewal)) return {};
     if (is_draining) {
@@ -124,11 +148,11 @@ void Worker::Impl::endRuns(Clock::time_point now) {
             ++metrics.given_back;
         }
         waiting.clear();
-        for (const auto& [thread_id, one] : held) one->control->requestDrain("the worker ends");
+        for (const auto& [thread_id, one] : held) to_end.push_back({one->control, false});
     }
     if (is_abandoning || now < drain_end) return;
     is_abandoning = true;
-    for (const auto& [thread_id, one] : held) one->control->requestStop();
+    for (const auto& [thread_id, one] : held) to_end.push_back({one->control, true});
 }
 
 void Worker::Impl::giveBack() {
@@ -182,18 +206,21 @@ void Worker::Impl::renew() {
         if (found == held.end() || found->second->claim.epoch != lease.epoch) continue;
         Held& one = *found->second;
         if (!is_known) {
-            if (Clock::now() >= one.lease_end) lose(one);
+            if (Clock::now() < one.lease_end) continue;
+            lose(one);
+            to_end.push_back({one.control, true});
             continue;
         }
         const auto lasts = std::ranges::lower_bound(renewed, lease.thread_id, {}, &Renewed::thread_id);
         if (lasts == renewed.end() || lasts->thread_id != lease.thread_id) {
             lose(one);
+            to_end.push_back({one.control, true});
             continue;
         }
         one.lease_end = begin + options.lease;
         if (!lasts->is_cancelled || one.is_cancelled) continue;
         one.is_cancelled = true;
-        one.control->requestStop();
+        to_end.push_back({one.control, true});
     }
 }
 

@@ -89,7 +89,6 @@ void Worker::Impl::lose(Held& one) {
     if (one.is_lost) return;
     one.is_lost = true;
     ++metrics.leases_lost;
-    one.control->requestStop();
     saver->drop(one.claim.thread_id, one.claim.epoch);
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/answer.hpp>
+#include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/unfinished.hpp>
 
@@ -226,20 +228,16 @@ TEST_CASE("a worker whose version of the graph cannot resume a thread leaves it 
 TEST_CASE("a worker that is stopped ends runs after their superstep, and others continue them") {
     Place on;
     std::atomic<bool> is_in_node{false};
-    std::atomic<bool> may_go_on{false};
     Running first(on, quick({.slots = 1}));
-    first.add("graph", [&](const Counted& state, sg::Runtime&) {
-        if (state.input == 1 && state.n == 1) {
-            is_in_node = true;
-            while (!may_go_on) std::this_thread::sleep_for(1ms);
-        }
+    first.add("graph", [&](const Counted& state, sg::Runtime& runtime) {
+        if (state.input != 1 || state.n != 1) return;
+        is_in_node = true;
+        while (!runtime.drainRequested()) std::this_thread::sleep_for(1ms);
     });
     first.start();
     on.submit("t", 1);
     on.submit("waits for a slot", 2);
     on.await([&] { return is_in_node.load(); });
-    first.worker.stop();
-    may_go_on = true;
     first.stop();
     CHECK(first.worker.metrics().given_back == 1);
     CHECK(on.log("t") == std::vector<int>{101, 102});
@@ -293,12 +291,15 @@ TEST_CASE("a worker that loses a lease stops that run, stores nothing of it, and
     running.add("graph", [&](const Counted& state, sg::Runtime& runtime) {
         if (state.input != 1 || state.n != 1) return;
         is_in_node = true;
+        // What a node registers may call the worker.
+        const std::stop_callback stopped(sg::stopToken(runtime), [&] { (void)running.worker.metrics(); });
         while (!runtime.stopRequested()) std::this_thread::sleep_for(1ms);
         was_stopped = true;
     });
     running.start();
     on.submit("t", 1);
-    on.await([&] { return is_in_node.load(); });
+    // The superstep before it may be stored while the node runs.
+    on.await([&] { return is_in_node && on.log("t").size() == 1; });
     postgres_tests::Raw().run("UPDATE " + on.schema.name() + ".work SET epoch = nextval('" + on.schema.name() +
                               ".epochs'), due = now() + interval '1 hour', worker = 'another'");
     on.await([&] { return running.worker.metrics().leases_lost == 1; });
