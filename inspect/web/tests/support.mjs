@@ -61,6 +61,7 @@ export const launch = () => chromium.launch({ executablePath: process.env.CHROMI
 export async function open(browser, server, hash = '') {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
   const page = await context.newPage();
+  page.setDefaultTimeout(120_000); // a machine that others use gives a server of 50 MB a twentieth of a core at times
   page.faults = [];
   page.on('console', (message) => message.type() === 'error' && !/ERR_CONNECTION|Failed to load resource/.test(message.text()) && page.faults.push(message.text()));
   page.on('pageerror', (error) => page.faults.push(error.message));
