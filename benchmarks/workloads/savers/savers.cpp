@@ -23,7 +23,7 @@ std::vector<std::string> rowsOfRun(int steps) {
         .compile({.checkpointer = fresh.saver})
         .invoke({sg::set(&Counter::n, 0)}, {.thread_id = "t", .recursion_limit = steps});
     std::vector<std::string> rows;
-    for (auto& row : fresh.saver->list({.thread_id = "t"})) rows.push_back(std::move(row.bytes));
+    for (const auto& row : fresh.saver->list({.thread_id = "t"})) rows.emplace_back(row.bytes);
     std::reverse(rows.begin(), rows.end());
     return rows;
 }
