@@ -183,26 +183,21 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
   add_test(NAME workflow_conformance.memory COMMAND stategraph-workflow-conformance --saver memory ${STATEGRAPH_WORKFLOW_SCENARIOS})
   # Alone: steps of the scenarios sleep beside each other.
   set_tests_properties(workflow_conformance.memory PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
-  if(STATEGRAPH_WITH_ROCKSDB)
-    target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_rocksdb)
-    set(_folder "${PROJECT_BINARY_DIR}/tests/run/workflow_conformance")
-    add_test(
-      NAME workflow_conformance.rocksdb
-      COMMAND
-        ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-        $<TARGET_FILE:stategraph-workflow-conformance> --saver "rocksdb:${_folder}/db" ${STATEGRAPH_WORKFLOW_SCENARIOS})
-    set_tests_properties(workflow_conformance.rocksdb PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
-  endif()
-  if(STATEGRAPH_WITH_SQLITE)
-    target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_sqlite)
-    set(_folder "${PROJECT_BINARY_DIR}/tests/run/workflow_conformance_sqlite")
-    add_test(
-      NAME workflow_conformance.sqlite
-      COMMAND
-        ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-        $<TARGET_FILE:stategraph-workflow-conformance> --saver "sqlite:${_folder}/threads.db" ${STATEGRAPH_WORKFLOW_SCENARIOS})
-    set_tests_properties(workflow_conformance.sqlite PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
-  endif()
+  set(_kinds rocksdb sqlite)
+  set(_files db threads.db)
+  foreach(_kind _file IN ZIP_LISTS _kinds _files)
+    string(TOUPPER ${_kind} _KIND)
+    if(STATEGRAPH_WITH_${_KIND})
+      target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_${_kind})
+      set(_folder "${PROJECT_BINARY_DIR}/tests/run/workflow_conformance_${_kind}")
+      add_test(
+        NAME workflow_conformance.${_kind}
+        COMMAND
+          ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
+          $<TARGET_FILE:stategraph-workflow-conformance> --saver "${_kind}:${_folder}/${_file}" ${STATEGRAPH_WORKFLOW_SCENARIOS})
+      set_tests_properties(workflow_conformance.${_kind} PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
+    endif()
+  endforeach()
   if(STATEGRAPH_WITH_POSTGRES)
     target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_postgres)
     if(TEST postgres.start)

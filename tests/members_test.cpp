@@ -33,7 +33,8 @@ std::string without(std::string text, const char* pattern) {
 // One statement of a type's body: whether it declares a member, or several.
 void count(const std::string& statement, Type& type) {
     static const std::regex other(
-        R"(^(using|friend|static|typedef|template|enum|class|struct|union|public|private|protected|constexpr|requires|explicit|virtual|inline)\b.*)");
+        "^(using|friend|static|typedef|template|enum|class|struct|union|public|private|protected|"
+        R"(constexpr|requires|explicit|virtual|inline)\b.*)");
     if (std::regex_match(statement, other)) return;
     const bool is_flag = std::regex_search(statement, std::regex(R"(^(mutable )?(bool|std::atomic<bool>) )"));
     std::string text = without(statement, R"(SG_[A-Z_]+\([^()]*\)|\[\[[^\]]*\]\]|<[^<>]*>|\{[^{}]*\})");

@@ -142,8 +142,7 @@ void Worker::Impl::endRuns(Clock::time_point now) {
         drain_end = now + options.drain_timeout;
         for (const std::shared_ptr<Held>& one : waiting) {
             one->is_done = true;
-            one->release = {
-                .thread_id = one->claim.thread_id, .epoch = one->claim.epoch, .outcome = WorkOutcome::again};
+            one->release.outcome = WorkOutcome::again;
             ++done;
             ++metrics.given_back;
         }
@@ -292,6 +291,7 @@ void Worker::Impl::take(std::vector<Claim> claims, Clock::time_point lease_end) 
         one->queue = static_cast<std::size_t>(place - options.queues.begin());
         one->lease_end = lease_end;
         one->claim = std::move(claim);
+        one->release = {.thread_id = one->claim.thread_id, .epoch = one->claim.epoch, .outcome = WorkOutcome::retry};
         held.emplace(one->claim.thread_id, one);
         waiting.push_back(std::move(one));
         given.notify_one();

@@ -38,8 +38,7 @@ public:
         return resume();
     }
 
-    Release fail(const std::exception_ptr& error, bool is_hopeless) const {
-        const std::string said = detail::describe(error);
+    Release fail(const std::string& said, bool is_hopeless) const {
         if (is_hopeless || claim_.attempts >= options_.attempts_max) return left(WorkOutcome::set_aside, said);
         Release release = left(WorkOutcome::retry, said);
         release.delay = backoffAfter(claim_.attempts, options_);
@@ -52,7 +51,8 @@ private:
                 .epoch = claim_.epoch,
                 .outcome = outcome,
                 .error = std::move(error),
-                .version = graph_.version()};
+                .version = graph_.version(),
+                .uptime = claim_.uptime};
     }
 
     Release cancel() const {
@@ -119,7 +119,9 @@ private:
             case Status::timed_out:
                 break;
         }
-        return fail(std::make_exception_ptr(SaverError("the run took longer than its timeout")), false);
+        return fail(
+            "the run took longer than its timeout; raise WorkerGraphOptions::config.timeout, or let its nodes end",
+            false);
     }
 
     const Claim& claim_;
@@ -141,9 +143,9 @@ std::optional<Release> runClaim(const Claim& claim, const detail::WorkerGraph& g
     } catch (const LeaseLostError&) {
         return std::nullopt;
     } catch (const GraphRecursionError&) {
-        return run.fail(std::current_exception(), true);
+        return run.fail(detail::describe(std::current_exception()), true);
     } catch (...) {
-        return run.fail(std::current_exception(), false);
+        return run.fail(detail::describe(std::current_exception()), false);
     }
 }
 

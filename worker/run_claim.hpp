@@ -19,7 +19,8 @@ struct Held {
     /// Somebody wants it cancelled.
     bool is_cancelled = false;
     bool is_done = false;
-    Release release;  // when it is done
+    /// How it is given back, once it is done. Until then: to be tried again, which costs no memory to say.
+    Release release;
 };
 
 /// Runs the thread, as far as there is something to do, and says how it is to be left. None: the lease is lost. Throws

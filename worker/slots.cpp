@@ -55,8 +55,7 @@ void Worker::Impl::runOne(Held& one) noexcept {
             return one.is_cancelled;
         });
     } catch (...) {  // no memory: nothing of it is known to be stored
-        release.emplace();
-        release->outcome = WorkOutcome::retry;
+        release = std::move(one.release);
         release->delay = workers::backoffAfter(claim.attempts, options);
     }
     saver->drop(claim.thread_id, claim.epoch);

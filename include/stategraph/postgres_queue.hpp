@@ -129,6 +129,8 @@ struct Claim {
     std::optional<std::int64_t> input_number = {};
     Value input = {};
     std::string error = {};
+    /// A number for the time since the server's last crash, for `Release::uptime`.
+    std::int64_t uptime = 0;
 };
 
 /// What a worker has, by its epoch.
@@ -165,6 +167,10 @@ struct Release {
     std::chrono::milliseconds delay = {};
     std::string error = {};
     GraphFingerprint version = {};
+    /// That of the claim. If the server has crashed since, commits that were not on its disk are gone, so that a thread
+    /// that was finished, cancelled, waiting or sleeping is due again: a worker continues it from what is stored.
+    /// 0: this is not checked.
+    std::int64_t uptime = 0;
 };
 
 /// The queue in a saver's schema. Only the server's clock decides what is due and which leases have run out. It uses
@@ -210,8 +216,8 @@ public:
     std::vector<QueueStats> stats();
 
     /// Takes threads that are due: of each queue those that are due longest, and only of the given graphs without those
-    /// that refused this version. A lease that ran out is due like any other thread. If the connection breaks, threads
-    /// of the first try may stay leased until their lease runs out.
+    /// that refused this version. A claim is on the server's disk when this returns. A lease that ran out is due like
+    /// any other thread. If the connection breaks, threads of the first try may stay leased until their lease runs out.
     std::vector<Claim> claim(const ClaimRequest& request);
     /// Makes leases last for `lease` from now on, all in one statement. Those that are not returned are lost.
     std::vector<Renewed> renew(std::span<const HeldLease> held, std::chrono::milliseconds lease);

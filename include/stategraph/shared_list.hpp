@@ -68,8 +68,8 @@ concept MultiPassIterator =
 }  // namespace detail
 
 /// A list with shared ownership of its elements: copying one copies a pointer and a count, and adding to the end of a
-/// copy adds in place, whoever else has the elements before it. Elements in its middle are changed in place if this is
-/// their only owner, else in a copy of the whole list.
+/// copy adds in place, even if others have the elements before it. Elements in its middle are changed in place if this
+/// is their only owner, else in a copy of the whole list.
 ///
 ///     struct Chat {
 ///         sg::SharedList<sg::Message> messages;

@@ -33,7 +33,7 @@ std::vector<std::optional<std::int64_t>> joinArrivals(BaseCheckpointSaver& saver
         if (commit.parent.empty() || std::ranges::find(is_before, true) == is_before.end()) return steps;
         branch.follow(commit.parent);
     }
-    // The branch goes on where it is not read: these may have arrived there.
+    // The branch continues beyond what was read: these sources may have arrived there.
     for (std::size_t at = 0; at < steps.size(); ++at) {
         if (is_before[at]) steps[at].reset();
     }

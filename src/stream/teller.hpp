@@ -38,7 +38,7 @@ public:
     /// `metadata`: of the run that made the checkpoint, a CBOR map, or empty. `tasks`: that are due.
     void checkpoint(std::span<Task* const> tasks, std::string_view metadata);
     void custom(const Task& task, const Value& data);
-    /// An event whose data whoever reports it knows: `encode(Encoder&)` writes one item.
+    /// An event whose data the caller writes: `encode(Encoder&)` writes one item.
     template <class Encode>
     void report(StreamMode mode, const Task& task, const Encode& encode) {
         if (wants(mode)) give(mode, task, buildValue(encode));

@@ -1,6 +1,5 @@
 #include <stategraph/postgres_cache.hpp>
 
-#include <atomic>
 #include <utility>
 
 #include <stategraph/error.hpp>
@@ -10,6 +9,7 @@
 #include "storage/postgres/postgres_parts.hpp"
 #include "storage/postgres/postgres_pool.hpp"
 #include "storage/postgres/postgres_tables.hpp"
+#include "store/cache_counts.hpp"
 
 namespace stategraph {
 namespace {
@@ -76,9 +76,7 @@ struct PostgresCache::Impl {
     const PostgresCacheOptions options;
     PostgresPool pool;
     const PostgresCacheStatements statements;
-    std::atomic<std::uint64_t> hits = 0;
-    std::atomic<std::uint64_t> misses = 0;
-    std::atomic<std::uint64_t> stores = 0;
+    stores::CacheCounts counts;
 };
 
 PostgresCache::PostgresCache(const std::string& conninfo, const PostgresCacheOptions& options)
@@ -104,10 +102,10 @@ std::optional<std::string> PostgresCache::get(std::string_view ns, std::string_v
     const std::int64_t expires = row.rows() == 0 ? 0 : row.number(0, 0);
     const std::int64_t now = expires == 0 ? 0 : impl_->now();
     if (row.rows() == 1 && (expires == 0 || now < expires)) {
-        impl_->hits.fetch_add(1, std::memory_order_relaxed);
+        impl_->counts.found();
         return row.copy(0, 1);
     }
-    impl_->misses.fetch_add(1, std::memory_order_relaxed);
+    impl_->counts.missed();
     if (row.rows() == 1) (void)impl_->run(impl_->statements.remove, entry.number(now), work_write);
     return std::nullopt;
 }
@@ -128,7 +126,7 @@ void PostgresCache::set(std::string_view ns, std::string_view key, std::string_v
         (void)impl_->run(impl_->statements.trim, left, work_write);
         row = store();
     }
-    if (!row.isNull(0, 0) && row.flag(0, 0)) impl_->stores.fetch_add(1, std::memory_order_relaxed);
+    if (!row.isNull(0, 0) && row.flag(0, 0)) impl_->counts.kept();
 }
 
 void PostgresCache::remove(std::string_view ns, std::string_view key) {
@@ -144,8 +142,7 @@ void PostgresCache::clear(std::string_view ns) {
 void PostgresCache::clear() { (void)impl_->run(impl_->statements.clear_all, {}, work_write); }
 
 void PostgresCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
-    impl_->misses.fetch_sub(lookups, std::memory_order_relaxed);
-    impl_->hits.fetch_add(is_given ? 1 : 0, std::memory_order_relaxed);
+    impl_->counts.waitedFor(lookups, is_given);
 }
 
 std::uint64_t PostgresCache::storedBytes() const {
@@ -153,10 +150,6 @@ std::uint64_t PostgresCache::storedBytes() const {
         impl_->run(impl_->statements.count, {}, "read the size of the cache").number(0, 0));
 }
 
-CacheStats PostgresCache::stats() const {
-    return {.hits = impl_->hits.load(std::memory_order_relaxed),
-            .misses = impl_->misses.load(std::memory_order_relaxed),
-            .stores = impl_->stores.load(std::memory_order_relaxed)};
-}
+CacheStats PostgresCache::stats() const { return impl_->counts.stats(); }
 
 }  // namespace stategraph

@@ -100,6 +100,7 @@ Claim claimOf(const PostgresResult& rows, int row) {
         claim.input_number = rows.number(row, 11);
         claim.input = Value::fromCbor(rows.copy(row, 12));
     }
+    if (!rows.isNull(row, 13)) claim.uptime = rows.number(row, 13);
     return claim;
 }
 
@@ -132,6 +133,15 @@ PostgresResult submitOver(checkpoint::PostgresPool& pool, bool may_repeat, Run r
                          "; whether the inputs were stored is not known: give inputs keys (QueuedInput::key), and a "
                          "call whose connection breaks is repeated");
     }
+}
+
+// Runs a statement that changes the queue, again over a new connection if this one breaks.
+template <class Impl>
+PostgresResult change(Impl& saver, const checkpoint::PostgresStatement& statement, const PostgresParameters& parameters,
+                      const char* work) {
+    saver.checkWritable();
+    return saver.pool.repeat(
+        [&](PostgresConnection& connection) { return connection.run(statement, parameters, work); });
 }
 
 // How many milliseconds: what `ms` says for each outcome.
@@ -216,32 +226,26 @@ Receipt PostgresQueue::submit(const QueuedInput& input) { return submit(std::spa
 
 bool PostgresQueue::withdraw(std::string_view thread_id, std::int64_t number) {
     checkThreadName(thread_id);
-    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        const auto rows = connection.run(statements_->withdraw, PostgresParameters().bytes(thread_id).number(number),
-                                         "withdraw an input");
-        return rows.rows() > 0;
-    });
+    return change(*saver_->impl_, statements_->withdraw, PostgresParameters().bytes(thread_id).number(number),
+                  "withdraw an input")
+               .rows() > 0;
 }
 
 bool PostgresQueue::cancel(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        return connection.run(statements_->cancel, PostgresParameters().bytes(thread_id), "cancel a thread").rows() > 0;
-    });
+    return change(*saver_->impl_, statements_->cancel, PostgresParameters().bytes(thread_id), "cancel a thread")
+               .rows() > 0;
 }
 
 bool PostgresQueue::wake(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        return connection.run(statements_->wake, PostgresParameters().bytes(thread_id), "wake a thread").rows() > 0;
-    });
+    return change(*saver_->impl_, statements_->wake, PostgresParameters().bytes(thread_id), "wake a thread").rows() > 0;
 }
 
 bool PostgresQueue::retry(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        return connection.run(statements_->retry, PostgresParameters().bytes(thread_id), "retry a thread").rows() > 0;
-    });
+    return change(*saver_->impl_, statements_->retry, PostgresParameters().bytes(thread_id), "retry a thread").rows() >
+           0;
 }
 
 std::optional<QueuedThread> PostgresQueue::find(std::string_view thread_id) {
@@ -301,9 +305,7 @@ std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
     PostgresParameters parameters;
     parameters.text(request.worker).number(request.lease.count());
     for (const PostgresArray* array : {&graphs, &versions, &queues, &counts}) parameters.owned(array->encoded());
-    const PostgresResult rows = saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        return connection.run(statements_->claim, parameters, "claim threads");
-    });
+    const PostgresResult rows = change(*saver_->impl_, statements_->claim, parameters, "claim threads");
     std::vector<Claim> claims;
     for (int row = 0; row < rows.rows(); ++row) claims.push_back(claimOf(rows, row));
     return claims;
@@ -320,8 +322,7 @@ std::vector<Renewed> PostgresQueue::renew(std::span<const HeldLease> held, std::
     }
     PostgresParameters parameters;
     parameters.owned(threads.encoded()).owned(epochs.encoded()).number(lease.count());
-    const PostgresResult rows = saver_->impl_->pool.repeat(
-        [&](PostgresConnection& connection) { return connection.run(statements_->renew, parameters, "renew leases"); });
+    const PostgresResult rows = change(*saver_->impl_, statements_->renew, parameters, "renew leases");
     std::vector<Renewed> renewed;
     for (int row = 0; row < rows.rows(); ++row) renewed.push_back({rows.copy(row, 0), rows.flag(row, 1)});
     return renewed;
@@ -335,6 +336,7 @@ std::vector<std::string> PostgresQueue::release(std::span<const Release> release
     PostgresArray times(checkpoint::bigint_type);
     PostgresArray errors(checkpoint::text_type);
     PostgresArray versions(checkpoint::uuid_type);
+    PostgresArray uptimes(checkpoint::bigint_type);
     for (const Release& each : releases) {
         threads.add(each.thread_id);
         epochs.addNumber(each.epoch);
@@ -342,13 +344,12 @@ std::vector<std::string> PostgresQueue::release(std::span<const Release> release
         times.addNumber(timeOf(each));
         errors.add(asText(each.error));
         versions.addId(idOf(each.version));
+        uptimes.addNumber(each.uptime);
     }
     PostgresParameters parameters;
-    for (const PostgresArray* array : {&threads, &epochs, &outcomes, &times, &errors, &versions})
+    for (const PostgresArray* array : {&threads, &epochs, &outcomes, &times, &errors, &versions, &uptimes})
         parameters.owned(array->encoded());
-    const PostgresResult rows = saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        return connection.run(statements_->release, parameters, "give threads back");
-    });
+    const PostgresResult rows = change(*saver_->impl_, statements_->release, parameters, "give threads back");
     std::vector<std::string> released;
     for (int row = 0; row < rows.rows(); ++row) released.push_back(rows.copy(row, 0));
     return released;
@@ -356,11 +357,9 @@ std::vector<std::string> PostgresQueue::release(std::span<const Release> release
 
 std::size_t PostgresQueue::forgetKeys(std::chrono::milliseconds kept) {
     constexpr std::int64_t at_once = 1000;
-    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        const auto rows = connection.run(statements_->forget_keys,
-                                         PostgresParameters().number(kept.count()).number(at_once), "forget keys");
-        return static_cast<std::size_t>(rows.number(0, 0));
-    });
+    const PostgresResult rows = change(*saver_->impl_, statements_->forget_keys,
+                                       PostgresParameters().number(kept.count()).number(at_once), "forget keys");
+    return static_cast<std::size_t>(rows.number(0, 0));
 }
 
 }  // namespace stategraph

@@ -54,7 +54,8 @@ SELECT x.queue, count(*) FILTER (WHERE x.due <= now()), count(*) FILTER (WHERE x
     coalesce(extract(epoch FROM now() - min(x.due) FILTER (WHERE x.due <= now())) * 1000, 0)::bigint
 FROM {S}.work x GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
 
-// Progress is a newest commit that is another than at the last claim.
+// Progress is a newest commit that is another than at the last claim. A claim is on the server's disk when it is
+// answered: a crash cannot give its epoch to another one.
 std::string claimSql() {
     return std::string(R"(
 WITH g AS MATERIALIZED (SELECT * FROM unnest($3, $4) AS g (graph, version)),
@@ -70,9 +71,13 @@ t AS (UPDATE {S}.work w SET due = now() + $2)") +
     version = h.version, since = now()
     FROM h WHERE w.thread = h.thread
     RETURNING w.thread, w.queue, w.graph, w.epoch, w.state, w.attempts, h.is_woken, w.is_cancelled, h.head, h.began,
-        w.error)
+        w.error),
+n AS (INSERT INTO {S}.uptime (number) SELECT nextval('{S}.epochs') WHERE NOT EXISTS (SELECT FROM {S}.uptime)
+    ON CONFLICT DO NOTHING RETURNING number)
 SELECT t.thread, t.queue, t.graph, t.epoch, t.state::bigint, t.attempts::bigint, t.is_woken, t.is_cancelled, t.head,
-    t.began, coalesce(t.error, ''), i.seq, i.input
+    t.began, coalesce(t.error, ''), i.seq, i.input,
+    (SELECT n.number FROM n UNION ALL SELECT u.number FROM {S}.uptime u LIMIT 1),
+    set_config('synchronous_commit', 'on', true)
 FROM t LEFT JOIN LATERAL (SELECT i.seq, i.input FROM {S}.inputs i WHERE t.state = 0 AND i.thread = t.thread AND
     i.taken IS NULL ORDER BY i.seq LIMIT 1) i ON true)";
 }
@@ -85,11 +90,15 @@ std::string renewSql() {
            ms + " FROM k WHERE w.thread = k.thread) SELECT thread, is_cancelled FROM k";
 }
 
-// Outcomes are numbers of WorkOutcome. At most 16 refusals are kept, the newest ones.
+// What a run stored `async` may be gone after a crash of the server, and with it what the outcome says: such a thread
+// is due, and a worker looks at what is stored. Outcomes are numbers of WorkOutcome. At most 16 refusals are kept, the
+// newest ones.
 std::string releaseSql() {
     return std::string(R"(
-WITH k AS MATERIALIZED (SELECT w.thread, w.inputs, w.is_woken, w.is_cancelled, u.outcome, u.ms, u.error, u.version
-    FROM unnest($1, $2, $3, $4, $5, $6) AS u (thread, epoch, outcome, ms, error, version)
+WITH k AS MATERIALIZED (SELECT w.thread, w.inputs, w.is_woken, w.is_cancelled, u.ms, u.error, u.version,
+    CASE WHEN u.outcome IN (0, 1, 3, 4) AND u.uptime <> 0
+        AND NOT EXISTS (SELECT FROM {S}.uptime x WHERE x.number = u.uptime) THEN 2 ELSE u.outcome END AS outcome
+    FROM unnest($1, $2, $3, $4, $5, $6, $7) AS u (thread, epoch, outcome, ms, error, version, uptime)
     JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch ORDER BY w.thread FOR UPDATE OF w),
 e AS MATERIALIZED (SELECT k.*, k.outcome IN (0, 1) AND k.inputs = 0 AND (k.outcome = 1 OR NOT k.is_woken) AS is_done
     FROM k),
@@ -138,9 +147,9 @@ PostgresQueue::Statements::Statements(const std::string& quoted_schema) {
     claim = make("q_claim", claimSql(),
                  {text_type, bigint_type, text_array_type, uuid_array_type, text_array_type, bigint_array_type});
     renew = make("q_renew", renewSql(), {bytea_array_type, bigint_array_type, bigint_type});
-    release = make(
-        "q_release", releaseSql(),
-        {bytea_array_type, bigint_array_type, bigint_array_type, bigint_array_type, text_array_type, uuid_array_type});
+    release = make("q_release", releaseSql(),
+                   {bytea_array_type, bigint_array_type, bigint_array_type, bigint_array_type, text_array_type,
+                    uuid_array_type, bigint_array_type});
     forget_keys = make("q_forget_keys", forget_keys_sql, {bigint_type, bigint_type});
 }
 

@@ -9,13 +9,16 @@
 //            version of the graph began last, and which refused it
 //   inputs   one row an input that waits, and one a key of an input that was taken
 //   epochs   a sequence: each claim gets a number that no claim had before
+//   uptime   at most one row, with a number for the time since the server's last crash: a crash empties an unlogged
+//            table, and the next claim writes another number
 //
-// Whoever locks a row of `work` and one of `logs` locks that of `work` first. A claim locks it FOR UPDATE, so that it
-// passes over threads whose put is under way, and a put that waited for a claim sees the new epoch.
+// A statement that locks a row of `work` and one of `logs` locks that of `work` first. A claim locks it FOR UPDATE, so
+// that it passes over threads whose put is under way, and a put that waited for a claim sees the new epoch.
 namespace stategraph::checkpoint {
 
 inline constexpr const char* postgres_work_tables = R"(
 CREATE SEQUENCE {S}.epochs;
+CREATE UNLOGGED TABLE {S}.uptime (is_one boolean PRIMARY KEY DEFAULT true CHECK (is_one), number bigint NOT NULL);
 CREATE TABLE {S}.work (
     thread bytea PRIMARY KEY, queue text NOT NULL, graph text NOT NULL, state smallint NOT NULL DEFAULT 0,
     due timestamptz, epoch bigint NOT NULL DEFAULT 0, worker text, attempts int NOT NULL DEFAULT 0,

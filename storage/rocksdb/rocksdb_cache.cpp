@@ -1,7 +1,6 @@
 #include <stategraph/rocksdb_cache.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "src/value/bytes.hpp"
 #include "src/value/times.hpp"
 #include "storage/rocksdb/rocksdb_database.hpp"
+#include "store/cache_counts.hpp"
 
 // Rows:
 //   "e" size(ns) ns key    -> expires number value    the entry; when it expires, in microseconds since 1970 (0: never), its number
@@ -129,9 +129,7 @@ struct RocksDBCache::Impl {
     mutable detail::Mutex mutex;  // over writes
     std::uint64_t next_number SG_GUARDED_BY(mutex) = 1;
     std::uint64_t bytes SG_GUARDED_BY(mutex) = 0;
-    std::atomic<std::uint64_t> hits = 0;
-    std::atomic<std::uint64_t> misses = 0;
-    std::atomic<std::uint64_t> stores = 0;
+    stores::CacheCounts counts;
 };
 
 RocksDBCache::RocksDBCache(const std::string& path, const RocksDBCacheOptions& options)
@@ -143,7 +141,7 @@ std::optional<std::string> RocksDBCache::get(std::string_view ns, std::string_vi
     auto stored = impl_->read(row);
     const bool is_whole = stored && stored->size() >= head_size;
     if (!is_whole || impl_->isOver(*stored)) {
-        impl_->misses.fetch_add(1, std::memory_order_relaxed);
+        impl_->counts.missed();
         if (!stored) return {};
         if (is_whole) {
             impl_->dropExpired(row);
@@ -152,7 +150,7 @@ std::optional<std::string> RocksDBCache::get(std::string_view ns, std::string_vi
         }
         return {};
     }
-    impl_->hits.fetch_add(1, std::memory_order_relaxed);
+    impl_->counts.found();
     stored->erase(0, head_size);
     return stored;
 }
@@ -184,7 +182,7 @@ void RocksDBCache::set(std::string_view ns, std::string_view key, std::string_vi
     batch.Put(numberRow(impl_->next_number), number_value.append(row));
     impl_->write(batch, freed, size);
     ++impl_->next_number;
-    impl_->stores.fetch_add(1, std::memory_order_relaxed);
+    impl_->counts.kept();
 }
 
 void RocksDBCache::remove(std::string_view ns, std::string_view key) { impl_->dropRow(rowOf(ns, key)); }
@@ -192,8 +190,7 @@ void RocksDBCache::clear(std::string_view ns) { impl_->dropAll(spaceOf(ns)); }
 void RocksDBCache::clear() { impl_->dropAll("e"); }
 
 void RocksDBCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
-    impl_->misses.fetch_sub(lookups, std::memory_order_relaxed);
-    impl_->hits.fetch_add(is_given ? 1 : 0, std::memory_order_relaxed);
+    impl_->counts.waitedFor(lookups, is_given);
 }
 
 std::uint64_t RocksDBCache::storedBytes() const {
@@ -201,10 +198,6 @@ std::uint64_t RocksDBCache::storedBytes() const {
     return impl_->bytes;
 }
 
-CacheStats RocksDBCache::stats() const {
-    return {.hits = impl_->hits.load(std::memory_order_relaxed),
-            .misses = impl_->misses.load(std::memory_order_relaxed),
-            .stores = impl_->stores.load(std::memory_order_relaxed)};
-}
+CacheStats RocksDBCache::stats() const { return impl_->counts.stats(); }
 
 }  // namespace stategraph

@@ -1,7 +1,6 @@
 #include <stategraph/sqlite_cache.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include <stategraph/error.hpp>
@@ -10,6 +9,7 @@
 #include "src/value/times.hpp"
 #include "storage/sqlite/sqlite_database.hpp"
 #include "storage/sqlite/sqlite_tables.hpp"
+#include "store/cache_counts.hpp"
 
 // Whatever changes entries changes the counts of all of them in the same transaction.
 namespace stategraph {
@@ -120,9 +120,7 @@ struct SqliteCache::Impl {
 
     const SqliteCacheOptions options;
     mutable SqliteDatabase database;
-    std::atomic<std::uint64_t> hits = 0;
-    std::atomic<std::uint64_t> misses = 0;
-    std::atomic<std::uint64_t> stores = 0;
+    stores::CacheCounts counts;
 };
 
 SqliteCache::SqliteCache(const std::string& path, const SqliteCacheOptions& options)
@@ -142,10 +140,10 @@ std::optional<std::string> SqliteCache::get(std::string_view ns, std::string_vie
     }
     const std::int64_t now = expires == 0 ? 0 : impl_->now();
     if (value && (expires == 0 || now < expires)) {
-        impl_->hits.fetch_add(1, std::memory_order_relaxed);
+        impl_->counts.found();
         return value;
     }
-    impl_->misses.fetch_add(1, std::memory_order_relaxed);
+    impl_->counts.missed();
     if (value) {
         impl_->database.write(false, [&](SqliteConnection& connection) {
             SqliteQuery removal(connection, delete_over, work_write);  // it may be a new one
@@ -161,7 +159,7 @@ void SqliteCache::set(std::string_view ns, std::string_view key, std::string_vie
     bool is_kept = false;
     impl_->database.write(
         false, [&](SqliteConnection& connection) { is_kept = impl_->put(connection, ns, key, value, expires); });
-    if (is_kept) impl_->stores.fetch_add(1, std::memory_order_relaxed);
+    if (is_kept) impl_->counts.kept();
 }
 
 void SqliteCache::remove(std::string_view ns, std::string_view key) {
@@ -187,8 +185,7 @@ void SqliteCache::clear() {
 }
 
 void SqliteCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
-    impl_->misses.fetch_sub(lookups, std::memory_order_relaxed);
-    impl_->hits.fetch_add(is_given ? 1 : 0, std::memory_order_relaxed);
+    impl_->counts.waitedFor(lookups, is_given);
 }
 
 std::uint64_t SqliteCache::storedBytes() const {
@@ -196,10 +193,6 @@ std::uint64_t SqliteCache::storedBytes() const {
     return readCounts(reading.connection()).bytes;
 }
 
-CacheStats SqliteCache::stats() const {
-    return {.hits = impl_->hits.load(std::memory_order_relaxed),
-            .misses = impl_->misses.load(std::memory_order_relaxed),
-            .stores = impl_->stores.load(std::memory_order_relaxed)};
-}
+CacheStats SqliteCache::stats() const { return impl_->counts.stats(); }
 
 }  // namespace stategraph

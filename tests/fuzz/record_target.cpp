@@ -17,7 +17,7 @@
 namespace fuzz {
 
 void found(const std::string& why) {
-    std::fprintf(stderr, "%s\n", why.c_str());
+    std::fprintf(stderr, "%s\n%s\n", why.c_str(), repeated_by.c_str());
     std::abort();
 }
 

@@ -66,6 +66,8 @@ void replay(Target target, const std::string& name, std::size_t mutations) {
         CHECK(run(target, file.bytes) == 0);
         for (std::size_t n = 0; n < mutations; ++n) {
             CAPTURE(n);
+            fuzz::repeated_by =
+                file.name + ", change " + std::to_string(n) + ": STATEGRAPH_TEST_SEED=" + std::to_string(seed);
             CHECK(run(target, changed(file.bytes, files[random.below(files.size())].bytes, random)) == 0);
         }
     }

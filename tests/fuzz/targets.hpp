@@ -34,4 +34,7 @@ std::vector<Sample> threadLinesSamples();
 /// Ends the process, saying why.
 [[noreturn]] void found(const std::string& why);
 
+/// What `found` prints after that, so that it can be repeated; empty: nothing.
+inline std::string repeated_by;
+
 }  // namespace fuzz

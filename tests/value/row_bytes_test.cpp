@@ -51,19 +51,16 @@ TEST_CASE("rows of a buffer have their bytes, also after the buffer and other ro
         std::mt19937 random(seed);
         std::vector<std::string> expected;
         std::vector<sg::RowBytes> rows;
-        std::size_t total = 0;
         {
             sg::RowBuffer buffer(seed == 2 ? 100'000 : 0);
             for (int i = 0; i < 500; ++i) {
                 const std::size_t size = i % 100 == 99 ? 300'000 : random() % 400;
                 expected.emplace_back(size, static_cast<char>('a' + random() % 26));
-                total += size;
                 rows.push_back(buffer.add(expected.back()));
             }
         }
         for (std::size_t i = 0; i < rows.size(); i += 2) rows[i] = {};
         for (std::size_t i = 1; i < rows.size(); i += 2) CHECK(rows[i] == expected[i]);
-        CHECK(total > 1'500'000);
     }
 }
 

@@ -1,5 +1,6 @@
 // Workers that are killed, frozen and cut off, and whose clocks are wrong: nothing is lost, and nothing is done twice.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +21,7 @@
 #include <stategraph/id_source.hpp>
 
 #include "tests/storage/postgres/postgres_proxy.hpp"
+#include "tests/support/failing_new.hpp"
 #include "tests/support/helper_process.hpp"
 #include "tests/support/shared_threads.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -235,4 +238,37 @@ TEST_CASE("workers whose clocks are wrong by an hour continue each other's threa
     }
     const auto last = worker(-3600s);
     checkAll(on, 1, {1});
+}
+
+TEST_CASE("a run that finds no memory is tried again, wherever that is, and its worker ends when it is told to") {
+    if (!failing_new::available()) return;
+    constexpr std::array failures{1, 2, 4, 8, 16, 32, 64, 128, 256};
+    const auto nameOf = [](int number) { return "a thread whose name needs memory, " + std::to_string(number); };
+    Place on;
+    std::size_t failed = 0;  // what deals with an error, on the thread of the one slot
+    sg::WorkerOptions options = quick({.slots = 1, .attempts_max = 1000, .backoff_max = 20ms});
+    options.on_left = [&](const sg::WorkerEvent&) { failed += failing_new::disarm(); };
+    Running running(on, options);
+    std::set<int> tried;
+    sg::StateGraph<Counted> graph;
+    graph.addNode("step", [](const Counted& state) { return sg::add<&Counted::log>(state.input); })
+        .addEdge(sg::START, "step")
+        .addConditionalEdges("step", [&](const Counted& state) {  // called on the slot's thread, as no node is
+            if (tried.insert(state.input).second) {
+                failing_new::arm(1, static_cast<std::size_t>(state.input));
+                throw 1;
+            }
+            return sg::END;
+        });
+    running.worker.add("graph", graph.compile({.checkpointer = running.saver}));
+    for (const int each : failures) on.submit(nameOf(each), each);
+    running.start();
+    for (const int each : failures) {
+        on.awaitGone(nameOf(each));
+        CHECK(on.log(nameOf(each)) == std::vector{each});
+    }
+    running.stop();
+    CHECK(failed > 9);
+    CHECK(running.worker.metrics().finished == failures.size());
+    CHECK(running.saver->held() == 0);
 }

@@ -65,7 +65,7 @@ void oneRun(benchmark::State& state, Store store, std::size_t size) {
     }
 }
 
-/// `size` runs of one superstep on one thread, each with a new message: each loads the thread and goes on with it, or
+/// `size` runs of one superstep on one thread, each with a new message: each loads the thread and continues it, or
 /// begins with what stays in memory.
 template <class Conversation>
 void oneMessageARun(benchmark::State& state, Store store, std::size_t size, sg::WarmThreads warm = {}) {

@@ -199,3 +199,32 @@ TEST_CASE("a claim or a release whose answer is lost leaves nothing behind that 
     CHECK(on.queue.find("t")->error == "a lost answer");
     CHECK(on.queue.find("t")->epoch == 0);
 }
+
+TEST_CASE("a crash of the server reuses no epoch, and makes a thread due that is left as done after it") {
+    const Server server;
+    Queue on(server.conninfo());
+    const std::vector<WorkOutcome> outcomes = {WorkOutcome::finished, WorkOutcome::cancelled, WorkOutcome::waits,
+                                               WorkOutcome::sleeps};
+    for (const WorkOutcome outcome : outcomes) {
+        const std::string thread = "t" + std::to_string(static_cast<int>(outcome));
+        CAPTURE(thread);
+        on.submit(thread);
+        const Claim claim = on.claimOne();
+        on.begin(claim);
+        on.submit("of another queue", {}, "other");  // which puts all before it on the disk
+        server.down();
+        server.up();
+        Release left{.wake_at = std::chrono::system_clock::now() + std::chrono::hours(1), .uptime = claim.uptime};
+        CHECK(on.release(claim, outcome, left));
+        CHECK(on.queue.find(thread).value().epoch == 0);
+        const Claim again = on.claimOne();
+        CHECK(again.thread_id == thread);
+        CHECK(again.epoch > claim.epoch);
+        CHECK(again.uptime != claim.uptime);
+        // The server has not crashed since: it is left as it is said to be.
+        left.uptime = again.uptime;
+        CHECK(on.release(again, outcome, left));
+        CHECK(on.queue.find(thread).has_value() == (outcome == WorkOutcome::waits || outcome == WorkOutcome::sleeps));
+        CHECK(on.claim().empty());
+    }
+}

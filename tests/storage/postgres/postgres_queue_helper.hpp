@@ -19,6 +19,8 @@ struct Queue {
     stategraph::PostgresQueue queue;
 
     explicit Queue(stategraph::PostgresSaverOptions options = {}) : saver(schema.open(options)), queue(saver) {}
+    /// On another server.
+    explicit Queue(const std::string& conninfo) : schema(conninfo), saver(schema.open({})), queue(saver) {}
 
     stategraph::Receipt submit(const std::string& thread, const std::string& key = {},
                                const std::string& in = "default", int number = 0) {

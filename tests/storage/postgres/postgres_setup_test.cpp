@@ -83,8 +83,8 @@ TEST_CASE("tables of version 1 get those of the queue, and keep their threads") 
     putLine(*schema.open(), {"t"}, 2);
     const std::string in = schema.name() + ".";
     Raw raw;
-    raw.run("DROP TABLE " + in + "work, " + in + "inputs; DROP SEQUENCE " + in + "epochs; UPDATE " + in +
-            "format SET version = 1");
+    raw.run("DROP TABLE " + in + "work, " + in + "inputs, " + in + "uptime; DROP SEQUENCE " + in + "epochs; UPDATE " +
+            in + "format SET version = 1");
     POSTGRES_SAYS(openingError({.schema = schema.name()}),
                   "its tables have version 1 and this library's have 2; call PostgresSaver::setUp");
     const auto saver = schema.open();
