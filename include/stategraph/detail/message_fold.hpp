@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -42,6 +41,25 @@ public:
 private:
     struct Impl;
     Owned<Impl> impl_;
+};
+
+/// What a merge removes: the positions that are to be removed at the end of the write, and the ids that are gone
+/// already. Its functions are compiled in the library, which spares each file that includes this <algorithm>.
+class MessageRemovals {
+public:
+    /// Does nothing if the position is marked.
+    void mark(std::size_t at);
+    void unmark(std::size_t at) noexcept;
+    void clearMarks() noexcept { marked_.clear(); }
+    /// The last position comes first, so that removing one does not move those that follow.
+    std::span<const std::size_t> marked() const noexcept { return marked_; }
+
+    void addGone(std::string_view id);
+    bool isGone(std::string_view id) const noexcept;
+
+private:
+    std::vector<std::size_t> marked_;
+    std::vector<std::string> gone_;
 };
 
 /// One change of a list of messages.
@@ -141,7 +159,7 @@ private:
             remove(std::string(Access::id(message)));
         } else if (const std::size_t at = find(Access::id(message)); at < items_.size()) {
             makeRoom();
-            std::erase(pending_, at);
+            removals_.unmark(at);
             undo.changes.push_back({.kind = Kind::replaced, .at = at, .old = takeOut(items_, at)});
             replaceItem(items_, at, std::move(message));
         } else {
@@ -155,30 +173,29 @@ private:
     // gone already in this superstep may be removed again.
     void remove(std::string id) {
         if (id == remove_all_messages) {
-            for (const Item& item : items_) gone_.emplace_back(Access::id(item));
+            for (const Item& item : items_) removals_.addGone(Access::id(item));
             if (index_ != nullptr) index_->clear();
             makeRoom();
             undo.changes.push_back({.kind = Kind::emptied, .all = std::exchange(items_, List())});
-            pending_.clear();
+            removals_.clearMarks();
             return;
         }
         const std::size_t at = find(id);
         if (at == items_.size()) {
-            if (std::find(gone_.begin(), gone_.end(), id) != gone_.end()) return;
+            if (removals_.isGone(id)) return;
             throw InvalidUpdateError("a message with the id '" + id + "' is to be removed, and the channel has none",
                                      {.channel = channel_.name});
         }
-        if (std::find(pending_.begin(), pending_.end(), at) == pending_.end()) pending_.push_back(at);
+        removals_.mark(at);
     }
     void close() {
-        std::sort(pending_.rbegin(), pending_.rend());
-        for (const std::size_t at : pending_) {
-            gone_.emplace_back(Access::id(*std::next(items_.begin(), static_cast<std::ptrdiff_t>(at))));
+        for (const std::size_t at : removals_.marked()) {
+            removals_.addGone(Access::id(*std::next(items_.begin(), static_cast<std::ptrdiff_t>(at))));
             makeRoom();
             undo.changes.push_back({.kind = Kind::removed, .at = at, .old = takeOut(items_, at)});
             items_.erase(std::next(items_.begin(), static_cast<std::ptrdiff_t>(at)));
         }
-        pending_.clear();
+        removals_.clearMarks();
     }
     std::size_t find(std::string_view id) const {
         if (id.empty()) return items_.size();
@@ -198,8 +215,7 @@ private:
     const ChannelSpec& channel_;
     List& items_;
     MessageIndex* index_ = nullptr;  // while many are written
-    std::vector<std::size_t> pending_;
-    std::vector<std::string> gone_;
+    MessageRemovals removals_;
 };
 
 /// Each written message replaces the one that has its id, or comes last. The first op is left holding what undoes that.
