@@ -25,7 +25,7 @@ public:
         for (;;) {
             step();
             if (rest_.empty()) return std::move(steps_);
-            rest_.remove_prefix(1);  // the dot
+            rest_.remove_prefix(1);  // removes the dot
         }
     }
 

@@ -18,7 +18,8 @@ RowKey keyOf(const GraphFingerprint& fingerprint) {
 
 namespace {
 
-// Bytes that no reader understands may be an interrupt: such a row counts as open, and pruning keeps its checkpoint.
+// Bytes that no reader understands may be an interrupt. Such a row counts as open, so that pruning keeps its
+// checkpoint.
 bool mayBeOpen(const RowKey& key, std::string_view bytes) {
     try {
         return hasOpenInterrupt(key, bytes);
