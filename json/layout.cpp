@@ -110,7 +110,8 @@ std::vector<ChannelIndex> JsonLayout::indexes(const JsonSchema::Data& data,
 
 JsonState JsonLayout::makeState(const JsonLayout& layout) {
     JsonState state;
-    state.layout_ = layout.weak_from_this().lock();  // none for the layout's own first state, which would keep it alive
+    // None for the layout's own initial state, which would otherwise keep the layout alive.
+    state.layout_ = layout.weak_from_this().lock();
     state.slots_ = layout.initial;
     return state;
 }
