@@ -31,8 +31,8 @@
 
 #include "benchmarks/support/workload.hpp"
 
-// This is not in an unnamed namespace, because the names of coroutines that the server's templates create from it would
-// clash.
+// This is not in an unnamed namespace, so that coroutines which the server's templates create from it have distinct
+// names.
 namespace served {
 
 struct State {
