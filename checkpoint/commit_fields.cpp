@@ -62,7 +62,7 @@ std::string_view loggedValue(const LoggedWrite& write, std::span<const LoggedOp>
                                    [&](const LoggedOp& op) { return op.channel == write.channel; });
     if (said == operations.end() || said->op == LogOp::clear) {
         throw WrongTypeError("a write to channel '" + std::string(write.channel) +
-                             "' stands for an operation that is not there");
+                             "' refers to an operation that does not exist");
     }
     return said->value;
 }

@@ -32,7 +32,7 @@ void JsonLayout::check(const JsonSchema::Data& data) {
         if (name.empty()) {
             faults.push_back("a channel has an empty name; give it one");
         } else if (!names.insert(name).second) {
-            faults.push_back("channel '" + name + "' is there twice; give each channel a name of its own");
+            faults.push_back("channel '" + name + "' occurs twice; give each channel a name of its own");
         }
     };
     for (const auto& channel : data.channels) {

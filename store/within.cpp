@@ -55,7 +55,7 @@ std::shared_ptr<BaseStore> storeWithin(std::shared_ptr<BaseStore> inner, StoreNa
     stores::checkNamespace(ns);
     if (std::find(ns.begin(), ns.end(), "*") != ns.end()) {
         throw InvalidArgumentError(
-            "storeWithin was given a label \"*\", which stands for any label where namespaces are listed; name one");
+            "storeWithin was given a label \"*\", which matches any label where namespaces are listed; name one");
     }
     return std::make_shared<StoreWithin>(std::move(inner), std::move(ns));
 }

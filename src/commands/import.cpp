@@ -212,7 +212,7 @@ private:
         count(sizeof(GraphFingerprint) + bytes.size());
         commands::descriptionOf(fingerprint, bytes);
         if (!graphs_.emplace(fingerprint, std::move(bytes)).second)
-            throw LineFault{"the description of its graph is there twice"};
+            throw LineFault{"the description of its graph occurs twice"};
     }
 
     bool isSealed(std::string_view bytes) const {
@@ -237,7 +237,7 @@ private:
         const auto same = std::ranges::adjacent_find(log.commits, {}, &ReadCommit::id);
         if (same != log.commits.end())
             refuseLine(std::max(same->line, std::next(same)->line),
-                       "the commit " + same->id.toString() + " is there twice");
+                       "the commit " + same->id.toString() + " occurs twice");
         std::vector<checkpoint::CommitLinks> links;
         for (const ReadCommit& commit : log.commits)
             links.push_back({.id = commit.id, .parent = commit.links.parent, .base = commit.links.base});
@@ -251,7 +251,7 @@ private:
             if (find(log, write.id) == nullptr)
                 refuseLine(write.line, "no line has the commit " + write.id.toString() + " that it belongs to");
             if (!rows.emplace(write.id, write.path).second)
-                refuseLine(write.line, "the pending write '" + write.path + "' is there twice");
+                refuseLine(write.line, "the pending write '" + write.path + "' occurs twice");
         }
     }
 

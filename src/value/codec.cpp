@@ -157,7 +157,7 @@ void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, Deco
             continue;
         }
         if (std::exchange(seen[found->index], 1) != 0) {
-            faults.add("member " + quoted(key) + " is there twice");
+            faults.add("member " + quoted(key) + " occurs twice");
             decoder.skip();
             continue;
         }

@@ -58,7 +58,7 @@ void MemorySaver::Impl::refuseFull(std::size_t bytes, std::string_view thread_id
     const bool evicts = options.when_full == WhenFull::evict;
     throw SaverError("the memory saver is full: it keeps " + std::to_string(limit.taken()) + " of at most " +
                          std::to_string(limit.bytesMax()) + " bytes, and " + std::to_string(bytes) +
-                         " more do not fit" + (evicts ? ", nor is there enough in finished threads to evict" : "") +
+                         " more do not fit" + (evicts ? ", and evicting finished threads does not free enough" : "") +
                          "; nothing of it was stored. Prune or delete threads, set retention" +
                          (evicts ? "" : ", set when_full to evict") + ", or raise bytes_max",
                      {.thread_id = std::string(thread_id)});

@@ -63,7 +63,7 @@ std::unique_ptr<PostgresConnection> PostgresPool::take() {
     if (!has_room)
         errors_.fail("none of its " + std::to_string(settings_.connections_max) + " connections was free within " +
                      std::to_string(settings_.connection_wait.count()) +
-                     " ms; raise connections_max or connection_wait, or run less at once");
+                     " ms; raise connections_max or connection_wait, or make fewer calls at the same time");
     ++taken_;
     if (idle_.empty()) return nullptr;
     auto connection = std::move(idle_.back());

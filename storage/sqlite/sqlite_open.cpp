@@ -68,7 +68,7 @@ void useLog(SqliteConnection& connection, std::chrono::milliseconds timeout) {
             connection.errors().failCall(connection.get(), code, "set WAL mode");
         if (std::chrono::steady_clock::now() - begin >= timeout)
             connection.errors().refuseOpening(
-                "it cannot be set to WAL mode: another program has it open, or it lies on a network's disk; end that, "
+                "it cannot be set to WAL mode: another program has it open, or it is on a network disk; end that, "
                 "or name a file on a disk of this computer");
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
