@@ -36,7 +36,8 @@ struct AnswerOptions {
 std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const std::vector<Answer>& answers,
                               const AnswerOptions& options = {});
 
-/// The same for the only open question. Errors: also InvalidArgumentError, which lists them, if several are open.
+/// Answers the only open question. Errors: as above, and InvalidArgumentError with a list of the questions if several
+/// are open.
 std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const Value& value,
                               const AnswerOptions& options = {});
 

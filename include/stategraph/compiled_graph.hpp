@@ -24,7 +24,7 @@ namespace stategraph {
 /// How a run ended, and the state it left.
 template <class Output>
 struct Result : RunOutcome {
-    /// The graph's output; of a paused run, with what its finished tasks wrote.
+    /// The graph's output; for a paused run, including what its finished tasks wrote.
     Output values = {};
 };
 
@@ -68,7 +68,7 @@ struct CancelOptions {
 
 namespace detail {
 
-/// From the engine's object of a state type to what users get; specialised where the two differ.
+/// Converts the engine's object of a state type to what users receive; specialised where the two differ.
 template <class S>
 struct StateBox {
     S state = {};
@@ -84,7 +84,7 @@ const Schema* schemaIfOne() {
     }
 }
 
-/// Leaves out what is not present, where a state can.
+/// Removes channels that are not present, if the type of the state permits that.
 template <class S>
 void keepPresent(S&, const ChannelSet&) {}
 
@@ -101,7 +101,7 @@ Output project(S&& state) {
 
 namespace detail {
 
-/// What a stream's run came to, after its last event.
+/// The outcome of a stream's run after its last event.
 template <class Output, class S, class Run>
 Result<Output> streamResult(Run& run) {
     Result<Output> result;
@@ -212,7 +212,7 @@ private:
 
     detail::Owned<detail::HistoryReader> reader_;
     std::optional<StateSnapshot<S>> current_;
-    std::optional<StateSnapshot<S>> last_;  // the one before, for its values
+    std::optional<StateSnapshot<S>> last_;  // the previous one, for its values
     bool started_ = false;
 };
 
@@ -268,8 +268,7 @@ public:
         return detail::submit(*core_, detail::commandOf<S>(std::move(command)), config);
     }
 
-    /// The same runs, reported event by event to `take(const StreamEvent&)` as they happen, on the thread where they
-    /// happen.
+    /// The same runs, reported event by event to `take(const StreamEvent&)` on the thread where each event happens.
     template <class In, class F>
     Result<Output> stream(In input, const RunConfig& config, const StreamOptions& options, F take) const {
         struct Sink final : detail::EventSink {

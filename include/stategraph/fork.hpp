@@ -19,7 +19,7 @@ struct ForkOptions {
     OnBusy on_busy = OnBusy::reject;
     /// How long to wait for that run; then ThreadBusyError.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
-    /// Where the new id comes from; null: the system's clock and random bits.
+    /// The source of the new id; null: the system's clock and random bits.
     std::shared_ptr<IdSource> ids = {};
 };
 

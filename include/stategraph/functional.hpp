@@ -36,7 +36,7 @@ template <class R>
 class FlowFuture {
 public:
     explicit FlowFuture(std::shared_ptr<detail::CallResult<R>> result) noexcept : result_(std::move(result)) {}
-    /// Waits for it; if no thread has begun the call, this thread executes it. Throws what the call failed with.
+    /// Waits for it; if no thread has begun the call, this thread executes it. Throws the error of the call.
     const R& get() const {
         result_->wait();
         if (result_->thrown) std::rethrow_exception(result_->thrown);
@@ -192,7 +192,7 @@ private:
 
     Runtime& runtime_;
     std::vector<std::pair<std::string, std::size_t>> numbers_;
-    detail::FlowThreads threads_;  // last: it waits while the rest is there
+    detail::FlowThreads threads_;  // last, because it waits while the other members still exist
 };
 
 /// What an entrypoint returns and what the thread's next run finds as previous, where they differ.
@@ -261,7 +261,7 @@ public:
     Result<std::optional<Out>> invoke(In input, const RunConfig& config = RunConfig::defaults()) const {
         return resultOf(graph_.invoke({set(&State::input, std::move(input)), clear(&State::output)}, config));
     }
-    /// Resumes a run that stopped.
+    /// Resumes a run that has stopped.
     Result<std::optional<Out>> invoke(ResumeTag tag, const RunConfig& config) const {
         return resultOf(graph_.invoke(tag, config));
     }

@@ -47,7 +47,7 @@ struct PostgresSaverOptions {
 /// The lease that a put is made under, as a claim returned it (stategraph/postgres_queue.hpp).
 struct PutLease {
     std::int64_t epoch = 0;
-    /// The input that is taken from the queue in the same transaction as the commits are stored.
+    /// The input that is taken from the queue in the same transaction that stores the commits.
     std::optional<std::int64_t> takes = {};
 };
 

@@ -21,7 +21,8 @@ struct RocksDBStoreOptions {
     /// processes may do so at the same time, also while a writer has it open. Such a store shows what was stored when
     /// it was opened; make a new one to see what a writer has added.
     bool read_only = false;
-    /// A put returns when it is on disk (fsync). Off: it survives the death of the process, not of the machine.
+    /// Whether a put returns only when it is on disk (fsync). Off: it survives the death of the process, but not of the
+    /// machine.
     bool sync = false;
     /// Used as they are, instead of the store's own options, if not null. Used during construction only. Set
     /// `info_log`: see RocksDBSaverOptions.
