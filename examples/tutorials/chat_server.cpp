@@ -130,7 +130,7 @@ asio::awaitable<void> serve(Server& server, tcp::socket socket) {
     const auto first =
         co_await (sendEvents(events, socket) || socket.async_wait(tcp::socket::wait_read, use_awaitable));
     if (first.index() == 1) {
-        for (;;) {  // to the run's end, for nobody
+        for (;;) {  // reads to the end of the run, and ignores the events
             const auto event = co_await events.next();
             if (!event) break;
         }
