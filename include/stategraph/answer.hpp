@@ -11,7 +11,7 @@ namespace stategraph {
 
 /// How answers are stored.
 struct AnswerOptions {
-    /// As for a run; `exit` is as `async`.
+    /// When the answers reach the disk, as for a run; `exit` means `async` here.
     Durability durability = Durability::async;
     /// What to do if a run of this process, through the same saver object, is under way on the thread.
     OnBusy on_busy = OnBusy::reject;

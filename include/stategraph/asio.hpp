@@ -188,8 +188,8 @@ class AsioEvents {
 public:
     explicit AsioEvents(std::unique_ptr<AsioStreamRun> run) noexcept : run_(std::move(run)) {}
 
-    /// None when the run is over. Await it on the stream's executor. Errors: what the run fails with, after the events
-    /// before it.
+    /// Returns the next event; none when the run is over. Await it on the stream's executor. Errors: what the run fails
+    /// with, after the events before it.
     ///
     /// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would. It then gives what
     /// is left, and its outcome is Status::cancelled. As with asyncInvokeOn, Asio throws operation_aborted at the

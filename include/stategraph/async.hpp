@@ -111,7 +111,7 @@ inline Task<> whenAll(std::vector<Task<>> tasks) {
 template <class T>
 class Outcome {
 public:
-    /// Null if the task returned a value.
+    /// What the task threw; null if it returned a value.
     const std::exception_ptr& error() const noexcept { return error_; }
     /// The value, once; throws what the task threw.
     T get() {
@@ -205,7 +205,7 @@ class AsyncStream<Output, S, void> {
 public:
     explicit AsyncStream(detail::AsyncStreamRun* run) : run_(run) {}
 
-    /// None when the run is over. Errors: what the run fails with, after the events before it.
+    /// Returns the next event; none when the run is over. Errors: the run's error, after the events before it.
     Task<std::optional<StreamEvent>> next() { return run_->next(); }
     /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be
     /// read once.

@@ -23,7 +23,7 @@ class BaseCache {
 public:
     virtual ~BaseCache() = default;
 
-    /// None if there is no such entry, or if it has expired.
+    /// The entry; none if it does not exist or has expired.
     virtual std::optional<std::string> get(std::string_view ns, std::string_view key) = 0;
     /// Replaces an entry. It is gone after `ttl` from now; none: it stays.
     virtual void set(std::string_view ns, std::string_view key, std::string_view value,

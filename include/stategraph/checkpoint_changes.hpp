@@ -30,7 +30,7 @@ const char* toString(Change change) noexcept;
 struct ChannelChange {
     std::string channel;
     Change change = Change::set;
-    /// As above; null for `clear`.
+    /// The value of the change; null for `clear`.
     Value value;
     friend bool operator==(const ChannelChange&, const ChannelChange&) = default;
 };

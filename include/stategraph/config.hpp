@@ -79,7 +79,7 @@ public:
     RunContext(std::shared_ptr<T> value) noexcept
         : value_(std::move(value)), type_(&detail::context_type<std::remove_cv_t<T>>) {}
 
-    /// Null if there is no value, or if it has another type.
+    /// The value; null if there is none, or if it has another type.
     template <class T>
     const T* get() const noexcept {
         return type_ == &detail::context_type<T> ? static_cast<const T*>(value_.get()) : nullptr;
@@ -116,7 +116,7 @@ struct RunConfig {
     std::optional<int> max_concurrency = {};
     /// Breakpoints instead of the compiled ones; `NodeNames::none()`: none.
     detail::Member<NodeNames> interrupt_before = {};
-    /// The same after nodes; `NodeNames::none()`: none.
+    /// Breakpoints after nodes instead of the compiled ones; `NodeNames::none()`: none.
     detail::Member<NodeNames> interrupt_after = {};
     /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
     detail::Member<Metadata> metadata = {};

@@ -155,7 +155,7 @@ public:
     /// Reads strictly.
     Decoder(std::string_view bytes, detail::StrictReading& strict) noexcept : rest_(bytes), strict_(&strict) {}
 
-    /// Null if the reading is lenient.
+    /// What a strict reading knows; null if the reading is lenient.
     detail::StrictReading* strict() const noexcept { return strict_; }
     /// The type of the next item; `end` if there is none.
     Type peek() const;

@@ -13,7 +13,7 @@ struct ForkOptions {
     /// Added to the metadata that the copied checkpoint has, such as {{"by", "Ada"}, {"what", "try again"}}; an
     /// existing key gets the new value.
     Metadata metadata = {};
-    /// As for a run; `exit` is as `async`.
+    /// When the fork reaches the disk, as for a run; `exit` means `async` here.
     Durability durability = Durability::async;
     /// What to do if a run of this process, through the same saver object, is under way on the thread.
     OnBusy on_busy = OnBusy::reject;

@@ -94,10 +94,10 @@ extern const Checkpointer NO_CHECKPOINTER;
 /// For a subgraph: all visits in a thread share one log, so that its state accumulates. Two visits in one superstep are
 /// refused.
 extern const Checkpointer PER_THREAD;
-/// The same with a log for each key in a thread, such as one for each customer: visits with different keys may be made
-/// at the same time. `key(const S&)` receives the state that the visit's input alone creates, and returns UTF-8 text of
-/// 1 to 256 bytes. It must depend on nothing else, because resuming and `getState` call it again. What it throws is a
-/// failure of the node.
+/// For a subgraph: a log for each key in a thread, such as one for each customer: visits with different keys may be
+/// made at the same time. `key(const S&)` receives the state that the visit's input alone creates, and returns UTF-8
+/// text of 1 to 256 bytes. It must depend on nothing else, because resuming and `getState` call it again. What it
+/// throws is a failure of the node.
 template <class F>
 Checkpointer perThread(F&& key) {
     using Stored = std::decay_t<F>;

@@ -202,7 +202,7 @@ public:
     explicit JsonState(const JsonSchema& schema, const boost::json::object& values = {});
 
     bool has(std::string_view channel) const noexcept;
-    /// Null if there is no such channel or it is unset. Cost: as SharedJson::get.
+    /// The value of a channel; null if there is no such channel or it is unset. Cost: as SharedJson::get.
     const boost::json::value* find(std::string_view channel) const;
     /// Errors: InvalidArgumentError if there is no such channel or it is unset.
     const boost::json::value& at(std::string_view channel) const;

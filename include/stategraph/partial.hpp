@@ -78,7 +78,7 @@ public:
     /// Errors: as PartialJson.
     explicit Partial(const PartialJsonOptions& options = {}) : json_(options) {}
 
-    /// As PartialJson::feed.
+    /// Appends to the text, as PartialJson::feed does.
     PartialState feed(std::string_view chunk) { return json_.feed(chunk); }
     PartialState state() const noexcept { return json_.state(); }
     const PartialJson& json() const noexcept { return json_; }

@@ -61,7 +61,7 @@ public:
                       "type of exception E, or sg::on<E1, E2>()");
     }
 
-    /// False for a null function, with which no graph compiles.
+    /// Whether it has a function; no graph compiles with one that is null.
     bool isGiven() const noexcept { return function_ != nullptr || call_ != nullptr; }
     bool operator()(const std::exception_ptr& error) const {
         return call_ != nullptr ? call_(closure_.get(), error) : function_(error);

@@ -27,7 +27,7 @@ struct RocksDBStoreOptions {
     /// Used as they are, instead of the store's own options, if not null. Used during construction only. Set
     /// `info_log`: see RocksDBSaverOptions.
     const rocksdb::Options* rocksdb_options = nullptr;
-    /// As RocksDBSaverOptions::drop_damaged_log; off: a CorruptStoreError.
+    /// The same option as RocksDBSaverOptions::drop_damaged_log. Off: damage is a CorruptStoreError.
     bool drop_damaged_log = false;
 };
 
@@ -47,7 +47,7 @@ public:
     ~RocksDBStore() override;
 
     std::size_t sweep() override;
-    /// As RocksDBSaver::droppedAtOpening.
+    /// What opening dropped from the end of the log, as RocksDBSaver::droppedAtOpening.
     std::string droppedAtOpening() const;
 
 protected:

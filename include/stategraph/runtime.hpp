@@ -115,8 +115,8 @@ public:
     /// Cost: one pending write, two unless `repeat`.
     template <class F>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, OnDoubt on_doubt = OnDoubt::repeat);
-    /// The same; if it is not known whether the effect happened, `check` finds out: it returns an optional of the
-    /// result (or a bool for an effect without one). If the effect did not happen, `fn` is called.
+    /// `once` with a check: if it is not known whether the effect happened, `check` finds out: it returns an optional
+    /// of the result (or a bool for an effect without one). If the effect did not happen, `fn` is called.
     template <class F, class Check>
         requires std::is_invocable_v<Check&>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, Check&& check);
@@ -336,11 +336,11 @@ T interrupt(Runtime& runtime, const Value& question = {}) {
     }
 }
 
-/// The same with a key, which the answer is matched by: the order of the calls does not matter, and questions with and
-/// without keys do not disturb each other. Two calls with one key in a task ask one question, and get the same answer;
-/// within a function that `Runtime::once` or `Flow::call` calls keys are that function's own. If a task asks several
-/// questions with keys at the same time (in functions that `Flow::start` began), all of them are open. Errors: also
-/// InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8.
+/// Asks a question with a key, by which the answer is matched: the order of the calls does not matter, and questions
+/// with and without keys do not disturb each other. Two calls with one key in a task ask one question, and get the same
+/// answer; within a function that `Runtime::once` or `Flow::call` calls keys are that function's own. If a task asks
+/// several questions with keys at the same time (in functions that `Flow::start` began), all of them are open. Errors:
+/// also InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8.
 template <class T = Value>
 T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
     detail::GivenAnswer answer = detail::ask(runtime, key, question, detail::answerCheck<T>());
@@ -358,7 +358,8 @@ template <class T = Value>
 std::optional<T> answerOf(Runtime& runtime, std::string_view key) {
     return detail::answerAs<T>(runtime, &key);
 }
-/// The same for the next question without a key: what the next `interrupt<T>(runtime, question)` would return.
+/// The answer to the next question without a key, that is, what the next `interrupt<T>(runtime, question)` would
+/// return.
 template <class T = Value>
 std::optional<T> answerOf(Runtime& runtime) {
     return detail::answerAs<T>(runtime, nullptr);

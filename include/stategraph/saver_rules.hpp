@@ -70,8 +70,8 @@ struct CommitLinks {
     CheckpointId base;
     CheckpointId root = {};  // RecordLinks::root
     std::size_t bytes = 0;   // the size of its record, for Rewrite::when_it_pays
-    /// As RecordLinks::visits. Without them a kept checkpoint might not find what a subgraph's log, which lives with
-    /// the thread, remembers.
+    /// The same as RecordLinks::visits. Without them a kept checkpoint might not find what a subgraph's log, which
+    /// lives with the thread, remembers.
     std::vector<VisitLink> visits = {};
     bool has_all_visits = false;
 };

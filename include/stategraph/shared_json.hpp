@@ -93,7 +93,7 @@ private:
     detail::JsonNode* node_ = nullptr;
 };
 
-/// As the value it holds.
+/// Stored as the value that it holds.
 template <>
 struct Codec<SharedJson> {
     static constexpr bool is_any_shape = true;

@@ -196,8 +196,8 @@ public:
         }
         size_ += more;
     }
-    /// The same with the elements of another list, which are moved if it is their only owner; the size of that list
-    /// stays the same.
+    /// Appends the elements of another list, which are moved if it is their only owner; the size of that list stays the
+    /// same.
     void append(SharedList&& other) {
         if (block_ == nullptr) {
             *this = other;

@@ -90,7 +90,7 @@ struct SnapshotData {
 
     /// Open questions of all tasks.
     std::vector<Interrupt> interrupts() const;
-    /// The same as ISO 8601, UTC; empty where nothing is stored yet.
+    /// The time of creation as ISO 8601, UTC; empty if nothing is stored yet.
     std::string createdAt() const;
 };
 
@@ -112,7 +112,7 @@ struct StateSnapshot : SnapshotData {
     bool isSet(T S::*member) const {
         return present.test(detail::channelIndex(member));
     }
-    /// The same for a state whose channels are named at run time.
+    /// Whether a channel is set, for a state whose channels are named at run time.
     bool isSet(std::string_view channel) const
         requires requires(const S& s) { s.has(channel); }
     {

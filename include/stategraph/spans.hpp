@@ -26,7 +26,7 @@ using SpanId = std::array<unsigned char, 8>;
 struct Span {
     TraceId trace_id = {};
     SpanId span_id = {};
-    /// None for the root of the trace.
+    /// The span around this one; none for the root of the trace.
     std::optional<SpanId> parent_span_id = {};
     /// "run", "superstep N", or a task's node.
     std::string name = {};

@@ -24,9 +24,9 @@ struct SqliteStoreOptions {
     bool sync = false;
     /// How long a write waits for the writes of other processes before it is a StoreError; at least 0.
     std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
-    /// As SqliteSaverOptions::readers_max.
+    /// The same option as SqliteSaverOptions::readers_max.
     std::size_t readers_max = 4;
-    /// As SqliteSaverOptions::drop_damaged_log; off: a CorruptStoreError.
+    /// The same option as SqliteSaverOptions::drop_damaged_log. Off: damage is a CorruptStoreError.
     bool drop_damaged_log = false;
 };
 
@@ -47,7 +47,7 @@ public:
     ~SqliteStore() override;
 
     std::size_t sweep() override;
-    /// As SqliteSaver::droppedAtOpening.
+    /// What opening found at the end of the log, as SqliteSaver::droppedAtOpening.
     std::string droppedAtOpening() const;
 
 protected:

@@ -37,7 +37,7 @@ public:
     /// Whether an item's value fulfils all conditions. Cost: one pass over the maps that the paths lead through, for
     /// each condition.
     bool matches(const Value& value) const { return matchesCbor(value.bytes()); }
-    /// The same for one well-formed item.
+    /// Whether one well-formed item fulfils all conditions.
     bool matchesCbor(std::string_view item) const;
 
     friend StoreFilter operator&&(const StoreFilter& a, const StoreFilter& b);

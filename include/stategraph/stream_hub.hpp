@@ -74,7 +74,7 @@ struct SubscribeOptions {
     StreamModes modes = StreamMode::updates;
     /// Whether events of subgraphs are included. They are ephemeral in every mode.
     bool subgraphs = false;
-    /// As in StreamOptions.
+    /// Whether a task's start has the task's input, as in StreamOptions.
     bool task_inputs = true;
     /// At most this many ephemeral events wait; for `block` and `disconnect`, a run may also be this many checkpoints
     /// ahead. At least 1.
@@ -120,7 +120,7 @@ public:
     /// The same, but waits at most that long; 0: not at all. None: the time is over, or the subscription has ended.
     /// Errors: also InvalidArgumentError for a negative time.
     std::optional<HubEvent> next(std::chrono::milliseconds timeout);
-    /// The same for coroutines, with `#include <stategraph/async.hpp>`: `auto event = co_await
+    /// The next event for coroutines, with `#include <stategraph/async.hpp>`: `auto event = co_await
     /// subscription.asyncNext()`. No thread waits meanwhile. The log is read where the coroutine resumes, which takes
     /// as long as the saver takes. It may be destroyed while it waits: then nothing is taken, and another reader can
     /// follow. Errors: as `next`; InvalidArgumentError if another reader awaits it.

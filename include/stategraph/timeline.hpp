@@ -16,7 +16,7 @@ namespace stategraph {
 /// One checkpoint of a log in a listing: its place in the log, without values.
 struct TimelineEntry {
     CheckpointId id;
-    /// None for the first checkpoint of its log.
+    /// The checkpoint's parent; none for the first checkpoint of its log.
     CheckpointId parent;
     std::int64_t step = 0;
     Source source = Source::loop;

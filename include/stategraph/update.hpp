@@ -221,7 +221,7 @@ private:
     }
 };
 
-/// The same where the type of the update is not written: `return sg::update(sg::set<&State::foo>("a"),
+/// Makes an update where its type is not written: `return sg::update(sg::set<&State::foo>("a"),
 /// sg::add<&State::bar>("a"));`.
 template <class First, class... More>
     requires(!std::is_void_v<detail::StateOfWrite<First>>)

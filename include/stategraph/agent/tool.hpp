@@ -113,7 +113,7 @@ struct Tool {
     /// Whether the result is stored immediately, so that the function is not called again. Off for functions that store
     /// their own progress, such as a graph.
     bool is_effect = true;
-    /// As in ToolOptions.
+    /// The limits and policies of ToolOptions.
     std::optional<std::chrono::milliseconds> timeout = {};
     std::optional<RetryPolicy> retry = {};
     std::optional<CallCache> cache = {};

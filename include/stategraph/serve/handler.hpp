@@ -18,7 +18,7 @@ public:
     virtual std::string_view method() const = 0;
     /// The path with its query.
     virtual std::string_view target() const = 0;
-    /// Empty if there is none.
+    /// The value of a header field; empty if the request does not have it.
     virtual std::string_view header(std::string_view name) const = 0;
 };
 

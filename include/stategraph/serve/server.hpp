@@ -65,7 +65,7 @@ struct ServerOptions {
     /// response is longer or cannot be recorded because no memory is left; a client that reconnects to it is refused
     /// with 503.
     std::size_t replay_bytes_max = 4U << 20U;
-    /// The same limit for all runs together.
+    /// How many bytes of responses are kept for all runs together.
     std::size_t replay_bytes_all = 256U << 20U;
     /// Whether SIGTERM and SIGINT drain the server.
     bool handle_signals = false;

@@ -85,7 +85,7 @@ public:
 
 /// The function of a step.
 using Execute = std::function<Value(const Value& input, StepContext& context)>;
-/// The same as a coroutine. Its arguments exist until it ends.
+/// The function of a step that is a coroutine. Its arguments exist until it ends.
 using ExecuteAsync = std::function<Task<Value>(const Value& input, StepContext& context)>;
 /// Decides in branches and loops.
 using Condition = std::function<bool(const Scope& scope)>;

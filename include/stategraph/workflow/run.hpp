@@ -63,7 +63,7 @@ private:
 struct SuspensionView {
     Value payload = {};
     std::chrono::system_clock::time_point suspended_at = {};
-    /// None while the question is open.
+    /// The answer; none while the question is open.
     std::optional<Value> answer = {};
     std::optional<std::chrono::system_clock::time_point> resumed_at = {};
 };
@@ -251,8 +251,8 @@ public:
                        std::optional<Value> data, const RunOptions& options = {}) const;
     /// The run as it is, or as it was at a checkpoint of its history.
     RunView get(const std::string& run_id, CheckpointId at = {}) const;
-    /// The same as one JSON object in the form of the reference: runId, status, value, context, suspendedPaths and so
-    /// on (docs/workflows.md).
+    /// The run as one JSON object in the form of the reference: runId, status, value, context, suspendedPaths and so on
+    /// (docs/workflows.md).
     std::string snapshot(const std::string& run_id, CheckpointId at = {}) const;
     /// The checkpoints of a run, newest first.
     std::vector<CheckpointId> history(const std::string& run_id) const;

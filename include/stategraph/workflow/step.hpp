@@ -96,7 +96,7 @@ protected:
     StepContext& context_;
 };
 
-/// The same for a step that may stop and ask. A resumed step is executed again from its beginning, and `suspend` then
+/// The context of a step that may stop and ask. A resumed step is executed again from its beginning, and `suspend` then
 /// returns the answer.
 template <class Ask, class Answer>
 class Suspending : public Context {
@@ -323,7 +323,7 @@ auto step(std::string id, CompiledGraph<S, Input, Output> graph, To to_input, Fr
     return made;
 }
 
-/// The same step under another id, because each step of a workflow needs its own.
+/// Makes the same step under another id, because each step of a workflow needs its own.
 template <class In, class Out, class Ask, class Answer>
 TypedStep<In, Out, Ask, Answer> clone(TypedStep<In, Out, Ask, Answer> step, std::string id) {
     step.step.id = std::move(id);
