@@ -19,7 +19,7 @@ namespace {
 using detail::OnFailure;
 using detail::Plan;
 
-/// A budget that is the agent's own ends turns (stop_when); this one is for conditions that never do.
+/// The agent's own limits end turns (stop_when). This limit is for conditions that never become true.
 constexpr int supersteps_max = 10'000;
 
 RetryPolicy retryOf(const Options& options) {
@@ -27,7 +27,7 @@ RetryPolicy retryOf(const Options& options) {
     return {.max_attempts = 3, .retry_on = [](const model::ModelError& error) { return error.isRetryable(); }};
 }
 
-/// A node for each tool with limits of its own, so that they are those of a node.
+/// Adds a node for each tool with limits of its own, so that the node has these limits.
 void addToolNodes(StateGraph<State>& graph, const std::shared_ptr<const Plan>& plan) {
     for (const Tool& tool : plan->options.tools) {
         if (!tool.hasOwnNode()) continue;
@@ -88,7 +88,7 @@ CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
     return graph.compile(compile);
 }
 
-/// The call that an open question is about; none if it is another's question.
+/// Returns the call that an open question is about, or none if the question is about something else.
 std::optional<OpenCall> openCallOf(const Interrupt& open) {
     try {
         const auto from = [&](const auto& question, bool is_for_client) {
@@ -109,7 +109,7 @@ std::string listOf(const std::vector<OpenCall>& calls) {
     return all.empty() ? "none" : all;
 }
 
-/// Errors: InvalidArgumentError.
+/// Throws InvalidArgumentError if there is no such call.
 const OpenCall& findCall(const std::vector<OpenCall>& open, const ThreadId& thread, std::string_view call_id) {
     const OpenCall* found = nullptr;
     for (const OpenCall& call : open) {
@@ -163,7 +163,7 @@ WaitingPage Agent::waiting(const WaitingQuery& query) const {
             for (const Interrupt& open : thread.interrupts) {
                 if (auto call = openCallOf(open)) waiting.calls.push_back(std::move(*call));
             }
-            if (waiting.calls.empty()) continue;  // it waits for something else
+            if (waiting.calls.empty()) continue;  // the thread waits for something else
             page.threads.push_back(std::move(waiting));
             if (page.threads.size() == query.limit) {
                 page.next = thread.thread_id;
@@ -193,7 +193,7 @@ Command<> Agent::answer(const ThreadId& thread, std::string_view call_id, Value 
     }
     if (!is_for_client) {
         const auto decision = given.as<Decision>();
-        const Tool* const tool = plan_->find(call.tool);  // null: a sub-agent's
+        const Tool* const tool = plan_->find(call.tool);  // null for a sub-agent's tool
         if (decision.approved && decision.arguments && tool != nullptr && tool->check) tool->check(*decision.arguments);
     }
     Command<> command;

@@ -19,7 +19,7 @@ using model::ToolCall;
 
 constexpr std::size_t error_text_max = 4096;
 
-/// At most so many bytes, and no part of a character.
+/// Returns at most this many bytes, cut between characters.
 std::string beginningOf(const std::string& text, std::size_t bytes) {
     std::size_t end = bytes;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
@@ -31,10 +31,10 @@ Message failure(const ToolCall& call, std::string text) {
     return model::toolResult(call, Value("Error: " + text), true);
 }
 
-// A value's JSON is at most so many times as long as its bytes.
+// A value's JSON is at most this many times as long as its bytes.
 constexpr std::size_t json_growth_max = 8;
 
-/// A result that the model can take.
+/// Returns a result in the form that the model gets.
 Message outputOf(const Tool& tool, const ToolCall& call, Value output, bool is_error = false) {
     Message message = model::toolResult(call, std::move(output), is_error);
     if (message.result->output.bytes().size() <= tool.result_max / json_growth_max) return message;
@@ -49,7 +49,7 @@ Message outputOf(const Tool& tool, const ToolCall& call, Value output, bool is_e
 
 Update<State> resultOf(Message&& message) { return {add(&State::messages, std::move(message))}; }
 
-/// Whether an error is the run's, and not the tool's: the run ends with it.
+/// Returns whether an error belongs to the run, and not to the tool; such an error ends the run.
 bool isOfTheRun(const Error& error) noexcept {
     switch (error.code()) {
         case Errc::cancelled:
@@ -66,7 +66,7 @@ bool isOfTheRun(const Error& error) noexcept {
     }
 }
 
-/// The exception under way, as a result for the model. Questions and sleeps are no std::exception, and pass.
+/// Returns the current exception as a result for the model. Questions and sleeps are no std::exception, and pass.
 Message failureUnderWay(const ToolCall& call) {
     try {
         throw;
@@ -80,7 +80,7 @@ Message failureUnderWay(const ToolCall& call) {
     }
 }
 
-/// The arguments as the model wrote them, checked. Errors: what is wrong with them, for the model.
+/// Reads and checks the arguments that the model wrote. Errors: text for the model that says what is wrong with them.
 Value readArguments(const Tool& tool, const ToolCall& call) {
     const bool is_blank = call.arguments.find_first_not_of(" \t\r\n") == std::string::npos;
     Value arguments = parseJson(is_blank ? "{}" : call.arguments);
@@ -92,7 +92,7 @@ struct Ready {
     const Tool* tool;
     Value arguments;
 };
-/// Or its result, if it is not.
+/// A call that is ready or, if it must not be executed, its result.
 using Begun = std::variant<Ready, Message>;
 
 Begun askForApproval(Ready ready, const ToolCall& call, Runtime& runtime) {
@@ -115,7 +115,7 @@ Message askClient(const Ready& ready, const ToolCall& call, Runtime& runtime) {
     return outputOf(*ready.tool, call, std::move(result.output), result.is_error);
 }
 
-/// All of a call that comes before its execution.
+/// Does everything that comes before the execution of a call.
 Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime) {
     const Tool* const tool = plan.find(call.name);
     if (tool == nullptr) return failure(call, "there is no tool '" + call.name + "'; there are: " + plan.toolNames());
@@ -136,7 +136,7 @@ Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime) {
     }
 }
 
-/// What the cache has of a call; always empty for a tool without one.
+/// The cached result of a call; always empty for a tool without a cache.
 class Kept {
 public:
     Kept(const Ready& ready, Runtime& runtime) {

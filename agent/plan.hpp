@@ -8,20 +8,20 @@
 
 namespace stategraph::agent::detail {
 
-/// What an agent's nodes work by: its options, checked. Never changed.
+/// The checked options of an agent, which its nodes use. It never changes.
 struct Plan {
     /// Errors: InvalidGraphError with every fault.
     explicit Plan(Options given);
 
-    /// Null if there is none.
+    /// Returns null if there is no such tool.
     const Tool* find(std::string_view tool) const noexcept;
-    /// For messages to models: "a, b".
+    /// Returns text for messages to models, such as "a, b".
     std::string toolNames() const;
-    /// Whether somebody must approve the call, because the run, the agent or the tool requires it.
+    /// Returns whether the call must be approved, because the run, the agent or the tool requires it.
     bool needsApproval(const Tool& tool, const Value& arguments, const RunApproval& run) const noexcept;
 
     Options options;
-    // Of the tools, in order.
+    // The names of the tools, in order.
     std::vector<std::string> names;
     std::vector<model::ToolDescription> descriptions;
 };

@@ -17,7 +17,7 @@ using model::FinishReason;
 using model::Message;
 using model::Role;
 
-/// Why the turn is to end instead of another call of the model. All conditions are asked.
+/// Returns why the turn is to end instead of calling the model again. All conditions are called.
 std::optional<std::string> stopReason(const Plan& plan, const State& state) {
     std::optional<std::string> reason;
     for (const StopCondition& condition : plan.options.stop_when) {
@@ -27,7 +27,7 @@ std::optional<std::string> stopReason(const Plan& plan, const State& state) {
     return reason;
 }
 
-/// The piece as listeners of the stream receive it.
+/// Returns the piece in the form that listeners of the stream receive.
 Piece pieceOf(const Delta& delta, const std::string& id, std::string call_id) {
     Piece piece;
     piece.id = id;
@@ -50,15 +50,14 @@ Piece pieceOf(const Delta& delta, const std::string& id, std::string call_id) {
     return piece;
 }
 
-/// Whether the answer may have been cut off: its calls are then not executed.
+/// Returns whether the answer may have been cut off. If so, its calls are not executed.
 bool isCut(const Message& message) noexcept {
     return message.finish_reason == FinishReason::length || message.finish_reason == FinishReason::content_filter;
 }
 
 bool isPaused(const Message& message) noexcept { return message.finish_reason == FinishReason::paused; }
 
-/// Whether the turn would continue with what tools gave: with their results, or with an answer that the provider's own
-/// tools interrupted.
+/// Returns whether the next call would follow results of tools, or an answer that the provider's own tools interrupted.
 bool comesAfterTools(const State& state) noexcept {
     if (state.messages.empty()) return false;
     const Message& last = state.messages.back();
@@ -73,7 +72,7 @@ class Round {
 public:
     Round(const Plan& plan, const State& state, Runtime& runtime)
         : plan_(plan), state_(state), id_(answerId(runtime.taskId())), runtime_(runtime) {
-        // Not in the first call of a turn, nor in one that is to mend an answer.
+        // The first call of a turn is not checked, nor a call that is to mend an answer.
         if (comesAfterTools(state)) stopped_ = stopReason(plan, state);
         if (isOver()) return;
         if (plan.options.prepare_step) prepare();
@@ -83,12 +82,12 @@ public:
     Round(const Round&) = delete;
     Round& operator=(const Round&) = delete;
 
-    /// A condition ends the turn, and the model is not called.
+    /// A condition ends the turn, so the model is not called.
     bool isOver() const noexcept { return stopped_ && plan_.options.at_limit == AtLimit::stop; }
     Command<State> stop() { return {.update = {set(&State::stop_reason, *stopped_)}}; }
 
     const model::Model& model() const noexcept { return prepared_ ? *prepared_->step.model : *plan_.options.model; }
-    /// What it refers to is the plan's, the state's or this round's.
+    /// The request refers to data of the plan, the state and this round.
     model::Request request() const {
         model::Request request{.messages = mended_ ? *mended_ : wanted(), .tool_choice = toolChoice()};
         if (plan_.options.output) request.output = plan_.options.output->format;
@@ -139,7 +138,7 @@ private:
     /// What the user's function has changed for this call.
     struct Prepared {
         StepPlan step;
-        std::vector<model::ToolDescription> tools;  // those of its names
+        std::vector<model::ToolDescription> tools;  // the descriptions of the tools that it has named
     };
 
     void prepare() {
@@ -181,8 +180,8 @@ private:
         return to;
     }
 
-    /// The model has answered. An answer of the wrong shape is sent back once, with what is wrong: that is the message
-    /// that is returned.
+    /// Handles the model's answer. An answer of the wrong shape is sent back once with a message that says what is
+    /// wrong; that message is returned.
     std::optional<Message> end(const Message& message, Update<State>& update) const {
         std::string reason = stopped_ ? *stopped_ : model::toString(message.finish_reason.value_or(FinishReason::stop));
         if (plan_.options.output && !isCut(message)) {
@@ -210,11 +209,11 @@ private:
 
     const Plan& plan_;
     const State& state_;
-    const std::string id_;  // of the answer: a prefix and the task's id
+    const std::string id_;  // the id of the answer: a prefix and the task's id
     Runtime& runtime_;
     std::optional<std::string> stopped_;
-    std::unique_ptr<Prepared> prepared_;                  // null: the call is as the agent's options say
-    std::unique_ptr<const std::vector<Message>> mended_;  // null: it needs no mending
+    std::unique_ptr<Prepared> prepared_;                  // null if the call is as the agent's options say
+    std::unique_ptr<const std::vector<Message>> mended_;  // null if nothing needs mending
 };
 
 }  // namespace

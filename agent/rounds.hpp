@@ -12,12 +12,12 @@ inline constexpr const char* model_node = "model";
 inline constexpr const char* tool_node = "tool";
 inline constexpr const char* awaited_tool_node = "awaited_tool";
 
-/// Where the calls of a tool go; null: of a tool that there is not.
+/// Returns the node to which the calls of a tool go. Null means a tool that does not exist.
 std::string nodeFor(const Tool* tool);
 
-/// A turn begins: the counts and results of the last one are reset.
+/// Begins a turn: resets the counts and results of the last one.
 Update<State> beginTurn();
-/// One call of the model: asks the stop conditions, calls it, and sends its calls to the tools.
+/// Calls the model once: checks the stop conditions, calls it, and sends its calls to the tools.
 Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime);
 
 }  // namespace stategraph::agent::detail

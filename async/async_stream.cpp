@@ -7,11 +7,11 @@
 #include "src/run/stream_driver.hpp"
 #include "src/threads/waiting.hpp"
 
-// A run as events that coroutines await.
+// Gives a run as events that coroutines await.
 namespace stategraph::detail {
 namespace {
 
-// Awaits an event or the end of the tasks under way.
+// Awaits an event, or the end of the tasks under way.
 class Change final : public engine::StreamQueue::Suspended {
 public:
     explicit Change(engine::StreamQueue& queue) noexcept : queue_(queue) {}
@@ -37,8 +37,9 @@ private:
 
 struct AsyncStreamRun::Impl {
     engine::StreamDriver driver;
-    const std::shared_ptr<engine::ClosablePlace> place;  // where tasks run at the same time as the reader
-    Task<> running;  // the tasks that run at the same time as the reader; destroyed before what it refers to
+    const std::shared_ptr<engine::ClosablePlace> place;  // set if tasks run at the same time as the reader
+    // The tasks that run at the same time as the reader; destroyed before the members to which they refer.
+    Task<> running;
 
     Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& config, const StreamOptions& options,
          Home beside)
@@ -55,7 +56,7 @@ struct AsyncStreamRun::Impl {
         driver.leave();
     }
 
-    // Not on the reader's thread, which may have ended when the next event is read.
+    // Starts the tasks on another thread than the reader's, which may have ended when the next event is read.
     void startTasks() {
         running = engine::executeAllAsync(driver.run(), engine::Spread::elsewhere);
         driver.beginTasks();
@@ -66,8 +67,8 @@ struct AsyncStreamRun::Impl {
 
     Task<std::optional<StreamEvent>> next() {
         const Home home = co_await OwnHome(homeOf(driver.core->executor()));
-        // A thread of an executor that waits for the reader runs the tasks too: the others may all wait in the same
-        // way.
+        // If a thread of an executor waits for the reader, that thread runs the tasks too, because all other threads
+        // may wait in the same way.
         const bool beside = driver.isLive() && (!home.ops->may_block || !engine::servesExecutor());
         std::optional<StreamEvent> event;
         while (!driver.take(event)) {

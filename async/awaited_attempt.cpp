@@ -35,8 +35,7 @@ public:
         {
             const detail::LockGuard lock(attempt_.mutex_);
             const bool was_ending = attempt_.isEnding();
-            if (attempt_.outcome(limit) || was_ending != attempt_.isEnding())
-                return false;  // that is to be seen to first
+            if (attempt_.outcome(limit) || was_ending != attempt_.isEnding()) return false;  // that is handled first
             is_ending_ = was_ending;
             attempt_.change_ = this;
         }
@@ -44,7 +43,7 @@ public:
             if (limit) wakeup_.postAt(*limit);
         } catch (...) {
             const detail::LockGuard lock(attempt_.mutex_);
-            if (is_woken_) return true;  // it is resumed all the same
+            if (is_woken_) return true;  // something else resumes it
             attempt_.change_ = nullptr;
             throw;
         }
@@ -53,7 +52,7 @@ public:
     }
     void await_resume() { const detail::LockGuard lock(suspending_); }
 
-    /// Under the attempt's mutex.
+    /// Called under the attempt's mutex.
     void wake() noexcept {
         attempt_.mutex_.assertHeld();
         is_woken_ = true;
@@ -69,7 +68,7 @@ private:
     StopWatch watch_{wakeup_};
 };
 
-/// Part of the awaiting coroutine: if it is destroyed before its end, it ends the node.
+/// A part of the awaiting coroutine. If that is destroyed before its end, this ends the node.
 class AwaitedAttempt::Owner {
 public:
     explicit Owner(AwaitedAttempt& attempt) noexcept : attempt_(&attempt) {}
@@ -84,20 +83,21 @@ private:
     AwaitedAttempt* attempt_;
 };
 
-/// The home of the node: the run's home, until it was abandoned.
+/// The executor on which the node resumes: the run's, until the attempt was abandoned.
 class AwaitedAttempt::Place : public std::enable_shared_from_this<Place> {
 public:
     Place(AwaitedAttempt& attempt, Home home)
         : attempt_(attempt), home_(home), after_(detail::homeOf(attemptThreads())) {}
     Home home() noexcept { return {this, &ops}; }
     void leave() noexcept;
-    /// The node was destroyed, and so was what would have resumed it.
+    /// Call it when the node was destroyed together with what would have resumed it.
     void end() noexcept;
     bool isGone() {
         const detail::LockGuard lock(mutex_);
         return home_.ops->isGone != nullptr && home_.ops->isGone(home_.place);
     }
-    /// Whether it has it done on other threads, or keeps it until it is known whether the node is left or ends.
+    /// Returns whether it has the work done on other threads, or keeps it until it is known whether the node is left or
+    /// ends.
     bool takesOver(Posted& dropped) noexcept;
 
 private:
@@ -109,16 +109,16 @@ private:
     }
     static constexpr detail::HomeOps ops{.post = post, .under = under};
 
-    AwaitedAttempt& attempt_;  // there as long as its node
-    detail::Mutex mutex_;      // held while something is posted, so that the run's home exists
+    AwaitedAttempt& attempt_;  // exists as long as its node
+    detail::Mutex mutex_;      // held while work is posted, so that the run's executor exists
     Home home_ SG_GUARDED_BY(mutex_);
     const Home after_;
-    Posted* dropped_ SG_GUARDED_BY(mutex_) = nullptr;  // a list
+    Posted* dropped_ SG_GUARDED_BY(mutex_) = nullptr;  // a linked list
     bool is_left_ SG_GUARDED_BY(mutex_) = false;
     bool is_over_ SG_GUARDED_BY(mutex_) = false;
 };
 
-/// Work that is to resume at the run's home.
+/// Work that is to resume on the run's executor.
 struct AwaitedAttempt::Posted {
     std::shared_ptr<AwaitedAttempt> attempt;
     std::shared_ptr<Place> place;
@@ -130,8 +130,8 @@ struct AwaitedAttempt::Posted {
         const std::unique_ptr<Posted> posted(static_cast<Posted*>(context));
         posted->work.run(posted->work.context);
     }
-    // The run's home was destroyed without calling it. If the run was destroyed with it, so is the node; an abandoned
-    // node continues.
+    // Called if the run's executor was destroyed without calling the work. If the run was destroyed with it, so is the
+    // node; an abandoned node continues.
     static void drop(void* context) {
         std::unique_ptr<Posted> posted(static_cast<Posted*>(context));
         const std::shared_ptr<Place> place = posted->place;
@@ -143,7 +143,7 @@ struct AwaitedAttempt::Posted {
     }
 };
 
-// The posted work may be done before this returns, and the node, the attempt and its waiter may be destroyed by then.
+// The posted work may be done before this returns; the node, the attempt and its waiter may then be destroyed.
 void AwaitedAttempt::Place::post(void* place, const Work& work) {
     const std::shared_ptr<Place> kept = static_cast<Place*>(place)->shared_from_this();
     auto posted = std::make_unique<Posted>(kept->attempt_.self(), kept, work);
@@ -159,7 +159,7 @@ bool goesOnElsewhere(Posted& posted) noexcept {
         attemptThreads().submit(Posted::run, &posted);
         return true;
     } catch (...) {
-        return false;  // no thread, no memory: what it holds stays, as of a thread that never comes back
+        return false;  // there is no thread or memory; what the node holds stays, as for a thread that never returns
     }
 }
 }  // namespace
@@ -202,7 +202,7 @@ stategraph::Task<Attempt::End> AwaitedAttempt::await(std::shared_ptr<AwaitedAtte
     const Home home = co_await detail::OwnHome();
     attempt->start(home);
     std::optional<End> end;
-    std::exception_ptr error;  // it cannot be waited for; it may be on another thread now, so it is not destroyed
+    std::exception_ptr error;  // it cannot be waited for; it is not destroyed, because it may be on another thread now
     try {
         for (;;) {
             bool is_ending = false;
@@ -256,7 +256,7 @@ void AwaitedAttempt::ended(void* self) {
     } catch (...) {
         thrown = std::current_exception();
     }
-    attempt.node_.reset();  // what it holds is destroyed before its end is reported
+    attempt.node_.reset();  // what the node holds is destroyed before its end is reported
     attempt.place_->end();
     attempt.releaseGraph();
     attempt.end(std::move(attempt.result_), std::move(thrown));
@@ -267,7 +267,7 @@ void AwaitedAttempt::wake() noexcept {
     if (change_ != nullptr) change_->wake();
 }
 
-// The run exists. If the run's home is being destroyed, so are the coroutines that resume there.
+// The run exists. If the run's executor is being destroyed, so are the coroutines that resume there.
 void AwaitedAttempt::leaveNode() noexcept {
     if (outside_.load() == 0 || place_->isGone()) {
         destroyNode();
@@ -283,9 +283,9 @@ std::shared_ptr<void> AwaitedAttempt::keepNode() {
     return {static_cast<void*>(this), [self = self()](void*) { self->outside_.fetch_sub(1); }};
 }
 
-// On the one thread on which the node would resume.
+// Called on the only thread on which the node would resume.
 void AwaitedAttempt::destroyNode() noexcept {
-    if (place_) place_->end();  // none: there was no memory for it
+    if (place_) place_->end();  // null if there was no memory for it
     node_.reset();
     kept_.reset();
 }

@@ -10,18 +10,19 @@
 
 namespace stategraph::engine {
 
-/// An attempt whose node is a coroutine, and which is awaited. The coroutine belongs to the attempt, and the attempt to
-/// itself until it ends.
+/// An attempt whose node is a coroutine, and which is awaited. The coroutine belongs to the attempt, and the attempt
+/// owns itself until it ends.
 ///
-/// The node's home is the attempt, a proxy for the run's home: after the attempt was abandoned, work that waits there,
-/// or was posted there and dropped, continues on `attemptThreads`, because the run's home may be destroyed by then. If
-/// the awaiting coroutine is destroyed, so is the node, unless a foreign coroutine, which cannot be destroyed, may use
-/// what belongs to the node: then the attempt is abandoned.
+/// The node resumes on the attempt, which is a proxy for the executor on which the run resumes. After the attempt was
+/// abandoned, work that waits there, or that was posted there and dropped, continues on `attemptThreads`, because the
+/// run's executor may be destroyed by then. If the awaiting coroutine is destroyed, so is the node. The exception is a
+/// node whose objects a foreign coroutine, which cannot be destroyed, may use: then the attempt is abandoned.
 class AwaitedAttempt final : public Attempt {
 public:
     using Attempt::Attempt;
 
-    /// As `run`, without blocking. If the task is destroyed while it waits, the node is destroyed or abandoned.
+    /// Does the same as `run` without blocking. If the task is destroyed while it waits, the node is destroyed or
+    /// abandoned.
     static stategraph::Task<End> await(std::shared_ptr<AwaitedAttempt> attempt);
 
 private:
@@ -40,10 +41,10 @@ private:
 
     std::optional<Runtime> runtime_;
     stategraph::Task<void> node_;
-    std::shared_ptr<AwaitedAttempt> kept_;            // itself, while the node is there
-    std::atomic<int> outside_ = 0;                    // coroutines of others that use what is the node's
+    std::shared_ptr<AwaitedAttempt> kept_;            // owns itself as long as the node exists
+    std::atomic<int> outside_ = 0;                    // the number of foreign coroutines that use objects of the node
     Change* change_ SG_GUARDED_BY(mutex_) = nullptr;  // the waiter
-    std::shared_ptr<Place> place_;                    // where the node lives
+    std::shared_ptr<Place> place_;                    // where the node resumes
 };
 
 }  // namespace stategraph::engine

@@ -8,11 +8,11 @@
 
 namespace stategraph::engine {
 
-/// Awaits a blocking call on a thread of an executor; then the coroutine resumes on its home. If it is destroyed
-/// before, it waits for the call's end, or cancels the call if no thread has begun it.
+/// Awaits a blocking call on a thread of an executor, and then resumes the coroutine on its own executor. If the
+/// coroutine is destroyed before that, it waits for the call's end, or cancels the call if no thread has begun it.
 ///
-/// If the coroutine's home is a thread that waits for it, and the executor has no free thread, that thread executes the
-/// call: if all threads of the executor wait in this way, no other thread would.
+/// If the coroutine resumes on a thread that waits for it, and the executor has no free thread, that thread executes
+/// the call: if all threads of the executor wait in this way, no other thread would.
 template <class F>
 class BlockingCall {
 public:
@@ -54,7 +54,7 @@ public:
     void await_resume() const noexcept {}
 
 private:
-    // The posted work may be called after the BlockingCall was destroyed: the last of the two deletes it.
+    // The posted work may be called after the BlockingCall was destroyed. The last of the two deletes this.
     struct Posted {
         explicit Posted(BlockingCall* owner) noexcept : call(owner) {}
         void release() noexcept {
@@ -83,7 +83,7 @@ private:
         }
         const bool resumes = stays_;
         const std::coroutine_handle<> coroutine = coroutine_;
-        if (!resumes) wakeup_.wake();  // under the lock: until then this is there
+        if (!resumes) wakeup_.wake();  // called under the lock, because this object exists until then
         lock.unlock();
         if (resumes) coroutine.resume();
     }

@@ -8,9 +8,9 @@
 
 namespace stategraph::engine {
 
-/// A place over another one that can be closed: while it is open, posted work runs, several pieces at the same time;
-/// after `close` nothing of it runs any more. So coroutines that resume there can be destroyed from another thread.
-/// Safe from any thread; the place below must exist until it is closed.
+/// A place on top of another one that can be closed. While it is open, posted work runs, several pieces at the same
+/// time. After `close`, none of it runs any more, so coroutines that resume there can be destroyed from another thread.
+/// Safe from any thread. The place below must exist until this one is closed.
 class ClosablePlace : public std::enable_shared_from_this<ClosablePlace> {
 public:
     explicit ClosablePlace(detail::Home home) noexcept : home_(home) {}
@@ -18,7 +18,8 @@ public:
     ClosablePlace& operator=(const ClosablePlace&) = delete;
 
     detail::Home home() noexcept { return {this, &ops}; }
-    /// Waits for what runs, until it awaits something or ends; what has not begun is dropped. Not from inside.
+    /// Waits for work that runs, until it awaits something or ends; work that has not begun is dropped. Do not call it
+    /// from such work.
     void close() noexcept;
 
 private:

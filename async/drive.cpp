@@ -20,7 +20,7 @@ StopWait waitAfter(Run& run, const Execution& execution, int number) {
     return waitUntil(detail::after(execution.waitTime(number)), run.env().stop.get());
 }
 
-// One attempt. False: it is to be tried again.
+// Makes one attempt. Returns false if the task is to be tried again.
 Async<bool> tryOnce(Run& run, Task& task, int number, bool elsewhere) {
     Execution execution(run.env(), task);
     if (execution.isAsync()) {
@@ -53,12 +53,12 @@ Async<> executeInTurn(Run& run, bool elsewhere) {
     }
 }
 
-// Takes tasks until there are none; as many of these run as tasks may run at the same time.
+// Takes tasks until there are none. As many coroutines do this as tasks may run at the same time.
 Async<> takeTasks(Run& run, TaskWindow& window) {
     for (Task* task = window.take(nullptr); task != nullptr; task = window.take(task)) {
         try {
             co_await executeTask(run, *task, true);
-        } catch (...) {  // no memory, no thread: of this task alone
+        } catch (...) {  // there is no memory or thread, so this task fails alone
             Execution(run.env(), *task).couldNotRun(std::current_exception());
         }
     }
@@ -76,7 +76,7 @@ Async<> executeTogether(Run& run) {
 
 bool blocks(Run& run, Task& task) noexcept { return Execution(run.env(), task).isPlain(); }
 
-// A run that is destroyed while it waits leaves its thread as it is.
+// If a run is destroyed while it waits, it leaves its thread as it is.
 class Leaving {
 public:
     explicit Leaving(Run& run) noexcept : run_(&run) {}
@@ -95,7 +95,8 @@ private:
 
 namespace {
 
-// Awaits the head of the line, the end of the time that the run may wait, or of the run. Gives whether it got there.
+// Awaits the head of the line, the end of the time that the run may wait, or the end of the run. Returns whether it
+// became the head.
 class Turn {
 public:
     explicit Turn(RunShared& shared) noexcept
@@ -127,11 +128,11 @@ public:
         if (has_come_) wakeup_.wake();
     }
     bool await_resume() {
-        { const detail::LockGuard lock(mutex_); }  // who resumes this may be quicker than await_suspend
+        { const detail::LockGuard lock(mutex_); }  // another thread may resume this before await_suspend has returned
         is_in_line_ = false;
         return shared_.claim.leaveLine();
     }
-    /// Of one that did not get there.
+    /// For a run that did not become the head.
     bool endedWithRun() const noexcept {
         return run_ends_first_ || (shared_.stop != nullptr && shared_.stop->token().stop_requested());
     }
@@ -141,7 +142,8 @@ private:
         auto& self = *static_cast<Turn*>(context);
         const detail::LockGuard lock(self.mutex_);
         self.has_come_ = true;
-        if (self.is_suspended_) self.wakeup_.wake();  // in addition to the timer: whichever is first resumes it
+        // Set in addition to the timer; the first of both resumes the coroutine.
+        if (self.is_suspended_) self.wakeup_.wake();
     }
 
     RunShared& shared_;
@@ -177,7 +179,7 @@ Async<> executeAllAsync(Run& run, Spread spread) {
     if (todo.empty()) co_return;
     try {
         if (std::all_of(todo.begin(), todo.end(), [&](Task* task) { return blocks(run, *task); })) {
-            // As in a blocking run, by a thread that may be blocked.
+            // The tasks are executed as in a blocking run, by a thread that may be blocked.
             const auto call = [&run]() noexcept { run.executeAll(); };
             co_await BlockingCall(*run.shared().executor, call);
         } else if (todo.size() == 1) {
@@ -187,7 +189,7 @@ Async<> executeAllAsync(Run& run, Spread spread) {
         } else {
             co_await executeTogether(run);
         }
-    } catch (...) {  // no memory, no thread: what has not ended has failed of that
+    } catch (...) {  // there is no memory or thread, so every task that has not ended fails with that error
         for (Task* task : todo) Execution(run.env(), *task).couldNotRun(std::current_exception());
     }
 }

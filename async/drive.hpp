@@ -3,28 +3,28 @@
 
 #include "src/run/run.hpp"
 
-// The coroutine that drives a run's state machine, as Run::drive does by blocking.
+// The coroutine that drives a run's state machine; Run::drive does the same by blocking.
 namespace stategraph::engine {
 
 template <class T = void>
-using Async = stategraph::Task<T>;  // engine::Task is one of a superstep
+using Async = stategraph::Task<T>;  // engine::Task is a task of a superstep
 
-/// Where the tasks of a superstep that block may run.
+/// Where the blocking tasks of a superstep may run.
 enum class Spread : std::uint8_t {
-    usual,      // one that is alone on the driving thread, of several each on the executor
-    elsewhere,  // all on the executor, because a reader watches meanwhile
+    usual,      // a single task runs on the driving thread; of several, each runs on the executor
+    elsewhere,  // all run on the executor, because a reader watches meanwhile
 };
 
-/// What `Run::begin` would block for: the run's turn on its thread (OnBusy).
+/// Awaits the run's turn on its thread (OnBusy), for which `Run::begin` would block.
 Async<> awaitTurn(RunShared& shared);
 
-/// Runs to the end or a pause. Stores what is to be kept if it throws, or if it is destroyed half way.
+/// Runs to the end or a pause. Stores what is to be kept if it throws, or if it is destroyed before its end.
 Async<RunOutcome> driveAsync(Run& run, detail::RunInput input);
 
-/// All tasks of a superstep; each of them ends, and those that cannot be run fail. Those that are coroutines begin on
-/// this thread, one after the other.
+/// Executes all tasks of a superstep. Each of them ends, and those that cannot be run fail. Tasks that are coroutines
+/// begin on this thread, one after the other.
 Async<> executeAllAsync(Run& run, Spread spread);
-/// Whether that would do nothing but call Run::executeAll.
+/// Returns whether that would only call Run::executeAll.
 bool isAllInline(Run& run) noexcept;
 
 }  // namespace stategraph::engine

@@ -6,11 +6,11 @@
 #include "async/drive.hpp"
 #include "src/task/task_input.hpp"
 
-// An attempt of a task that is awaited: what Execution::once does, but for the node's or the inner run's own part in
-// the middle.
+// Makes an awaited attempt of a task. It does what Execution::once does, except for the middle part, which belongs to
+// the node or the inner run.
 namespace stategraph::engine {
 
-/// What is awaited in the middle of an attempt: one of these.
+/// What is awaited in the middle of an attempt. One of the members is set.
 struct Execution::Awaited {
     struct Inside {
         Inside(const detail::Core& core, RunShared& shared, const ParentLink& around)
@@ -55,7 +55,7 @@ stategraph::Task<bool> Execution::onceAsync(int number) {
     RunTaskContext context = beginAttempt(number);
     Runtime runtime(context);
     std::optional<CachedTask> cached;
-    std::optional<Awaited> awaited;  // none: the result is known, or it failed before
+    std::optional<Awaited> awaited;  // none if the result is known, or if the attempt failed before
     Attempt::End end = Attempt::End::returned;
     RunOutcome outcome;
     std::exception_ptr before;

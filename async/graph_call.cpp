@@ -4,7 +4,7 @@
 
 #include "async/drive.hpp"
 
-// A graph that a coroutine calls and awaits.
+// Calls a graph from a coroutine, which awaits it.
 namespace stategraph::detail {
 
 struct AsyncCall::Impl {

@@ -7,8 +7,8 @@
 
 namespace stategraph::engine {
 
-/// Awaits several tasks, which run at the same time. When all have ended it throws what the first of those that failed
-/// threw.
+/// Awaits several tasks, which run at the same time. When all have ended, it throws the error of the first task that
+/// failed.
 class Group {
 public:
     explicit Group(std::vector<stategraph::Task<void>> tasks) : tasks_(std::move(tasks)) {}

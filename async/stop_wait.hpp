@@ -12,16 +12,15 @@
 
 namespace stategraph::engine {
 
-/// Posts a wakeup when a run is stopped, in addition to a timer or other sources; the first one counts. Its deadline is
-/// the timer's.
+/// Posts a wakeup when a run is stopped, in addition to a timer or other sources; the first one counts. The timer is
+/// responsible for the run's deadline.
 ///
-/// A coroutine that waits so may be resumed on another thread before its `await_suspend` has returned: that holds
-/// `mutex`, and
-/// `await_resume` takes it first.
+/// A coroutine that waits in this way may be resumed on another thread before its `await_suspend` has returned.
+/// `await_suspend` holds `mutex`, and `await_resume` locks it first.
 class StopWatch {
 public:
     explicit StopWatch(detail::Wakeup& wakeup) noexcept : wakeup_(wakeup) {}
-    /// After the wakeup was prepared, and its timer set.
+    /// Call it after the wakeup was prepared, and its timer was set.
     void watch(std::stop_token token) { callback_.emplace(std::move(token), Wake{wakeup_}); }
 
 private:
@@ -59,7 +58,7 @@ private:
     StopWatch watch_{wakeup_};
 };
 
-/// The same of a run's stop and its deadline, as RunStop::waitFor blocks. `stop` may be null.
+/// Does the same for a run's stop and its deadline, as RunStop::waitFor does by blocking. `stop` may be null.
 inline StopWait waitUntil(detail::SteadyTime at, const RunStop* stop) {
     if (stop == nullptr) return {at, std::stop_token()};
     return {stop->deadline() ? std::min(at, *stop->deadline()) : at, stop->token()};

@@ -11,7 +11,7 @@
 #include "async/stop_wait.hpp"
 #include "src/stream/subscription.hpp"
 
-// A subscriber's next event for coroutines.
+// Gives coroutines a subscriber's next event.
 namespace stategraph {
 namespace {
 
@@ -36,17 +36,17 @@ public:
             if (until_) wakeup_.postAt(*until_);
         } catch (...) {
             mailbox_.forget(waiter_);
-            if (is_woken_) return true;  // it is resumed all the same
+            if (is_woken_) return true;  // something else resumes it
             throw;
         }
         return true;
     }
     void await_resume() {
-        const detail::LockGuard lock(suspending_);  // who resumes this may be quicker than await_suspend
+        const detail::LockGuard lock(suspending_);  // another thread may resume this before await_suspend has returned
     }
 
 private:
-    // Under the mailbox's lock.
+    // Called under the mailbox's lock.
     static void wake(void* context) noexcept {
         auto& self = *static_cast<MailboxChange*>(context);
         self.is_woken_ = true;

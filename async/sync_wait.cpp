@@ -22,7 +22,7 @@ public:
     void serve() {
         detail::UniqueLock lock(mutex_);
         std::vector<Work> taken;
-        std::size_t next = 0;  // in `taken`
+        std::size_t next = 0;  // index in `taken`
         for (;;) {
             if (next == taken.size()) {
                 changed_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return is_over_ || !queue_.empty(); });
@@ -36,7 +36,7 @@ public:
             work.run(work.context);
             lock.lock();
         }
-        // Remaining work would resume destroyed coroutines.
+        // The remaining work must not run, because it would resume destroyed coroutines.
         const std::vector<Work> left = std::move(queue_);
         lock.unlock();
         for (; next < taken.size(); ++next) taken[next].drop(taken[next].context);
@@ -54,7 +54,7 @@ private:
 
     detail::Mutex mutex_;
     std::condition_variable changed_;
-    std::vector<Work> queue_ SG_GUARDED_BY(mutex_);  // takes no memory until a coroutine waits for something
+    std::vector<Work> queue_ SG_GUARDED_BY(mutex_);  // uses no memory until a coroutine waits for something
     bool is_over_ SG_GUARDED_BY(mutex_) = false;
 };
 

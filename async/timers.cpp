@@ -10,8 +10,8 @@
 namespace stategraph::engine {
 
 Timers& Timers::common() {
-    // Never destroyed: its thread and coroutines may outlive main. It needs no memory, because its callers may have
-    // none.
+    // Never destroyed, because its thread and coroutines may outlive main. It needs no memory, because its callers may
+    // have none.
     alignas(Timers) static std::byte place[sizeof(Timers)];
     static auto* const timers = ::new (static_cast<void*>(place)) Timers();
     return *timers;
@@ -66,11 +66,12 @@ bool Timers::post(const Timer& timer) noexcept {
         timer.home.ops->post(timer.home.place, timer.work);
         return true;
     } catch (...) {
-        return false;  // no memory, no thread
+        return false;  // there is no memory or thread
     }
 }
 
-// Under the lock, so that a caller that removes a timer knows whether it was posted. Posting calls nothing of users'.
+// Called under the lock, so that a caller that removes a timer knows whether it was posted. Posting calls no code of
+// users.
 void Timers::goOff(Timer& timer) noexcept {
     take(0);
     if (post(timer)) return;
@@ -102,8 +103,8 @@ void Timers::serve() {
         } else if (heap_.empty()) {
             changed_.wait(lock.native());
         } else {
-            // An hour at a time: sleepers of centuries would overflow the clock of the wait. A copy, as the timer may
-            // go during the wait.
+            // Waits at most an hour at a time, because longer waits would overflow the clock. The time is copied,
+            // because the timer may be destroyed during the wait.
             const std::chrono::steady_clock::time_point until =
                 std::min(heap_.front()->at, now + std::chrono::hours(1));
             changed_.wait_until(lock.native(), until);
@@ -111,7 +112,7 @@ void Timers::serve() {
     }
 }
 
-// The sleepers are the parent's, and their coroutines never resume here; the thread that wakes them is there too.
+// The sleepers, and the thread that wakes them, exist only in the parent process. Their coroutines never resume here.
 void Timers::restartInChild() noexcept {
     for (Timer* const timer : heap_) timer->place = Timer::none;
     heap_.clear();

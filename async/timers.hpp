@@ -11,12 +11,12 @@
 
 namespace stategraph::engine {
 
-/// A time at which something is posted at a place. Its owner keeps it where it is until it was removed or has gone off.
+/// A time at which something is posted to a place. Its owner must not move it until it was removed or has fired.
 struct Timer {
     std::chrono::steady_clock::time_point at = {};
     detail::Home home;
     detail::Work work;
-    std::size_t place = none;  // in the heap
+    std::size_t place = none;  // index in the heap
 
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     static constexpr std::size_t late = none - 1;  // not in the heap: it could not be posted, and is tried again
@@ -30,10 +30,10 @@ public:
     Timers() : ForkAware(Rank::timers) {}
     /// Errors: std::bad_alloc, std::system_error if the thread cannot be started.
     void add(Timer& timer);
-    /// Posts the work now or, while that fails, again and again. False: there is no thread for that. Allocates nothing
-    /// itself.
+    /// Posts the work now or, if that fails, again and again. Returns false if there is no thread for that. It
+    /// allocates nothing itself.
     bool postAtAll(Timer& timer) noexcept;
-    /// False if it has gone off: its work was posted.
+    /// Returns false if the timer has fired, so that its work was posted.
     bool remove(Timer& timer) noexcept;
 
     static Timers& common();

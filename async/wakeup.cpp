@@ -8,7 +8,7 @@
 
 #include "async/timers.hpp"
 
-// How coroutines that wait are resumed, and forgotten if they are destroyed first.
+// Resumes coroutines that wait, and forgets those that are destroyed first.
 namespace stategraph::detail {
 
 void refuseTask(bool is_empty) {
@@ -31,11 +31,11 @@ struct Wakeup::State {
     Home home;
     std::coroutine_handle<> coroutine;
     std::atomic<int> owners{1};
-    std::atomic<bool> is_over{false};  // it was resumed, or is not to be
+    std::atomic<bool> is_over{false};  // it was resumed, or must not be resumed any more
     std::atomic<bool> is_woken{false};
     void* foreign_timer = nullptr;
     engine::Timer timer;
-    engine::Timer waking;  // what `wake` posts, and is tried again
+    engine::Timer waking;  // posted by `wake`, and tried again
 
     void release() noexcept {
         if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -62,7 +62,7 @@ Wakeup::~Wakeup() {
         if (state_->foreign_timer != nullptr) {
             state_->home.ops->stopTimer(state_->foreign_timer);
         } else if (engine::Timers::common().remove(state_->timer)) {
-            state_->release();  // as the timer's
+            state_->release();  // releases the timer's share
         }
     }
     state_->release();
@@ -91,15 +91,15 @@ void Wakeup::wake() noexcept {
     state->owners.fetch_add(1, std::memory_order_relaxed);
     state->waking.home = state->home;
     state->waking.work = state->work();
-    // There is neither memory nor a thread: the caller waits until there is.
+    // There is neither memory nor a thread, so the caller waits until there is.
     while (!engine::Timers::common().postAtAll(state->waking))
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void Wakeup::postAt(SteadyTime at) {
     State* const state = state_;
-    // Two owners: the timer may fire before this function ends, and the coroutine that owns the Wakeup may be destroyed
-    // then.
+    // There are two more owners: the timer may fire before this function ends, and the coroutine that owns the Wakeup
+    // may be destroyed then.
     state->owners.fetch_add(2, std::memory_order_relaxed);
     try {
         if (state->home.ops->startTimer != nullptr) {

@@ -15,12 +15,12 @@
 
 namespace stategraph::checkpoint {
 
-// Commits of other branches lie between a checkpoint and its base. Up to so many rows and bytes they are taken along:
-// that costs less than a look at each one's parent.
+// Commits of other branches may lie between a checkpoint and its base. Up to this many rows and bytes are read along
+// with the others, which costs less than looking up each one's parent.
 inline constexpr std::size_t unseen_rows_max = 64;
 inline constexpr std::size_t unseen_bytes_max = std::size_t{64} << 10U;
 
-/// A commit among those of a log, oldest first; the end, if it is not there.
+/// Returns a commit among those of a log, oldest first, or the end if it is not among them.
 inline std::vector<StoredCommit>::iterator findCommit(std::vector<StoredCommit>& commits, CheckpointId id) {
     const auto found = std::lower_bound(commits.begin(), commits.end(), id,
                                         [](const StoredCommit& each, CheckpointId wanted) { return each.id < wanted; });
@@ -43,11 +43,11 @@ void walkToBase(const LogName& log, CheckpointId id, Read read) {
     }
 }
 
-/// Reads a long log in its own order, which a store does faster than it follows parents backwards: of the rows taken,
-/// oldest first, it keeps those that lead to the last one.
+/// Reads a long log in its own order, which a store does faster than it follows parents backwards. Of the rows, which
+/// come oldest first, it keeps those that lead to the last one.
 class ForwardWalk {
 public:
-    /// `commits` are the rows so far, none of which was looked at. `tip` is the checkpoint that is read: its step says
+    /// `commits` are the rows so far, which have not been checked. `tip` is the checkpoint that is read: its step says
     /// how many rows lead to it, so that a long branch next to a short one is not read. Errors: none.
     ForwardWalk(const LogName& log, const CommitWay& tip, const std::vector<StoredCommit>& commits)
         : log_(log), tip_step_(tip.step) {
@@ -57,9 +57,10 @@ public:
         is_over_ = !first || is_over_;
     }
 
-    /// Before the log's next row is appended to `commits`: removes those that do not lead to it. False, and nothing is
-    /// removed: the way to this row is not among them, or there are too many rows, or its header cannot be read; then
-    /// the rest must be read otherwise. All ancestors of a commit that is left are left. Errors: none.
+    /// Call it before the log's next row is appended to `commits`. It removes the commits that do not lead to that row;
+    /// all ancestors of a commit that stays also stay. Returns false and removes nothing if the row's parent is not
+    /// among them, if there are too many rows, or if its header cannot be read; then the rest must be read in another
+    /// way. Errors: none.
     bool take(CheckpointId id, std::string_view bytes, std::vector<StoredCommit>& commits) {
         const auto way = is_over_ ? std::nullopt : tryReadWay(id, bytes);
         if (!way) return false;
@@ -83,7 +84,7 @@ private:
             return std::nullopt;
         }
     }
-    // As many rows of other branches as there may be of this one.
+    // Allows as many rows of other branches as this branch may have.
     void limitRows(const CommitWay& first) {
         is_over_ = !tip_step_ || !first.step || *first.step > *tip_step_;
         if (is_over_) return;

@@ -45,7 +45,7 @@ LoggedOp readOperation(Decoder& in) {
     return operation;
 }
 
-// As `Decoder::raw`, and also checks what it skips.
+// Does the same as `Decoder::raw`, and also checks what it skips.
 std::string_view readOperations(Decoder& in, std::vector<LoggedOp>& operations) {
     const std::string_view before = in.rest();
     operations.resize(in.map());
@@ -62,12 +62,12 @@ std::string_view loggedValue(const LoggedWrite& write, std::span<const LoggedOp>
                                    [&](const LoggedOp& op) { return op.channel == write.channel; });
     if (said == operations.end() || said->op == LogOp::clear) {
         throw WrongTypeError("a write to channel '" + std::string(write.channel) +
-                             "' stands for an operation that is not there");
+                             "' refers to an operation that does not exist");
     }
     return said->value;
 }
 
-// Returns of how many parts the commit is.
+// Returns the number of parts of the commit.
 std::size_t readHeaderFields(std::string_view ns, Decoder& in, CommitFields& commit) {
     const std::size_t parts = in.array();
     if (parts < 2 || parts > 3) throw WrongTypeError("expected a header and operations");
@@ -120,7 +120,7 @@ CommitWay readWay(const RowKey& key, std::string_view bytes) {
                 way.step = in.integer();
             } else if (field == "parent") {
                 way.parent = readRef(in, key.id);
-                break;  // the others come before it in the order of CBOR
+                break;  // the other fields come before it in the order of CBOR
             } else {
                 in.skip();
             }

@@ -8,14 +8,14 @@
 #include "checkpoint/record_frame.hpp"
 #include "src/value/bytes.hpp"
 
-// To add a field: a member of CommitFields, a struct here, its place in HeaderFields, and its line in the grammar
-// (record.hpp). What a struct says:
+// To add a field, add a member of CommitFields, a struct here, its place in HeaderFields, and its line in the grammar
+// (record.hpp). A struct has these members:
 //
 //     name      the key
 //     isThere   whether the field is written
-//     write     the value
-//     read      the same; `ns` is the log's namespace
-//     clear     what "absent" says
+//     write     writes the value
+//     read      reads the value; `ns` is the log's namespace
+//     clear     sets the value that an absent field has
 namespace stategraph::checkpoint {
 namespace {
 
@@ -31,7 +31,7 @@ void writeFingerprint(Encoder& out, std::uint64_t value) {
     out.bytes({raw.data(), raw.size()});
 }
 
-// Metadata: its readers rely on this.
+// Checks the entries of metadata, because its readers rely on them.
 void requireEntries(std::string_view cbor) {
     Decoder in(cbor);
     for (std::size_t count = in.map(); count > 0; --count) {
@@ -48,10 +48,11 @@ Source readSource(Decoder& in) {
     throw WrongTypeError("unknown source '" + std::string(text) + "'");
 }
 
-// How many parents are written with their namespaces.
+// At most this many parents are written with their namespaces.
 constexpr std::size_t named_parents_max = 8;
 
-// Whether each namespace is that of the enclosing graph and one segment more, which is seen without comparing them.
+// Returns whether each namespace is that of the enclosing graph with one more segment. This is determined without
+// comparing characters.
 bool areNested(const std::vector<LoggedParent>& parents) noexcept {
     if (parents.size() < 2 || !parents[0].checkpoint_ns.empty()) return false;
     const std::string_view innermost = parents.back().checkpoint_ns;
@@ -291,20 +292,20 @@ struct MetadataField {
     static void clear(CommitFields& c) { c.metadata = {}; }
 };
 
-// A comparison with a name of known size is one of a register or two.
+// A comparison with a name of known size uses one or two registers.
 template <std::size_t Size>
 bool is(std::string_view key, const char (&name)[Size]) noexcept {
     return key.size() == Size - 1 && std::memcmp(key.data(), name, Size - 1) == 0;
 }
 
-// The compiler writes out what a loop over them would do.
+// The compiler generates the code that a loop over the fields would execute.
 template <class... Field>
 struct FieldList {
     static std::size_t count(const CommitFields& c) noexcept { return (std::size_t{Field::isThere(c)} + ...); }
     static void write(const CommitFields& c, Encoder& out) { (writeOne<Field>(c, out), ...); }
     static void read(std::string_view ns, std::string_view key, Decoder& in, CommitFields& c) {
         if ((readOne<Field>(ns, key, in, c) || ...)) return;
-        in.skip();  // of a later minor version
+        in.skip();  // a field of a later minor version
         c.says_more = true;
     }
     static void clear(CommitFields& c) { (Field::clear(c), ...); }
@@ -324,7 +325,7 @@ private:
     }
 };
 
-// In the order of CBOR's canonical form: shorter keys first.
+// The fields are in the order of CBOR's canonical form, which has shorter keys first.
 using HeaderFields = FieldList<RanField, BaseField, NextField, StepField, TookField, EdgesField, FoldsField, GraphField,
                                InputField, JoinsField, SendsField, ParentField, SchemaField, SourceField, VisitsField,
                                ParentsField, AttemptsField, DeferredField, MetadataField>;

@@ -7,8 +7,8 @@
 
 namespace stategraph::checkpoint {
 
-/// One thread's part of a prune. If the request is for every thread, a thread that cannot be read is noted and left as
-/// it is: `prune_thread` must not have changed anything when it throws CorruptCheckpointError.
+/// Prunes one thread. If the request is for every thread, a thread that cannot be read is noted and left as it is:
+/// `prune_thread` must not have changed anything when it throws CorruptCheckpointError.
 template <class PruneThread>
 void pruneOrNote(const PruneRequest& request, std::string_view thread_id, PruneThread&& prune_thread) {
     try {

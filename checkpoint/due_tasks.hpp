@@ -8,18 +8,19 @@
 
 #include "checkpoint/record.hpp"
 
-// The tasks of a stored checkpoint's superstep by name, with their records. It needs no graph, so threads of other
-// programs can be read.
+// Finds the tasks of a stored checkpoint's superstep by name, with their records. It needs no graph, so threads of
+// other programs can be read.
 namespace stategraph::checkpoint {
 
 /// A task that was due at a checkpoint.
 struct DueTask {
-    std::string name;        // the node's in the log
-    std::string shown_name;  // the same here; a graph may have another
+    std::string name;        // the node's name in the log
+    std::string shown_name;  // the same name here; a graph may have another
     std::string path;
-    const TaskFields* record = nullptr;  // null: nothing is kept of it
+    const TaskFields* record = nullptr;  // null if nothing is stored about it
     bool finished = false;
-    std::optional<std::string_view> payload = {};  // of the Send that created it; valid as long as its source
+    // The payload of the Send that created it; valid as long as its source.
+    std::optional<std::string_view> payload = {};
 };
 
 /// The records of a checkpoint's superstep, in the order of their paths.
@@ -28,10 +29,10 @@ public:
     using Record = std::pair<std::string, TaskFields>;
 
     Records() = default;
-    /// In any order. Of several records with one path, the first counts.
+    /// The records may be in any order. Of several records with one path, the first counts.
     explicit Records(std::vector<Record>&& records);
 
-    /// The record with this path; null if there is none. Cost: log n comparisons.
+    /// Returns the record with this path, or null if there is none. Cost: log n comparisons.
     TaskFields* find(std::string_view path) noexcept;
     const TaskFields* find(std::string_view path) const noexcept { return const_cast<Records&>(*this).find(path); }
 
@@ -51,10 +52,11 @@ inline const TaskFields* findRecord(const Records& records, std::string_view pat
     return records.find(path);
 }
 
-/// Whether they say that the thread was cancelled at this checkpoint (CompiledGraph::cancelThread).
+/// Returns whether the records say that the thread was cancelled at this checkpoint (CompiledGraph::cancelThread).
 bool saysCancelled(const Records& records) noexcept;
 
-/// The tasks due at a checkpoint, triggered ones by name, then sends. `latest`: with those that a Command added.
+/// Returns the tasks that are due at a checkpoint: triggered ones by name, then sends. With `latest`, it includes the
+/// tasks that a Command added.
 std::vector<DueTask> dueTasks(const CommitFields& commit, const Records& records, bool latest);
 
 }  // namespace stategraph::checkpoint

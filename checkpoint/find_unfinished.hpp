@@ -5,8 +5,8 @@
 
 namespace stategraph::checkpoint {
 
-/// As BaseCheckpointSaver::unfinishedThreads, among the open threads of these statuses. Of a saver without an index:
-/// among all.
+/// Does the same as BaseCheckpointSaver::unfinishedThreads, among the open threads with these statuses. If the saver
+/// has no index, it searches all threads.
 std::vector<UnfinishedThread> findUnfinished(BaseCheckpointSaver& saver, const UnfinishedQuery& query,
                                              ThreadStatuses statuses);
 

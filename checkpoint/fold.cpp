@@ -23,13 +23,13 @@ void takeValues(const LogName& log, CommitReader& commit, std::optional<std::str
     }
 }
 
-// Passes the commits that lead to the tuple's checkpoint to `take(const CommitReader&)`, newest first; those of other
-// branches are omitted. A commit that is its own base needs none before it, whatever base later ones name: a prune may
-// have rewritten it as a whole and dropped that base. Returns the id of the last.
+// Passes the commits that lead to the tuple's checkpoint to `take(const CommitReader&)`, newest first, without those of
+// other branches. A commit that is its own base needs none before it, whatever base later commits name: a prune may
+// have rewritten it as a whole and dropped that base. Returns the id of the last commit.
 template <class Take>
 CheckpointId walkBack(const LogName& log, const CheckpointTuple& tuple, Take take) {
     std::array<CommitReader, 2> readers;
-    CommitReader* waiting = nullptr;  // for its parent's input, which some of its operations stand for
+    CommitReader* waiting = nullptr;  // waits for its parent's input, to which some of its operations refer
     CheckpointId wanted = tuple.id;
     CheckpointId base;
     for (auto row = tuple.commits.rbegin(); row != tuple.commits.rend(); ++row) {
@@ -44,7 +44,7 @@ CheckpointId walkBack(const LogName& log, const CheckpointTuple& tuple, Take tak
         const bool is_last = row->id == base || row->id == commit.fields.base;
         waiting = commit.fields.names_input && !is_last ? &commit : nullptr;
         if (waiting == nullptr) {
-            if (is_last) takeValues(log, commit, {});  // it needs none before it
+            if (is_last) takeValues(log, commit, {});  // it needs no commit before it
             take(commit);
         }
         if (is_last) return row->id;
@@ -54,10 +54,10 @@ CheckpointId walkBack(const LogName& log, const CheckpointTuple& tuple, Take tak
                                  " is missing, and reading checkpoint " + tuple.id.toString() + " needs it");
 }
 
-// Channels by name. Commits tend to name the same ones in the same order, so most are found immediately.
+// Finds channels by name. Commits tend to name the same ones in the same order, so most are found immediately.
 class ChannelPlaces {
 public:
-    // The place of a channel, `names.size()` for a new one, which is to get that place.
+    // Returns the place of a channel. For a new channel this is `names.size()`, and the channel gets that place.
     template <class Channel>
     std::size_t find(std::string_view name, const std::vector<Channel>& channels) {
         for (std::size_t tried = 0; tried < few && next_ < channels.size(); ++tried) {
@@ -175,7 +175,7 @@ Folded fold(const LogName& log, CheckpointTuple tuple) {
 Lineage::Lineage(const LogName& log, CheckpointTuple tuple) : tuple_(std::move(tuple)) {
     ChannelPlaces places;
     walkBack(log, tuple_, [&](const CommitReader& commit) {
-        const auto age = static_cast<std::uint32_t>(commits_.size());  // turned round below, as all else
+        const auto age = static_cast<std::uint32_t>(commits_.size());  // reversed below, like everything else
         commits_.push_back({commit.fields.id, commit.fields.base});
         for (const LoggedOp& operation : commit.operations) {
             const std::size_t place = places.find(operation.channel, channels_);
@@ -204,7 +204,7 @@ std::optional<std::span<const ChannelPieces>> Lineage::channelsOf(CheckpointId i
     const auto commit = std::lower_bound(commits_.begin(), commits_.end(), id,
                                          [](const Commit& each, CheckpointId wanted) { return each.id < wanted; });
     if (commit == commits_.end() || commit->id != id) return {};
-    // Folding it would end where this one ended: at a commit that needs none before it, or at the base that both name.
+    // Folding it would end where this fold ended: at a commit that needs none before it, or at the base that both name.
     const Commit& oldest = commits_.front();
     const bool ends_alike =
         commit->base == commits_.back().base || (oldest.base == oldest.id && commit->base <= oldest.id);

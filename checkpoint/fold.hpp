@@ -11,13 +11,13 @@
 
 #include "checkpoint/commit_fields.hpp"
 
-// Reading a checkpoint: a fold over the commits from its base to it. It runs no user code and knows no types: what
-// comes out are the operations each channel's value is made of, and the schedule.
+// Reads a checkpoint as a fold over the commits from its base to it. It runs no user code and knows no types: the
+// result consists of the operations that make up each channel's value, and of the schedule.
 namespace stategraph::checkpoint {
 
 struct FoldedChannel {
     std::string_view name;
-    /// The last set and what followed it.
+    /// The last set, and the operations after it.
     std::vector<LogPiece> pieces;
 };
 /// The same for pieces that another object owns.
@@ -26,7 +26,7 @@ struct ChannelPieces {
     std::span<const LogPiece> pieces;
 };
 
-/// A join or deferred edge as it is now, and the step of the commit that made it so.
+/// The current condition of a join or deferred edge, and the step of the commit that led to it.
 struct FoldedJoin {
     std::string_view key;
     std::vector<std::string_view> arrived;
@@ -43,27 +43,28 @@ struct FoldedRan {
     std::string_view node = {};
 };
 
-/// One checkpoint, read. Its views point into `tuple`, so it is neither copied nor changed.
+/// One checkpoint after reading. Its views refer to `tuple`, so it is neither copied nor changed.
 struct Folded {
     Folded() = default;
     Folded(Folded&&) = default;
     Folded& operator=(Folded&&) = default;
 
     CheckpointTuple tuple;
-    /// Its base is the oldest commit that it was read from, which exists even if the base in the record was pruned.
+    /// Its base is the oldest commit from which it was read; that commit exists even if the base in the record was
+    /// pruned.
     CommitFields commit;
-    std::vector<FoldedChannel> channels;  // by name, those that are set
-    std::vector<FoldedJoin> joins;        // those with arrivals
+    std::vector<FoldedChannel> channels;  // the channels that are set, sorted by name
+    std::vector<FoldedJoin> joins;        // the joins with arrivals
     std::vector<FoldedDeferral> deferred;
     std::vector<LoggedVisit> visits;  // in the order of CBOR
-    bool has_all_visits = false;      // else an earlier version stored some of it, which did not say
+    bool has_all_visits = false;      // false if an earlier version, which did not store visits, stored a part of it
     FoldedRan ran;
     std::uint64_t graph = 0;
     std::uint64_t schema = 0;
-    /// The commits it was read from: their bytes, and how many they are.
+    /// The size and the number of the commits from which it was read.
     std::size_t replay_bytes = 0;
     std::size_t replay_commits = 0;
-    /// One of them has what this version does not know.
+    /// Whether one of them contains something that this version does not know.
     bool says_more = false;
 
     const FoldedChannel* find(std::string_view channel) const noexcept;
@@ -72,9 +73,8 @@ struct Folded {
 /// Errors: CorruptCheckpointError naming the key of the record that cannot be read, or that is missing.
 Folded fold(const LogName& log, CheckpointTuple tuple);
 
-/// The values of a checkpoint and of all commits from which it was read, without folding again for each: as many reads
-/// as it has commits cost what decoding their values costs. Memory: the tuple's bytes, and a few words for each
-/// operation.
+/// Gives the values of a checkpoint and of all commits from which it was read, without folding again for each: reading
+/// all of them costs as much as decoding their values. Memory: the tuple's bytes, and a few words for each operation.
 class Lineage {
 public:
     /// Errors: as `fold`.
@@ -82,8 +82,8 @@ public:
     Lineage(Lineage&&) = default;
     Lineage& operator=(Lineage&&) = default;
 
-    /// The set channels of a checkpoint, by name, as folding it would give them, until the next call; none if it would
-    /// be read from other commits than these.
+    /// Returns the set channels of a checkpoint, sorted by name, as folding it would give them. They are valid until
+    /// the next call. Returns none if the checkpoint would be read from other commits than these.
     std::optional<std::span<const ChannelPieces>> channelsOf(CheckpointId id);
 
 private:
@@ -91,12 +91,12 @@ private:
         CheckpointId id;
         CheckpointId base;
     };
-    // All that ever happened to a channel, clears too.
+    // All operations on a channel, including clears.
     struct Channel {
         std::string_view name;
         std::vector<LogPiece> pieces = {};
-        std::vector<std::uint32_t> commits = {};  // which of the commits each is from
-        std::vector<std::uint32_t> begins = {};   // where the value that each piece is a part of begins
+        std::vector<std::uint32_t> commits = {};  // the commit of each operation
+        std::vector<std::uint32_t> begins = {};   // where the value begins to which each piece belongs
     };
 
     CheckpointTuple tuple_;

@@ -10,9 +10,9 @@ namespace stategraph::checkpoint {
 
 /// Where a thread is in its saver's index (BaseCheckpointSaver::openThreads).
 struct IndexPlace {
-    /// ThreadPlace::since; empty: it is not in the index.
+    /// See ThreadPlace::since. Empty if the thread is not in the index.
     CheckpointId since = {};
-    /// ThreadOutlook::due of a sleeping thread; of others 0.
+    /// See ThreadOutlook::due; 0 for threads that do not sleep.
     std::int64_t due_ms = 0;
     ThreadStatus status = ThreadStatus::unknown;
 
@@ -27,14 +27,14 @@ struct IndexPlace {
         return {status, {}};
     }
 
-    /// Whether the place is still valid after a put that left the thread's log with this head, because nothing new is
-    /// known. It is updated once it is a second old, so that most supersteps write no index.
+    /// Returns whether the place is still valid after a put that left the thread's log with this head, because nothing
+    /// new is known. It is updated once it is a second old, so that most supersteps write no index.
     bool stays(CheckpointId head, const ThreadOutlook& outlook) const noexcept {
         return isIn() && status == ThreadStatus::unknown && outlook.status == ThreadStatus::unknown &&
-               (head.high() >> 16U) - (since.high() >> 16U) < 1000;  // ms; ids of a log ascend
+               (head.high() >> 16U) - (since.high() >> 16U) < 1000;  // in milliseconds; ids of a log ascend
     }
-    /// Where a thread is after a put that left its own log with this head. Without a commit in that log it is not in
-    /// the index.
+    /// Returns the thread's place after a put that left its own log with this head. Without a commit in that log, the
+    /// thread is not in the index.
     static IndexPlace after(const IndexPlace& before, CheckpointId head, const ThreadOutlook& outlook) noexcept {
         return head.empty() || before.stays(head, outlook) ? before : of(head, outlook);
     }

@@ -17,12 +17,12 @@
 
 namespace stategraph::checkpoint {
 
-/// The current writers of logs, and the known heads. It turns a plain atomic write into a compare-and-swap.
+/// Keeps the current writers of logs, and the known heads. It turns a plain atomic write into a compare-and-swap.
 ///
-/// A writer claims its log, compares the head, writes with no lock held and releases the claim; a rival waits for that
-/// and then sees the new head, or after a failure reads it again. Pending writes alone may overlap. Heads are kept for
-/// at most about `capacity` logs, those used last.
-/// Thread-safe. Cost: two short locks a claim, one in 64 shared by all threads.
+/// A writer claims its log, compares the head, writes without holding a lock and releases the claim. A rival waits for
+/// that and then sees the new head; after a failure, it reads the head again. Only pending writes may overlap. Heads
+/// are kept for at most about `capacity` logs, the most recently used ones. Thread-safe. Cost: two short locks for each
+/// claim, each of which 1/64 of all threads share.
 class LogGate {
     struct Shard;
 
@@ -36,11 +36,11 @@ public:
         Claim& operator=(const Claim&) = delete;
         ~Claim() { gate_.release(*this); }
 
-        /// The head if it is known; it does not change while the claim exists.
+        /// Returns the head if it is known. It does not change while the claim exists.
         const std::optional<CheckpointId>& head() const noexcept { return head_; }
-        /// Its thread's place in the index, if that is known; not in it: unknown.
+        /// Returns its thread's place in the index, if that is known. A place that is not in the index means unknown.
         const IndexPlace& place() const noexcept { return place_; }
-        /// What the head is now, and the place. Without this call they are unknown afterwards.
+        /// Sets the new head and place. Without this call they are unknown afterwards.
         void settle(CheckpointId head, const IndexPlace& place = {}) noexcept {
             settled_ = head;
             settled_place_ = place;
@@ -65,7 +65,7 @@ public:
     Claim claimLog(const LogName& log, bool moves_head) {
         return {*this, log, moves_head ? Claim::Kind::commits : Claim::Kind::pending_writes};
     }
-    /// Waits until there is no writer of the thread. Its heads are unknown afterwards.
+    /// Waits until the thread has no writer. Its heads are unknown afterwards.
     Claim claimThread(std::string_view thread_id) { return {*this, {.thread_id = thread_id}, Claim::Kind::thread}; }
 
     std::size_t size();
@@ -102,13 +102,13 @@ private:
     };
     using Heads = std::unordered_map<LogKey, Known, Hash, Equal>;
 
-    // A thread's logs share a shard, so that a whole thread is claimed under one lock.
+    // A thread's logs share a shard, so that a whole thread can be claimed under one lock.
     struct alignas(64) Shard {
         detail::Mutex mutex;
         std::condition_variable released;
         std::size_t waiting SG_GUARDED_BY(mutex) = 0;
         std::vector<const Claim*> claims SG_GUARDED_BY(mutex);
-        // Two generations: what is used moves to the young one, and the old one goes when that is full.
+        // There are two generations. What is used moves to the young one; when that is full, the old one is dropped.
         Heads young SG_GUARDED_BY(mutex);
         Heads old SG_GUARDED_BY(mutex);
     };
@@ -171,7 +171,7 @@ inline void LogGate::release(const Claim& claim) noexcept {
         } else if (claim.settled_ != claim.head_ || claim.settled_place_ != claim.place_) {
             try {
                 remember(shard, claim.log_, {*claim.settled_, claim.settled_place_});
-            } catch (...) {  // no memory: an unknown head is read again
+            } catch (...) {  // there is no memory; an unknown head is read again
                 forget(shard, claim.log_);
             }
         }

@@ -46,7 +46,7 @@ void readEntries(Decoder& in, std::vector<Entry>& entries) {
     }
 }
 
-// Edits of a list, one after the other.
+// Joins edits of a list that follow each other.
 std::string joinEdits(std::span<const LogPiece> edits) {
     std::vector<std::string_view> entries;
     for (const LogPiece& piece : edits) {
@@ -79,7 +79,7 @@ std::string materialise(std::span<const LogPiece> pieces) {
             Decoder in(piece.value);
             readEntries(in, entries);
         }
-        // Encoded keys are compared as deterministic encoding orders them.
+        // Deterministic encoding orders keys by their encoded form.
         std::sort(entries.begin(), entries.end());
         encoder.map(entries.size());
         for (const auto& [key, value] : entries) {

@@ -4,16 +4,16 @@
 
 #include <stategraph/unfinished.hpp>
 
-// What a thread waits for, in the words of its records and of an index of threads.
+// Translates what a thread waits for between the words of its records and an index of threads.
 namespace stategraph::checkpoint {
 
-/// What the record of the last run at a checkpoint (run_path) says by itself; none: its tasks' records decide. A word
-/// of a later version says nothing.
+/// Returns what the record of the last run at a checkpoint (run_path) says by itself, or none if its tasks' records
+/// decide. A word of a later version says nothing.
 std::optional<ThreadOutlook> outlookOfRun(std::string_view word);
 
-/// Of Unfinished::damaged: unknown.
+/// Returns the status for a reason; for Unfinished::damaged it is unknown.
 ThreadStatus statusOf(Unfinished reason) noexcept;
-/// None of `unknown` and `finished`.
+/// Returns the reason for a status; none for `unknown` and `finished`.
 std::optional<Unfinished> reasonOf(ThreadStatus status) noexcept;
 
 }  // namespace stategraph::checkpoint

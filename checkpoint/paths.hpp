@@ -7,17 +7,18 @@
 
 #include <stategraph/ids.hpp>
 
-// The paths that pending writes are keyed by within a checkpoint.
+// The paths that serve as keys of pending writes within a checkpoint.
 namespace stategraph::checkpoint {
 
-/// A task's place in its superstep: "pull:NAME", or "push:INDEX" with ten digits, so that the order of paths is the
-/// order of tasks.
+/// Returns a task's place in its superstep: "pull:NAME", or "push:INDEX" with ten digits, so that the order of paths is
+/// the order of tasks.
 std::string pullPath(std::string_view node);
 std::string pushPath(std::size_t index);
 
-/// The pseudo task of what a Command wrote to a superstep that waits.
+/// The pseudo task for what a Command wrote to a pending superstep.
 inline constexpr std::string_view command_path = "command";
-/// How the last run at the checkpoint ended, or that a run has resumed after such an end: the "node" of that record.
+/// The path of the record that says how the last run at the checkpoint ended, or that a run has resumed after such an
+/// end. The record's "node" says how.
 inline constexpr std::string_view run_path = "run";
 inline constexpr std::string_view run_goes_on = "running";
 inline constexpr std::string_view run_failed = "failed";
@@ -25,16 +26,17 @@ inline constexpr std::string_view run_at_breakpoint = "breakpoint";
 inline constexpr std::string_view run_at_limit = "limit";
 inline constexpr std::string_view run_cancelled = "cancelled";
 inline constexpr std::string_view run_timed_out = "timed_out";
-/// The thread is cancelled for good: what is due here is not to be resumed.
+/// The thread is cancelled for good: what is due here must not be resumed.
 inline constexpr std::string_view thread_cancelled = "thread_cancelled";
-/// No run at all: an edit made the checkpoint.
+/// There was no run: an edit created the checkpoint.
 inline constexpr std::string_view run_edited = "edited";
-/// "sleeping:UNIX_MS": a task waits for that time, the first of several.
+/// Returns "sleeping:UNIX_MS": a task waits until that time, which is the earliest if several wait.
 std::string sleepingUntil(std::int64_t unix_ms);
-/// The time; none for any other word.
+/// Returns the time, or none for any other word.
 std::optional<std::int64_t> sleepsUntil(std::string_view word);
 
-/// An effect of a task, or of one inside it: "once:TASK:KEY". In the root's log, wherever the task is.
+/// The path of an effect of a task, or of a task inside it, is "once:TASK:KEY". It is in the root's log, wherever the
+/// task is.
 inline constexpr std::string_view effect_prefix = "once:";
 std::string effectPath(TaskId task, std::string_view key);
 

@@ -11,20 +11,20 @@ namespace {
 
 bool hasCommitRules(const PruneRequest& request) noexcept { return request.keep_last || request.older_than; }
 
-// Whether a log belongs to a task that the root's log has passed.
+// Returns whether a log belongs to a task that the root's log has passed.
 bool isOfPastTask(std::string_view checkpoint_ns, CheckpointId root, CheckpointId root_head) noexcept {
     return livesForOneTask(checkpoint_ns) && !root.empty() && root < root_head;
 }
 
 struct Mark {
-    bool wanted = false;      // a rule of the request keeps it
-    bool linked = false;      // a wanted one is read from it
-    CheckpointId reach = {};  // how far back the commits that need this one go; only if linked
+    bool wanted = false;      // whether a rule of the request keeps it
+    bool linked = false;      // whether a wanted commit is read from it
+    CheckpointId reach = {};  // how far back the commits that need this one reach; set only if `linked`
 };
 
 bool isWhole(const CommitLinks& commit) noexcept { return commit.base.empty() || commit.base == commit.id; }
 
-// The parent's place, the log's size if it is not there.
+// Returns the parent's place, or the log's size if the parent is not in it.
 std::size_t parentOf(std::span<const CommitLinks> log, std::size_t place) noexcept {
     const CheckpointId parent = log[place].parent;
     if (parent.empty()) return log.size();
@@ -41,7 +41,8 @@ std::vector<Mark> markAll(std::span<const CommitLinks> log, std::span<const Chec
     std::sort(waiting.begin(), waiting.end());
     std::vector<Mark> marks(log.size());
 
-    // Beginning with the newest: commits that need another one come before it, so each is decided in one visit.
+    // The newest is visited first: commits that need another one come after it in the log, so one visit decides about
+    // each commit.
     for (std::size_t i = log.size(); i-- > 0;) {
         const CommitLinks& commit = log[i];
         const std::size_t newer = log.size() - 1 - i;
@@ -54,7 +55,7 @@ std::vector<Mark> markAll(std::span<const CommitLinks> log, std::span<const Chec
         if (wanted) reach = std::min(reach, commit.base);
         if (reach >= commit.id) continue;
         const std::size_t parent = parentOf(log, i);
-        if (parent == log.size()) continue;  // dropped by an earlier prune
+        if (parent == log.size()) continue;  // an earlier prune has dropped it
         Mark& mark = marks[parent];
         mark.reach = mark.linked ? std::min(mark.reach, reach) : reach;
         mark.linked = true;
@@ -71,9 +72,9 @@ std::vector<CheckpointId> idsWhere(std::span<const CommitLinks> log, F&& is_one)
     return ids;
 }
 
-// What rewriting the wanted commits would do, in bytes.
+// The effect of rewriting the wanted commits, in bytes.
 struct Gain {
-    std::size_t grown = 0;  // of commits that were put once and are not whole: dropped, or about to be rewritten
+    std::size_t grown = 0;  // of commits that were put once and are not whole, and are dropped or about to be rewritten
     std::size_t whole = 0;  // of whole commits that are dropped
 };
 
@@ -103,7 +104,7 @@ std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<
 bool livesForOneTask(std::string_view checkpoint_ns) noexcept {
     const std::string_view outermost = checkpoint_ns.substr(0, checkpoint_ns.find('|'));
     const std::size_t colon = outermost.find(':');
-    return colon != std::string_view::npos && !outermost.substr(colon).starts_with(":=");  // else what follows is a key
+    return colon != std::string_view::npos && !outermost.substr(colon).starts_with(":=");  // otherwise a key follows
 }
 
 bool ThreadPrune::isWaiting(const LogLinks& log, CheckpointId interrupted) const noexcept {
@@ -144,12 +145,13 @@ LogPlan ThreadPrune::plan(const LogLinks& log, const ReadRecord& read) {
     return plan;
 }
 
-// The commits with which visits from kept checkpoints begin: for each log, the nearest one that the branch names, from
-// the checkpoint backwards.
+// Remembers the commits with which visits from kept checkpoints begin: for each log, the nearest one that the branch
+// names, from the checkpoint backwards.
 void ThreadPrune::rememberVisits(const LogLinks& log, const LogPlan& plan) {
     const std::vector<CommitLinks>& commits = log.commits;
     if (std::ranges::none_of(commits, [](const CommitLinks& commit) { return !commit.visits.empty(); })) return;
-    // By commit: which logs those that stay above it have found already; none: none of them looks here.
+    // For each commit: the logs that the commits above it that stay have found already; none if no such commit looks
+    // here.
     std::vector<std::optional<std::set<std::string_view>>> found(commits.size());
     const std::string prefix = log.checkpoint_ns.empty() ? std::string() : std::string(log.checkpoint_ns) + '|';
     for (std::size_t i = commits.size(); i-- > 0;) {
@@ -177,7 +179,7 @@ LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const Checkpoint
                      .rewritten = {}};
     if (request_.rewrite == Rewrite::never || !read) return as_it_is;
 
-    // Those whose parent goes are rewritten; what stays above them is read from them.
+    // Commits whose parent is dropped are rewritten; later commits that stay are read from them.
     std::vector<std::size_t> to_rewrite;
     Gain gain;
     for (std::size_t i = 0; i < commits.size(); ++i) {
@@ -216,7 +218,7 @@ LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const Checkpoint
             rewritten_bytes += plan.rewritten.back().bytes.size();
         }
     } catch (const CorruptCheckpointError&) {
-        return as_it_is;  // readers report it
+        return as_it_is;  // readers report the damage
     }
     if (must_pay && rewritten_bytes > gain.grown + gain.whole) return as_it_is;
     rewrite_bytes_left_ = left;
@@ -225,7 +227,7 @@ LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const Checkpoint
 
 bool ThreadUse::isLeftBehind(std::string_view checkpoint_ns, CheckpointId head,
                              const RecordLinks& links) const noexcept {
-    // A young one counts: its commits are the thread's too.
+    // A young log counts as used, because its commits belong to the thread too.
     return head.time() < since_ && isOfPastTask(checkpoint_ns, links.root, root_head_);
 }
 

@@ -26,7 +26,8 @@ namespace {
 constexpr unsigned char newest_version = naming_version;
 
 std::uint64_t checksum(CheckpointId id, unsigned char version, std::string_view body) {
-    // Version 3 is one bit from the others, and reads what they say: it is part of the seed.
+    // The number of version 3 differs from the others by one bit, and its records would be read like theirs. So the
+    // version is a part of the seed.
     const std::uint64_t seed = id.high() * 0x9E3779B97F4A7C15ULL ^ id.low();
     return XXH3_64bits_withSeed(body.data(), body.size(), version == naming_version ? ~seed : seed);
 }
@@ -79,7 +80,7 @@ std::string_view openRecord(const RowKey& key, std::string_view bytes) {
 void writeId(Encoder& out, CheckpointId id) {
     std::array<char, 16> raw{};
     id.toBytes(raw.data());
-    // A byte string, whatever its bytes.
+    // Writes a byte string with any bytes.
     out.bytes({raw.data(), raw.size()});
 }
 

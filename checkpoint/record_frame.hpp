@@ -7,18 +7,19 @@
 #include <stategraph/ids.hpp>
 #include <stategraph/record.hpp>
 
-// What every record begins with, and how records name ids. The grammar is in record.hpp.
+// The beginning of every record, and how records name ids. The grammar is in record.hpp.
 namespace stategraph::checkpoint {
 
 inline constexpr unsigned char format_version = 1;
 inline constexpr unsigned char sealed_version = 2;
-/// A commit of which some operations stand for values of its parent's input; else as format_version.
+/// The version of a commit in which some operations refer to values of its parent's input. Other commits have
+/// format_version.
 inline constexpr unsigned char naming_version = 3;
 
-/// The version and the checksum.
+/// The size of the version and the checksum.
 inline constexpr std::size_t frame_size = 9;
 
-/// Appends the version and a place for the checksum; `closeFrame` fills it in, over all that was appended since.
+/// Appends the version and a place for the checksum. `closeFrame` fills it in, for everything that was appended since.
 std::size_t openFrame(std::string& out, unsigned char version);
 void closeFrame(CheckpointId id, std::string& out, std::size_t start);
 
@@ -30,9 +31,9 @@ struct Frame {
 /// Checks version and checksum. Errors: CorruptCheckpointError naming the key.
 Frame readFrame(const RowKey& key, std::string_view bytes);
 
-/// The body of a record that is not sealed. Errors: the same.
+/// Returns the body of a record that is not sealed. Errors: the same.
 std::string_view openRecord(const RowKey& key, std::string_view bytes);
-/// What follows the frame, unchecked. Errors: CorruptCheckpointError if the record is too short.
+/// Returns what follows the frame, unchecked. Errors: CorruptCheckpointError if the record is too short.
 std::string_view bodyOf(const RowKey& key, std::string_view bytes);
 
 /// Throws CorruptCheckpointError naming the key.

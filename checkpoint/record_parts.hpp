@@ -9,7 +9,7 @@
 
 #include "checkpoint/record_frame.hpp"
 
-// What records of commits and of tasks have in common. The grammar is in record.hpp. Errors of all that reads:
+// What records of commits and of tasks have in common. The grammar is in record.hpp. All functions that read throw
 // WrongTypeError.
 namespace stategraph::checkpoint {
 
@@ -17,16 +17,16 @@ struct LoggedWrite {
     std::string_view channel;
     WriteKind kind = WriteKind::set;
     std::string_view value = {};
-    bool as_logged = false;  // of a commit: it equals the operation on the channel
+    bool as_logged = false;  // in a commit: whether it equals the operation on the channel
 };
 struct LoggedSend {
     std::string_view node;
     std::string_view payload;
 };
 
-/// A task's, or a commit's input.
+/// Reads the writes of a task, or a commit's input.
 std::vector<LoggedWrite> readWrites(std::string_view cbor);
-/// One write of a list. In a commit it may refer to an operation.
+/// Reads one write of a list. In a commit it may refer to an operation.
 LoggedWrite readWrite(Decoder& in, bool of_commit);
 
 void writeNames(Encoder& out, const std::vector<std::string_view>& names);
@@ -36,7 +36,7 @@ std::vector<std::string_view> readNames(Decoder& in);
 void writeSends(Encoder& out, const std::vector<LoggedSend>& sends);
 std::vector<LoggedSend> readSends(Decoder& in);
 
-/// The visits of a commit, which have `log` and `id`; `all`: there are no others.
+/// Writes the visits of a commit, which have `log` and `id`. `all` says that there are no others.
 template <class Visits>
 void writeVisits(Encoder& out, const Visits& visits, bool all) {
     if (all) out.array(1);
@@ -46,7 +46,7 @@ void writeVisits(Encoder& out, const Visits& visits, bool all) {
         writeId(out, visit.id);
     }
 }
-/// Calls `take(log, id)` for each; returns whether there are no others.
+/// Calls `take(log, id)` for each visit. Returns whether there are no others.
 template <class Take>
 bool readVisits(Decoder& in, Take take) {
     const bool all = in.peek() == Decoder::Type::array;
@@ -58,7 +58,7 @@ bool readVisits(Decoder& in, Take take) {
     return all;
 }
 
-/// Whether an operation's or a write's kind is one of these letters.
+/// Returns whether the kind of an operation or a write is one of these letters.
 template <std::size_t Size>
 bool isOneOf(const char (&letters)[Size], std::string_view kind) noexcept {
     bool found = false;

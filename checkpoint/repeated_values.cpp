@@ -10,7 +10,7 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// The values that a list of writes has for channels, each written once.
+// The values that a list of writes has for channels that are written once.
 class WrittenValues {
 public:
     explicit WrittenValues(std::string_view writes) : writes_(readWrites(writes)) {
@@ -27,7 +27,7 @@ private:
     std::vector<LoggedWrite> writes_;
 };
 
-// An entry of a commit's operations as it is written.
+// An entry of a commit's operations in written form.
 struct NamedEntry {
     std::string_view bytes;
     std::string_view channel;
@@ -57,13 +57,14 @@ bool nameInputValues(std::string& entries, std::string_view input) {
     if (entries.size() < repeated_bytes_min || input.size() < repeated_bytes_min) return false;
     const WrittenValues written(input);
     bool named = false;
-    std::size_t end = 0;  // of what is kept, in the same place
+    std::size_t end = 0;  // the end of the bytes that are kept, in the same buffer
     Decoder in(entries);
     while (!in.atEnd()) {
         const NamedEntry entry = readNamedEntry(in);
         const bool may = entry.value.size() >= repeated_bytes_min && entry.op != LogOp::edit;
         const bool names = may && written.find(entry.channel) == entry.value;
-        // text(name) array(2) text(op) value: the text of the operation takes the place of the list.
+        // An entry has the form text(name) array(2) text(op) value. In the shortened form, the text of the operation
+        // replaces the array.
         const std::size_t size = entry.bytes.size() - (names ? entry.value.size() + 3 : 0);
         char* const to = entries.data() + end;
         std::memmove(to, entry.bytes.data(), size);
@@ -93,7 +94,7 @@ void takeInputValues(std::span<LoggedOp> operations, std::optional<std::string_v
 }
 
 bool nameLoggedValues(std::string_view writes, std::string_view entries, std::string& out) {
-    constexpr std::size_t writes_max = 32;  // each is looked for among all
+    constexpr std::size_t writes_max = 32;  // the limit exists because each write is looked for among all entries
     Decoder in(writes);
     const std::size_t count = in.array();
     if (count > writes_max) return false;
@@ -122,7 +123,7 @@ bool nameLoggedValues(std::string_view writes, std::string_view entries, std::st
     if (named.size() < count) return true;
     std::size_t said = 0;
     for (Decoder ops(entries); !ops.atEnd();) said += readNamedEntry(ops).op != LogOp::clear;
-    if (said == count) out.clear();  // without a list the operations are it
+    if (said == count) out.clear();  // without a list, the operations are the writes
     return true;
 }
 

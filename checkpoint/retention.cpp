@@ -12,7 +12,7 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// Waiting longer makes no difference to anyone, and clocks cannot count any number of milliseconds.
+// Longer waits make no difference, and clocks cannot count any number of milliseconds.
 constexpr std::chrono::milliseconds wait_max = std::chrono::hours(365 * 24);
 
 void checkAge(const char* option, const std::optional<std::chrono::milliseconds>& age) {
@@ -106,7 +106,7 @@ void Retention::pruneOnce() noexcept {
     try {
         report_.last_error = detail::describe(error);
     } catch (...) {
-        report_.last_error.assign("out of memory");  // short enough to need none
+        report_.last_error.assign("out of memory");  // this text is short enough to need no memory
     }
 }
 

@@ -10,20 +10,20 @@
 
 namespace stategraph::checkpoint {
 
-/// Throws InvalidArgumentError if the options ask for nothing or for what cannot be.
+/// Throws InvalidArgumentError if the options request nothing, or are invalid.
 void checkRetention(const RetentionOptions& options);
 
-/// The request that the options mean at a moment.
+/// Returns the request that the options mean at this time.
 PruneRequest pruneAt(const RetentionOptions& options, std::chrono::system_clock::time_point now);
 
-/// A thread that prunes a saver until this object goes.
+/// A thread that prunes a saver as long as this object exists.
 ///
-/// Nothing that `prune` throws gets out of it. The destructor waits for a prune that is under way: a saver destroys
-/// this first, while all that its prune needs is still there. Errors: as `checkRetention`; SaverError if no thread can
-/// be started.
+/// It catches every exception of `prune`. The destructor waits for a prune that is under way: a saver destroys this
+/// object first, while everything that its prune needs still exists. Errors: as `checkRetention`; SaverError if no
+/// thread can be started.
 class Retention {
 public:
-    /// The saver must outlive this.
+    /// The saver must outlive this object.
     Retention(BaseCheckpointSaver& saver, const RetentionOptions& options);
     Retention(const Retention&) = delete;
     Retention& operator=(const Retention&) = delete;

@@ -83,7 +83,7 @@ void checkPut(const PutRequest& request) {
         if (!row.expected) {
             refuseRow(log, row.checkpoint_id,
                       "the pending write '" + std::string(row.path) +
-                          "' is to be compared and has no `expected`; give it, empty if there is to be no such row");
+                          "' must be compared and has no `expected`; set it (empty if the row must not exist)");
         }
     }
     if ((request.outlook.status == ThreadStatus::sleeping) != request.outlook.due.has_value()) {

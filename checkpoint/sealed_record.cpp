@@ -109,7 +109,7 @@ RecordLinks readSealedLinks(const RowKey& key, std::string_view bytes) {
                     links.visits.push_back({std::string(log), id});
                 });
             } else {
-                in.skip();  // of a later minor version
+                in.skip();  // a field of a later minor version
             }
         }
         if (!is_due) throw WrongTypeError("it is not a commit's");

@@ -18,9 +18,9 @@ namespace stategraph {
 namespace {
 
 constexpr std::size_t thread_page = 1000;
-constexpr std::size_t commit_page = 250;  // these come with all their bytes and writes
+constexpr std::size_t commit_page = 250;  // the rows come with all their bytes and writes
 
-// Counts by name while reading; sorted by size at the end.
+// Counts by name while reading, and sorts by size at the end.
 class Counter {
 public:
     void add(const ListedCheckpoint& commit) {
@@ -105,7 +105,7 @@ class Reader {
 public:
     static constexpr std::size_t every_thread = std::numeric_limits<std::size_t>::max();
 
-    /// Of the threads, lists the largest alone: at most `most`.
+    /// Lists only the largest threads, at most `most`.
     Reader(BaseCheckpointSaver& saver, const StatsQuery& query, std::size_t most = every_thread)
         : saver_(saver), query_(query), most_(most) {}
 
@@ -174,14 +174,14 @@ private:
         thread.newest_at = newest.time();
         stats_.per_thread.push_back(std::move(thread));
         if (most_ == every_thread) return;
-        // The smallest of those that are kept is the heap's first.
+        // The heap's first element is the smallest of those that are kept.
         std::ranges::push_heap(stats_.per_thread, isLarger);
         if (stats_.per_thread.size() <= most_) return;
         std::ranges::pop_heap(stats_.per_thread, isLarger);
         stats_.per_thread.pop_back();
     }
 
-    // The newest commit; none if the log no longer exists.
+    // Returns the newest commit, or none if the log no longer exists.
     CheckpointId readLog(const std::string& thread_id, const std::string& ns, Counter& counter) {
         CheckpointId newest;
         CheckpointId before;
@@ -205,7 +205,7 @@ private:
     Counter total_;
 };
 
-// The numbers and their names, in one place.
+// The only list of the numbers and their names.
 template <typename F>
 void forEachNumber(const StorageBytes& bytes, F&& f) {
     f("commits", bytes.commits);

@@ -11,14 +11,14 @@
 
 #include "checkpoint/record_parts.hpp"
 
-// The records of tasks, which are pending writes; their grammar is in record.hpp.
+// Reads and writes the records of tasks, which are pending writes. Their grammar is in record.hpp.
 namespace stategraph::checkpoint {
 
 struct LoggedInterrupt {
     TaskId id;
     std::uint64_t index = 0;
     std::string_view value;
-    std::string_view key = {};  // of a question
+    std::string_view key = {};  // the question's key
 };
 
 struct LoggedEffect {
@@ -31,7 +31,7 @@ struct LoggedFailure {
     std::string_view text = {};
 };
 
-/// "took" of a task's record, in microseconds.
+/// The field "took" of a task's record, in microseconds.
 struct LoggedTaskTime {
     std::int64_t start_us = 0;  // since the task's checkpoint was made
     std::int64_t took_us = 0;   // not negative
@@ -52,8 +52,8 @@ struct TaskFields {
     std::vector<LoggedInterrupt> interrupts = {};
 };
 
-/// Which questions of a task have an answer. The record of a subgraph's task has those of all tasks inside, which can
-/// be many.
+/// Finds out which questions of a task have an answer. The record of a subgraph's task has the questions of all tasks
+/// inside, which can be many.
 class AnsweredQuestions {
 public:
     /// The record must outlive it.
@@ -64,7 +64,7 @@ private:
     std::vector<std::pair<TaskId, std::uint64_t>> answered_;  // sorted
 };
 
-/// The questions of a task that have no answer yet, in the order in which they were asked.
+/// Returns the questions of a task that have no answer yet, in the order in which they were asked.
 std::vector<const LoggedInterrupt*> openQuestions(const TaskFields& task);
 
 void writeTask(CheckpointId id, const TaskFields& task, std::string& out);

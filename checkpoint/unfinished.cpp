@@ -25,7 +25,7 @@ std::vector<Interrupt> openInterrupts(const checkpoint::TaskFields& record) {
     return open;
 }
 
-// Whether a commit's metadata, a CBOR map or nothing, has all entries of a filter.
+// Returns whether a commit's metadata, a CBOR map or nothing, has all entries of a filter.
 bool hasMetadata(std::string_view stored, const Metadata& filter) {
     if (filter.empty()) return true;
     std::size_t found = 0;
@@ -43,15 +43,16 @@ bool hasMetadata(std::string_view stored, const Metadata& filter) {
 
 /// What a thread's newest checkpoint says.
 struct Examined {
-    /// None if nothing is due, or the thread is cancelled, or its metadata are others.
+    /// None if nothing is due, if the thread is cancelled, or if its metadata do not match.
     std::optional<UnfinishedThread> thread = {};
-    /// None: it cannot be read.
+    /// None if the checkpoint cannot be read.
     std::optional<ThreadOutlook> outlook = {};
-    /// Nothing is due, independent of the pending writes.
+    /// True if nothing is due, independent of the pending writes.
     bool is_over = false;
 };
 
-// The due tasks that are not finished, and what they wait for. Returns the status, unless a run stored another one.
+// Collects the due tasks that are not finished, and what they wait for. Returns the status, unless a run stored another
+// one.
 ThreadStatus takeTasks(const std::vector<DueTask>& due, const checkpoint::TaskFields* run, UnfinishedThread& thread) {
     const bool went_on = run != nullptr && run->node == checkpoint::run_goes_on;
     bool any_open = false;
@@ -71,7 +72,7 @@ ThreadStatus takeTasks(const std::vector<DueTask>& due, const checkpoint::TaskFi
         }
     }
     if (any_failed && run != nullptr && run->node == checkpoint::run_failed)
-        return ThreadStatus::failed;  // the others were not started since
+        return ThreadStatus::failed;  // the other tasks were not started after the failure
     if (any_open || thread.next.empty()) return ThreadStatus::unknown;
     return any_failed ? ThreadStatus::failed : ThreadStatus::interrupted;
 }
@@ -109,7 +110,7 @@ UnfinishedThread damagedThread(const ListedCheckpoint& head, std::string why) {
     return thread;
 }
 
-// The same; one that cannot be read is reported as that.
+// Does the same, and reports a checkpoint that cannot be read as such.
 Examined examineOrReport(const ListedCheckpoint& head, const Metadata& filter) {
     const bool any_will_do = filter.empty();
     const auto report = [&](std::string why) {
@@ -129,7 +130,7 @@ Examined examineOrReport(const ListedCheckpoint& head, const Metadata& filter) {
 }
 
 // Updates the index with what the thread waits for, if that has not changed since it was read. Only the next query
-// profits, so a saver that is read-only, or has a writer at the moment, is left as it is.
+// profits, so nothing is done if the saver is read-only or currently has a writer.
 void tell(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const Examined& examined) {
     std::vector<WriteRow> compared;
     if (!examined.is_over && examined.outlook->status != ThreadStatus::unknown) {
@@ -162,8 +163,8 @@ void tellIfOther(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const
     if (examined.outlook && *examined.outlook != indexed) tell(saver, head, examined);
 }
 
-// Calls `take(head, examined)` for threads of an index, in their order, until it returns false; then returns false. A
-// thread that was deleted meanwhile is skipped.
+// Calls `take(head, examined)` for threads of an index, in their order, until it returns false, and then returns false.
+// A thread that was deleted meanwhile is skipped.
 template <class Take>
 bool forEachOf(BaseCheckpointSaver& saver, const std::vector<IndexedThread>& threads, const Metadata& filter,
                Take take) {
@@ -179,7 +180,8 @@ bool forEachOf(BaseCheckpointSaver& saver, const std::vector<IndexedThread>& thr
     return true;
 }
 
-// The same for all open threads of these statuses. False, and nothing was called, if the saver has no index.
+// Does the same for all open threads with these statuses. Returns false without calling `take` if the saver has no
+// index.
 template <class Take>
 bool forEachOpen(BaseCheckpointSaver& saver, const UnfinishedQuery& query, ThreadStatuses statuses, Take take) {
     OpenThreadsQuery page{.statuses = statuses, .after_thread_id = query.after_thread_id, .limit = page_size};
@@ -192,7 +194,7 @@ bool forEachOpen(BaseCheckpointSaver& saver, const UnfinishedQuery& query, Threa
     }
 }
 
-// The same for threads by name. One by one if the saver has no index: it is not asked for several then.
+// Does the same for threads by name. If the saver has no index, it reads them one by one.
 template <class Take>
 void forEachNamed(BaseCheckpointSaver& saver, const UnfinishedQuery& query, Take take) {
     const bool has_index = saver.openThreads({.limit = 0}).has_value();
@@ -225,7 +227,8 @@ void check(const UnfinishedQuery& query) {
     }
 }
 
-// Where threads with this reason are; none: anywhere, as a damaged one has the status of before.
+// Returns the statuses of threads with this reason, or none if they may have any, because a damaged thread has its
+// earlier status.
 ThreadStatuses statusesOf(std::optional<Unfinished> reason) {
     if (!reason || reason == Unfinished::damaged) return ThreadStatuses::open();
     return ThreadStatuses(ThreadStatus::unknown) | checkpoint::statusOf(*reason);

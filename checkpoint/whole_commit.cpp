@@ -8,11 +8,11 @@
 #include "checkpoint/fold.hpp"
 #include "checkpoint/materialise.hpp"
 
-// A kept commit, written so that those before it may go.
+// Writes a commit that is kept in such a form that the commits before it can be dropped.
 namespace stategraph::checkpoint {
 namespace {
 
-// What makes every channel's value.
+// Returns the operations that make up every channel's value.
 std::string operationsOf(const Folded& folded) {
     std::vector<const FoldedChannel*> channels;
     for (const FoldedChannel& channel : folded.channels) channels.push_back(&channel);
@@ -25,7 +25,7 @@ std::string operationsOf(const Folded& folded) {
     return cbor;
 }
 
-// What commits say only when it changes: here all there is.
+// Fills in completely what commits usually contain only when it changes.
 void fillSchedule(const Folded& folded, CommitFields& whole) {
     const auto by_key = [](const auto& a, const auto& b) { return detail::storedBefore(a.key, b.key); };
     whole.joins.clear();
@@ -47,7 +47,7 @@ void fillSchedule(const Folded& folded, CommitFields& whole) {
             whole.ran = {Ran::Kind::one, folded.ran.node};
             break;
     }
-    // Absent would be "as in the parent", of which there is none any more: 0 either way.
+    // If the field were absent, it would mean "as in the parent", which no longer exists. In both cases 0 is read.
     whole.graph = folded.graph != 0 ? std::optional(folded.graph) : std::nullopt;
     whole.schema = folded.schema != 0 ? std::optional(folded.schema) : std::nullopt;
 }
@@ -64,7 +64,7 @@ std::string wholeCommit(const LogName& log, CheckpointTuple tuple) {
     }
     CommitFields whole = folded.commit;
     whole.base = whole.id;
-    whole.writes.reset();  // of the task that led here from a checkpoint that goes now
+    whole.writes.reset();  // of the task that led here from a checkpoint that is about to be dropped
     fillSchedule(folded, whole);
     std::string operations;
     try {

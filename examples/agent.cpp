@@ -17,7 +17,7 @@ struct Path {
 
 agent::Agent makeAgent() {
     return agent::Agent({
-        // Stands for model::openai({…}): first it wants two calls, then it answers.
+        // A script takes the place of model::openai({…}): first it requests two calls, then it answers.
         .model = model::scripted({model::assistant({{{}, "c1", "list", R"({"path":"/tmp"})"},
                                                     {{}, "c2", "remove", R"({"path":"/tmp/old"})"}}),
                                   model::assistant("I removed the old file.")}),

@@ -2,8 +2,8 @@
 //
 //     order ──► approval ∥ audit ──► totals ──► half, as long as it is above 15 ──► small | odd
 //
-// `approval` asks a question. The run is then a snapshot in the store, which anybody can read as JSON; the answer may
-// come from another process, and is checked against the type that the step takes.
+// `approval` asks a question. The run is then a snapshot in the store, which any program can read as JSON. The answer
+// may come from another process, and is checked against the type that the step takes.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -31,7 +31,7 @@ struct Answer {
     static constexpr auto fields() { return sg::fields<&Answer::confirm, &Answer::approver>(); }
 };
 
-// The types of the function are those of the step: its input, its output, what it asks and what it is answered.
+// The function has the types of the step: its input, its output, its question and the answer.
 const auto approval = wf::step("approval", [](const Order& order, wf::Suspending<Ask, Answer>& context) {
     const Answer answer = context.suspend({"Pay " + std::to_string(order.value) + " for " + order.user + "?"});
     if (!answer.confirm) context.bail("declined by " + answer.approver);  // ends the workflow here
@@ -66,7 +66,7 @@ int main() {
     for (const std::string& step : run.view.path) std::cout << ' ' << step;
     std::cout << '\n';
 
-    // Back to before `half`, with another number. What the run did before is still in its history.
+    // Goes back to before `half`, with another number. What the run did before is still in its history.
     run = flow.timeTravel("run-1", half, 9);
     std::cout << toString(run.status) << ": " << *run.view.result << '\n';
 }

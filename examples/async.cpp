@@ -1,9 +1,9 @@
-// Nodes that wait are coroutines: thousands of runs wait at once on a thread or two.
+// Nodes that wait are coroutines: thousands of runs wait at the same time on one or two threads.
 //
-//     START ──► fetch ──► summarise ──► END        fetch, summarise: wait for somebody far away
+//     START ──► fetch ──► summarise ──► END        fetch, summarise: wait for a remote service
 //
-// A run is awaited like anything else. Here a coroutine awaits one, reads another event by event, and a hundred are
-// spawned at once.
+// A run is awaited like anything else. Here a coroutine awaits one run, reads another one event by event, and spawns a
+// hundred at the same time.
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -23,7 +23,7 @@ struct Page {
     static constexpr auto channels() { return sg::channels<&Page::address, &Page::text, &Page::summary>(); }
 };
 
-// As a client of some service would: it waits without a thread.
+// A client of some service would wait without a thread, as this does.
 sg::Task<std::string> get(std::string address) {
     co_await sg::sleepFor(5ms);
     co_return "the text of " + address;
@@ -40,7 +40,7 @@ sg::Task<sg::Update<Page>> summarise(const Page& page) {
 }
 
 sg::Task<> reads(sg::CompiledGraph<Page> app) {
-    // What is given to a run may be written right here.
+    // The run's arguments may be temporaries.
     auto result = co_await app.asyncInvoke({sg::set<&Page::address>("example.org/a")}, {.thread_id = "a"});
     std::cout << result.values.summary << "\n";
 

@@ -40,14 +40,14 @@ int main() {
     graph.addNode("work", [&](const Job&, sg::Runtime& runtime) {
         if (!again) {
             is_stuck.set_value();
-            runtime.waitFor(1h);  // a node that never looks would be abandoned just the same
+            runtime.waitFor(1h);  // a node that never checks would be abandoned too
         }
         return says("worked");
     });
     graph.addEdge(sg::START, "prepare").addEdge("prepare", "work").addEdge("work", sg::END);
     const auto app = graph.compile({.checkpointer = saver});
 
-    // Stopped: what is committed is kept, and RESUME continues.
+    // A stopped run keeps what is committed, and RESUME continues it.
     sg::RunConfig config;
     config.thread_id = "job-1";
     config.control = control;
@@ -59,7 +59,7 @@ int main() {
     again = true;
     show("resumed", app.invoke(sg::RESUME, {.thread_id = "job-1"}));
 
-    // Drained: the superstep under way ends and is committed; another process calls recover().
+    // A drained run ends after its current superstep, which is committed; another process calls recover().
     auto shutdown = std::make_shared<sg::RunControl>();
     shutdown->requestDrain("deploy");
     config.thread_id = "job-2";
@@ -67,7 +67,7 @@ int main() {
     show("drained", app.invoke({}, config));
     std::cout << "recovered: " << app.recover().size() << " thread\n";
 
-    // Asleep: nothing is held in memory until recover() finds that the time has come.
+    // A sleeping run holds nothing in memory until recover() finds that its time has come.
     const auto wake_at = std::chrono::system_clock::now() + 100ms;
     sg::StateGraph<Job> sleeper;
     sleeper.addNode("nap", [wake_at](const Job&, sg::Runtime& runtime) {

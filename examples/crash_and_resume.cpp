@@ -28,7 +28,7 @@ struct State {
     static constexpr auto channels() { return sg::channels(sg::channel<&State::done>(sg::append)); }
 };
 
-// A node that does its work, and notes it.
+// Returns a node that does its work, and notes it.
 auto step(std::string name) {
     return [name](const State&) -> sg::Update<State> {
         std::ofstream("journal.txt", std::ios::app) << name << "\n";

@@ -25,7 +25,8 @@ struct Patient {
     }
 };
 
-// A key service in miniature. A program gets its keys' bytes from a real one, or from a file that only it can read.
+// A key service in miniature. A program gets the bytes of its keys from a real one, or from a file that only it can
+// read.
 struct KeyService {
     std::map<std::string, std::array<unsigned char, 32>, std::less<>> keys;
     std::string current;
@@ -40,7 +41,8 @@ struct KeyService {
     }
 };
 
-// So that this prints the same each time. A real key comes from a generator made for keys: openssl rand 32.
+// A fixed key, so that the program prints the same each time. A real key comes from a generator made for keys: openssl
+// rand 32.
 std::array<unsigned char, 32> exampleKey(unsigned char first) {
     std::array<unsigned char, 32> bytes{};
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(first + i);
@@ -60,7 +62,7 @@ sg::CompiledGraph<Patient> makeApp(std::shared_ptr<sg::BaseCheckpointSaver> save
     return graph.compile({.checkpointer = std::move(saver)});
 }
 
-// Whether a text is anywhere in the rows of a store.
+// Returns whether a text is anywhere in the rows of a store.
 bool isStored(sg::BaseCheckpointSaver& store, std::string_view text) {
     for (const auto& row : store.list({.with_writes = true})) {
         if (row.bytes.view().find(text) != std::string::npos) return true;
@@ -72,7 +74,7 @@ bool isStored(sg::BaseCheckpointSaver& store, std::string_view text) {
 }
 
 int main() {
-    // Any saver: with a RocksDBSaver it is the same.
+    // This may be any saver, for instance a RocksDBSaver.
     const auto store = std::make_shared<sg::MemorySaver>();
     KeyService service{.keys = {{"2025", exampleKey(1)}}, .current = "2025"};
     const auto app = makeApp(std::make_shared<sg::EncryptedSaver>(store, service.options()));

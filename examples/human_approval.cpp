@@ -15,7 +15,7 @@
 
 namespace sg = stategraph;
 
-// What is asked, and what is answered. Both are stored, so both say how.
+// The question and the answer. Both are stored, so both list their fields.
 struct Question {
     std::string text = {};
     int amount = 0;
@@ -40,8 +40,8 @@ sg::Update<Payment> prepare(const Payment& payment) {
 }
 
 sg::Command<Payment> approve(const Payment& payment, sg::Runtime& runtime) {
-    // The first time, this stops the run. When the answer is there, the node runs again from its beginning and the call
-    // returns the answer; so no code with an effect is above it.
+    // The first time, this stops the run. When the answer has arrived, the node runs again from its beginning, and the
+    // call returns the answer. So no code with an effect is above it.
     const auto decision = sg::interrupt<Decision>(runtime, Question{"Pay this?", payment.amount});
     if (decision.approved) return {.update = {sg::add<&Payment::log>(decision.by + " approved")}, .go_to = {"pay"}};
     return {.update = {sg::add<&Payment::log>(decision.by + " declined")}, .go_to = {"cancel"}};
@@ -53,7 +53,7 @@ sg::Update<Payment> cancel(const Payment&) { return {sg::add<&Payment::log>("can
 sg::CompiledGraph<Payment> makeApp(std::shared_ptr<sg::MemorySaver> saver) {
     sg::StateGraph<Payment> graph;
     graph.addNode("prepare", prepare)
-        .addNode("approve", approve, {.ends = {"pay", "cancel"}})  // where its Commands lead
+        .addNode("approve", approve, {.ends = {"pay", "cancel"}})  // the nodes to which its Commands lead
         .addNode("pay", pay)
         .addNode("cancel", cancel)
         .addEdge(sg::START, "prepare")
@@ -81,7 +81,8 @@ int main() {
     std::cout << "\nPayment B: asked here, declined elsewhere\n";
     app.invoke({sg::set<&Payment::amount>(99000)}, {.thread_id = "B"});
 
-    // As another process would: its own graph on the same storage. (Between real processes, that is a RocksDBSaver.)
+    // Another process would do the same with its own graph on the same storage. (Between real processes, that is a
+    // RocksDBSaver.)
     const auto elsewhere = makeApp(saver);
     const auto waiting = elsewhere.getState({.thread_id = "B"});
     std::cout << "  next: " << waiting.next.at(0) << ", question: " << waiting.interrupts().at(0).value << "\n";

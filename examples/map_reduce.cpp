@@ -43,7 +43,7 @@ struct Word {
 constexpr sg::NodeId<Word> count{"count"};
 // [end payload]
 
-// How many tasks are inside `count` at once.
+// Counts how many tasks are inside `count` at the same time.
 std::mutex mutex;
 int running = 0;
 int running_max = 0;
@@ -62,8 +62,8 @@ int main() {
     graph.addConditionalEdges(sg::START, eachWord, {count.name});
     // [end sends]
 
-    // It sees its word and not the state. Shorter words take longer, so that the tasks finish in another order than
-    // they were sent in.
+    // The node sees its word and not the state. Shorter words take longer, so that the tasks finish in another order
+    // than the one in which they were sent.
     graph.addNode(count, [](const Word& word) -> sg::Update<State> {
         {
             const std::lock_guard lock(mutex);
@@ -79,7 +79,7 @@ int main() {
                 sg::add<&State::order>(word.text)};
     });
 
-    // Reduce: the channels' reducers have done it when this runs, once, after the last task.
+    // The channels' reducers have combined the results when this node runs, once, after the last task.
     graph.addNode("report", [](const State& state) -> sg::Update<State> {
         return {sg::set<&State::report>(std::to_string(state.letters.size()) + " words, " +
                                         std::to_string(state.total) + " letters")};

@@ -41,8 +41,8 @@ struct Order {
     static constexpr auto fields() { return sg::fields<&Order::customer, &Order::items>(); }
 };
 
-// The pipeline, in a process that writes its name to the journal. In the first process two reservations never return:
-// the process is killed as soon as both have begun.
+// Returns the pipeline of a process that writes its name to the journal. In the first process, two reservations never
+// return: the process is killed as soon as both have begun.
 wf::Workflow<Order, std::string> makePipeline(const std::string& folder, const std::string& process) {
     const auto note = [folder, process](const std::string& what) {
         std::ofstream(folder + "/journal.txt", std::ios::app) << process << ' ' << what << '\n';
@@ -78,7 +78,7 @@ wf::Workflow<Order, std::string> makePipeline(const std::string& folder, const s
         .commit({.checkpointer = std::make_shared<sg::RocksDBSaver>(folder + "/checkpoints")});
 }
 
-// How often each process executed what the journal names.
+// Prints how often each process executed the steps in the journal.
 void printJournal(const std::string& folder) {
     std::map<std::string, std::map<std::string, int>> executions;
     std::ifstream journal(folder + "/journal.txt");

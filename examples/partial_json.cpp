@@ -21,7 +21,7 @@ struct Report {
 };
 
 void showReport() {
-    // As a model sends it: split anywhere, in a code fence.
+    // The deltas of a model: the text is split anywhere, and is in a code fence.
     const std::string_view deltas[] = {"Here you are:\n```json\n{\"title\": \"Tea ",
                                        "and coff",
                                        "ee\", \"findings\": [\"Tea is h",

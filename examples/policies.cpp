@@ -28,7 +28,7 @@ struct State {
     }
 };
 
-int asked = 0;  // how often the translation service was
+int asked = 0;  // how often the translation service was called
 
 sg::Update<State> translate(const State& state) {
     ++asked;
@@ -45,7 +45,7 @@ int main() {
     sg::StateGraph<State> graph;
     graph.setNodeDefaults({.retry = {.max_attempts = 3, .initial_interval = 1ms}});
 
-    // Its result depends on the text alone, and is good for a day.
+    // The result depends only on the text, and is valid for a day.
     graph.addNode("translate", translate,
                   {.cache = {.key = [](const State& state) { return state.text; }, .ttl = 24h}});
     graph.addNode("send", sendMail);
@@ -79,7 +79,7 @@ int main() {
     app.invoke({sg::set<&State::text>("hello"), sg::set<&State::customer>("ada@example.org")}, {.thread_id = "3"});
     std::cout << "After clearCache: " << asked << " time(s).\n";
 
-    // Two nodes of one superstep that both fail: with `collect` the error carries both.
+    // Two nodes of one superstep fail. With `collect`, the error contains both failures.
     sg::StateGraph<State> pair;
     for (const char* name : {"left", "right"}) {
         pair.addNode(name, [name](const State&) -> sg::Update<State> {

@@ -24,7 +24,7 @@ struct State {
     static constexpr auto channels() { return sg::channels(sg::channel<&State::done>(sg::append)); }
 };
 
-// Every method may be called from several threads at once; here one task runs at a time.
+// Every method may be called from several threads at the same time; here one task runs at a time.
 class Progress final : public sg::Observer {
     void superstepStarts(const sg::SuperstepStart& start) override { supersteps_ += start.step > 0; }
     void taskEnds(const sg::TaskEnd& end) override {
@@ -73,14 +73,14 @@ int main() {
         std::cout << "First process\n";
         app.invoke({}, {.thread_id = "report", .hub = &hub, .observer = &progress});
         std::cout << "It reported to its subscriber\n";
-        // A server would read on another thread, while the run is under way.
+        // A server would read on another thread while the run is under way.
         while (const auto event = subscription.next()) {  // until the run has ended
             std::cout << "  " << *event << (event->durable ? "" : "   (ephemeral)") << "\n";
             last_seen = event->position.toString();
         }
     }
 
-    // All but the saver and the client's text is gone.
+    // Only the saver and the client's text are left.
     const auto app = makeGraph(saver);
     sg::StreamHub hub(app);
     Progress progress;

@@ -1,8 +1,9 @@
-// What is learnt of a user in one conversation is known in the next: a thread has its state, all threads share a store.
+// The agent remembers in later conversations what it learns in one: each thread has its state, and all threads share a
+// store.
 //
 //     START ──► recall ──► reply ──► learn ──► END
 //
-// `recall` looks in the user's namespace for what fits the message, `learn` puts there what the user says of
+// `recall` searches the user's namespace for memories that fit the message; `learn` stores there what users say about
 // themselves.
 #include <algorithm>
 #include <chrono>
@@ -36,7 +37,8 @@ struct Conversation {
     }
 };
 
-// In place of a model: how often a text speaks of each topic. Anything that makes vectors of texts does.
+// Takes the place of a model: counts how often a text mentions each topic. Any function that makes vectors of texts can
+// be used.
 std::vector<std::vector<float>> embed(std::span<const std::string> texts) {
     static const std::vector<std::vector<std::string>> topics = {{"eat", "food", "vegetarian", "dinner", "cook"},
                                                                  {"live", "city", "Rome", "home", "weather"},
@@ -73,7 +75,7 @@ sg::Update<Conversation> reply(const Conversation& state) {
 
 sg::Update<Conversation> learn(const Conversation& state, sg::Runtime& runtime) {
     if (!state.message.starts_with("I ")) return {};
-    // The key names the memory, so a node that runs again puts the same item once more and not another one.
+    // The key names the memory, so a node that runs again replaces the item and does not add another one.
     runtime.store().put({"users", state.user}, runtime.idempotencyKey("memory"), Memory{state.message, "fact"});
     return {};
 }

@@ -66,7 +66,7 @@ sg::CompiledGraph<Shouting> makeShouting() {
     return graph.compile();
 }
 
-// "clean:5f…" → "clean": after the colon is the id of the task that runs the graph.
+// Returns "clean" for "clean:5f…". The part after the colon is the id of the task that runs the graph.
 std::string nodeOf(const std::string& segment) { return segment.substr(0, segment.find(':')); }
 
 int main() {

@@ -42,7 +42,7 @@ sg::CompiledGraph<Desk> makeDesk() {
     return graph.compile({.checkpointer = sg::perThread(&Desk::customer)});
 }
 
-// Each wish is a visit of its customer's.
+// Each wish is a visit of its customer.
 std::vector<sg::Send> visits(const Lobby& lobby) {
     std::vector<sg::Send> sends;
     for (const auto& wish : lobby.wishes) {

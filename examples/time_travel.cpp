@@ -34,7 +34,7 @@ sg::Update<Trip> pack(const Trip& trip) {
     return {sg::add<&Trip::diary>(trip.city == "Oslo" ? "packed a coat" : "packed sandals")};
 }
 
-// The thread's checkpoints, oldest first, numbered, each with its parent: what branches look like.
+// Prints the thread's checkpoints, oldest first and numbered, each with its parent, so that branches are visible.
 void printTree(const sg::CompiledGraph<Trip>& app, const sg::Config& thread) {
     std::vector<sg::StateSnapshot<Trip>> all;
     for (const auto& snapshot : app.getStateHistory(thread)) all.insert(all.begin(), snapshot);
@@ -52,7 +52,7 @@ void printTree(const sg::CompiledGraph<Trip>& app, const sg::Config& thread) {
     }
 }
 
-// The newest checkpoint at which `node` was due.
+// Returns the newest checkpoint at which `node` was due.
 sg::Config before(const sg::CompiledGraph<Trip>& app, const sg::Config& thread, std::string_view node) {
     for (const auto& snapshot : app.getStateHistory(thread, {.values = false})) {
         if (!snapshot.next.empty() && snapshot.next.front() == node) return snapshot.config;

@@ -94,7 +94,7 @@ pid_t startWorker(const char* program) {
     ::_exit(127);
 }
 
-/// Waits until this is so.
+/// Waits until the condition is true.
 template <class Condition>
 void await(Condition condition) {
     while (!condition()) std::this_thread::sleep_for(10ms);

@@ -9,7 +9,7 @@
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 
-// In a program this is read from a file.
+// A program would read this from a file.
 constexpr const char* text = R"json({
   "id": "refund",
   "input": {

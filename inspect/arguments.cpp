@@ -17,7 +17,7 @@ Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts)
     flags.insert(flags.end(), {"--json", "--help"});
     std::vector<std::string_view> values = accepts.values;
     values.insert(values.end(), {"--store", "--ns"});
-    bool only_places = false;  // after "--", for threads whose names begin with a hyphen
+    bool only_places = false;  // set after "--", for threads whose names begin with a hyphen
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string& word = words[i];
         if (only_places || !word.starts_with("--")) {

@@ -10,10 +10,10 @@
 
 #include <stategraph/config.hpp>
 
-// The arguments of a command.
+// Parses the arguments of a command.
 namespace stategraph::inspect {
 
-/// The arguments are wrong: the text says what to write.
+/// Thrown if the arguments are wrong. The text says what to write.
 struct UsageError {
     std::string text;
 };
@@ -24,21 +24,22 @@ struct Accepts {
     std::size_t places_max = 0;
     std::vector<std::string_view> flags = {};
     std::vector<std::string_view> values = {};
-    /// The first place is the database, as --store is.
+    /// Whether the first place names the database, as --store does.
     bool place_is_store = false;
 };
 
 class Arguments {
 public:
-    /// Errors: UsageError for an option that is not accepted, one without its value, too few or too many places.
+    /// Errors: UsageError for an option that is not accepted, for one without its value, and for too few or too many
+    /// places.
     Arguments(std::span<const std::string> words, const Accepts& accepts);
 
     const std::vector<std::string>& places() const noexcept { return places_; }
     bool has(std::string_view flag) const noexcept { return given_.contains(flag); }
     std::optional<std::string> value(std::string_view option) const;
-    /// Errors: UsageError if it is none, or less than `least`.
+    /// Returns the option's number. Errors: UsageError if it is no number, or less than `least`.
     std::size_t number(std::string_view option, std::size_t otherwise, std::size_t least) const;
-    /// "90s", "15m", "1h", "2d" as a duration. Errors: UsageError.
+    /// Returns the duration for text such as "90s", "15m", "1h" or "2d". Errors: UsageError.
     std::optional<std::chrono::seconds> age(std::string_view option) const;
 
 private:

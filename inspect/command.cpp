@@ -36,7 +36,7 @@ void printHelp(std::ostream& out) {
            "read.\n";
 }
 
-// For bash: source <(stategraph completion)
+// The script is for bash: source <(stategraph completion)
 void printCompletion(std::ostream& out) {
     out << "_stategraph() {\n  local word=${COMP_WORDS[COMP_CWORD]}\n  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
            "    COMPREPLY=($(compgen -W \"";

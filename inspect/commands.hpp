@@ -14,13 +14,13 @@
 // The commands, one function each.
 namespace stategraph::inspect {
 
-/// What every command is given.
+/// The data that every command gets.
 struct Call {
     const Arguments& arguments;
     BaseCheckpointSaver& saver;
     Terminal& terminal;
     std::istream& in;
-    /// The same for callers that keep it, with the name by which it was opened.
+    /// The same saver for commands that keep it, and the name with which it was opened.
     std::shared_ptr<BaseCheckpointSaver> shared_saver = {};
     std::string store = {};
 
@@ -30,17 +30,17 @@ struct Call {
 
 struct Command {
     std::string_view name;
-    /// The arguments, as help shows them.
+    /// The arguments in the form that help shows.
     std::string_view arguments;
     std::string_view text;
     Accepts accepts;
     Exit (*run)(Call& call);
     bool writes = false;
-    /// Reads what a writing process adds while it works.
+    /// Whether the command sees what a writing process adds while it runs.
     bool follows = false;
 };
 
-/// All of them, in the order in which help lists them.
+/// Returns all commands in the order in which help lists them.
 std::span<const Command> commands();
 
 Exit listThreads(Call& call);

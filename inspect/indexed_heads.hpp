@@ -5,8 +5,8 @@
 
 namespace stategraph::inspect {
 
-/// Calls `take(thread, head)` with the newest checkpoint, pending writes included, of each of `threads`, in their
-/// order; threads that were deleted meanwhile are left out. One call of the saver's `list`.
+/// Calls `take(thread, head)` with the newest checkpoint of each of `threads`, including its pending writes, in their
+/// order. Threads that were deleted meanwhile are left out. It makes one call of the saver's `list`.
 template <class Take>
 void forEachIndexedHead(BaseCheckpointSaver& saver, const std::vector<IndexedThread>& threads, Take take) {
     ListQuery query{.checkpoint_ns = "", .heads = true, .with_writes = true};

@@ -8,7 +8,7 @@ Lanes::Drawn Lanes::next(CheckpointId id, CheckpointId parent) {
     Drawn drawn;
     auto lane = static_cast<std::size_t>(std::ranges::find(waiting_, id) - waiting_.begin());
     if (lane == waiting_.size()) waiting_.push_back(id);
-    // Other lanes that wait for it too end in it, the rightmost first.
+    // Other lanes that wait for the checkpoint end in it too, the rightmost first.
     for (std::size_t other = waiting_.size(); other-- > lane + 1;) {
         if (waiting_[other] != id) continue;
         std::string line;

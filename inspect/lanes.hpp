@@ -4,14 +4,15 @@
 
 #include <stategraph/ids.hpp>
 
-// A log with branches as text: one lane a branch.
+// Draws a log with branches as text, with one lane for each branch.
 namespace stategraph::inspect {
 
-/// Takes the checkpoints of a log one after the other, newest first, and draws each next to those above it. A mark, the
-/// lanes that pass by, and a line of its own where branches meet at the checkpoint that they began from.
+/// Takes the checkpoints of a log one after the other, newest first, and draws each next to the branches above it. It
+/// draws a mark, the lanes that pass by, and a line of its own where branches meet at the checkpoint from which they
+/// began.
 class Lanes {
 public:
-    /// The lines to draw above the checkpoint's own ("|/" where a branch ends in it), and its own prefix, such as
+    /// The lines above the checkpoint's own ("|/" where a branch ends in it), and the prefix of its own line, such as
     /// "| * ".
     struct Drawn {
         std::vector<std::string> above;
@@ -20,7 +21,7 @@ public:
     Drawn next(CheckpointId id, CheckpointId parent);
 
 private:
-    std::vector<CheckpointId> waiting_;  // of each lane, the checkpoint that comes next in it
+    std::vector<CheckpointId> waiting_;  // for each lane, the checkpoint that comes next in it
 };
 
 }  // namespace stategraph::inspect

@@ -15,7 +15,7 @@ class Filling {
 public:
     explicit Filling(std::size_t limit) : limit_(limit) {}
 
-    /// False: the page is full, and the thread is on the next one.
+    /// Returns false if the page is full, so that the thread belongs to the next page.
     bool add(const ThreadPlace& place, UnfinishedThread thread) {
         if (questions_ >= limit_) {
             page_.next = last_;
@@ -55,7 +55,7 @@ QuestionPage pageWithoutIndex(BaseCheckpointSaver& saver, const std::optional<Th
 
 QuestionPage openQuestionsOf(BaseCheckpointSaver& saver, const std::optional<ThreadPlace>& before, std::size_t limit) {
     Filling page(limit);
-    // Any open thread may have a question: one that failed or sleeps too.
+    // Any open thread may have a question, even one that failed or sleeps.
     NewestThreadsQuery query{
         .statuses = ThreadStatuses::open(), .before = before, .limit = std::min(limit, rows_a_page - 1) + 1};
     for (;;) {

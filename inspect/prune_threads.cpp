@@ -7,7 +7,7 @@
 #include "inspect/prune_trial.hpp"
 #include "inspect/views.hpp"
 
-// prune, and what it would drop.
+// prune: prunes threads, and shows what it would drop.
 namespace stategraph::inspect {
 namespace {
 

@@ -6,7 +6,7 @@
 
 namespace stategraph::inspect {
 
-/// How many checkpoints a prune of a thread drops and keeps, in all its logs.
+/// The numbers of checkpoints that a prune of a thread drops and keeps, in all its logs.
 struct PruneTrial {
     std::uint64_t dropped = 0;
     std::uint64_t kept = 0;

@@ -6,7 +6,7 @@
 
 namespace stategraph::inspect {
 
-// serve: the page over a store, until a signal ends it.
+// serve: serves the page for a store, until a signal ends it.
 Exit serveStore(Call& call) {
     const std::size_t port = call.arguments.number("--port", 0, 0);
     if (port > 65'535) throw UsageError{"--port takes a number up to 65535"};

@@ -6,7 +6,7 @@
 #include "inspect/commands.hpp"
 #include "inspect/views.hpp"
 
-// diff: what a checkpoint changed, or how two differ; why and blame: the causes and writers.
+// diff: shows what a checkpoint changed, or how two checkpoints differ. why and blame: show the causes and writers.
 namespace stategraph::inspect {
 namespace {
 
@@ -66,7 +66,7 @@ private:
         if (count == 0) return;
         call_.terminal.out() << call_.terminal.in(Colour::dim, "  " + std::to_string(count) + " the same") << '\n';
     }
-    // What both begin and end with is left out.
+    // Elements that both lists have at their beginnings and ends are left out.
     void lists(const std::vector<std::string>& before, const std::vector<std::string>& after) {
         std::size_t front = 0;
         while (front < before.size() && front < after.size() && before[front] == after[front]) ++front;
@@ -97,7 +97,8 @@ Exit showDifference(Call& call) {
         if (changes->is_whole && changes->parent) {
             Config parent = first;
             parent.checkpoint_id = changes->parent;
-            // It says every channel's value; what changed is the difference, if the one before it is still there.
+            // The commit contains every channel's value. Its changes are the difference from the checkpoint before it,
+            // if that still exists.
             views = readCheckpoint(call.saver, parent, {.values = false})
                         ? changesOf(readDifference(call.saver, parent, first))
                         : changesOf(*changes);
@@ -116,7 +117,7 @@ Exit showDifference(Call& call) {
 
 Exit showCauses(Call& call) {
     const Config place = findCheckpoint(call.saver, call.arguments, call.place(0));
-    // The newest with what a Command added to it.
+    // For the newest checkpoint, what a Command added to it is included.
     const Config asked =
         call.place(0).find('@') == std::string::npos ? findPlace(call.saver, call.arguments, call.place(0)) : place;
     std::vector<TaskCausesView> views;

@@ -8,7 +8,7 @@
 namespace stategraph::inspect {
 namespace {
 
-// So many bytes of a value are made into JSON for a line; the rest is cut.
+// At most this many bytes of a value are turned into JSON for a line; the rest is cut.
 constexpr std::size_t line_bytes_max = 4'000;
 
 std::string summaryOf(const ValueItem& item) {
@@ -105,7 +105,7 @@ Exit showCheckpoint(Call& call) {
     const Config place = findPlace(call.saver, call.arguments, call.place(0));
     const auto snapshot = readCheckpoint(call.saver, place, {.subgraphs = call.arguments.has("--subgraphs")});
     if (!snapshot) {
-        findCheckpoint(call.saver, call.arguments, call.place(0));  // says what is not there
+        findCheckpoint(call.saver, call.arguments, call.place(0));  // reports that the checkpoint does not exist
         return Exit::no;
     }
     const auto channel = call.arguments.value("--channel");

@@ -53,7 +53,7 @@ Exit showLog(Call& call) {
     const Config place = findPlace(call.saver, call.arguments, call.place(0));
     const std::size_t limit = call.arguments.number("--limit", 100, 1);
     TimelineQuery query{.before = {}, .limit = limit};
-    // From a checkpoint on: that one too.
+    // If the place names a checkpoint, the log begins with that checkpoint.
     if (const CheckpointId id = place.checkpoint_id) query.before = CheckpointId(id.high(), id.low() + 1);
     const auto entries = readTimeline(call.saver, place, query);
     if (entries.empty()) throw NotFound{"thread '" + place.thread_id.toString() + "' has no checkpoints"};

@@ -8,7 +8,7 @@
 #include "inspect/commands.hpp"
 #include "inspect/views.hpp"
 
-// graph, stats and check.
+// graph, stats and check: show a graph, the sizes of a store, and its damage.
 namespace stategraph::inspect {
 namespace {
 
@@ -79,7 +79,7 @@ Exit showStats(Call& call) {
     } else {
         std::ostringstream text;
         text << stats;
-        // Names of channels are in it.
+        // The line contains names of channels.
         std::string line;
         for (std::istringstream lines(text.str()); std::getline(lines, line);)
             call.terminal.out() << plain(line) << '\n';

@@ -37,7 +37,7 @@ std::optional<CheckpointId> idOf(std::string_view text) {
     }
 }
 
-// The first of a log, newest first, that `is` accepts.
+// Returns the first checkpoint of a log, newest first, that `is` accepts.
 template <class Is>
 std::optional<CheckpointId> search(BaseCheckpointSaver& saver, const Config& log, Is is) {
     TimelineQuery query{.limit = rows_a_page};
@@ -56,14 +56,14 @@ std::string shown(const Config& config) {
            (config.checkpoint_ns.empty() ? "" : " in namespace '" + config.checkpoint_ns + "'");
 }
 
-// RocksDB's databases are folders. It is not looked into: to close a file that this process has open through SQLite too
-// would take away its locks.
+// RocksDB's databases are folders, so a file is SQLite's. The file is not opened: if this process has it open through
+// SQLite too, closing it would release SQLite's locks.
 bool isSqliteFile(const std::filesystem::path& store) {
     if (std::filesystem::exists(store)) return std::filesystem::is_regular_file(store);
     return store.extension() == ".sqlite";
 }
 
-// What `export` writes.
+// Returns whether it is a file that `export` writes.
 bool isExport(const std::filesystem::path& store) {
     return store.extension() == ".ndjson" && std::filesystem::is_regular_file(store);
 }
@@ -80,7 +80,7 @@ std::shared_ptr<BaseCheckpointSaver> readExport(const std::string& file, bool fo
     return saver;
 }
 
-// postgresql://HOST/DATABASE, and a schema after a #.
+// Returns whether it has the form postgresql://HOST/DATABASE, with a schema after a # if there is one.
 bool isPostgres(std::string_view store) {
     return store.starts_with("postgresql://") || store.starts_with("postgres://");
 }
@@ -111,7 +111,7 @@ std::shared_ptr<BaseCheckpointSaver> openStore(const Arguments& arguments, const
                                                bool for_writing, bool follows) {
     const std::string store = storeName(arguments, options);
     if (options.open) return options.open(store, for_writing);
-    // Importing may begin a database.
+    // Importing may create a database.
     const bool create = for_writing && arguments.has("--create");
     if (isPostgres(store)) return openPostgres(store, for_writing, create);
     if (!create && !std::filesystem::exists(store)) {
@@ -128,7 +128,7 @@ std::shared_ptr<BaseCheckpointSaver> openStore(const Arguments& arguments, const
                          "': it is a file, and this program was built without SQLite; build stategraph with it");
 #endif
     }
-    // Files that a writer deletes meanwhile stay; a command that ends immediately reads nothing newer.
+    // Files that a writer deletes meanwhile stay open. A command that ends immediately reads nothing newer.
     const std::chrono::milliseconds every = follows ? std::chrono::milliseconds(50) : std::chrono::hours(1);
     return std::make_shared<RocksDBSaver>(
         store,

@@ -11,7 +11,7 @@
 #include "inspect/commands.hpp"
 #include "inspect/views.hpp"
 
-// answer, fork, export and import: commands that store and do not run.
+// answer, fork, export and import: store without running a graph.
 namespace stategraph::inspect {
 namespace {
 
@@ -89,7 +89,7 @@ Exit exportRows(Call& call) {
         exportThread(call.saver, thread, call.terminal.out());
         return Exit::done;
     }
-    // Nothing is stored of a thread that cannot be read.
+    // Nothing is stored for a thread that cannot be read.
     const std::string& name = call.place(1);
     std::ofstream file(name, std::ios::binary);
     if (!file) throw SaverError("the file '" + name + "' cannot be written");

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char32_t not_a_character = 0xFFFFFFFF;
 
-// The character that a text begins with, and its size; not UTF-8: one byte.
+// Returns the character with which a text begins, and its size. A byte that is not UTF-8 counts as one character.
 char32_t firstOf(std::string_view text, std::size_t& size) noexcept {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(0);
@@ -33,7 +33,8 @@ char32_t firstOf(std::string_view text, std::size_t& size) noexcept {
     return character;
 }
 
-// What a terminal obeys or a reader cannot see: controls, and marks that hide or turn the text around them.
+// Returns whether it is a character that a terminal obeys or that a reader cannot see: controls, and marks that hide or
+// turn the text around them.
 bool isHidden(char32_t character) noexcept {
     return character < 0x20 || (character >= 0x7F && character < 0xA0) || character == 0xAD || character == 0x61C ||
            (character >= 0x200B && character <= 0x200F) || (character >= 0x2028 && character <= 0x202E) ||
@@ -74,7 +75,7 @@ std::string plain(std::string_view text) {
 std::string cut(std::string_view text, std::size_t columns) {
     if (columns == 0) return std::string(text);
     std::size_t characters = 0;
-    std::size_t before_last = 0;  // where the last character that has room begins
+    std::size_t before_last = 0;  // where the last character that fits begins
     for (std::size_t at = 0; at < text.size();) {
         std::size_t size = 0;
         firstOf(text.substr(at), size);

@@ -12,7 +12,7 @@
 namespace stategraph::inspect {
 namespace {
 
-// So few are read whole: what they count to is then exact.
+// If there are at most this many threads, all of them are read, so that the counts are exact.
 constexpr std::size_t few_threads = 2000;
 // A thread may be newer than its place in an index by about a second.
 constexpr std::chrono::seconds slack{2};
@@ -31,7 +31,7 @@ ThreadView viewOf(const UnfinishedThread& thread) {
     return view;
 }
 
-// Of a thread in which nothing is due.
+// Returns the view of a thread in which nothing is due.
 ThreadView viewOf(const ListedCheckpoint& head) {
     ThreadView view;
     view.thread_id = head.thread_id;
@@ -46,7 +46,7 @@ ThreadView viewOf(const ListedCheckpoint& head) {
     return view;
 }
 
-// Damaged and sealed threads have none.
+// Damaged and sealed threads have no metadata.
 std::map<std::string, Value> metadataOf(const ListedCheckpoint& head) {
     try {
         const std::string cbor = readHeader({head.thread_id, head.checkpoint_ns, head.id}, head.bytes).metadata;
@@ -66,7 +66,7 @@ bool hasText(const ThreadView& thread, const std::string& text) {
            });
 }
 
-/// The newest of what it is given, at most so many, in any order.
+/// Keeps the newest of the threads that it gets, in any order, up to a limit.
 class Newest {
 public:
     explicit Newest(std::size_t limit) : limit_(limit) {}
@@ -91,7 +91,7 @@ bool hasStatus(const ThreadView& thread, const std::string& status) {
     return status == "open" ? thread.status != "done" : thread.status == status;
 }
 
-/// Whether a thread passes a filter, without `status` and `before`; none: it does not.
+/// Applies a filter, without `status` and `before`. Returns none if the thread does not match.
 class Taker {
 public:
     explicit Taker(const ThreadFilter& filter) : filter_(filter), now_(std::chrono::system_clock::now()) {}
@@ -143,7 +143,7 @@ ThreadList listAll(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
     return list;
 }
 
-// The views of some threads of the index, in their order, without those that no longer exist.
+// Returns the views of some threads of the index, in their order, without those that no longer exist.
 std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& saver, const Taker& taker,
                                                           const std::vector<IndexedThread>& threads) {
     std::vector<std::pair<ThreadPlace, ThreadView>> views;
@@ -155,7 +155,7 @@ std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& s
     return views;
 }
 
-// A finished thread asks nothing, so a text can only be in its name.
+// A finished thread has no open question, so the text can only be in its name.
 std::vector<IndexedThread> worthReading(const std::vector<IndexedThread>& threads, const ThreadFilter& filter) {
     std::vector<IndexedThread> worth;
     for (const IndexedThread& thread : threads) {
@@ -165,8 +165,8 @@ std::vector<IndexedThread> worthReading(const std::vector<IndexedThread>& thread
     return worth;
 }
 
-// Where the index has threads of a status that a filter names. Threads of which it knows nothing may have any, and a
-// damaged one has that of before.
+// Returns the statuses under which the index has threads that match the status of a filter. Threads of unknown status
+// may have any, and a damaged thread has its earlier status.
 ThreadStatuses statusesOf(const ThreadFilter& filter) {
     if (!filter.status) return ThreadStatuses::all();
     if (*filter.status == "open") return ThreadStatuses::open();

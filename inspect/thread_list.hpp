@@ -14,42 +14,43 @@
 namespace stategraph::inspect {
 
 struct ThreadFilter {
-    /// As ThreadView::status; or "open": all but "done".
+    /// A value of ThreadView::status, or "open" for all but "done".
     std::optional<std::string> status = {};
-    /// No older than this.
+    /// The age limit of threads.
     std::optional<std::chrono::seconds> since = {};
-    /// In names and questions.
+    /// A text that must be in the name or in a question.
     std::optional<std::string> text = {};
-    /// Threads whose newest checkpoint has these entries in its metadata, with equal values.
+    /// Entries that the newest checkpoint of a thread must have in its metadata, with equal values.
     Metadata metadata = {};
     std::size_t limit = 50;
-    /// What is shown of a question (whose name is empty) and of an entry of the metadata, and what is searched; null:
-    /// all of it.
+    /// Returns the part of a question (whose name is empty) or of a metadata entry that is shown and searched. If it is
+    /// null, everything is shown.
     std::function<Value(Value value, const std::string& name)> shown = {};
-    /// Only those after this place.
+    /// If set, only threads after this place are included.
     std::optional<ThreadPlace> before = {};
 };
 
 struct ThreadList {
-    /// The newest first: by when they were last written to, or began the run that they are in.
+    /// The newest first, by the time at which they were last written to, or at which their current run began.
     std::vector<ThreadView> threads;
-    /// Where the next page begins; none: there is no more.
+    /// The place where the next page begins; none if there are no more threads.
     std::optional<ThreadPlace> next;
-    /// Of a store with few threads: of all that the filter takes, `status` left out, by status. Else of all threads, as
-    /// the index has them, and those that are not "done" once more as "open": of each status at most `counted_max`.
-    /// Threads of which the index knows nothing count as "in_flight".
+    /// The number of threads by status. In a store with few threads, these are all threads that match the filter
+    /// without `status`. In other stores, these are all threads as the index has them, at most `counted_max` for each
+    /// status; threads that are not "done" are also counted as "open", and threads of unknown status count as
+    /// "in_flight".
     std::map<std::string, std::uint64_t> counts;
     static constexpr std::size_t counted_max = 10'000;
 };
 
-/// "customer=7" as an entry of metadata: the value is JSON, or the text itself where it is none. Errors:
-/// InvalidArgumentError for a text without a name and '='.
+/// Parses text such as "customer=7" into an entry of metadata. The value is JSON, or the text itself if it is not JSON.
+/// Errors: InvalidArgumentError for a text without a name and '='.
 MetadataEntry metadataEntryOf(const std::string& text);
 
-/// Threads of a store. Cost: with an index of threads, a look at its entries and a read of the newest checkpoint of
-/// each thread that is looked at: those shown, and those that the filter leaves out before them, among the threads of
-/// the status that it names and those with unknown status, which are then updated in the index. Of a store without one,
-/// or with few threads, a read of the newest checkpoint of every thread. Memory for one page.
+/// Lists threads of a store. Cost: with an index of threads, it looks at the index's entries and reads the newest
+/// checkpoint of each thread that is shown, or that the filter leaves out before these. Those are among the threads of
+/// the filter's status and those of unknown status, which are then updated in the index. In a store without an index,
+/// or with few threads, it reads the newest checkpoint of every thread. Memory: one page.
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter);
 
 }  // namespace stategraph::inspect

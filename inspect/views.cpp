@@ -7,14 +7,14 @@
 namespace stategraph::inspect {
 namespace {
 
-// "left", or of a Send's task "price #2".
+// Returns a name such as "left", or "price #2" for a Send's task.
 std::string nameOf(const CauseTask& task) {
     if (!task.path.starts_with("push:")) return task.name;
     const std::size_t digit = task.path.find_first_not_of('0', 5);
     return task.name + " #" + (digit == std::string::npos ? "0" : task.path.substr(digit));
 }
 
-// Of a join's sources, those that arrived before the last one have their step.
+// For a join, the sources that arrived before the last one are listed with their step.
 std::string listOf(const std::vector<CauseTask>& tasks) {
     std::string text;
     const auto last = std::ranges::max_element(tasks, {}, &CauseTask::arrived);

@@ -12,31 +12,32 @@
 #include <stategraph/timeline.hpp>
 #include <stategraph/unfinished.hpp>
 
-// What the commands show, as data: each is printed as text, and with --json as JSON by its table.
+// What the commands show, as data. Each view is printed as text, or with --json as JSON by its table of fields.
 namespace stategraph::inspect {
 
-/// How many threads, or checkpoints, are read at a time.
+/// The number of threads, or checkpoints, that are read at a time.
 inline constexpr std::size_t rows_a_page = 500;
 
-/// "2026-11-23T21:40:05.123Z"
+/// Returns text such as "2026-11-23T21:40:05.123Z".
 std::string isoTime(std::chrono::system_clock::time_point time);
 
-/// A value from the command line: JSON, or the text itself if it is not JSON. `yes` is a text, `true` is not.
+/// Parses a value from the command line: JSON, or the text itself if it is not JSON. So `yes` is a text, and `true` is
+/// not.
 Value valueOf(const std::string& text);
 
 struct ThreadView {
     std::string thread_id;
-    /// "done", "damaged", "sealed", or as Unfinished says it.
+    /// "done", "damaged", "sealed", or a name of Unfinished.
     std::string status;
     std::int64_t step = 0;
     std::string checkpoint_id;
     std::string updated_at;
     std::vector<std::string> next;
-    /// Questions, as they were asked.
+    /// The open questions, as they were asked.
     std::vector<Value> questions;
     std::string error;
     std::optional<std::string> wake_at;
-    /// Of the newest checkpoint.
+    /// The metadata of the newest checkpoint.
     std::map<std::string, Value> metadata;
     static constexpr auto fields() {
         return stategraph::fields(field("thread_id", &ThreadView::thread_id), field("status", &ThreadView::status),
@@ -77,7 +78,7 @@ CheckpointView viewOf(const TimelineEntry& entry);
 /// One channel of a difference, or one operation of a commit.
 struct ChangeView {
     std::string channel;
-    /// As `toString(Change)`; "differs" between two checkpoints that are not neighbours.
+    /// The text of `toString(Change)`, or "differs" between two checkpoints that are not neighbours.
     std::string change;
     std::optional<Value> before;
     std::optional<Value> after;
@@ -90,10 +91,10 @@ struct ChangeView {
 struct CauseView {
     std::string kind;
     std::vector<std::string> from;
-    /// Of a join: by the names in `from`, the step at which each source had arrived, where the log says it.
+    /// For a join: the step at which each source in `from` had arrived, if the log says it.
     std::map<std::string, std::int64_t> arrived;
     std::optional<std::uint64_t> index;
-    /// A sentence: "the edge from plan".
+    /// A phrase such as "the edge from plan".
     std::string text;
     static constexpr auto fields() {
         return stategraph::fields(field("kind", &CauseView::kind), field("from", &CauseView::from),

@@ -14,12 +14,13 @@ namespace {
 namespace json = boost::json;
 using Type = Decoder::Type;
 
-// A hostile count must not reserve much more than it brings.
+// A wrong count from hostile bytes must not reserve much more memory than the bytes themselves use.
 constexpr std::size_t reserve_max = 1024;
 
 std::string_view view(json::string_view text) { return {text.data(), text.size()}; }
 
-// Deterministic encoding: byte strings (keys that are not UTF-8) before text, shorter before longer, then by bytes.
+// Deterministic encoding orders byte strings (keys that are not UTF-8) before text, shorter before longer, and then by
+// bytes.
 bool encodesBefore(const json::key_value_pair* a, const json::key_value_pair* b) {
     const std::string_view x = view(a->key());
     const std::string_view y = view(b->key());
@@ -169,12 +170,13 @@ Value fromJson(const json::value& json) { return json; }
 json::value toJsonValue(const Value& value) { return value.as<json::value>(); }
 
 Value parseJson(std::string_view text) {
-    // The parsed value exists only until it is encoded, so its memory comes in one piece; for short texts from here.
+    // The parsed value exists only until it is encoded, so its memory is allocated in one piece; for short texts, it is
+    // here.
     std::array<unsigned char, 1024> values;
     std::array<unsigned char, 512> stack;
     json::monotonic_resource memory(values.data(), values.size());
     json::stream_parser parser(&memory, {.max_depth = value_depth_max}, stack.data(), stack.size());
-    parser.reset(&memory);  // for the values; what the constructor is given is for the parser alone
+    parser.reset(&memory);  // for the values; the constructor's argument is used by the parser alone
     json::error_code error;
     const std::size_t read = parser.write_some(text.data(), text.size(), error);
     if (!error && read == text.size()) parser.finish(error);

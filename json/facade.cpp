@@ -4,7 +4,7 @@
 #include "json/layout.hpp"
 #include "json/operand.hpp"
 
-// What the templates of StateGraph and CompiledGraph need for JsonState.
+// The functions that the templates of StateGraph and CompiledGraph need for JsonState.
 namespace stategraph {
 
 namespace json = boost::json;
@@ -25,7 +25,7 @@ namespace detail {
 namespace {
 
 InputType inputType() {
-    // A task that an edge fires gets the state; what a Send carries is JSON of any shape.
+    // A task that an edge fires gets the state. A Send carries JSON of any shape.
     return {.type = typeKey<JsonState>(), .schema = nullptr, .payload = &value_ops<json::value>};
 }
 
@@ -37,7 +37,7 @@ JsonState stateFrom(const json::value& payload, const Runtime& runtime, const Js
                 "' must carry an object of channels: the node takes the state. Or let it take a boost::json::value",
             {.node = std::string(runtime.node())});
     }
-    // As the state's own channels would be without a value: a payload is all that the node sees.
+    // The node sees only the payload, so the state's other channels are as if they had no value.
     JsonState state = JsonLayout::makeState(layout);
     JsonLayout::keepOnly(state, std::vector<ChannelIndex>());
     for (const auto& entry : *values) {

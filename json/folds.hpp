@@ -5,8 +5,8 @@
 #include "json/json_node.hpp"
 #include "json/operand.hpp"
 
-// What JSON channels have of their own: their value is a JsonSlot, operations hold a JsonOperand, and where a reducer
-// needs a list or an object there may be anything. The reducers are those of behaviours.hpp.
+// The folds of JSON channels. Their value is a JsonSlot, operations hold a JsonOperand, and where a reducer needs a
+// list or an object there may be a value of any kind. The reducers are those of behaviours.hpp.
 namespace stategraph {
 
 template <>
@@ -23,10 +23,10 @@ namespace detail {
 namespace json = boost::json;
 
 inline SharedJson& writtenBy(Op& op) noexcept { return op.as<JsonOperand>().slot.json; }
-/// The written value, whose parts may be moved out. Cost: a copy, if it has other owners.
+/// Returns the written value, whose parts may be moved out. Cost: a copy, if it has other owners.
 inline json::value& ownWrittenBy(Op& op) { return JsonNodes::own(writtenBy(op)); }
 
-/// For messages: "an array", "a string", …
+/// Returns text for messages, such as "an array" or "a string".
 std::string_view kindName(json::kind kind) noexcept;
 
 struct JsonAccess {
@@ -35,23 +35,23 @@ struct JsonAccess {
     static void write(Writes& writes, ChannelIndex channel, WriteKind kind, const JsonSlot& slot) {
         if (slot.set) writes.add<JsonOperand>(channel, kind, JsonOperand{slot, {}});
     }
-    /// One operation of the log, independent of the current reducer.
+    /// Loads one operation of the log, independent of the current reducer.
     static void load(const ChannelSpec& channel, JsonSlot& slot, const LogPiece& piece);
 };
 
-/// Throws WrongTypeError, naming the reducer.
+/// Throws WrongTypeError, naming the reducer, if the value is no list.
 void requireList(const ChannelSpec& channel, const JsonSlot& slot);
 
-/// As AppendFold, for lists whose elements may be shared.
+/// Like AppendFold, for lists whose elements may be shared.
 struct JsonAppend {
     static void fold(const ChannelSpec& channel, JsonSlot& slot, std::span<Op* const> ops, Encoder* log);
     static void unfold(JsonSlot& slot, std::span<Op* const> ops);
     static void load(json::array& items, const LogPiece& piece) { AppendFold<json::array>::load(items, piece); }
-    static std::size_t length(const void* slot) noexcept;  // 0 of what is no list
+    static std::size_t length(const void* slot) noexcept;  // 0 if it is no list
     static void encodeTail(const ChannelSpec&, const void* slot, std::size_t from, Encoder& out);
 };
 
-/// As TopicFold.
+/// Like TopicFold.
 struct JsonTopic : JsonAppend {
     struct Undo {
         JsonSlot before;
@@ -71,9 +71,9 @@ struct JsonMap {
 
 using JsonMerge = MergeFold<JsonSlot, JsonMap>;
 
-/// A user's function, as the reducer of slots that it is.
+/// Wraps a user's function as a reducer of slots.
 struct JsonFunction {
-    JsonReducer::Function reduce;  // one of the two
+    JsonReducer::Function reduce;  // one of the two is set
     JsonReducer::SharedFunction reduce_shared;
     JsonSlot operator()(const JsonSlot& value, const JsonSlot& written) const {
         if (reduce_shared) return {reduce_shared(value.json, written.json), value.set};

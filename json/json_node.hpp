@@ -7,7 +7,8 @@
 #include <stategraph/shared_json.hpp>
 #include <stategraph/shared_list.hpp>
 
-// What SharedJsons point at. A node with one owner may be changed by it; one with several never changes.
+// The nodes to which SharedJsons refer. A node with one owner may be changed by it; a node with several owners never
+// changes.
 namespace stategraph::detail {
 
 namespace json = boost::json;
@@ -23,10 +24,11 @@ struct JsonNode {
     KeptEncoding encoding;
 };
 
-/// A value with all that is in it.
+/// A value with everything inside it.
 struct JsonValueNode : JsonNode {
     explicit JsonValueNode(json::value&& v) noexcept : JsonNode(Form::value), value(std::move(v)) {}
-    bool is_read_whole = false;  // a list that was put together, and then read as one value: it stays one
+    // Whether it is a list that was put together, then read as one value, and therefore stays one value.
+    bool is_read_whole = false;
     json::value value;
 };
 
@@ -43,29 +45,29 @@ struct JsonPartNode : JsonNode {
 struct JsonListNode : JsonNode {
     explicit JsonListNode(SharedList<SharedJson> i) noexcept : JsonNode(Form::list), items(std::move(i)) {}
     SharedList<SharedJson> items;
-    mutable std::atomic<JsonValueNode*> whole = nullptr;  // the same as one value, created when it is needed
+    mutable std::atomic<JsonValueNode*> whole = nullptr;  // the list as one value, created when it is needed
     JsonListNode* next_ended = nullptr;                   // while lists without owners are deleted one after the other
 };
 
-/// What the reducers do with the values of channels.
+/// The operations of reducers on the values of channels.
 struct JsonNodes {
-    /// Null: the value is in place, or is no list of parts.
+    /// Returns null if the value is in place, or is no list of parts.
     static const JsonListNode* listOf(const SharedJson& json) noexcept {
         return json.node_ != nullptr && json.node_->form == JsonNode::Form::list
                    ? static_cast<const JsonListNode*>(json.node_)
                    : nullptr;
     }
     static const JsonNode* node(const SharedJson& json) noexcept { return json.node_; }
-    /// The value without other owners, so that it can be changed in place. Cost: a copy, if it has other owners or is a
-    /// list of parts.
+    /// Returns the value without other owners, so that it can be changed in place. Cost: a copy, if it has other owners
+    /// or is a list of parts.
     static json::value& own(SharedJson& json);
 
-    /// Adds the elements of each written list, or any other value as one; those without other owners are moved. `list`
-    /// is a list. Errors: std::bad_alloc, with no effect but on how the list is kept.
+    /// Adds the elements of each written list, or any other value as one element; values without other owners are
+    /// moved. `list` must be a list. Errors: std::bad_alloc; then only the representation of the list may have changed.
     static void append(SharedJson& list, const std::vector<SharedJson*>& written);
-    /// How many elements that is, also after they were moved.
+    /// Returns how many elements a value adds, even after they were moved.
     static std::size_t count(const SharedJson& written) noexcept { return written.isArray() ? written.size() : 1; }
-    /// Keeps the first elements. Errors: std::bad_alloc, where others have the list.
+    /// Keeps the first elements. Errors: std::bad_alloc, if others own the list too.
     static void truncate(SharedJson& list, std::size_t size);
     static void encodeTail(const SharedJson& list, std::size_t from, Encoder& out);
 
@@ -86,7 +88,7 @@ private:
 
 /// Encodes Boost's value inside `level` arrays and objects.
 void encodeJson(Encoder& encoder, const json::value& value, int level);
-/// Throws WrongTypeError for what is deeper than anyone reads, before it uses up the stack.
+/// Throws WrongTypeError for a value that is deeper than readers accept, before it uses up the stack.
 void checkJsonLevel(int level);
 
 }  // namespace stategraph::detail

@@ -38,7 +38,8 @@ double JsonNumber::toDouble() const noexcept {
     return real_;
 }
 
-// `exact(a, b, to)`: whether what two integers come to does not fit into `*to`; `real` does the same with doubles.
+// `exact(a, b, to)` returns whether the result for two integers does not fit into `*to`; `real` calculates with
+// doubles.
 template <class Exact, class Real>
 JsonNumber JsonNumber::calculate(JsonNumber a, JsonNumber b, Exact exact, Real real) noexcept {
     if (a.isDouble() || b.isDouble()) return real(a.toDouble(), b.toDouble());

@@ -32,7 +32,7 @@ void JsonLayout::check(const JsonSchema::Data& data) {
         if (name.empty()) {
             faults.push_back("a channel has an empty name; give it one");
         } else if (!names.insert(name).second) {
-            faults.push_back("channel '" + name + "' is there twice; give each channel a name of its own");
+            faults.push_back("channel '" + name + "' occurs twice; give each channel a name of its own");
         }
     };
     for (const auto& channel : data.channels) {
@@ -110,7 +110,8 @@ std::vector<ChannelIndex> JsonLayout::indexes(const JsonSchema::Data& data,
 
 JsonState JsonLayout::makeState(const JsonLayout& layout) {
     JsonState state;
-    state.layout_ = layout.weak_from_this().lock();  // none for the layout's own first state, which would keep it alive
+    // None for the layout's own initial state, which would otherwise keep the layout alive.
+    state.layout_ = layout.weak_from_this().lock();
     state.slots_ = layout.initial;
     return state;
 }

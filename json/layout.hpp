@@ -16,7 +16,8 @@ struct JsonSchema::Data {
 
 namespace detail {
 
-/// A JsonSchema that has been checked, as the engine wants it. Shared by graphs and states; never changed.
+/// A JsonSchema that has been checked, in the form that the engine needs. It is shared by graphs and states, and never
+/// changes.
 struct JsonLayout : std::enable_shared_from_this<JsonLayout> {
     /// Errors: InvalidGraphError with every fault.
     static std::shared_ptr<const JsonLayout> of(const JsonSchema& schema);
@@ -27,17 +28,17 @@ struct JsonLayout : std::enable_shared_from_this<JsonLayout> {
     std::vector<ChannelIndex> input;
     std::vector<ChannelIndex> output;
 
-    /// That of a state of JSON channels that the engine holds.
+    /// Returns the layout of a state of JSON channels that the engine holds.
     static const JsonLayout& of(const Schema& schema) {
         return *static_cast<const JsonLayout*>(schema.state().context);
     }
 
     static JsonState makeState(const JsonLayout& layout);
-    /// Gives a channel of a state a value, as the engine would. Errors: InvalidArgumentError for a name that is no
-    /// channel's.
+    /// Gives a channel of a state a value, as the engine would. Errors: InvalidArgumentError for a name that no channel
+    /// has.
     void assign(JsonState& state, std::string_view channel, const boost::json::value& value) const;
     static void keepOnly(JsonState& state, const std::vector<ChannelIndex>& channels);
-    /// Leaves out what the graph does not return.
+    /// Removes the channels that the graph does not return.
     static void dropOthers(JsonState& state);
     static void keepOnly(JsonState& state, const ChannelSet& present);
 
@@ -50,7 +51,7 @@ private:
     static void check(const JsonSchema::Data& data);
 };
 
-/// Errors: InvalidArgumentError that names the channels there are.
+/// Throws InvalidArgumentError that names the existing channels.
 [[noreturn]] void failUnknownChannel(std::string_view channel, const Schema* schema);
 
 }  // namespace detail

@@ -9,7 +9,7 @@ namespace {
                          {.channel = channel.name});
 }
 
-// An unset channel takes elements or entries as an empty one would.
+// An unset channel accepts elements or entries, as an empty one does.
 json::array& arrayIn(const ChannelSpec& channel, JsonSlot& slot) {
     if (!slot.set) slot.json = json::value(json::array());
     if (!slot.json.isArray()) refuse(channel, slot, "adds elements to it");

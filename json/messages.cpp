@@ -19,7 +19,7 @@ std::string_view idOf(const json::value& message) {
     return id != nullptr ? std::string_view(id->data(), id->size()) : std::string_view();
 }
 
-// None or null, so that one is made; or of a type that no id has.
+// Returns whether the id is missing or null, so that one is created, or has a type that no id has.
 bool hasOddId(const json::object& message) {
     const json::value* id = message.if_contains("id");
     return id != nullptr && !id->is_null() && !id->is_string();
@@ -65,8 +65,9 @@ struct JsonMessages {
         forEachMessage(ownWrittenBy(op), f);
     }
 
-    // Only what was added, where that is all; else the changes in order, which need what each left: so they are logged
-    // as the list is now, where a list was emptied or a place changed more than once.
+    // Logs only what was added, if nothing else changed. Otherwise it logs the changes in order, each of which needs
+    // the result of the one before. Therefore the whole list is logged if it was emptied, or if a place changed more
+    // than once.
     static void log(const ChannelSpec& channel, const JsonSlot& slot, std::size_t before,
                     const std::vector<Change>& changes, std::span<Op* const>, Encoder& log) {
         const json::array& items = slot.json.get().get_array();
@@ -99,7 +100,7 @@ struct JsonMessages {
     }
 
 private:
-    // Replacements and additions came first, at places that removals shifted since.
+    // Replacements and additions came first, at places that removals have shifted since.
     static void logEdits(const ChannelSpec& channel, const json::array& items, std::size_t before,
                          const std::vector<Change>& changes, Encoder& log) {
         std::size_t size = before;
@@ -115,7 +116,7 @@ private:
         }
         std::sort(places.begin(), places.end());
         places.erase(std::unique(places.begin(), places.end()), places.end());
-        // The list as it was before the removals: where each place's message is now, or was taken from.
+        // The list before the removals: where each place's message is now, or from where it was taken.
         std::vector<const json::value*> was;
         was.reserve(size);
         for (const json::value& item : items) was.push_back(&item);
@@ -139,7 +140,7 @@ private:
 };
 
 struct JsonMessagesFold : MessageFold<JsonSlot, JsonMessages> {
-    // A message without an id gets one that it has again when the task is repeated.
+    // Gives a message without an id one that it gets again when the task is repeated.
     static void prepare(const ChannelSpec&, Op& op, const TaskId& task, std::size_t index) {
         if (op.type == nullptr || !op.holds<JsonOperand>()) return;
         bool lacks_id = false;

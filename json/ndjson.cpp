@@ -15,7 +15,7 @@
 #include "src/value/interrupts.hpp"
 #include "src/value/times.hpp"
 
-// Events as lines of JSON, and back.
+// Writes events as lines of JSON, and reads them back.
 namespace stategraph {
 namespace {
 
@@ -43,7 +43,7 @@ void checkRename(const std::vector<std::pair<std::string, std::string>>& rename)
     if (twice != names.end()) throw InvalidArgumentError("an event's line would have two fields '" + *twice + "'");
 }
 
-using Names = std::vector<std::pair<std::string, std::string>>;  // ours, and what stands for them
+using Names = std::vector<std::pair<std::string, std::string>>;  // the library's names, and the names that replace them
 
 std::string_view renamed(const Names& rename, std::string_view field) {
     for (const auto& [from, to] : rename) {
@@ -66,7 +66,7 @@ std::string joined(const std::vector<std::string>& ns) {
     return text;
 }
 
-// Whether `inner` is the namespace `outer`, or one inside it.
+// Returns whether `inner` is the namespace `outer`, or one inside it.
 bool isWithin(std::string_view inner, std::string_view outer) {
     if (outer.empty()) return inner.empty();
     return inner == outer || (inner.starts_with(outer) && (inner[outer.size()] == '|' || inner[outer.size()] == ':'));
@@ -154,7 +154,7 @@ NdjsonReader::NdjsonReader(std::istream& in, NdjsonReaderOptions options) : in_(
         throw InvalidArgumentError("NdjsonReaderOptions::line_bytes_max is 0; it must be at least 1");
 }
 
-// Reads a line into text_, with any line ending. False at the end.
+// Reads a line into text_, with any kind of line end. Returns false at the end.
 bool NdjsonReader::readLine() {
     text_.clear();
     std::streambuf* const from = in_.rdbuf();

@@ -3,7 +3,7 @@
 
 namespace stategraph::detail {
 
-/// The value of an operation on a JSON channel: what is written, and the channel's name until it is resolved.
+/// The value of an operation on a JSON channel: the written value, and the channel's name until it is resolved.
 struct JsonOperand {
     JsonSlot slot;
     std::string channel;
@@ -35,7 +35,7 @@ inline constexpr ValueOps value_ops<JsonOperand> = {
     .name = [](const void* value) -> std::string_view { return static_cast<const JsonOperand*>(value)->channel; },
 };
 
-/// What channels of a kind or a reducer do (folds.cpp, messages.cpp).
+/// The behaviours of channels by kind or reducer (folds.cpp, messages.cpp).
 extern const Behaviour json_replace;
 extern const Behaviour json_append;
 extern const Behaviour json_topic;

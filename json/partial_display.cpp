@@ -22,7 +22,7 @@ struct PartialDisplay::Impl {
     PartialDisplayOptions options;
     std::map<std::string, PartialJson, std::less<>> texts;
     std::deque<Item> items;
-    /// The text that the last item shows; its own value is then not set. Null if the item stays as it is.
+    /// The text that the last item shows, whose own value is then not set. Null if the item stays as it is.
     const PartialJson* shown = nullptr;
     std::uint64_t dropped = 0;
 

@@ -2,8 +2,8 @@
 
 namespace stategraph::detail {
 
-/// What a model writes before its JSON: a code fence with or without a language, or a sentence. It ends before the
-/// first `{`, or before a `[` that begins the text or the line after a fence.
+/// Skips what a model writes before its JSON: a code fence with or without a language, or a sentence. It ends before
+/// the first `{`, or before a `[` that begins the text or the line after a fence.
 class PartialLead {
 public:
     /// Skips what is not JSON and returns where the JSON begins, or `end`.

@@ -9,8 +9,8 @@
 namespace stategraph::detail {
 namespace {
 
-// Whether a number that does not fit into a double is too large, and not too small: by the place of its first digit
-// that is not zero, moved by its exponent.
+// Returns whether a number that does not fit into a double is too large, and not too small. The place of its first
+// digit that is not zero, moved by its exponent, decides.
 bool isTooLarge(std::string_view text) {
     const std::size_t mantissa_end = std::min(text.find_first_of("eE"), text.size());
     const std::string_view mantissa = text.substr(0, mantissa_end);

@@ -76,7 +76,7 @@ const char* PartialScanner::scanText(const char* at, const char* end) {
     if (text_.isWrong()) {
         broken_ = true;
     } else if (at != end) {
-        ++at;  // the quote
+        ++at;  // the closing quote
         if (text_.holdsBack()) broken_ = true;
         settle();
         leaf_ = Leaf::none;
@@ -125,7 +125,7 @@ void PartialScanner::scanWord(char c) {
     endScalar(c);
 }
 
-// A number or a word ended with `c`, which may also be the container's.
+// Ends a number or a word before `c`, which may belong to the container.
 void PartialScanner::endScalar(char c) {
     const Expect expect = expects_.back();
     const bool is_containers = (expect == Expect::after_member && (c == ',' || c == '}')) ||
@@ -169,7 +169,7 @@ void PartialScanner::scanBetween(char c) {
     passOver(c);
 }
 
-// After an item everything but a comma is kept, so that items without commas break the text.
+// After an item everything except a comma is kept, so that items without commas break the text.
 void PartialScanner::scanAfterItem(char c) {
     if (c == ']') return closeContainer();
     if (c == ',') {
@@ -210,7 +210,7 @@ void PartialScanner::beginValue(char c) {
     leaf_ = Leaf::text;
 }
 
-// The container's turn comes when the value that begins now has ended.
+// The container continues when the value that begins now has ended.
 void PartialScanner::expectAfterValue() {
     Expect& expect = expects_.back();
     expect = expect == Expect::root     ? Expect::end
@@ -265,7 +265,7 @@ void PartialScanner::passOver(char c) {
     passed_over_ = true;
 }
 
-// Brings the value up to date with what was read.
+// Updates the value with what was read.
 void PartialScanner::settle() {
     if (leaf_ == Leaf::text) {
         work_ += text_.decoded().size();

@@ -25,7 +25,7 @@ class PartialScanner {
 public:
     explicit PartialScanner(const PartialJsonOptions& options);
 
-    /// As PartialJson::feed.
+    /// Works like PartialJson::feed.
     void feed(std::string_view chunk);
 
     PartialState state() const noexcept;
@@ -33,11 +33,11 @@ public:
     bool isOpen(const boost::json::value& part) const noexcept;
     std::size_t bytes() const noexcept { return bytes_; }
     const PartialJsonOptions& options() const noexcept { return options_; }
-    /// How many bytes were looked at or copied, for tests of growth.
+    /// Returns how many bytes were looked at or copied, for tests of growth.
     std::uint64_t work() const noexcept { return work_; }
 
 private:
-    /// What the innermost container waits for.
+    /// What the innermost container expects next.
     enum class Expect : std::uint8_t {
         root,
         end,
@@ -82,17 +82,17 @@ private:
     PartialText text_;
     PartialNumber number_;
     std::string_view word_;
-    std::size_t word_size_ = 0;    // how much of the word was read
-    std::vector<Expect> expects_;  // one for the root and each open container
+    std::size_t word_size_ = 0;    // how much of the word has been read
+    std::vector<Expect> expects_;  // one for the root and one for each open container
     Leaf leaf_ = Leaf::none;
     bool fed_ = false;
-    bool passed_over_ = false;  // something that is not JSON
-    bool broken_ = false;       // and something after it was kept
+    bool passed_over_ = false;  // whether something that is not JSON was skipped
+    bool broken_ = false;       // whether something after it was kept
     bool number_is_shown_ = false;
-    bool number_is_new_ = false;  // it has digits that its value does not have
+    bool number_is_new_ = false;  // whether it has digits that its value does not have yet
     std::size_t bytes_ = 0;
     std::uint64_t work_ = 0;
-    std::string limit_;  // the error of a limit that was reached
+    std::string limit_;  // the error of a limit that was exceeded
 };
 
 }  // namespace stategraph::detail

@@ -9,10 +9,10 @@ namespace {
 
 bool isBreak(char c) { return c == '\n' || c == '\r' || c == '\t'; }
 
-// What needs no look at what came before.
+// Returns whether a character needs no look at what came before.
 bool isOrdinary(char c) { return static_cast<unsigned char>(c) - 0x20U < 0x60U && c != '"' && c != '\\'; }
 
-// The character that an escape of one letter means, or 0.
+// Returns the character that an escape of one letter means, or 0.
 char unescaped(char c) {
     switch (c) {
         case '"':
@@ -100,7 +100,7 @@ void PartialText::readAscii(char c) {
     }
 }
 
-// The second byte rules out overlong forms, surrogates and what is above U+10FFFF.
+// The second byte rules out overlong forms, surrogates, and characters above U+10FFFF.
 void PartialText::readLead(unsigned char byte) {
     if (byte < 0xc2U || byte > 0xf4U) {
         wrong_ = true;
@@ -139,8 +139,8 @@ void PartialText::readEscape(char c) {
     if (!wrong_) decoded_ += meant;
 }
 
-// False if the character is to be read again as an ordinary one. In a value the four characters after `\u` belong to
-// the escape whatever they are, so that its fault is known only with the fourth.
+// Returns false if the character is to be read again as an ordinary one. In a value, the four characters after `\u`
+// belong to the escape whatever they are, so that its fault is known only at the fourth.
 bool PartialText::readDigit(char c) {
     const int digit = hexDigit(c);
     if (digit < 0 && role_ == Role::key) {
@@ -149,7 +149,7 @@ bool PartialText::readDigit(char c) {
         return false;
     }
     if (digit < 0) wrong_unit_ = true;
-    if ((static_cast<unsigned char>(c) & 0xc0U) == 0x80U) return true;  // not the first byte of its character
+    if ((static_cast<unsigned char>(c) & 0xc0U) == 0x80U) return true;  // counts only the first byte of each character
     unit_ = unit_ * 16 + static_cast<unsigned>(std::max(digit, 0));
     if (++digits_ == 4) endUnit();
     return true;

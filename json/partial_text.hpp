@@ -7,22 +7,22 @@ namespace stategraph::detail {
 /// and an unfinished character are held back.
 class PartialText {
 public:
-    /// A fault in a key does not stop the reading, since the key is not shown yet and may be dropped. Its end is found
-    /// as if the faulty escape were ordinary characters. A fault in a value stops it.
+    /// A fault in a key does not stop the reading, because the key is not shown yet and may be dropped. The end of the
+    /// key is found as if the faulty escape were ordinary characters. A fault in a value stops the reading.
     enum class Role { key, value };
 
-    /// Forgets everything. With `raw_breaks` line breaks and tabs need no escape.
+    /// Forgets everything. With `raw_breaks`, line breaks and tabs need no escape.
     void begin(Role role, bool raw_breaks);
     /// Reads up to the closing quote, to a fault in a value, or to `end`, and returns where it stopped. It does not
     /// read the quote. Cost: linear.
     const char* read(const char* at, const char* end);
 
-    /// What was decoded since `begin` or `drop`. Its size is bounded by what was read.
+    /// Returns what was decoded since `begin` or `drop`. What was read bounds its size.
     const std::string& decoded() const noexcept { return decoded_; }
     void drop() noexcept { decoded_.clear(); }
-    /// Whether the string has a fault that no continuation heals.
+    /// Returns whether the string has a fault that no continuation can repair.
     bool isWrong() const noexcept { return wrong_; }
-    /// Whether a part of a character is held back. It is a fault if the string is closed now.
+    /// Returns whether a part of a character is held back. It is a fault if the string is closed now.
     bool holdsBack() const noexcept { return left_ != 0 || high_ != 0; }
 
 private:
@@ -38,12 +38,12 @@ private:
 
     std::string decoded_;
     std::string character_;  // the bytes of an unfinished character
-    int left_ = 0;           // how many bytes it lacks
+    int left_ = 0;           // the number of bytes that it still needs
     unsigned char next_min_ = 0;
-    unsigned char next_max_ = 0;  // between these must be its next byte
+    unsigned char next_max_ = 0;  // the next byte must be between these two
     Place place_ = Place::plain;
     unsigned unit_ = 0;  // the value of the digits of \uXXXX so far
-    int digits_ = 0;     // how many they are
+    int digits_ = 0;     // the number of these digits
     unsigned high_ = 0;  // the first half of a surrogate pair
     Role role_ = Role::key;
     bool raw_breaks_ = false;

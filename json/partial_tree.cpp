@@ -12,7 +12,7 @@ constexpr std::string_view proto = "__proto__";
 constexpr std::string_view constructor = "constructor";
 constexpr std::string_view prototype = "prototype";
 
-// Keys that PartialTree refuses and that are inside of the value of `key`.
+// Counts the keys that PartialTree refuses inside the value of `key`.
 std::size_t countRefused(json::string_view key, const json::value& value) {
     std::size_t count = 0;
     if (const json::array* array = value.if_array()) {
@@ -54,7 +54,7 @@ json::value& PartialTree::placeInObject(json::object& object, json::value&& valu
     if (is_new) {
         if (key_ == proto || (containers_.back().is_constructor && key_ == prototype)) ++refused_keys_;
     } else if (refused_keys_ != 0) {
-        // As much work as what is replaced took to build.
+        // This is as much work as building the replaced value was.
         refused_keys_ -= countRefused(key_, entry->value());
     }
     return entry->value() = std::move(value);

@@ -8,22 +8,23 @@
 
 namespace stategraph::detail {
 
-/// A JSON value that is built from the outside inwards and stays readable meanwhile. It knows the containers that are
-/// open and the string or number that is.
+/// A JSON value that is built from the outside inwards and can be read meanwhile. It knows which containers, and which
+/// string or number, are open.
 ///
-/// Pointers to open containers stay valid, since a container gets no new element while one of its elements is open.
+/// Pointers to open containers stay valid, because a container gets no new element while one of its elements is open.
 class PartialTree {
 public:
     PartialTree() = default;
     PartialTree(const PartialTree&) = delete;
     PartialTree& operator=(const PartialTree&) = delete;
 
-    /// Where the next value goes if the innermost container is an object. Of equal keys the last value holds.
+    /// Sets where the next value goes if the innermost container is an object. If keys are equal, the last value
+    /// counts.
     void setKey(std::string_view key) { key_.assign(key); }
 
     /// Adds a value to the innermost container, or makes it the root, and opens it.
     void open(boost::json::value value);
-    /// The string or number that is open; null for none.
+    /// Returns the open string or number, or null.
     boost::json::value* leaf() noexcept { return leaf_; }
     void closeLeaf() noexcept { leaf_ = nullptr; }
     void closeContainer() noexcept { containers_.pop_back(); }
@@ -33,7 +34,7 @@ public:
     std::size_t depth() const noexcept { return containers_.size(); }
     bool isOpen(const boost::json::value& part) const noexcept;
     bool isLeaf(const boost::json::value& part) const noexcept { return leaf_ == &part; }
-    /// Whether there is a key `__proto__`, or `prototype` in an object under the key `constructor`.
+    /// Returns whether there is a key `__proto__`, or `prototype` in an object under the key `constructor`.
     bool hasRefusedKey() const noexcept { return refused_keys_ != 0; }
 
 private:

@@ -14,11 +14,11 @@
 namespace stategraph {
 namespace {
 
-/// Whether there is no other owner. A former owner, on any thread, has then finished with it.
+/// Returns whether there is no other owner. If so, every former owner, on any thread, has finished with it.
 template <class T>
 bool isAlone(const std::shared_ptr<T>& data) noexcept {
 #ifdef STATEGRAPH_THREAD_SANITIZER
-    return data == nullptr;  // ThreadSanitizer does not know fences: there each change makes a copy
+    return data == nullptr;  // ThreadSanitizer does not know fences, so each change makes a copy there
 #else
     if (data.use_count() != 1) return false;
     std::atomic_thread_fence(std::memory_order_acquire);
@@ -30,8 +30,8 @@ bool isAlone(const std::shared_ptr<T>& data) noexcept {
 
 JsonSchema::JsonSchema() : data_(std::make_shared<Data>()) {}
 
-// What other schemas share is copied first; what is this one's alone is not, or a schema of n channels would cost n² to
-// make.
+// Data that other schemas share are copied first. Data of this schema alone are not, because otherwise creating a
+// schema of n channels would cost n².
 JsonSchema::Data& JsonSchema::change() {
     if (!isAlone(data_)) data_ = std::make_shared<Data>(*data_);
     return *data_;

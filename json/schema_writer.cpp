@@ -9,7 +9,8 @@ constexpr std::string_view description_begin = R"({"description":")";
 
 std::string quote(std::string_view text) { return toJson(text); }
 
-// "… [with T = shop::Order; …]" or "… [T = shop::Order]": Order, without what JSON pointers would need escapes for.
+// Returns Order for "… [with T = shop::Order; …]" or "… [T = shop::Order]", without the characters that JSON Pointers
+// would have to escape.
 std::string shortName(std::string_view signature) {
     const std::size_t begin = signature.find("T = ");
     if (begin != std::string_view::npos) signature.remove_prefix(begin + 4);
@@ -140,7 +141,7 @@ void SchemaWriter::structure(const SchemaStruct& type) {
     (void)reference(type, tag);
 }
 
-// Whether it is written as a reference: it is under way, or in $defs.
+// Writes the type as a reference if it is being written, or is in $defs. Returns whether it did.
 bool SchemaWriter::reference(const SchemaStruct& type, std::string_view tag) {
     std::string to;
     for (const Def& def : defs_) {
@@ -180,7 +181,7 @@ void SchemaWriter::body(const SchemaStruct& type, const Tags& tags, std::string_
     out_ += '}';
 }
 
-// Into the schema that begins there, before what it says of itself.
+// Inserts a description into the schema that begins there, before its own members.
 void SchemaWriter::describeAt(std::size_t begin, std::string_view description) {
     if (description.empty()) return;
     std::string quoted = quote(description);

@@ -33,9 +33,9 @@ json::value copied(const json::value& value) { return json::value(value, json::s
 
 namespace detail {
 
-// What is copied without an allocation.
+// Returns whether a value can be copied without an allocation.
 bool JsonNodes::isInPlace(const json::value& value) noexcept {
-    constexpr std::size_t text_max = 14;  // what Boost's strings hold in place
+    constexpr std::size_t text_max = 14;  // the size that Boost's strings hold in place
     switch (value.kind()) {
         case json::kind::string:
             return value.get_string().size() <= text_max;
@@ -61,7 +61,7 @@ SharedJson JsonNodes::part(const JsonNode& of, const json::value& value) {
     return adopt(new JsonPartNode(whole, value));
 }
 
-// Without recursion, since lists may be nested more deeply than the stack has room for.
+// Not recursive, because lists may be nested more deeply than the stack allows.
 void JsonNodes::release(JsonNode* node) noexcept {
     JsonListNode* ended = nullptr;
     drop(node, ended);
@@ -149,7 +149,7 @@ SharedJson::SharedJson(const SharedJson& other) noexcept : value_(other.value_),
 void SharedJson::release() noexcept { JsonNodes::release(std::exchange(node_, nullptr)); }
 
 void SharedJson::swap(SharedJson& other) noexcept {
-    value_.swap(other.value_);  // of one memory resource
+    value_.swap(other.value_);  // both use one memory resource
     std::swap(node_, other.node_);
 }
 
@@ -194,7 +194,7 @@ const json::value& SharedJson::get() const {
         if (list.whole.compare_exchange_strong(whole, made, std::memory_order_acq_rel, std::memory_order_acquire)) {
             whole = made;
         } else {
-            delete made;  // another thread was first
+            delete made;  // another thread created it first
         }
     }
     return whole->value;

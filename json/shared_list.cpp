@@ -2,20 +2,20 @@
 
 #include "json/json_node.hpp"
 
-// Lists that reducers add to. A list is one value, as Boost's functions read it, until a shared element is added to it,
-// or the list itself is shared; then its elements are shared one by one, and the list of them as a whole. If it is read
-// as one value after that, it becomes one again and stays so, because each conversion costs its length.
+// Implements lists to which reducers add. A list is one value, as Boost's functions read it, until a shared element is
+// added to it or the list itself is shared. After that, its elements are shared one by one, and the list of them as a
+// whole. If it is read as one value later, it becomes one again and stays so, because each conversion costs its length.
 namespace stategraph::detail {
 
 using Form = JsonNode::Form;
 
-// Whether it has no other owner.
+// Returns whether it has no other owner.
 bool JsonNodes::canMove(const SharedJson& written) noexcept {
     const JsonNode* const node = written.node_;
     return node == nullptr || (node->form == Form::value && node->isOwned());
 }
 
-// Makes this the only owner of the list. True: it is one value; false: a list of parts.
+// Makes this the only owner of the list. Returns true if the list is one value, and false if it is a list of parts.
 bool JsonNodes::ownList(SharedJson& list, bool as_value) {
     if (list.node_ == nullptr) {
         list.node_ = as_value ? static_cast<JsonNode*>(new JsonValueNode(std::move(list.value_)))
@@ -59,11 +59,11 @@ void JsonNodes::append(SharedJson& list, const std::vector<SharedJson*>& written
 }
 
 void JsonNodes::appendValues(json::array& items, const std::vector<SharedJson*>& written, std::size_t more) {
-    std::vector<json::value> copies;  // of what others have
+    std::vector<json::value> copies;  // of parts that have other owners
     copies.reserve(written.size());
     std::vector<json::value*> values;
     values.reserve(written.size());
-    // Each is asked once: another thread may drop the last other reference meanwhile.
+    // Each value is checked once, because another thread may drop the last other reference meanwhile.
     for (SharedJson* each : written) {
         if (!canMove(*each)) {
             values.push_back(&copies.emplace_back(each->toValue()));
@@ -71,7 +71,7 @@ void JsonNodes::appendValues(json::array& items, const std::vector<SharedJson*>&
             values.push_back(each->node_ == nullptr ? &each->value_ : &static_cast<JsonValueNode*>(each->node_)->value);
         }
     }
-    items.reserve(items.size() + more);  // nothing can fail after this
+    items.reserve(items.size() + more);  // no step after this can fail
     for (json::value* value : values) {
         if (json::array* list = value->if_array()) {
             for (json::value& item : *list) items.push_back(std::move(item));

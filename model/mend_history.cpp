@@ -9,12 +9,13 @@ namespace stategraph::model {
 
 namespace {
 
-/// Where the results of a conversation stand, by the call they answer. Of several the last counts.
+/// The places of the results in a conversation, by the call that they answer. Of several results for a call, the last
+/// counts.
 using Results = std::unordered_map<std::string_view, std::size_t>;
 
 bool isResult(const Message& message) { return message.role == Role::tool && message.result.has_value(); }
 
-/// Whether the results of the calls of `messages[at]` directly follow it, in order and without others.
+/// Returns whether the results of the calls of `messages[at]` directly follow it, in order and without others.
 bool isAnswered(const std::vector<Message>& messages, std::size_t at) {
     const std::vector<ToolCall>& calls = messages[at].calls;
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -27,7 +28,7 @@ bool isAnswered(const std::vector<Message>& messages, std::size_t at) {
 
 bool isValid(const std::vector<Message>& messages) {
     for (std::size_t at = 0; at < messages.size(); ++at) {
-        if (messages[at].role == Role::tool) return false;  // those in their places are skipped below
+        if (messages[at].role == Role::tool) return false;  // results in their places are skipped below
         if (messages[at].calls.empty()) continue;
         if (!isAnswered(messages, at)) return false;
         at += messages[at].calls.size();

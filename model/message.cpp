@@ -21,7 +21,7 @@ const char* toString(FinishReason reason) noexcept {
 }
 
 std::string ToolResult::text() const {
-    // A CBOR text string begins with one of these bytes; it is reported as it is, and not as JSON with quotes.
+    // A CBOR text string begins with one of these bytes. It is reported as it is, and not as JSON with quotes.
     const std::string_view bytes = output.bytes();
     const bool is_text = !bytes.empty() && (static_cast<unsigned char>(bytes.front()) >> 5U) == 3;
     return is_text ? output.as<std::string>() : output.toJson();

@@ -9,7 +9,7 @@ namespace stategraph::model {
 
 namespace {
 
-/// Pieces as a model's tokens are: words, each with the blank before it.
+/// Passes on the text in pieces like a model's tokens: words, each with the blank before it.
 template <class Take>
 void inPieces(std::string_view text, Take take) {
     while (!text.empty()) {

@@ -11,7 +11,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
-// Without it the library ends the process where it meets a schema that it cannot read.
+// Without this, the library ends the process if it meets a schema that it cannot read.
 #define VALIJSON_USE_EXCEPTIONS 1
 #include <valijson/adapters/boost_json_adapter.hpp>
 #include <valijson/schema.hpp>
@@ -25,7 +25,7 @@ namespace {
 namespace json = boost::json;
 using Adapter = valijson::adapters::BoostJsonAdapter;
 
-// std::regex uses the stack for each byte that it looks at.
+// Limits the text, because std::regex uses stack for each byte that it looks at.
 constexpr std::size_t pattern_text_max = 4096;
 constexpr std::size_t pattern_max = 1024;
 constexpr std::size_t faults_shown_max = 20;
@@ -49,7 +49,7 @@ bool hasLongText(const json::value& value) {
 
 using Patterns = std::unordered_map<std::string, std::regex>;
 
-// The standard library's own matcher tries every way, of which there may be exponentially many.
+// The standard library's own matcher tries every way to match, of which there may be exponentially many.
 #ifdef __GLIBCXX__
 constexpr auto pattern_flags = std::regex_constants::ECMAScript | std::regex_constants::__polynomial;
 #else
@@ -58,7 +58,7 @@ constexpr auto pattern_flags = std::regex_constants::ECMAScript;
 
 bool repeats(char c) noexcept { return c == '*' || c == '+' || c == '{'; }
 
-// Whether a group that is repeated has a repetition or alternatives inside.
+// Returns whether a group that is repeated contains a repetition or alternatives.
 bool hasRepeatedChoice(std::string_view pattern) {
     std::vector<bool> has_choice{false};
     bool is_in_class = false;
@@ -84,7 +84,7 @@ bool hasRepeatedChoice(std::string_view pattern) {
     return false;
 }
 
-// Properties that a value lacks and whose schema has a default; in lists too.
+// Adds properties that a value lacks and whose schema has a default, also inside lists.
 void fillDefaults(const json::value& schema, json::value& value) {
     const json::object* const rules = schema.if_object();
     if (rules == nullptr) return;
@@ -107,7 +107,7 @@ void fillDefaults(const json::value& schema, json::value& value) {
     }
 }
 
-// What a validator would follow for ever, and what it would find out with each value.
+// Refuses schemas that a validator would follow forever, and schemas whose faults it would find only with a value.
 class Refusals {
 public:
     explicit Refusals(const json::value& schema) : schema_(schema) { visitAll(schema); }
@@ -140,7 +140,7 @@ private:
                                        "' is no regular expression that can be used: " + error.what());
         }
     }
-    // The validator matches these on its own, without a limit of time.
+    // The validator matches these patterns itself, without a limit of time.
     void checkNames(std::string_view pattern) {
         addPattern(pattern);
         if (hasRepeatedChoice(pattern)) {
@@ -149,7 +149,7 @@ private:
                                        "may never end; write it without");
         }
     }
-    // To schemas of the same value: a way from one of them back to itself has no end.
+    // Follows references to schemas for the same value. A way from one of them back to itself has no end.
     void follow(const json::value& schema) {
         const json::object* const object = schema.if_object();
         if (object == nullptr || done_.contains(&schema)) return;
@@ -192,7 +192,7 @@ private:
     std::vector<std::string> faults;
     valijson::ValidationResults::Error error;
     while (results.popError(error)) {
-        // Said of what is around a fault as well.
+        // The validator reports this for the surroundings of a fault too.
         if (error.description.starts_with("Failed to validate against schema associated with") && !faults.empty())
             continue;
         std::string where;
@@ -242,7 +242,7 @@ ValueCheck schemaCheck(std::string_view text) {
         }
         fillDefaults(schema->json, value);
         valijson::ValidationResults results;
-        Patterns patterns = schema->patterns;  // the copies share what was compiled
+        Patterns patterns = schema->patterns;  // the copies share the compiled patterns
         valijson::ValidationVisitor<Adapter> visitor(Adapter(value), {"<root>"}, true, &results, patterns);
         if (!visitor.validateSchema(schema->rules)) refuse(results);
         return Value(value);

@@ -35,7 +35,7 @@ struct Decide {
     }
 };
 
-/// Several at the same time, from a page that waited for all of them.
+/// There may be several at the same time, from a page that waited for all of them.
 struct Decisions {
     std::vector<Decide> decisions = {};
     static constexpr auto fields() { return stategraph::fields(field("decisions", &Decisions::decisions)); }
@@ -64,7 +64,7 @@ private:
         if (!body.as<std::map<std::string, Value>>().contains("decisions")) {
             return begin(answerOf(thread, body.asStrict<Decide>()));
         }
-        // Those that were used before are skipped, unless all were.
+        // Ids that were used before are skipped, unless all were.
         Command<> answers;
         std::exception_ptr refused = std::make_exception_ptr(InvalidArgumentError("\"decisions\" is empty"));
         for (const Decide& each : body.asStrict<Decisions>().decisions) {

@@ -13,8 +13,8 @@ namespace json = boost::json;
 
 namespace {
 
-/// {"type": "tool-NAME" or "dynamic-tool", "toolCallId", "state", "approval": {"id", "approved", "reason"}}, or with
-/// "output" of a client's tool.
+/// Reads a part {"type": "tool-NAME" or "dynamic-tool", "toolCallId", "state", "approval": {"id", "approved",
+/// "reason"}}, or one with "output" of a client's tool.
 void readToolPart(const json::object& part, json::array& decisions) {
     const std::string state = textOf(part, "state");
     json::object decision{{"call_id", textOf(part, "toolCallId")}};

@@ -41,7 +41,7 @@ bool Connection::close() noexcept {
     if (is_closing_) return true;
     try {
         asio::post(socket_->get_executor(), [socket = socket_] { socket->close(); });
-    } catch (const std::exception&) {  // no memory
+    } catch (const std::exception&) {  // there is no memory
         return false;
     }
     is_closing_ = true;
@@ -73,7 +73,7 @@ asio::awaitable<void> Connection::serve() {
 asio::awaitable<bool> Connection::answer(const Request& request) {
     std::optional<Reply> made;
     std::exception_ptr failed;
-    // A run whose end was told is under way for some microseconds more.
+    // A run whose end has been reported is still under way for some microseconds.
     for (int left = busy_tries; left > 0 && !made; --left) {
         bool is_busy = false;
         try {
@@ -161,7 +161,7 @@ Answer Connection::textAnswer(const Request& request, http::status status, std::
     answer.keep_alive(request.keep_alive() && !shared_->is_draining);
     answer.body() = std::move(text);
     answer.prepare_payload();
-    if (request.method() == http::verb::head) answer.body().clear();  // the length stays
+    if (request.method() == http::verb::head) answer.body().clear();  // the length stays in the head
     return answer;
 }
 

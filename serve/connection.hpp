@@ -13,19 +13,20 @@
 
 namespace stategraph::serve {
 
-/// One client: its requests, one after the other.
+/// One client: it serves the client's requests one after the other.
 class Connection : public std::enable_shared_from_this<Connection> {
 public:
     Connection(std::shared_ptr<Shared> shared, asio::ip::tcp::socket socket);
     ~Connection();
 
-    /// Until the client goes, or does what it may not. Await it on the socket's executor.
+    /// Serves until the client disconnects, or violates the rules of HTTP. Await it on the socket's executor.
     asio::awaitable<void> serve();
-    /// Has the socket's thread close it. False: there was no memory for that. Call it with Shared::open_mutex held.
+    /// Lets the socket's thread close it. Returns false if there was no memory for that. Call it with
+    /// Shared::open_mutex held.
     bool close() noexcept;
 
 private:
-    /// A request's answer: a text, or events.
+    /// The answer to a request: a text, or events.
     struct Reply;
     asio::awaitable<bool> answer(const Request& request);
     asio::awaitable<bool> send(Answer answer);
@@ -33,7 +34,7 @@ private:
     asio::awaitable<bool> refuseUnread(const boost::system::error_code& error);
 
     Reply reply(const Request& request);
-    /// Serves the operations: the table in serve/replies.cpp.
+    /// Serves the operations; the table is in serve/replies.cpp.
     class Operations;
     Reply dispatch(const Request& request);
     Reply handled(const Request& request, Route route, const Handler& handler) const;
@@ -43,8 +44,8 @@ private:
     std::shared_ptr<Shared> shared_;
     std::shared_ptr<Socket> socket_;
     beast::flat_buffer buffer_;
-    std::list<Connection*>::iterator place_;  // in Shared::open
-    bool is_closing_ = false;                 // with Shared::open_mutex
+    std::list<Connection*>::iterator place_;  // its place in Shared::open
+    bool is_closing_ = false;                 // guarded by Shared::open_mutex
 };
 
 }  // namespace stategraph::serve

@@ -15,14 +15,14 @@ namespace stategraph::serve {
 
 namespace {
 
-// How long a response waits for more than the run's beginning, so that a run that is refused immediately is answered
+// A response waits this long for more than the run's beginning, so that a run that is refused immediately is answered
 // with the reason.
 constexpr auto grace = std::chrono::milliseconds(250);
-constexpr std::size_t batch_bytes = 16U << 10U;  // of text, before it is sent
+constexpr std::size_t batch_bytes = 16U << 10U;  // the size of text that is collected before it is sent
 
 }  // namespace
 
-/// Wakes the reader when its client has disconnected, and when a heartbeat is due. On the connection's strand.
+/// Wakes the reader when its client has disconnected, and when a heartbeat is due. Used on the connection's strand.
 struct EventStream::Watch : std::enable_shared_from_this<EventStream::Watch> {
     Watch(std::shared_ptr<Socket> watched, std::shared_ptr<stategraph::detail::SubscriptionImpl> woken,
           std::chrono::milliseconds every)
@@ -56,7 +56,8 @@ struct EventStream::Watch : std::enable_shared_from_this<EventStream::Watch> {
         stategraph::detail::wakeReader(*reader);
     }
 
-    /// Where it is destroyed without having been called, nothing watches the client any more: it is left.
+    /// If it is destroyed without having been called, nothing watches the client any more, and the client counts as
+    /// disconnected.
     class Handler {
     public:
         explicit Handler(std::shared_ptr<Watch> watch) noexcept : watch_(std::move(watch)) {}
@@ -64,14 +65,14 @@ struct EventStream::Watch : std::enable_shared_from_this<EventStream::Watch> {
         ~Handler() {
             if (watch_) watch_->leave();
         }
-        void operator()(const boost::system::error_code& error) {  // of the timer
+        void operator()(const boost::system::error_code& error) {  // called for the timer
             if (!error && !watch_->is_ended) watch_->beat();
             watch_.reset();
         }
-        void operator()(const boost::system::error_code& error, std::size_t size) {  // of the client
+        void operator()(const boost::system::error_code& error, std::size_t size) {  // called for the client
             const std::shared_ptr<Watch> watch = std::move(watch_);
             if (watch->is_ended || error == asio::error::operation_aborted) return;
-            if (!error && size > 0) return;  // the next request, which waits
+            if (!error && size > 0) return;  // the client has sent the next request, which waits
             watch->leave();
         }
 
@@ -122,7 +123,7 @@ asio::awaitable<bool> EventStream::run() {
     const bool is_left = !is_sent || watch_->has_gone;
     has_ended_ = true;
     if (is_left && !failed) leave();
-    // After the head an error can only end the connection: the client sees that the response broke off.
+    // After the head, an error can only end the connection; the client sees that the response broke off.
     if (failed && !is_head_sent_) std::rethrow_exception(failed);
     co_return !is_left && writer_.keeps() && !shared_->is_draining;
 }
@@ -149,14 +150,14 @@ asio::awaitable<bool> EventStream::tellAll() {
     co_return is_sent;
 }
 
-/// Whether the run came to nothing but an error: that is an answer of its own, and no stream.
+/// Returns whether the run had no result but an error. Such an error is an answer of its own, and not a stream.
 bool EventStream::wasRefused(bool has_more) const {
     if (!source_.run || has_told_ || watch_->has_gone) return false;
     return closing_.ending == Ending::failed || (!has_more && source_.run->error());
 }
 
-/// A run whose end was told is known as under way for some microseconds more: a client that has received the whole
-/// response may begin the next one.
+/// A run whose end has been reported counts as under way for some microseconds. This waits for that, because a client
+/// that has received the whole response may begin the next run.
 asio::awaitable<void> EventStream::awaitEnd() {
     asio::steady_timer wait(socket_->get_executor());
     for (int left = 5000; left > 0 && source_.run && !source_.run->hasEnded() && !watch_->has_gone; --left) {
@@ -173,7 +174,7 @@ asio::awaitable<bool> EventStream::gather() {
         std::optional<HubEvent> event = co_await asyncNextOn(executor, source_.subscription);
         if (event) {
             take(*event);
-            // What waits already goes into the same piece.
+            // Events that already wait go into the same piece.
             while (!is_over_ && writer_.size() < batch_bytes && source_.subscription.waiting() > 0) {
                 event = source_.subscription.next(std::chrono::milliseconds(0));
                 if (!event) break;
@@ -212,7 +213,7 @@ void EventStream::take(const HubEvent& event) {
     }
 }
 
-/// A subscription that ends with the run ends after the remaining events: the open questions.
+/// A subscription that ends with the run ends after the remaining events, which are the open questions.
 bool EventStream::endsWith(const EndOfRun& end) const noexcept {
     if (!source_.run || source_.endpoint->options().close_on_suspend) return false;
     const bool waits =

@@ -16,36 +16,36 @@ class EventStream {
 public:
     struct Source {
         std::shared_ptr<Endpoint> endpoint;
-        const Protocol* protocol;  // the endpoint's
+        const Protocol* protocol;  // one of the endpoint's
         Subscription subscription;
-        /// The run that the request began; null: it only looks.
+        /// The run that the request began; null if the request only reads.
         std::shared_ptr<ActiveRun> run;
-        /// The run takes answers: open questions are reported at its end, because they look open until it has stored
-        /// the answers.
+        /// Whether the run takes answers. If so, open questions are reported only at its end, because they look open
+        /// until it has stored the answers.
         bool takes_answers = false;
     };
     EventStream(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, Source source, const Request& request);
-    /// Also where Asio destroyed the coroutine of `run` without resuming it, as it does for want of memory: the client
-    /// is then left.
+    /// Also called if Asio destroyed the coroutine of `run` without resuming it, as it does without memory. The client
+    /// then counts as disconnected.
     ~EventStream();
     EventStream(const EventStream&) = delete;
     EventStream& operator=(const EventStream&) = delete;
 
-    /// True: the connection can be used again. What the run is refused with before it begins is the answer. Await it
-    /// on the socket's executor.
+    /// Returns true if the connection can be used again. If the run is refused before it begins, the answer is the
+    /// refusal. Await it on the socket's executor.
     asio::awaitable<bool> run();
 
 private:
     struct Watch;
 
-    /// False: the client could not be sent all.
+    /// Returns false if not everything could be sent to the client.
     asio::awaitable<bool> tellAll();
-    /// Waits for something to tell. False: there is no more.
+    /// Waits for something to report. Returns false if there is no more.
     asio::awaitable<bool> gather();
     asio::awaitable<void> awaitEnd();
     bool wasRefused(bool has_more) const;
     void take(const HubEvent& event);
-    /// For a client that has disconnected.
+    /// Call it for a client that has disconnected.
     void leave() noexcept;
     bool endsWith(const EndOfRun& end) const noexcept;
     void close();
@@ -60,9 +60,9 @@ private:
     RunEvents events_;
     Closing closing_;
     bool is_over_ = false;
-    bool has_ended_ = false;  // `run` came to its end
+    bool has_ended_ = false;  // whether `run` has reached its end
     bool is_head_sent_ = false;
-    bool has_told_ = false;  // more than the beginning and end of the run, and open questions
+    bool has_told_ = false;  // whether it has sent more than the beginning and end of the run, and open questions
     std::vector<std::string> lines_;
 };
 

@@ -8,8 +8,8 @@
 
 namespace stategraph::serve {
 
-/// Writes a response of events: its head, then lines as they are added, in chunks where HTTP has those. Used on the
-/// socket's executor.
+/// Writes a response of events: its head, then lines as they are added, in chunks if the client's HTTP version has
+/// those. Used on the socket's executor.
 class EventWriter {
 public:
     EventWriter(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, const Protocol& protocol,
@@ -19,17 +19,17 @@ public:
     void add(const std::string& line);
     /// Adds the protocol's last line, if it has one.
     void addLast();
-    /// `position` is what a client of server-sent events comes back with.
+    /// Adds a position, which a client of server-sent events sends when it reconnects.
     void addPosition(const std::string& position);
     void addHeartbeat() { text_ += is_sse_ ? ": \n\n" : "\n"; }
     std::size_t size() const noexcept { return text_.size(); }
     bool isSse() const noexcept { return is_sse_; }
-    /// Whether the connection can be used again after the response.
+    /// Returns whether the connection can be used again after the response.
     bool keeps() const noexcept { return keeps_; }
 
-    /// False: the client could not be sent it.
+    /// Returns false if the head could not be sent to the client.
     asio::awaitable<bool> writeHead();
-    /// Sends what was added; nothing if that is nothing and it is not the last.
+    /// Sends what was added. If nothing was added, it sends nothing unless this is the last piece.
     asio::awaitable<bool> flush(bool is_last);
 
 private:

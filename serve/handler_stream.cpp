@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A chunk of HTTP/1.1, or the text itself for clients of HTTP/1.0.
+/// Returns a chunk of HTTP/1.1, or the text itself for clients of HTTP/1.0.
 std::string framed(const std::string& text, bool is_chunked) {
     if (!is_chunked) return text;
     char size[16];
@@ -23,7 +23,7 @@ std::string framed(const std::string& text, bool is_chunked) {
     return std::string(size, end).append("\r\n").append(text).append("\r\n");
 }
 
-/// Each line of the data has a field of its own.
+/// Returns an event, in which each line of the data has a field of its own.
 std::string eventOf(std::string_view data) {
     std::string event;
     for (;;) {
@@ -34,7 +34,8 @@ std::string eventOf(std::string_view data) {
     }
 }
 
-/// Checks without waiting. A next request that has already arrived does not count as a disconnected client.
+/// Checks without waiting whether the client has disconnected. A next request that has already arrived does not count
+/// as that.
 bool hasGone(Socket& socket) {
     boost::system::error_code error;
     socket.socket().non_blocking(true, error);
@@ -52,7 +53,7 @@ asio::awaitable<bool> write(std::shared_ptr<Shared> shared, std::shared_ptr<Sock
 }
 
 asio::awaitable<bool> writeHead(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, const Answer& answer) {
-    // Of the answer itself: Beast's copy of a message leaks if it runs out of memory midway.
+    // The answer itself is serialised, because Beast's copy of a message leaks if it runs out of memory midway.
     http::response_serializer<Answer::body_type> serializer(answer);
     socket->expires_after(shared->options.write_timeout);
     auto [error, size] = co_await http::async_write_header(*socket, serializer, asio::as_tuple(asio::use_awaitable));

@@ -30,7 +30,7 @@ namespace json = boost::json;
 
 json::value typed(const char* type) { return {{"type", type}}; }
 
-/// What NdjsonWriter writes of an event of a hub.
+/// The schema of the lines that NdjsonWriter writes for events of a hub.
 std::string lineSchema(StreamModes modes, const NdjsonOptions& options) {
     json::array names;
     for (unsigned i = 0; i < stream_mode_count; ++i) {

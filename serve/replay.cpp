@@ -9,19 +9,20 @@ namespace stategraph::serve {
 
 namespace {
 
-constexpr std::size_t text_bytes = 16U << 10U;  // of one part; a longer text is several, each a delta
-constexpr std::size_t part_bytes = 96;          // the size of a part in addition to its text
+// The most text in one part; a longer text becomes several parts, each a delta.
+constexpr std::size_t text_bytes = 16U << 10U;
+constexpr std::size_t part_bytes = 96;  // the size of a part in addition to its text
 constexpr std::string_view text_end = "\"}";
 
 struct Growing {
     std::string_view begins, member;
 };
-// A quote inside a value is escaped, so that no value contains the member's name with its quotes.
+// A quote inside a value is escaped, so no value contains the member's name with its quotes.
 constexpr std::array<Growing, 3> growing = {{{R"({"type":"text-delta",)", R"(,"delta":")"},
                                              {R"({"type":"reasoning-delta",)", R"(,"delta":")"},
                                              {R"({"type":"tool-input-delta",)", R"(,"inputTextDelta":")"}}};
 
-/// Where the text of a delta begins; 0 if the line is another part.
+/// Returns where the text of a delta begins, or 0 if the line is another part.
 std::size_t textIn(std::string_view line) noexcept {
     for (const Growing& each : growing) {
         if (!line.starts_with(each.begins) || !line.ends_with(text_end)) continue;
@@ -65,7 +66,7 @@ void Replay::add(const std::string& line) {
     Part part;
     part.head = begin > 0 ? line.substr(0, begin) : line;
     if (begin > 0) part.text = line.substr(begin, line.size() - begin - text_end.size());
-    if (begin > 0 && part.text.empty()) return;  // it says nothing
+    if (begin > 0 && part.text.empty()) return;  // the part contains nothing
     part.is_delta = begin > 0;
     part.is_transient = isTransient(line);
     const stategraph::detail::LockGuard lock(mutex_);
@@ -88,7 +89,7 @@ void Replay::release() noexcept { change(State::held, State::held, State::open);
 
 void Replay::end(State state) noexcept { change(State::held, State::open, state); }
 
-/// From one of two states, or not at all.
+/// Changes the state if it is one of two states, and otherwise does nothing.
 void Replay::change(State one, State other, State next) noexcept {
     const stategraph::detail::LockGuard lock(mutex_);
     if (state_ != one && state_ != other) return;
@@ -129,7 +130,7 @@ Replay::State Replay::read(Place& place, std::size_t bytes, std::vector<std::str
             taken += lines.back().size();
             place.offset = part.text.size();
         }
-        if (place.part + 1 == parts_.size()) break;  // it may grow
+        if (place.part + 1 == parts_.size()) break;  // the last part may still grow
     }
     return state_;
 }

@@ -12,16 +12,18 @@
 namespace stategraph::serve {
 
 /// The parts of a run's response so far, for a client that connects while the run is under way. Pieces of one text are
-/// joined, so that the memory is the parts' own and not a line a piece. Each reader has a place of its own in it, and
-/// gets every part once. Safe from any thread.
+/// joined, so that the memory is that of the parts, and not one line for each piece. Each reader has a place of its own
+/// in it, and gets every part once. Safe from any thread.
 class Replay {
 public:
     struct Limits {
-        /// Of this run's parts. A longer response is no longer recorded, and its readers end (State::too_long).
+        /// The limit for this run's parts. A longer response is no longer recorded, and its readers end
+        /// (State::too_long).
         std::size_t bytes = 4U << 20U;
-        /// Transient parts (progress of custom events) that are kept for slow readers; older ones are dropped.
+        /// The number of transient parts (progress of custom events) that are kept for slow readers; older ones are
+        /// dropped.
         std::size_t transient_parts = 256;
-        /// Of all replays of the server together.
+        /// The limit for all replays of the server together.
         std::size_t bytes_of_all = 256U << 20U;
     };
     /// `all` counts the bytes of all replays.
@@ -35,27 +37,26 @@ public:
         open,       // more may follow
         ended,      // all parts are recorded
         too_long,   // the response is longer than the limit
-        failed,     // the response could not be recorded, as there was no memory
-        not_begun,  // the run was refused: there is no response
+        failed,     // the response could not be recorded, because there was no memory
+        not_begun,  // the run was refused, so there is no response
     };
-    /// Why a client that comes back cannot be sent the response; null for states in which it can.
+    /// Returns why a client that reconnects cannot be sent the response, or null if the state allows it.
     static const char* reasonOf(State state) noexcept;
 
-    /// A reader that is woken when there is more. `wake` is called by the thread that adds, and must not call the
-    /// replay.
+    /// A reader that is woken when there is more. The thread that adds calls `wake`, which must not call the replay.
     class Reader {
     public:
         virtual ~Reader() = default;
         virtual void wake() noexcept = 0;
     };
-    /// Where a reader is.
+    /// The place that a reader has reached.
     struct Place {
         std::size_t part = 0;
-        std::size_t offset = 0;           // within a text that grows
-        std::size_t first_transient = 0;  // earlier transient parts are not for this reader
+        std::size_t offset = 0;           // set within a text that grows
+        std::size_t first_transient = 0;  // transient parts before this one are not for this reader
     };
 
-    /// One line of the protocol "ui". Errors: std::bad_alloc; nothing is added then.
+    /// Adds one line of the protocol "ui". Errors: std::bad_alloc; then nothing is added.
     void add(const std::string& line);
     /// Keeps the readers waiting until `release`, or `end`. Call it before there are readers.
     void hold() noexcept {
@@ -63,20 +64,20 @@ public:
         state_ = State::held;
     }
     void release() noexcept;
-    /// There is no more. Without effect after the first time.
+    /// Ends the replay. Only the first call has an effect.
     void end(State state = State::ended) noexcept;
-    /// A place at the beginning, for a reader that is notified until it is destroyed.
+    /// Returns a place at the beginning, for a reader that is notified until it is destroyed.
     Place join(const std::shared_ptr<Reader>& reader);
-    /// Appends what follows the place, at most about `bytes` (at least one part), and moves the place. The result is
-    /// what is known once all parts have been read; `open` while some are left. Nothing is read while it is held.
+    /// Appends the parts after the place, at most about `bytes` (at least one part), and moves the place. Returns the
+    /// state once all parts have been read, and `open` while some are left. Nothing is read while the replay is held.
     State read(Place& place, std::size_t bytes, std::vector<std::string>& lines) const;
     State state() const;
     std::size_t bytes() const;
 
 private:
     struct Part {
-        std::string head;  // up to the text
-        std::string text;  // as it is inside JSON's quotes
+        std::string head;  // the part up to its text
+        std::string text;  // in the form that it has inside JSON's quotes
         bool is_delta = false;
         bool is_transient = false;
     };
@@ -91,7 +92,7 @@ private:
     const std::shared_ptr<std::atomic<std::size_t>> all_;
     mutable stategraph::detail::Mutex mutex_;
     std::deque<Part> parts_ SG_GUARDED_BY(mutex_);
-    std::deque<std::size_t> transient_ SG_GUARDED_BY(mutex_);  // which parts
+    std::deque<std::size_t> transient_ SG_GUARDED_BY(mutex_);  // indexes of parts
     std::vector<std::weak_ptr<Reader>> readers_ SG_GUARDED_BY(mutex_);
     std::size_t bytes_ SG_GUARDED_BY(mutex_) = 0;
     State state_ SG_GUARDED_BY(mutex_) = State::open;

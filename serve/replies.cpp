@@ -18,12 +18,13 @@
 #include "serve/requested.hpp"
 #include "serve/run_replay.hpp"
 
-// The operations of the server: the table of their targets, and what each is answered with.
+// The operations of the server: the table of their targets, and the answers to them.
 namespace stategraph::serve {
 
 namespace {
 
-/// The endpoint's protocol that the client asks for. Errors: InvalidArgumentError that lists them.
+/// Returns the protocol of the endpoint that the client asks for. Errors: InvalidArgumentError that lists the
+/// protocols.
 const Protocol& chooseProtocol(const Endpoint& endpoint, std::string_view name) {
     static const Protocol own = ownEvents();
     const std::vector<Protocol>& all = endpoint.options().protocols;
@@ -37,7 +38,7 @@ const Protocol& chooseProtocol(const Endpoint& endpoint, std::string_view name) 
                                "'; it has: " + (all.empty() ? own.name : names));
 }
 
-/// Null if the endpoint has none of that name.
+/// Returns null if the endpoint has no protocol with that name.
 const Protocol* findProtocol(const Endpoint& endpoint, std::string_view name) noexcept {
     for (const Protocol& each : endpoint.options().protocols) {
         if (each.name == name) return &each;
@@ -45,7 +46,7 @@ const Protocol* findProtocol(const Endpoint& endpoint, std::string_view name) no
     return nullptr;
 }
 
-/// An endpoint may leave "ui" out of its protocols, and serve the AI SDK all the same where it has one.
+/// Even if an endpoint leaves "ui" out of its protocols, it serves the AI SDK if it can.
 const Protocol& uiProtocol(const Endpoint& endpoint) { return chooseProtocol(endpoint, "ui"); }
 
 Value bodyOf(const Request& request) {
@@ -66,19 +67,20 @@ SubscribeOptions subscribing(const Shared& shared, const Protocol& protocol) {
 
 }  // namespace
 
-/// The operations, one function each, for one request. Add one here: a function, and its row in the table.
+/// The operations for one request, one function each. To add one, add a function, and its row in the table.
 class Connection::Operations {
 public:
     struct Row {
         using Function = Reply (Operations::*)();
-        // A row without a function is refused by the compiler.
+        // The compiler refuses a row without a function.
         constexpr Row(std::string_view m, std::string_view t, Function f) : method(m), target(t), answer(f) {}
 
         std::string_view method;  // "GET" also answers "HEAD"
         std::string_view target;  // see Route::fits; the endpoint of ":endpoint" exists when `answer` is called
         Function answer;
     };
-    /// The first row that the target fits, which sets what `route` names; a target that none fits is a page's.
+    /// Returns the first row that matches the target, and sets what `route` names. A target that matches no other row
+    /// belongs to a page.
     static const Row& rowOf(Route& route);
 
     Operations(Connection& connection, const Request& request, const Route& route,
@@ -105,9 +107,9 @@ private:
                               const Begin& work, bool takes_answers);
     std::unique_ptr<RunTable::Place> reserve(const ThreadId& thread);
     void recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run, bool takes_answers);
-    /// The checkpoint that the target names.
+    /// Returns the checkpoint that the target names.
     Config config() const;
-    /// The position after which the client wants events; empty: from now on.
+    /// Returns the position after which the client wants events; empty means from now on.
     std::string_view from() const;
     Answer json(http::status status, std::string text) const {
         return connection_.textAnswer(request_, status, json_type, std::move(text));
@@ -117,7 +119,7 @@ private:
     Connection& connection_;
     const Request& request_;
     const Route& route_;
-    const std::shared_ptr<Endpoint>& endpoint_;  // null where the row's target has no ":endpoint"
+    const std::shared_ptr<Endpoint>& endpoint_;  // null if the row's target has no ":endpoint"
 };
 
 const Connection::Operations::Row& Connection::Operations::rowOf(Route& route) {
@@ -206,7 +208,7 @@ std::unique_ptr<RunTable::Place> Connection::Operations::reserve(const ThreadId&
     return shared().runs->reserve(endpoint_, thread, std::move(replay));
 }
 
-/// Until the run has ended, even if this connection is closed.
+/// Records until the run has ended, even if this connection is closed.
 void Connection::Operations::recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run,
                                        bool takes_answers) {
     Recording recording{endpoint_, findProtocol(*endpoint_, "ui"), std::move(subscription), run, takes_answers};
@@ -238,7 +240,7 @@ Connection::Reply Connection::Operations::run(Operation operation) {
     const Protocol& protocol = chooseProtocol(*endpoint_, route_.parameter("protocol"));
     const Value body = bodyOf(request_);
     const ThreadId thread = route_.thread;
-    // From here on no other run of this server is on the thread, so open questions stay open.
+    // From here on, no other run of this server can begin on the thread, so open questions stay open.
     const auto place = reserve(thread);
     Begin work;
     try {
@@ -246,7 +248,7 @@ Connection::Reply Connection::Operations::run(Operation operation) {
     } catch (const InvalidUpdateError& why) {
         return json(http::status::bad_request, errorJson(why.what()));
     } catch (const InvalidArgumentError& why) {
-        // An answer that is not expected is not a mistake in the request: another client was first.
+        // An answer that is not expected is not a mistake in the request: another client may have been first.
         const bool is_answer = operation != Operation::start;
         return json(is_answer ? http::status::conflict : http::status::bad_request, errorJson(why.what()));
     }
@@ -289,7 +291,7 @@ Connection::Reply Connection::Operations::events() {
 Connection::Reply Connection::Operations::chatStream() {
     const Protocol& protocol = uiProtocol(*endpoint_);
     if (!from().empty()) return subscribe(protocol);
-    // The AI SDK asks whether a response exists that it can come back to.
+    // The AI SDK asks whether there is a response to which it can reconnect.
     const std::shared_ptr<ActiveRun> run = shared().runs->find(*endpoint_, route_.thread);
     if (!run) return json(http::status::no_content, {});
     if (const char* const reason = Replay::reasonOf(run->replay()->state()))

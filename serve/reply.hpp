@@ -5,15 +5,15 @@
 #include "serve/connection.hpp"
 #include "serve/handler_stream.hpp"
 
-// What a connection answers a request with: serve/replies.cpp decides, serve/connection.cpp sends.
+// The answer of a connection to a request: serve/replies.cpp chooses it, and serve/connection.cpp sends it.
 namespace stategraph::serve {
 
 inline constexpr const char* json_type = "application/json; charset=utf-8";
 
-/// A run that a client comes back to.
+/// A run to which a client reconnects.
 struct Resumed {
     std::shared_ptr<Endpoint> endpoint;
-    const Protocol* protocol;  // the endpoint's
+    const Protocol* protocol;  // one of the endpoint's
     std::shared_ptr<ActiveRun> run;
 };
 

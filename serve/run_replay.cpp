@@ -22,10 +22,10 @@ namespace {
 
 constexpr std::size_t batch_bytes = 64U << 10U;
 
-/// A part of the protocol "ui" for a text that needs no escapes.
+/// Returns a part of the protocol "ui" for a text that needs no escapes.
 std::string errorPart(const char* text) { return R"({"type":"error","errorText":")" + std::string(text) + "\"}"; }
 
-/// A run whose end was told is known as under way for some microseconds more.
+/// Waits until the run counts as ended. A run whose end has been reported counts as under way for some microseconds.
 asio::awaitable<void> awaitEnd(asio::any_io_executor executor, const ActiveRun& run) {
     asio::steady_timer wait(executor);
     for (int left = 5000; left > 0 && !run.hasEnded(); --left) {
@@ -68,7 +68,7 @@ asio::awaitable<void> write(Recording& from, Replay& replay) {
     add();
 }
 
-/// A client that reads a replay. On the socket's executor, but for `wake`.
+/// A client that reads a replay. Used on the socket's executor, except `wake`.
 class ReplayReader final : public Replay::Reader, public std::enable_shared_from_this<ReplayReader> {
 public:
     explicit ReplayReader(std::shared_ptr<Socket> socket)
@@ -81,7 +81,7 @@ public:
                 self->is_waked_ = false;
                 self->notify();
             });
-        } catch (const std::exception&) {  // it looks again at the next heartbeat
+        } catch (const std::exception&) {  // the reader looks again at the next heartbeat
             is_waked_ = false;
         }
     }
@@ -89,9 +89,9 @@ public:
         socket_->socket().async_receive(asio::buffer(&byte_, 1), asio::ip::tcp::socket::message_peek,
                                         Look(shared_from_this()));
     }
-    /// Before the replay is read: what happens from now on ends the next `wait`.
+    /// Call it before the replay is read: what happens from now on ends the next `wait`.
     void beginReading() noexcept { has_news_ = false; }
-    /// Until something has happened since `beginReading`, or for that long. True: the time is over.
+    /// Waits until something has happened since `beginReading`, or for that long. Returns true if the time is over.
     asio::awaitable<bool> wait(std::chrono::milliseconds time) {
         if (has_news_) co_return false;
         timer_.expires_after(time);
@@ -113,7 +113,7 @@ private:
         explicit Look(std::shared_ptr<ReplayReader> reader) noexcept : reader_(std::move(reader)) {}
         Look(Look&&) noexcept = default;
         ~Look() {
-            if (reader_) reader_->has_gone_ = true;  // on any thread: it is seen at the next heartbeat
+            if (reader_) reader_->has_gone_ = true;  // set on any thread, and seen at the next heartbeat
         }
         void operator()(const boost::system::error_code& error, std::size_t size) {
             const std::shared_ptr<ReplayReader> reader = std::move(reader_);
@@ -139,7 +139,7 @@ private:
     char byte_ = 0;
 };
 
-/// False: the client could not be sent all.
+/// Returns false if not everything could be sent to the client.
 asio::awaitable<bool> tellAll(const Shared& shared, EventWriter& writer, ReplayReader& reader, const Replay& replay,
                               Replay::Place place) {
     bool is_sent = co_await writer.writeHead();
@@ -163,7 +163,7 @@ asio::awaitable<bool> tellAll(const Shared& shared, EventWriter& writer, ReplayR
     co_return is_sent;
 }
 
-/// Its destructors run also where Asio destroys a coroutine without resuming it, as it does for want of memory.
+/// Its destructor runs even if Asio destroys a coroutine without resuming it, as it does without memory.
 struct EndsReplay {
     const std::shared_ptr<Replay>& replay;
     Replay::State state = Replay::State::failed;
@@ -174,7 +174,7 @@ struct EndsReader {
     ~EndsReader() { reader->end(); }
 };
 
-/// Until the run has begun, or was refused.
+/// Waits until the run has begun, or was refused.
 asio::awaitable<Replay::State> awaitBegin(const Shared& shared, ReplayReader& reader, const Replay& replay) {
     for (;;) {
         reader.beginReading();
@@ -192,7 +192,7 @@ asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay
     try {
         co_await write(from, *replay);
         end.state = Replay::State::ended;
-    } catch (const std::exception&) {  // clients that reconnect are told that it failed
+    } catch (const std::exception&) {  // clients that reconnect get the failure
     }
 }
 

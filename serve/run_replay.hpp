@@ -8,11 +8,11 @@
 
 namespace stategraph::serve {
 
-/// Which of a run's events belong to the response that began it.
+/// Decides which of a run's events belong to the response that began it.
 class RunEvents {
 public:
     explicit RunEvents(bool takes_answers) : takes_answers_(takes_answers) {}
-    /// False: the event reports a question that was open before, which the run may be about to answer.
+    /// Returns false if the event reports a question that was open before, which the run may be about to answer.
     bool belongs(const HubEvent& event) noexcept {
         if (event.mode == StreamMode::runs) has_begun_ = true;
         const bool is_early = takes_answers_ || !has_begun_;
@@ -25,25 +25,25 @@ private:
     bool has_begun_ = false;
 };
 
-/// What writes a run's parts into its replay.
+/// The data for writing a run's parts into its replay.
 struct Recording {
     std::shared_ptr<Endpoint> endpoint;
-    const Protocol* protocol;  // the endpoint's
+    const Protocol* protocol;  // one of the endpoint's
     Subscription subscription;
     std::shared_ptr<ActiveRun> run;
     bool takes_answers = false;
 };
-/// Until the run has ended. Await it on an executor of its own; it throws nothing.
+/// Records until the run has ended. Await it on an executor of its own. It throws nothing.
 asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay);
 
 enum class Replayed : std::uint8_t {
-    all,      // the connection can be used again
-    broken,   // it cannot
-    nothing,  // the run was refused before it began; nothing was sent
+    all,      // the response was sent, and the connection can be used again
+    broken,   // the connection cannot be used again
+    nothing,  // the run was refused before it began, and nothing was sent
 };
-/// A response that begins with the events of a run so far and continues until its end, for a client that reconnects. It
-/// waits while the run is about to begin. Await it on the socket's executor. The protocol and the request must outlive
-/// it.
+/// Sends a response that begins with the events of a run so far and continues until the run's end, for a client that
+/// reconnects. It waits if the run is about to begin. Await it on the socket's executor. The protocol and the request
+/// must outlive it.
 asio::awaitable<Replayed> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket,
                                  const Protocol& protocol, std::shared_ptr<ActiveRun> run, const Request& request);
 

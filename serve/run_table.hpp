@@ -24,11 +24,11 @@ public:
 
     const std::shared_ptr<RunControl>& control() const noexcept { return control_; }
     bool hasEnded() const;
-    /// Its error; null while it is under way.
+    /// Returns its error, or null while it is under way.
     std::exception_ptr error() const;
     /// Wakes these readers when the run has ended.
     void tell(std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers);
-    /// What clients that come back are sent first; null: nothing.
+    /// Returns what clients that reconnect are sent first, or null if nothing is recorded.
     const std::shared_ptr<Replay>& replay() const noexcept { return replay_; }
 
 private:
@@ -43,7 +43,7 @@ private:
     std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers_ SG_GUARDED_BY(mutex_);
 };
 
-/// The runs that are under way. Safe from any thread; must be a shared_ptr's.
+/// The runs that are under way. Safe from any thread. It must be owned by a shared_ptr.
 class RunTable : public std::enable_shared_from_this<RunTable> {
 public:
     RunTable(std::size_t runs_max, std::shared_ptr<Executor> executor)
@@ -51,7 +51,7 @@ public:
 
     using Key = std::pair<const Endpoint*, std::string>;
 
-    /// Keeps a thread for a run that is about to begin; destroyed before that, it releases the thread.
+    /// Reserves a thread for a run that is about to begin. If it is destroyed before that, it releases the thread.
     class Place {
     public:
         Place(std::shared_ptr<RunTable> table, std::shared_ptr<Endpoint> endpoint, const ThreadId& thread,
@@ -60,8 +60,8 @@ public:
         Place& operator=(const Place&) = delete;
         ~Place();
         const std::shared_ptr<ActiveRun>& run() const noexcept { return run_; }
-        /// Begins the run on the executor; once. The run's readers are woken at its end, also if it is refused or
-        /// this throws.
+        /// Begins the run on the executor; call it once. The run's readers are woken at its end, even if it is refused
+        /// or this function throws.
         std::shared_ptr<ActiveRun> begin(const Begin& work);
 
     private:
@@ -71,16 +71,16 @@ public:
         Key key_;
         std::shared_ptr<ActiveRun> run_;
     };
-    /// Errors: ThreadBusyError if there is a run on the thread; InvalidUpdateError if there are too many, or the table
-    /// is closed.
+    /// Errors: ThreadBusyError if there is a run on the thread; InvalidUpdateError if there are too many runs, or if
+    /// the table is closed.
     std::unique_ptr<Place> reserve(const std::shared_ptr<Endpoint>& endpoint, const ThreadId& thread,
                                    std::shared_ptr<Replay> replay = {});
-    /// Null if there is none.
+    /// Returns null if there is none.
     std::shared_ptr<ActiveRun> find(const Endpoint& endpoint, const ThreadId& thread) const;
     std::size_t size() const;
-    /// No more runs begin; those that there are end after their superstep.
+    /// Prevents new runs, and ends those that exist after their current superstep.
     void drain() noexcept;
-    /// Or at once.
+    /// Ends the runs immediately.
     void stop() noexcept;
     bool waitUntilEmpty(std::chrono::milliseconds patience) const;
 
@@ -90,7 +90,7 @@ private:
     void end(const Key& key, std::exception_ptr error) noexcept;
 
     const std::size_t runs_max_;
-    const std::exception_ptr not_begun_;  // made before memory runs out
+    const std::exception_ptr not_begun_;  // created before memory runs out
     const std::shared_ptr<Executor> executor_;
     mutable stategraph::detail::Mutex mutex_;
     mutable std::condition_variable changed_;

@@ -45,13 +45,13 @@ ServerOptions checked(ServerOptions options) {
     return options;
 }
 
-/// A thread for some of the connections, with an execution context of its own: its handlers run one after the other
-/// without a strand. Asio 1.81 cannot do without memory what a strand needs: creating one reads an uninitialised
-/// pointer, and passing one on to the next handler ends the process.
+/// A thread for some of the connections, with an execution context of its own, so that its handlers run one after the
+/// other without a strand. Without memory, strands of Asio 1.81 fail: creating one reads an uninitialised pointer, and
+/// passing one on to the next handler ends the process.
 struct Worker {
     Worker() : context(1), guard(context.get_executor()) {}
 
-    /// A handler that throws, for want of memory, ends neither the thread nor other clients.
+    /// A handler that throws, because there is no memory, ends neither the thread nor other clients.
     void run() noexcept {
         for (;;) {
             try {
@@ -70,14 +70,14 @@ struct Worker {
 asio::awaitable<void> serveClient(std::shared_ptr<Connection> connection) {
     try {
         co_await connection->serve();
-    } catch (const std::exception&) {  // it ends this connection, and no other
+    } catch (const std::exception&) {  // the exception ends this connection only
     }
 }
 
 }  // namespace
 
 /// The acceptor, the signals and the end of the server have a thread of their own. Other threads set what they want and
-/// stop its context, which needs no memory; the thread looks what is wanted, and continues.
+/// stop its context, which needs no memory; the thread then reads what they want, and continues.
 struct Server::Impl {
     explicit Impl(ServerOptions options)
         : shared(std::make_shared<Shared>(checked(std::move(options)))),
@@ -138,12 +138,12 @@ struct Server::Impl {
 private:
     using Clock = std::chrono::steady_clock;
 
-    /// The handler that is called when clients have come.
+    /// The handler that is called when clients have connected.
     class Arrival {
     public:
         explicit Arrival(Impl& server) noexcept : server_(&server) { server.is_accepting = true; }
         Arrival(Arrival&& other) noexcept : server_(std::exchange(other.server_, nullptr)) {}
-        ~Arrival() {  // if it was not called there was no memory; `work` begins again
+        ~Arrival() {  // if it was not called, there was no memory; `work` begins again
             if (server_ != nullptr) server_->is_accepting = false;
         }
         void operator()(const boost::system::error_code& error) {
@@ -158,11 +158,12 @@ private:
         Impl* server_;
     };
 
-    /// The server's own thread.
+    /// Runs on the server's own thread.
     void work() noexcept {
         while (!is_stopping) {
             try {
-                context.restart();  // before the wishes are read: a thread that adds one stops it after that
+                // Called before the requests are read, because a thread stops the context after it has added one.
+                context.restart();
                 const auto until = drainsUntil();
                 if (until) beginDraining();
                 if (!is_accepting) awaitClients();
@@ -172,7 +173,7 @@ private:
                 } else {
                     context.run();
                 }
-            } catch (...) {  // no memory; it tries again
+            } catch (...) {  // there is no memory; it tries again
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
             }
         }
@@ -187,7 +188,7 @@ private:
             const asio::any_io_executor executor = workers[next_worker++ % workers.size()]->context.get_executor();
             tcp::socket socket = acceptor.accept(executor, error);
             if (error == asio::error::would_block || error == asio::error::try_again) return;
-            if (error) {  // no descriptors, or no memory: others will be free
+            if (error) {  // there are no descriptors, or there is no memory; others will become free
                 if (error != asio::error::connection_aborted)
                     std::this_thread::sleep_for(std::chrono::milliseconds(20));
                 return;
@@ -212,8 +213,8 @@ private:
         acceptor.close(ignored);
         shared->runs->drain();
     }
-    /// Whether nothing is left to wait for. Connections without a run are closed; what a run's clients have still to
-    /// be sent they are given time for.
+    /// Returns whether nothing is left to wait for. Connections without a run are closed. The others get time until
+    /// `until` to send what the clients of runs have yet to receive.
     bool hasDrained(Clock::time_point until) noexcept {
         if (Clock::now() >= until) return true;
         if (shared->runs->size() > 0) return false;
@@ -221,7 +222,7 @@ private:
         if (++looks_without_runs >= 20) closeAll();
         return false;
     }
-    /// False: some could not be closed, for want of memory.
+    /// Returns false if some connections could not be closed, because there was no memory.
     bool closeAll() noexcept {
         const stategraph::detail::LockGuard lock(shared->open_mutex);
         bool all = true;
@@ -234,7 +235,7 @@ private:
         acceptor.close(ignored);
         signals.cancel(ignored);
         shared->runs->stop();
-        // Those that remain are closed when the server is destroyed.
+        // Connections that remain are closed when the server is destroyed.
         for (int left = 100; left > 0 && !closeAll(); --left)
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         for (const auto& worker : workers) worker->guard.reset();
@@ -249,7 +250,7 @@ private:
     int looks_without_runs = 0;
     bool is_accepting = false;
     stategraph::detail::Mutex mutex;
-    std::optional<Clock::time_point> deadline SG_GUARDED_BY(mutex);  // of a drain
+    std::optional<Clock::time_point> deadline SG_GUARDED_BY(mutex);  // the deadline of a drain
     std::condition_variable ended;
     bool has_ended SG_GUARDED_BY(mutex) = false;
     asio::io_context context;

@@ -20,21 +20,21 @@ struct Page {
     std::string text;
 };
 
-/// What all connections of a server share.
+/// The data that all connections of a server share.
 struct Shared {
     explicit Shared(ServerOptions given)
         : options(std::move(given)),
           runs(std::make_shared<RunTable>(options.runs_max, options.executor ? options.executor : Executor::common())) {
     }
 
-    /// Null if there is none.
+    /// Returns null if there is none.
     std::shared_ptr<Endpoint> endpoint(const std::string& name) const {
         const stategraph::detail::LockGuard lock(mutex);
         const auto found = endpoints.find(name);
         return found == endpoints.end() ? nullptr : found->second;
     }
 
-    /// Null if there is none.
+    /// Returns null if there is none.
     std::shared_ptr<const Handler> handler(const std::string& name) const {
         const stategraph::detail::LockGuard lock(mutex);
         const auto found = handlers.find(name);
@@ -45,9 +45,9 @@ struct Shared {
     const std::shared_ptr<RunTable> runs;
     std::atomic<std::size_t> connections = 0;
     std::atomic<bool> is_draining = false;
-    /// What all replays take.
+    /// The bytes that all replays use.
     const std::shared_ptr<std::atomic<std::size_t>> replay_bytes = std::make_shared<std::atomic<std::size_t>>(0);
-    /// The connections that exist. Each enters and removes itself.
+    /// Guards the list of existing connections, to which each adds itself, and from which each removes itself.
     stategraph::detail::Mutex open_mutex;
     std::list<Connection*> open SG_GUARDED_BY(open_mutex);
 

@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-// What the lines below are made of.
+// The schema of the lines that are written below.
 constexpr const char* step_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"event":{"const":"text-chunk"},"stepName":{"type":"string"},"text":{"type":"string"}},
  "required":["event","stepName","text"],"additionalProperties":false},
@@ -75,7 +75,7 @@ private:
         const ToldProviderPart part(given);
         const auto chosen = options_.tools.find(part.tool);
         if (part.kind != "call" || chosen == options_.tools.end()) return;
-        if (!provider_calls_.insert(part.call_id).second) return;  // told when it was made
+        if (!provider_calls_.insert(part.call_id).second) return;  // it was reported when the call was made
         tell({{"event", "tool-call"},
               {"stepName", stepOf(event)},
               {"toolName", chosen->second},

@@ -23,7 +23,7 @@ const json::array* listIn(const json::object& object, std::string_view member) {
     return found != nullptr ? found->if_array() : nullptr;
 }
 
-/// The source itself: OpenAI's format has it in a member.
+/// Returns the source itself, which OpenAI's format has in a member.
 const json::object& sourceIn(const json::object& data) {
     const json::value* const found = data.if_contains("url_citation");
     return found != nullptr && found->is_object() ? found->get_object() : data;

@@ -11,10 +11,10 @@
 
 #include <stategraph/stream_hub.hpp>
 
-// What protocols read in events: messages, calls and questions, of agents and of graphs of the user's own.
+// Finds in events what protocols report: messages, calls and questions, of agents and of the user's own graphs.
 namespace stategraph::serve {
 
-/// The outermost node that is a graph, without its task's id; else the node.
+/// Returns the outermost node that is a graph, without its task's id, or the node if there is none.
 std::string stepOf(const StreamEvent& event);
 
 /// A piece of a message that is being written.
@@ -28,34 +28,34 @@ struct ToldPiece {
     std::vector<Call> calls;
     std::vector<boost::json::object> provider;  // parts of tools that the provider executes
 };
-/// The parts of tools that the provider executes, of a whole message.
+/// Returns the parts of a whole message that are about tools that the provider executes.
 std::vector<boost::json::object> providerPartsIn(const boost::json::object& message);
 
-/// Such a part, read.
+/// The content of such a part.
 struct ToldProviderPart {
     explicit ToldProviderPart(const boost::json::object& part);
     std::string kind;  // "call", "result" or "source"
     std::string call_id, tool;
-    boost::json::object data;      // as the provider wrote it; empty if that is no object
-    boost::json::value arguments;  // of a call
-    boost::json::value output;     // of a result
-    std::string url, title;        // of a source
+    boost::json::object data;      // in the provider's form; empty if it is no object
+    boost::json::value arguments;  // set for a call
+    boost::json::value output;     // set for a result
+    std::string url, title;        // set for a source
 };
-/// None if the event has no piece.
+/// Returns none if the event has no piece.
 std::optional<ToldPiece> pieceIn(const StreamEvent& event);
 
-/// The messages that a task wrote, as JSON objects, in order; of an event of the mode `updates`.
+/// Returns the messages that a task wrote, as JSON objects, in order. The event must have the mode `updates`.
 std::vector<boost::json::object> messagesIn(const StreamEvent& event);
 
-/// A call that waits for somebody.
+/// A call that waits for a decision.
 struct ToldQuestion {
     std::string interrupt_id;
-    std::string type;  // "tool-approval", "tool-call", or empty for another one's question
+    std::string type;  // "tool-approval", "tool-call", or empty for another kind of question
     std::string call_id, tool;
-    boost::json::value value;  // all of it
+    boost::json::value value;  // the whole question
     boost::json::value arguments;
 };
-/// Those that were not reported in this response yet: both updates and the run's end have them.
+/// Finds questions that were not yet reported in this response; both updates and the run's end contain them.
 class Questions {
 public:
     std::vector<ToldQuestion> newIn(const StreamEvent& event);
@@ -64,7 +64,7 @@ private:
     std::set<std::pair<TaskId, std::uint64_t>> told_;
 };
 
-/// A member's text; empty if there is none.
+/// Returns a member's text, or an empty text if there is none.
 std::string textOf(const boost::json::object& object, std::string_view member);
 
 }  // namespace stategraph::serve

@@ -12,14 +12,14 @@ namespace {
 
 namespace json = boost::json;
 
-/// Whether it is the result of a declined call, in the form that agents write.
+/// Returns whether it is the result of a declined call, in the form that agents write.
 bool isDeclined(const json::object& result) {
     const json::value* const is_error = result.if_contains("is_error");
     return is_error != nullptr && is_error->is_bool() && is_error->get_bool() &&
            textOf(result, "output").starts_with("Error: The call was not approved");
 }
 
-// What the lines below are made of.
+// The schema of the lines that are written below.
 constexpr const char* ui_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"type":{"const":"start"}},
  "required":["type"],"additionalProperties":false},
@@ -73,8 +73,8 @@ constexpr const char* ui_line_schema = R"({"oneOf":[
  "properties":{"status":{"type":"string"}},"required":["status"],"additionalProperties":false}},
  "required":["type","messageMetadata"],"additionalProperties":false}]})";
 
-/// One response as parts of the AI SDK's UI message stream. Parts refer to each other: a text begins, grows and ends,
-/// under one id.
+/// Writes one response as parts of the AI SDK's UI message stream. Parts refer to each other: a text begins, grows and
+/// ends under one id.
 class UiMessages final : public Encoder {
 public:
     void open(std::vector<std::string>& lines) override { tell({{"type", "start"}}, lines); }
@@ -121,7 +121,7 @@ private:
         if (in_step_) tell({{"type", "finish-step"}}, lines);
         in_step_ = false;
     }
-    /// A text or a reasoning, of which one is open at a time.
+    /// Adds to a text or a reasoning, of which one is open at a time.
     void grow(const char* kind, const std::string& id, const std::string& text, std::vector<std::string>& lines) {
         const std::string part = std::string(kind) + "-" + id;
         if (open_part_ != part) {
@@ -156,7 +156,7 @@ private:
         for (const json::object& part : piece.provider) takeProviderPart(part, lines);
     }
 
-    /// What a tool of the provider did; reported once, immediately or with the whole message.
+    /// Reports what a tool of the provider did. It is reported once, immediately or with the whole message.
     void takeProviderPart(const json::object& given, std::vector<std::string>& lines) {
         const ToldProviderPart part(given);
         json::object line;
@@ -230,7 +230,8 @@ private:
         if (result == nullptr) return;
         const std::string id = textOf(*result, "call_id");
         if (!answered_.insert(id).second) return;
-        // For a response that began after the call: the client knows it from an earlier response, or receives it here.
+        // Used for a response that began after the call: the client knows the call from an earlier response, or
+        // receives it here.
         const json::value* const is_error = result->if_contains("is_error");
         const json::value* const output = result->if_contains("output");
         if (isDeclined(*result)) {
@@ -266,8 +267,8 @@ private:
     bool in_step_ = false;
     std::string open_part_;
     std::string open_kind_;
-    std::set<std::string> begun_, known_, answered_;  // calls
-    std::set<std::string> sources_;                   // addresses
+    std::set<std::string> begun_, known_, answered_;  // ids of calls
+    std::set<std::string> sources_;                   // addresses of sources
     Questions questions_;
 };
 

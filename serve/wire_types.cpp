@@ -20,7 +20,7 @@ bool isIdentifier(std::string_view name) noexcept {
            (name.front() < '0' || name.front() > '9');
 }
 
-/// From a JSON Schema to TypeScript.
+/// Translates a JSON Schema to TypeScript.
 class Declarations {
 public:
     explicit Declarations(std::string_view name) : name_(name) {}

@@ -1,6 +1,6 @@
 #pragma once
-// What most files of the library include, compiled once for builds that ask for it (STATEGRAPH_PRECOMPILED). Files
-// include what they use all the same.
+// Includes what most files of the library include, compiled once for builds that request it (STATEGRAPH_PRECOMPILED).
+// Files still include what they use.
 #include <algorithm>
 #include <array>
 #include <atomic>

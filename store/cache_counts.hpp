@@ -6,13 +6,13 @@
 
 namespace stategraph::stores {
 
-/// What a cache that several threads call has found, missed and kept.
+/// Counts what a cache that several threads call has found, missed and kept.
 class CacheCounts {
 public:
     void found() noexcept { hits_.fetch_add(1, std::memory_order_relaxed); }
     void missed() noexcept { misses_.fetch_add(1, std::memory_order_relaxed); }
     void kept() noexcept { stores_.fetch_add(1, std::memory_order_relaxed); }
-    /// As BaseCache::waitedFor.
+    /// Works like BaseCache::waitedFor.
     void waitedFor(std::uint64_t lookups, bool is_given) noexcept {
         misses_.fetch_sub(lookups, std::memory_order_relaxed);
         hits_.fetch_add(is_given ? 1 : 0, std::memory_order_relaxed);

@@ -15,7 +15,8 @@ using namespace store_limits;
 
 [[noreturn]] void refuse(const std::string& why) { throw InvalidArgumentError(why); }
 
-// What is wrong in every call; a label with a dot or without a byte is in no store, so looking for it is a mistake too.
+// Refuses what is wrong in every call. No store contains a label that is empty or has a dot, so looking for one is a
+// mistake too.
 void checkLabels(const StoreNamespace& ns) {
     if (ns.size() > labels_max) {
         refuse("the namespace has " + std::to_string(ns.size()) + " labels; at most " + std::to_string(labels_max) +

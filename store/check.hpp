@@ -5,9 +5,9 @@
 
 namespace stategraph::stores {
 
-/// Refuses requests that cannot be meant, with InvalidArgumentError that says which operation of how many it is about.
+/// Refuses invalid requests with an InvalidArgumentError that says which operation of how many it is about.
 void checkOps(std::span<const StoreOp> ops);
-/// A namespace that items can be put into.
+/// Refuses a namespace into which items cannot be put.
 void checkNamespace(const StoreNamespace& ns);
 void checkOptions(const StoreOptions& options);
 

@@ -17,7 +17,7 @@
 namespace stategraph::stores {
 namespace {
 
-// With every batch of puts so many items go whose time is over, and two more for each put: a store that is written to
+// Each batch of puts removes this many expired items, and two more for each put, so that a store that is written to
 // does not fill up with them.
 constexpr std::size_t over_with_each_batch = 16;
 constexpr std::size_t sweep_at_once = 256;
@@ -36,9 +36,9 @@ std::string_view nameInExpiry(std::string_view expiry_key) {
 struct Engine::Plan {
     explicit Plan(const IndexConfig* index) : embedding(index) {}
 
-    std::map<std::string, Put> puts;  // by name; the last one of each
+    std::map<std::string, Put> puts;  // by name; the last one of each name
     Embedding embedding;
-    std::map<const SearchQuery*, std::size_t> queries;  // their places in the embedding
+    std::map<const SearchQuery*, std::size_t> queries;  // the places of their vectors in the embedding
     std::int64_t now = 0;
     std::vector<std::string> to_refresh;
 };
@@ -56,7 +56,7 @@ public:
         if (const auto known = bytes ? readOrNone(key, *bytes) : std::nullopt) {
             const ItemRecord& old = *known;
             if (!old.isOver(now_)) made.created_at_unix_us = old.created_at_unix_us;
-            made.updated_at_unix_us = std::max(now_, made.created_at_unix_us);  // clocks can jump back
+            made.updated_at_unix_us = std::max(now_, made.created_at_unix_us);  // because clocks can jump back
             if (old.expires_at_unix_us != 0) drop(expiryKey(old.expires_at_unix_us, name));
             if (old.vectors > 0 && floats.empty()) drop(rowKey(Table::vectors, name));
         } else if (bytes && floats.empty()) {
@@ -70,8 +70,8 @@ public:
         storeItem(name, made);
     }
 
-    // Also for an item that cannot be read: the rows that are known to belong to it are removed, and the sweep finds
-    // the rest.
+    // This works for an item that cannot be read too: the rows that are known to belong to it are removed, and the
+    // sweep finds the rest.
     void remove(const std::string& name) {
         const std::string key = rowKey(Table::items, name);
         const auto bytes = getOrDamaged(key);
@@ -92,8 +92,8 @@ public:
         storeItem(name, record);
     }
 
-    // Whether an item went. An expiry that is not, or no longer, an item's goes alone, and so does that of an item that
-    // cannot be read: get still reports the damage.
+    // Returns whether an item was removed. An expiry that does not belong to an item, or no longer does, is removed
+    // alone. So is the expiry of an item that cannot be read, and get still reports the damage.
     bool removeOver(const std::string& expiry_key) {
         const std::string name(nameInExpiry(expiry_key));
         const std::string key = rowKey(Table::items, name);
@@ -110,7 +110,7 @@ public:
     std::vector<Change> take() { return std::move(changes_); }
 
 private:
-    // A row that cannot be opened is there all the same: it is as one whose bytes cannot be read.
+    // A row that cannot be opened still exists. It is treated as a row whose bytes cannot be read.
     std::optional<std::string> getOrDamaged(const std::string& key) const {
         try {
             return rows_.get(key);
@@ -197,7 +197,7 @@ std::vector<StoreResult> Engine::apply(std::span<const StoreOp> ops) {
             for (const DamagedItem& item : result.damaged) options_.on_damaged(item);
         }
     }
-    // First, because a put that was made must not look as if it failed.
+    // The refresh is first, because a put that succeeded must not look as if it failed.
     if (!plan.to_refresh.empty()) refresh(plan.to_refresh, plan.now);
     if (!plan.puts.empty()) write(plan);
     return results;
@@ -234,7 +234,7 @@ void Engine::readAll(std::span<const StoreOp> ops, Plan& plan, Rows::Reads reads
 
 void Engine::write(const Plan& plan) {
     std::vector<std::string> over = findOver(plan.now, over_with_each_batch + 2 * plan.puts.size());
-    // What this batch puts anew is not removed by it.
+    // What this batch puts again is not removed by it.
     std::erase_if(over, [&](const std::string& key) { return plan.puts.contains(std::string(nameInExpiry(key))); });
     std::set<std::string_view> names;
     for (const auto& [name, put] : plan.puts) names.insert(name);
@@ -263,7 +263,8 @@ void Engine::refresh(const std::vector<std::string>& names, std::int64_t now_uni
     } catch (const CorruptStoreError&) {
         throw;
     } catch (const StoreError&) {
-        // What was read is not worse for that, as on a full disk: its items end when they would have ended.
+        // What was read is correct even if this failed, as on a full disk: the items expire when they would have
+        // expired.
     }
 }
 

@@ -21,10 +21,10 @@
 
 namespace stategraph::stores {
 
-/// What all stores do, over rows. Safe from any thread. No lock is held while the user's code runs.
+/// Implements what all stores do, on top of rows. Safe from any thread. No lock is held while the user's code runs.
 class Engine {
 public:
-    /// Throws InvalidArgumentError for options that make no sense. `rows` must outlive it.
+    /// Throws InvalidArgumentError for invalid options. `rows` must outlive the engine.
     Engine(const StoreOptions& options, Rows& rows);
 
     std::vector<StoreResult> apply(std::span<const StoreOp> ops);
@@ -33,10 +33,10 @@ public:
 private:
     struct Put {
         const PutOp* op = nullptr;
-        std::size_t vectors = 0;  // its place in the embedding
+        std::size_t vectors = 0;  // the place of its vectors in the embedding
     };
     struct Plan;
-    /// Changes to several items, while those are locked.
+    /// Changes to several items while those are locked.
     class Changes;
 
     std::int64_t now() const { return times::nowUs(*clock_); }
@@ -48,18 +48,18 @@ private:
     void write(const Plan& plan);
     void refresh(const std::vector<std::string>& names, std::int64_t now_unix_us);
     std::vector<std::string> findOver(std::int64_t now_unix_us, std::size_t most);
-    /// Lets `edit` note changes to the items of these names, and makes them.
+    /// Lets `edit` note changes to the items with these names, and then makes the changes.
     void update(const std::set<std::string_view>& names, std::int64_t now_unix_us, bool lasting,
                 const std::function<void(Changes&)>& edit);
     std::vector<std::unique_lock<std::mutex>> lock(const std::set<std::string_view>& names);
 
     StoreOptions options_;
-    std::unique_ptr<Rows> sealed_rows_;  // with a cipher
+    std::unique_ptr<Rows> sealed_rows_;  // used with a cipher
     Rows& rows_;
-    IdSource* clock_;  // the options keep it
+    IdSource* clock_;  // the options keep it alive
     std::vector<TextPath> fields_;
-    // Whoever reads an item in order to write it holds its mutex, found by its name; those of several in the order of
-    // this array. What other processes do meanwhile is the rows' to order.
+    // A thread that reads an item in order to write it holds its mutex, which is found by the item's name. Several
+    // mutexes are locked in the order of this array. The rows order the changes of other processes.
     std::array<detail::Mutex, 32> mutexes_;
 };
 

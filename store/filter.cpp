@@ -101,7 +101,7 @@ private:
                 .children = {}};
     }
 
-    // All of a map's names are operators, or none.
+    // Either all names of a map are operators, or none is.
     static bool hasOperators(std::string_view item) {
         Decoder in(item);
         std::size_t operators = 0;

@@ -8,7 +8,7 @@
 
 namespace stategraph::stores {
 
-/// One condition of a filter, or several on one field.
+/// One condition of a filter, or several conditions on one field.
 struct FilterNode {
     enum class Kind : std::uint8_t {
         equal,
@@ -17,18 +17,19 @@ struct FilterNode {
         greater_or_equal,
         less,
         less_or_equal,
-        map_of,    // the field is a map, and all children match it
-        array_of,  // the field is an array of as many elements as there are children, and each matches its own
-        all_of,    // all children match the field
+        map_of,  // the field is a map that all children match
+        // The field is an array with as many elements as there are children, each of which matches its element.
+        array_of,
+        all_of,  // all children match the field
     };
-    /// From what the node is asked about to the field, name by name; empty: that itself.
+    /// Leads name by name from the value that the node checks to the field. Empty means the value itself.
     std::vector<std::string> path = {};
     Kind kind = Kind::equal;
     Value operand = {};
     std::vector<FilterNode> children = {};
 };
 
-/// Conditions in it, itself included.
+/// Returns the number of conditions in the node, including itself.
 std::size_t countConditions(const FilterNode& node);
 
 }  // namespace stategraph::stores

@@ -50,7 +50,7 @@ std::string_view readFrame(std::string_view row_key, std::string_view bytes) {
     return body;
 }
 
-// A record whose checksum fits was written by something: still nothing in it is trusted.
+// Even if the checksum fits, nothing in the record is trusted.
 template <class Read>
 auto readBody(std::string_view row_key, std::string_view bytes, Read read) {
     Decoder in(readFrame(row_key, bytes));

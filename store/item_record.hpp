@@ -22,7 +22,7 @@ struct ItemRecord {
     std::int64_t updated_at_unix_us = 0;
     std::int64_t ttl_ms = 0;
     std::int64_t expires_at_unix_us = 0;
-    std::uint64_t vectors = 0;  // how many are stored in rows next to it
+    std::uint64_t vectors = 0;  // how many vectors are stored in the rows next to it
     std::string_view value;
 
     bool isOver(std::int64_t now_unix_us) const noexcept {
@@ -31,13 +31,12 @@ struct ItemRecord {
 };
 
 std::string writeItem(std::string_view row_key, const ItemRecord& record);
-/// Views into the bytes. Errors: CorruptStoreError naming the item.
+/// The result has views into the bytes. Errors: CorruptStoreError naming the item.
 ItemRecord readItem(std::string_view row_key, std::string_view bytes);
 
-/// `floats` are whole vectors of `dims`.
+/// `floats` must be whole vectors with `dims` elements.
 std::string writeVectors(std::string_view row_key, std::size_t dims, std::span<const float> floats);
-/// Replaces `floats`. Errors: CorruptStoreError naming the item; StoreError if the vectors are of another size than the
-/// index's.
+/// Replaces `floats`. Errors: CorruptStoreError naming the item; StoreError if the vectors are not of the index's size.
 void readVectors(std::string_view row_key, std::string_view bytes, std::size_t dims, std::uint64_t count,
                  std::vector<float>& floats);
 

@@ -25,7 +25,7 @@ public:
         for (;;) {
             step();
             if (rest_.empty()) return std::move(steps_);
-            rest_.remove_prefix(1);  // the dot
+            rest_.remove_prefix(1);  // removes the dot
         }
     }
 
@@ -64,7 +64,7 @@ private:
         if (inside == "*") return add({.kind = StepKind::all_elements, .name = {}, .index = 0});
         PathStep step{.kind = StepKind::element, .name = {}, .index = 0};
         const auto [at, error] = std::from_chars(inside.data(), inside.data() + inside.size(), step.index);
-        if (error != std::errc() || at != inside.data() + inside.size()) refuse("in brackets stands a number or \"*\"");
+        if (error != std::errc() || at != inside.data() + inside.size()) refuse("brackets contain a number or \"*\"");
         add(std::move(step));
     }
 

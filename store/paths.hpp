@@ -18,16 +18,16 @@ struct PathStep {
     enum class Kind : std::uint8_t { name, all_entries, element, all_elements };
     Kind kind = Kind::name;
     std::string name = {};
-    std::int64_t index = 0;  // negative: from the back
+    std::int64_t index = 0;  // counted from the end if negative
 };
-/// Empty: the whole value.
+/// An empty path means the whole value.
 using TextPath = std::vector<PathStep>;
 
 /// Errors: InvalidArgumentError that quotes the path.
 TextPath parsePath(std::string_view path);
 
-/// The texts that the path leads to, in their order: text as it is, other values as JSON, null not at all. At most
-/// `most`, and one more if there were more.
+/// Collects the texts to which the path leads, in order: text as it is, other values as JSON, and null not at all. It
+/// collects at most `most`, and one more if there are more.
 void collectTexts(const TextPath& path, const Value& value, std::size_t most, std::vector<std::string>& out);
 
 }  // namespace stategraph::stores

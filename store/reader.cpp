@@ -34,12 +34,12 @@ struct Candidate {
     double score;
     std::string name;
 };
-// The better one first; names are unique, so the order is total.
+// Orders the better candidate first. Names are unique, so the order is total.
 bool isBetter(const Candidate& a, const Candidate& b) {
     return a.score != b.score ? a.score > b.score : a.name < b.name;
 }
 
-// The best candidates, at most `most` of them: a heap with the worst on top.
+// Keeps the best candidates, at most `most`, in a heap with the worst on top.
 class Best {
 public:
     explicit Best(std::size_t most) : most_(most) {}
@@ -139,7 +139,7 @@ std::vector<SearchItem> Reader::searchByScore(const SearchQuery& query, std::spa
     const std::size_t most = sumOf(query.offset, query.limit);
     Best best(most);
     const Query ranked(vector);
-    std::vector<std::string> without;  // vectors
+    std::vector<std::string> without;  // the names of items without vectors
     std::vector<float> floats;
     const std::string table(1, static_cast<char>(Table::vectors));
     const auto rows = view_.rows(table, detail::prefixEnd(table));
@@ -150,7 +150,7 @@ std::vector<SearchItem> Reader::searchByScore(const SearchQuery& query, std::spa
             return true;
         }
         const std::string key = rowKey(Table::vectors, name);
-        // Both tables have one order: mostly the row is the next one.
+        // Both tables have the same order, so the wanted row is usually the next one.
         is_at_row = is_at_row && rows->next();
         if (!is_at_row || rows->key() != key) is_at_row = rows->seek(key);
         if (!is_at_row || rows->key() != key) corrupt(key, "its vectors are gone");
@@ -200,7 +200,7 @@ std::vector<StoreNamespace> Reader::list(const NamespaceQuery& query) {
             continue;
         }
         StoreNamespace ns = std::move(name->ns);
-        const std::string whole = rowKey(Table::items, itemName(ns, {}));  // its items' keys begin so
+        const std::string whole = rowKey(Table::items, itemName(ns, {}));  // the keys of its items begin with it
         if (!fits(ns, query)) {
             more = rows->seek(detail::prefixEnd(whole));
             continue;
@@ -211,11 +211,11 @@ std::vector<StoreNamespace> Reader::list(const NamespaceQuery& query) {
                 continue;
             }
         } catch (const CorruptStoreError& error) {
-            note(rows->key(), error);  // an item all the same
+            note(rows->key(), error);  // it still counts as an item
         }
         std::string after = whole;
         if (query.max_depth && ns.size() > *query.max_depth) {
-            // What is deeper would be cut to the same.
+            // Deeper namespaces would be cut to the same one.
             ns.resize(*query.max_depth);
             after = rowKey(Table::items, namespacePrefix(ns));
         } else if (query.max_depth && ns.size() == *query.max_depth) {

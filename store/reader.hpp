@@ -11,20 +11,20 @@
 
 namespace stategraph::stores {
 
-/// The reads of a batch: all at one moment, of the rows and of the clock.
+/// Makes the reads of a batch. All of them use one moment of the rows and of the clock.
 class Reader {
 public:
     Reader(View& view, std::int64_t now_unix_us) : view_(view), now_(now_unix_us) {}
 
     std::optional<StoreItem> get(const GetOp& op, bool refresh);
-    /// `vector`: of the query, if there is one.
+    /// `vector` is that of the query, if it has one.
     std::vector<SearchItem> search(const SearchQuery& query, std::span<const float> vector, bool refresh);
     std::vector<StoreNamespace> list(const NamespaceQuery& query);
 
-    /// The items that the last search or listing could not read.
+    /// Returns the items that the last search or listing could not read.
     std::vector<DamagedItem> takeDamaged() { return std::exchange(damaged_, {}); }
 
-    /// Names of items that were read and whose time to live begins again.
+    /// Returns the names of items that were read and whose time to live begins again.
     const std::vector<std::string>& toRefresh() const noexcept { return to_refresh_; }
 
 private:

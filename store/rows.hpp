@@ -10,61 +10,63 @@
 
 #include <stategraph/error.hpp>
 
-// Ordered rows of bytes: the part in which kinds of stores differ.
+// Ordered rows of bytes. This is the part in which kinds of stores differ.
 namespace stategraph::stores {
 
 /// Walks rows in the order of their keys, between bounds. Views are valid until it moves.
 class Cursor {
 public:
     virtual ~Cursor() = default;
-    /// To the first row at or after the key; false: there is none.
+    /// Moves to the first row at or after the key. Returns false if there is none.
     virtual bool seek(std::string_view key) = 0;
     virtual bool next() = 0;
     virtual std::string_view key() const = 0;
     virtual std::string_view value() const = 0;
 };
 
-/// Rows by their keys.
+/// Finds rows by their keys.
 class Lookup {
 public:
     virtual ~Lookup() = default;
     virtual std::optional<std::string> get(std::string_view key) = 0;
 };
 
-/// A view is gone with its connection, and nothing was changed: the same reads may be made once more.
+/// Thrown if a view was lost together with its connection. Nothing was changed, and the same reads may be made once
+/// more.
 class ViewLost : public StoreError {
 public:
     using StoreError::StoreError;
 };
 
-/// All rows as they were at one moment. Used by one thread; no row is written by that thread meanwhile.
+/// All rows as they were at one moment. Used by one thread, which writes no row meanwhile.
 class View : public Lookup {
 public:
-    /// Over [lower, upper). Lives no longer than the view.
+    /// Returns a cursor over [lower, upper). It must not outlive the view.
     virtual std::unique_ptr<Cursor> rows(std::string lower, std::string upper) = 0;
 };
 
 struct Change {
     std::string key;
-    std::optional<std::string> value;  // none: the row goes
+    std::optional<std::string> value;  // none removes the row
 };
 
-/// From rows as they are to what is to change in them. It reads only the keys that its update names, may be called more
-/// than once, and locks nothing. Of several changes of one key the last one counts.
+/// Maps the current rows to the changes in them. It reads only the keys that its update names, may be called more than
+/// once, and locks nothing. If one key is changed several times, the last change counts.
 using Edit = std::function<std::vector<Change>(Lookup& rows)>;
 
 /// Safe from any thread. Errors: StoreError, CorruptStoreError.
 class Rows {
 public:
-    /// What a view is for: `one`: a single `get`, or a cursor whose rows need not be of one moment; `again`: as `many`,
-    /// after a view was lost.
+    /// What a view is for. `one`: a single `get`, or a cursor whose rows need not be from one moment. `many`: several
+    /// reads. `again`: like `many`, after a view was lost.
     enum class Reads : std::uint8_t { one, many, again };
 
     virtual ~Rows() = default;
     virtual std::unique_ptr<View> view(Reads reads) = 0;
-    /// Makes the changes that `edit` returns: all of them or, if it throws, none. From the read of a row that `keys`
-    /// names to its change no other update of it comes between, also of another process that has the rows open. `keys`
-    /// are sorted and unique. `lasting`: as durable as the store's options say; else it may get lost with the machine.
+    /// Makes all changes that `edit` returns or, if it throws, none. Between the read of a row that `keys` names and
+    /// its change, no other update of that row happens, not even by another process that has the rows open. `keys` must
+    /// be sorted and unique. With `lasting`, the changes are as durable as the store's options say; without it, they
+    /// may be lost if the machine fails.
     virtual void update(std::span<const std::string> keys, const Edit& edit, bool lasting) = 0;
     /// Throws StoreError if rows can only be read.
     virtual void checkWritable() const {}
@@ -74,7 +76,7 @@ public:
 /// Rows that one process writes, through one engine, whose locks keep other updates of a row away.
 class OwnRows : public Rows {
 public:
-    /// All of them or, if it throws, none.
+    /// Makes all changes or, if it throws, none.
     virtual void write(std::span<const Change> changes, bool lasting) = 0;
 
     void update(std::span<const std::string> keys, const Edit& edit, bool lasting) final;

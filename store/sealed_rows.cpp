@@ -32,7 +32,7 @@ public:
         return inner_->next();
     }
     std::string_view key() const override { return inner_->key(); }
-    // Opened when it is asked for: walks over keys alone need no encryption key.
+    // The value is opened only when it is requested, so that walks over keys alone need no encryption key.
     std::string_view value() const override {
         if (!is_open_) value_ = open(cipher_, inner_->key(), inner_->value());
         is_open_ = true;

@@ -8,11 +8,12 @@
 
 namespace stategraph::stores {
 
-/// The version of a row that a cipher has sealed; those in the clear begin with 1.
+/// The version of a row that a cipher has sealed. Rows in the clear begin with 1.
 inline constexpr unsigned char sealed_version = 2;
 
-/// Rows whose values are sealed in `inner`, which must outlive it. Keys are in the clear. A value that cannot be opened
-/// is a CorruptStoreError naming its item, thrown where the value is read. Rows without a value have none to seal.
+/// Rows whose values are sealed in `inner`, which must outlive this object. Keys are in the clear. A value that cannot
+/// be opened is a CorruptStoreError naming its item, thrown where the value is read. Rows without a value have nothing
+/// to seal.
 class SealedRows final : public Rows {
 public:
     SealedRows(Rows& inner, std::shared_ptr<RowCipher> cipher) : inner_(inner), cipher_(std::move(cipher)) {}

@@ -21,7 +21,8 @@ void checkIndex(const IndexConfig& index) {
 
 namespace {
 
-// Four sums, so that none waits for the one before; always added in one order, so that a score is the same everywhere.
+// Four sums are used, so that none waits for the one before. They are always added in one order, so that a score is the
+// same everywhere.
 struct Products {
     double with_query = 0;
     double with_itself = 0;

@@ -10,15 +10,15 @@
 
 namespace stategraph::stores {
 
-/// Throws InvalidArgumentError for a size, a function or a path that make no sense.
+/// Throws InvalidArgumentError for an invalid size, function or path.
 void checkIndex(const IndexConfig& index);
 
-/// A query's vector, which must outlive it.
+/// The vector of a query, which must outlive this object.
 class Query {
 public:
     explicit Query(std::span<const float> vector);
-    /// The highest cosine with any of several vectors of its size, one after the other: in [-1, 1], and 0 with one that
-    /// has no length.
+    /// Returns the highest cosine with any of several vectors of its size, which follow each other. It is in [-1, 1],
+    /// and 0 for a vector without length.
     double bestCosine(std::span<const float> vectors) const;
 
 private:
@@ -26,25 +26,25 @@ private:
     double length_;
 };
 
-/// The texts of a batch and, after `embed`, the vectors of each. Not thread-safe.
+/// The texts of a batch and, after `embed`, the vectors of each text. Not thread-safe.
 class Embedding {
 public:
     explicit Embedding(const IndexConfig* index) : index_(index) {}
 
-    /// A place to ask for the vectors of what was added. Errors: InvalidArgumentError for more than vectors_max texts
-    /// of one item.
+    /// Adds an item's texts. Returns the place at which to ask for their vectors. Errors: InvalidArgumentError if an
+    /// item has more than vectors_max texts.
     std::size_t addItem(const Value& value, const std::vector<TextPath>& paths);
     std::size_t addQuery(const std::string& text);
-    /// Calls the user's function, if there is a text. Errors: its own; InvalidArgumentError if what it returns is not
-    /// what it must.
+    /// Calls the user's function if there is a text. Errors: those of the function; InvalidArgumentError if its result
+    /// is not valid.
     void embed();
-    /// Whole vectors, one after the other.
+    /// Returns whole vectors that follow each other.
     std::span<const float> vectors(std::size_t place) const;
 
 private:
     const IndexConfig* index_;
     std::vector<std::string> texts_;
-    std::vector<std::size_t> begins_;  // of each place, in texts_
+    std::vector<std::size_t> begins_;  // where each place begins in texts_
     std::vector<float> floats_;
 };
 

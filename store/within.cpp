@@ -38,7 +38,7 @@ private:
     void widen(PutOp& op) const { prepend(op.ns); }
     void widen(SearchQuery& op) const { prepend(op.namespace_prefix); }
     void widen(NamespaceQuery& op) const {
-        // Long enough that the suffix fits inside, and does not reach out of this store.
+        // The prefix is made long enough that the suffix fits inside, so that it does not reach out of this store.
         op.prefix.resize(std::max({op.prefix.size(), op.suffix.size(), std::size_t{1}}), "*");
         prepend(op.prefix);
         if (op.max_depth) op.max_depth = std::min(*op.max_depth, store_limits::labels_max) + ns_.size();
@@ -55,7 +55,7 @@ std::shared_ptr<BaseStore> storeWithin(std::shared_ptr<BaseStore> inner, StoreNa
     stores::checkNamespace(ns);
     if (std::find(ns.begin(), ns.end(), "*") != ns.end()) {
         throw InvalidArgumentError(
-            "storeWithin was given a label \"*\", which stands for any label where namespaces are listed; name one");
+            "storeWithin was given a label \"*\", which matches any label where namespaces are listed; name one");
     }
     return std::make_shared<StoreWithin>(std::move(inner), std::move(ns));
 }

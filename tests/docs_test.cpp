@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-// The tables of the documents that say which test holds what name tests that exist.
+// The tables of the documents that name tests for their statements name tests that exist.
 
 namespace {
 
@@ -23,7 +23,7 @@ std::string textOf(const fs::path& file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The file, or folder, that a row means: names of tests are written without their ending.
+/// Returns the file, or folder, that a row means. Names of tests are written without their ending.
 fs::path found(const std::string& name) {
     for (const char* ending : {"", ".cpp"}) {
         if (fs::exists(root / (name + ending))) return root / (name + ending);
@@ -31,7 +31,7 @@ fs::path found(const std::string& name) {
     return {};
 }
 
-/// The names of a file's test cases, with what the formatter has cut in pieces put together.
+/// Returns the names of a file's test cases, after joining the pieces into which the formatter has cut them.
 std::vector<std::string> casesOf(const fs::path& file) {
     static const std::regex name(R"re(TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\))re");
     static const std::regex seam(R"re("\s*")re");
@@ -53,7 +53,8 @@ bool hasCase(const fs::path& file, const std::string& beginning) {
     return false;
 }
 
-/// What is wrong with a row's last cell: each path in it must exist, and each quoted text belong to the path before it.
+/// Returns what is wrong with a row's last cell: each path in it must exist, and each quoted text must belong to the
+/// path before it.
 std::vector<std::string> faultsOf(const std::string& cell) {
     static const std::regex part(R"re(((?:tests|examples|benchmarks|inspect)/[\w./]*\w)|"([^"]+)")re");
     std::vector<std::string> faults;

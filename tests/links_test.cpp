@@ -12,7 +12,7 @@
 
 #include "tests/support/markdown.hpp"
 
-// The links of the documents lead somewhere, and every page is found from their index.
+// The links of the documents lead somewhere, and every page can be found from their index.
 
 namespace doc_links {
 
@@ -36,7 +36,7 @@ std::vector<fs::path> documents() {
     return all;
 }
 
-/// The text without its blocks and pieces of code, which have brackets of their own.
+/// Returns the text without its blocks and pieces of code, which have brackets of their own.
 std::string withoutCode(const std::string& text) {
     std::string prose;
     bool is_block = false;
@@ -57,7 +57,7 @@ std::string withoutCode(const std::string& text) {
     return prose;
 }
 
-/// The targets of a page's links.
+/// Returns the targets of a page's links.
 std::vector<std::string> linksOf(const fs::path& file) {
     const std::string prose = withoutCode(readAll(file));
     std::vector<std::string> links;
@@ -68,7 +68,7 @@ std::vector<std::string> linksOf(const fs::path& file) {
     return links;
 }
 
-/// Of all headings; the second of the same name ends with "-1".
+/// Returns the anchors of all headings; a second heading with the same name ends with "-1".
 std::set<std::string> anchorsOf(const fs::path& file) {
     std::set<std::string> anchors;
     std::map<std::string, int> times;
@@ -88,7 +88,7 @@ std::set<std::string> anchorsOf(const fs::path& file) {
     return anchors;
 }
 
-/// Empty: it leads somewhere, or to another host.
+/// Returns an empty text if the link leads somewhere, or to another host.
 std::string faultOf(const fs::path& file, const std::string& link) {
     if (link.find("://") != std::string::npos || link.starts_with("mailto:")) return {};
     const std::size_t hash = std::min(link.find('#'), link.size());

@@ -1,4 +1,5 @@
-// How much one object of the engine may be: data members, and flags among them. What has more is several objects.
+// Limits the size of one object of the engine: its data members, and the flags among them. A larger object is split
+// into several.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -30,7 +31,7 @@ std::string without(std::string text, const char* pattern) {
     }
 }
 
-// One statement of a type's body: whether it declares a member, or several.
+// Counts one statement of a type's body, which may declare a member, or several.
 void count(const std::string& statement, Type& type) {
     static const std::regex other(
         "^(using|friend|static|typedef|template|enum|class|struct|union|public|private|protected|"
@@ -48,7 +49,7 @@ void count(const std::string& statement, Type& type) {
     type.flags += is_flag ? names : 0;
 }
 
-// As clang-format lays types out: a body is what is indented by four more than the line that opens it.
+// Finds types in the layout of clang-format: a body is indented by four more than the line that opens it.
 std::vector<Type> typesOf(std::istream& file) {
     std::vector<std::string> lines;
     for (std::string line; std::getline(file, line);) lines.push_back(line.substr(0, line.find("//")));

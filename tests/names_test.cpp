@@ -43,7 +43,7 @@ std::string inCell(std::string text) {
     return text;
 }
 
-/// "Values: `a`, `b`." of an enumeration, "Members: …" of a struct; empty if it has none.
+/// Returns "Values: `a`, `b`." for an enumeration, "Members: …" for a struct, and an empty text if there are none.
 std::string partsOf(const Name& type) {
     std::string parts;
     bool is_enumeration = false;
@@ -71,7 +71,7 @@ bool isOwnRow(const Name& name) { return name.kind != Kind::enumerator && name.k
 
 // ------------------------------------------------------------------------------------------------ tables of pages
 
-/// What the table after a binding must be; empty if the header has no such thing.
+/// Returns the table that must follow a binding, or nothing if the header has no such thing.
 Lines tableOf(const std::string& header, const std::string& type) {
     Lines rows;
     for (const Name& name : names()) {
@@ -95,7 +95,7 @@ std::optional<Lines> boundTable(const std::string& line) {
     return match[1].matched ? tableOf(match[1], "") : tableOf(match[2], match[3]);
 }
 
-/// The page with each bound table as it must be.
+/// Returns the page with each bound table as it must be.
 Lines withTables(const Lines& page) {
     Lines made;
     for (std::size_t i = 0; i < page.size(); ++i) {
@@ -111,7 +111,8 @@ Lines withTables(const Lines& page) {
 
 // ------------------------------------------------------------------------------------------------- where a name is
 
-/// Whether a section explains a name: it has it, and the page has its type. For a method its type is enough.
+/// Returns whether a section explains a name: the section contains it, and the page contains its type. For a method its
+/// type is enough.
 bool explains(const Page& page, const Section& section, const Name& name) {
     if (name.kind == Kind::method) return section.has(name.owner) || (section.has(name.name) && page.has(name.owner));
     return section.has(name.name) && (name.owner.empty() || page.has(name.owner));
@@ -122,8 +123,8 @@ int count(const std::map<std::string, int>& words, const std::string& word) {
     return found == words.end() ? 0 : found->second;
 }
 
-/// How well: the page of its header before others, pages that teach before those that list, a heading before a
-/// sentence, a sentence before a table.
+/// Returns how well: the page of its header is better than others, pages that teach are better than those that list, a
+/// heading is better than a sentence, and a sentence is better than a table.
 int quality(const Page& page, const Section& section, const Name& name) {
     static const std::regex lists(
         "(semantics|troubleshooting|coming_from_.*|comparison|checkpoint_format|glossary|"
@@ -140,7 +141,7 @@ std::string linkTo(const Page& page, const Section& section) {
     return page.path + (section.anchor.empty() ? "" : "#" + section.anchor);
 }
 
-/// The place that a link names, or none if it does not explain the name.
+/// Returns the place that a link names, or none if it does not explain the name.
 std::optional<std::string> kept(const std::vector<Page>& pages, const Name& name, const std::string& link) {
     for (const Page& page : pages) {
         for (const Section& section : page.sections) {
@@ -150,7 +151,7 @@ std::optional<std::string> kept(const std::vector<Page>& pages, const Name& name
     return std::nullopt;
 }
 
-/// The title and the link of the best place; none: no page explains it.
+/// Returns the title and the link of the best place, or none if no page explains it.
 std::optional<std::pair<std::string, std::string>> found(const std::vector<Page>& pages, const Name& name) {
     std::optional<std::pair<std::string, std::string>> best;
     int most = 0;
@@ -181,7 +182,7 @@ const std::filesystem::path& indexFile() {
     return file;
 }
 
-/// The links of the index as it is, by the first two cells of their rows.
+/// Returns the current links of the index, by the first two cells of their rows.
 std::map<std::string, std::string> linksOf(const Lines& index) {
     static const std::regex row(R"(\| (`.*?) \| `([^`]*)` \| .* \| \[.*\]\((.*)\) \|)");
     std::map<std::string, std::string> links;
@@ -201,7 +202,7 @@ std::string lowered(std::string text) {
     return text;
 }
 
-/// Those with a row of their own, without regard to capitals.
+/// Returns the names that have a row of their own, sorted without regard to capitals.
 std::vector<Name> sortedNames() {
     std::vector<Name> sorted;
     std::copy_if(names().begin(), names().end(), std::back_inserter(sorted), isOwnRow);

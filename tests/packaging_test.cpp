@@ -1,4 +1,4 @@
-// packaging/ names options, folders and the version of the project: each must be there.
+// packaging/ names options, folders and the version of the project, all of which must exist.
 #include <cctype>
 #include <filesystem>
 #include <fstream>

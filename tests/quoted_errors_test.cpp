@@ -22,8 +22,8 @@ std::string textOf(const fs::path& file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// All literals of a source, a line each, with what the formatter has cut in pieces put together, and quotes without
-/// their escapes.
+/// All string literals of a source file, one per line. Literals that the formatter split are joined, and quotes are
+/// unescaped.
 std::string literalsOf(const std::string& source) {
     std::string all;
     for (std::size_t i = 0; i < source.size(); ++i) {
@@ -62,7 +62,7 @@ std::vector<std::string> partsOf(const std::string& message) {
     return parts;
 }
 
-/// The first part that no literal has; empty: all are there.
+/// The first part that no literal contains; empty if all are found.
 std::string missingPart(const std::string& message, const std::string& literals) {
     for (const std::string& part : partsOf(message)) {
         if (literals.find(part) == std::string::npos) return part;

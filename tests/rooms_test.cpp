@@ -1,4 +1,4 @@
-// Which folder includes files of which other one: as docs/architecture.md lists it, no more and no less.
+// Checks that the includes between folders are exactly those that docs/architecture.md lists.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -21,7 +21,8 @@ const fs::path& project() {
     return path;
 }
 
-// The file that an #include of `from` names, as a path in the project; empty: it is none of the project's.
+// The path, within the project, of the file that an #include in `from` names; empty if the file is not part of the
+// project.
 fs::path includedFile(const std::string& line, const fs::path& from) {
     const std::string before = "#include ";
     if (!line.starts_with(before) || line.size() < before.size() + 2) return {};
@@ -33,7 +34,7 @@ fs::path includedFile(const std::string& line, const fs::path& from) {
     return {};
 }
 
-// From each arrow to the first include that makes it.
+// Maps each arrow to the first include that causes it.
 std::map<Arrow, std::string> arrowsOfTheCode() {
     std::map<Arrow, std::string> arrows;
     for (const char* root : {"include", "src", "checkpoint", "storage", "store", "json", "async", "workflow", "schema",
@@ -54,7 +55,7 @@ std::map<Arrow, std::string> arrowsOfTheCode() {
     return arrows;
 }
 
-// Lines "FROM: TO, TO" between ``` below the heading.
+// Reads the lines "FROM: TO, TO" of the code block below the heading.
 std::set<Arrow> arrowsOfTheDocument() {
     std::ifstream text(project() / "docs" / "architecture.md");
     std::set<Arrow> arrows;
@@ -89,7 +90,7 @@ TEST_CASE("folders include files of those folders that the document lists, and o
     }
 }
 
-// Folders that count as one room: those of headers with the folders inside them.
+// A folder of headers and the folders inside it count as one room.
 std::string roomOf(const std::string& folder) {
     for (const std::string outer : {"include/stategraph/testing", "include/stategraph"}) {
         for (const char* const inner : {"/detail", "/saver_contract"}) {
@@ -104,7 +105,7 @@ TEST_CASE("no folder includes files that lead back to it") {
     for (const auto& [arrow, example] : arrowsOfTheCode()) {
         if (roomOf(arrow.first) != roomOf(arrow.second)) below[roomOf(arrow.first)].insert(roomOf(arrow.second));
     }
-    // Rooms that include no other are taken away until none is left, or those of a cycle.
+    // Repeatedly removes the rooms that include no other; if some remain, they form a cycle.
     for (bool has_changed = true; has_changed;) {
         has_changed = false;
         for (auto room = below.begin(); room != below.end();) {

@@ -40,7 +40,7 @@ Lines linesOf(const fs::path& file) {
     return lines;
 }
 
-/// Of a line that begins or ends a region: "begin NAME" or "end NAME".
+/// The text of a line that begins or ends a region: "begin NAME" or "end NAME".
 std::optional<std::string> markOf(const std::string& line) {
     static const std::regex mark(R"re(\s*(?://|#) \[((?:begin|end) [\w ]+)\]\s*)re");
     std::smatch match;
@@ -57,7 +57,7 @@ Lines trimmed(Lines lines) {
     return lines;
 }
 
-/// Its pieces, one after the other. Empty if the file has no such region, or one that does not end.
+/// The pieces of a region, one after another. Empty if the file has no such region or the region does not end.
 Lines region(const Lines& file, const std::string& name) {
     Lines found;
     Lines piece;
@@ -80,7 +80,7 @@ Lines region(const Lines& file, const std::string& name) {
     return is_inside ? Lines{} : found;
 }
 
-/// Without marks, and of a program without the comment that it begins with.
+/// The file without marks, and for a program without its first comment.
 Lines whole(const Lines& file) {
     const auto include =
         std::find_if(file.begin(), file.end(), [](const auto& line) { return line.starts_with("#include"); });
@@ -99,11 +99,11 @@ bool isSame(const Lines& wanted, const Lines& shown) {
                       [](const auto& a, const auto& b) { return isSame(a, b); });
 }
 
-/// Where a block's lines come from.
+/// The source of a block's lines.
 struct Binding {
     std::string file;
-    std::string name = {};  // of a region; empty: the whole file
-    bool is_part = false;   // some lines
+    std::string name = {};  // the name of a region; empty: the whole file
+    bool is_part = false;   // the block shows some of the lines
 };
 
 std::optional<Binding> bindingOf(const std::string& line) {
@@ -113,7 +113,7 @@ std::optional<Binding> bindingOf(const std::string& line) {
     return Binding{.file = match[2], .name = match[3], .is_part = match[1] == "lines of"};
 }
 
-/// The lines that a block must have, or for "lines of" those among which it must be.
+/// The lines that a block must have; for "lines of", the lines among which its own must be.
 Lines wantedOf(const Binding& binding) {
     const Lines file = linesOf(home / binding.file);
     return binding.name.empty() ? whole(file) : region(file, binding.name);
@@ -133,8 +133,8 @@ bool holds(const Binding& binding, const Lines& shown) {
 struct Block {
     std::string language;
     std::optional<Binding> binding;
-    std::size_t begin = 0;  // the first of its lines, in the page
-    std::size_t end = 0;    // the line that closes it
+    std::size_t begin = 0;  // the block's first line in the page
+    std::size_t end = 0;    // the line that closes the block
 };
 
 std::vector<Block> blocksOf(const Lines& page) {
@@ -155,7 +155,7 @@ std::vector<Block> blocksOf(const Lines& page) {
     return blocks;
 }
 
-/// The documents, by their path from the repository's root.
+/// The documents by their paths from the repository's root.
 std::map<std::string, fs::path> pages() {
     std::map<std::string, fs::path> all{{"README.md", home / "README.md"}};
     for (const auto& entry : fs::recursive_directory_iterator(home / "docs")) {
@@ -170,17 +170,17 @@ bool isUpdating() {
     return update != nullptr && *update != '\0';
 }
 
-/// Writes what the blocks must have into the page.
+/// Writes the required lines into the blocks of the page.
 void update(const fs::path& file) {
     Lines page = linesOf(file);
     std::vector<Block> blocks = blocksOf(page);
-    std::reverse(blocks.begin(), blocks.end());  // the places of those before stay right
+    std::reverse(blocks.begin(), blocks.end());  // from the last block to the first, so that line numbers stay valid
     for (const Block& block : blocks) {
         const auto begin = page.begin() + static_cast<std::ptrdiff_t>(block.begin);
         const auto end = page.begin() + static_cast<std::ptrdiff_t>(block.end);
         if (!block.binding || block.binding->is_part || holds(*block.binding, Lines(begin, end))) continue;
         Lines wanted = wantedOf(*block.binding);
-        for (std::string& line : wanted) {  // what was shown for an expression stays
+        for (std::string& line : wanted) {  // a line that matches a regular expression stays as it is
             const auto shown = std::find_if(begin, end, [&](const auto& old) { return isSame(line, old); });
             if (shown != end) line = *shown;
         }
@@ -246,7 +246,8 @@ TEST_CASE("tutorials and how-tos show only output that a test has seen") {
         if (!name.starts_with("docs/tutorials/") && !name.starts_with("docs/how_to/")) continue;
         CAPTURE(name);
         for (const auto& block : snippets::blocksOf(snippets::linesOf(file))) {
-            if (block.language == "mermaid" || block.language == "sh") continue;  // a drawing; what a reader types
+            // A drawing, or commands that a reader types.
+            if (block.language == "mermaid" || block.language == "sh") continue;
             CAPTURE(block.begin);
             CHECK(block.binding.has_value());
         }
@@ -268,7 +269,7 @@ TEST_CASE("a block that is not what its file has is found") {
     CHECK(snippets::region(file, "body") == snippets::Lines{"int x = 1;", "  return x;"});
     CHECK(snippets::region(file, "end of it") == snippets::Lines{"return x;"});
     CHECK(snippets::region(file, "other").empty());
-    CHECK(snippets::region(file, "open").empty());  // it does not end
+    CHECK(snippets::region(file, "open").empty());  // the region does not end
     const snippets::Lines pieces{"// [begin a]", "x", "// [end a]", "z", "  // [begin a]", "", "  y", "  // [end a]"};
     CHECK(snippets::region(pieces, "a") == snippets::Lines{"x", "", "y"});
     CHECK(snippets::whole(file).size() == 6);

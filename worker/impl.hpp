@@ -12,13 +12,13 @@
 
 namespace stategraph {
 
-/// The thread of `run` speaks with the queue: it claims, renews and gives back. The threads of the slots run what was
-/// claimed.
+/// The implementation of Worker. The thread of `run` uses the queue: it claims, renews and releases threads. The
+/// threads of the slots run what was claimed.
 struct Worker::Impl {
     using Clock = std::chrono::steady_clock;
     using Held = workers::Held;
 
-    /// A run that is to end, now or after its superstep.
+    /// A run that is to end, immediately or after its superstep.
     struct Ending {
         std::shared_ptr<RunControl> control;
         bool is_now = false;
@@ -35,8 +35,7 @@ struct Worker::Impl {
     void runOne(Held& one) noexcept;
     void report(const Held& one, std::optional<WorkOutcome> outcome, const std::string& error) const noexcept;
 
-    // The thread of `run`.
-    /// False: the worker has ended.
+    // Called by the thread of `run`. Returns false if the worker has ended.
     bool waitForWork() SG_EXCLUDES(mutex);
     std::optional<Clock::time_point> nextTime(Clock::time_point now) const SG_REQUIRES(mutex);
     void abandonAll() noexcept SG_EXCLUDES(mutex);
@@ -46,11 +45,11 @@ struct Worker::Impl {
     void giveBack() SG_EXCLUDES(mutex);
     void renew() SG_EXCLUDES(mutex);
     void claim() SG_EXCLUDES(mutex);
-    /// How many threads were claimed; none: the queue could not be reached.
+    /// Returns how many threads were claimed, or none if the queue could not be reached.
     std::optional<std::size_t> claimOnce(std::vector<bool>& is_empty) SG_EXCLUDES(mutex);
     void take(std::vector<Claim> claims, Clock::time_point lease_end) SG_EXCLUDES(mutex);
     void forgetKeys() SG_EXCLUDES(mutex);
-    /// Calls the queue; false: it failed, which is reported.
+    /// Calls the queue. Returns false if that failed, which is reported.
     template <class Call>
     bool callQueue(Call&& call) SG_EXCLUDES(mutex);
 
@@ -60,36 +59,37 @@ struct Worker::Impl {
     const std::shared_ptr<LeasedSaver> saver;
     const WorkerOptions options;
     PostgresQueue queue;
-    std::vector<std::unique_ptr<detail::WorkerGraph>> graphs;  // none are added while it runs
+    std::vector<std::unique_ptr<detail::WorkerGraph>> graphs;  // none are added while the worker runs
 
     mutable detail::Mutex mutex;
-    std::condition_variable changed;  // for the thread of `run`
-    std::condition_variable given;    // for the slots
-    // By thread. Those that no slot has yet are in `waiting` too.
+    std::condition_variable changed;  // notifies the thread of `run`
+    std::condition_variable given;    // notifies the slots
+    // By thread. Claims that no slot has taken yet are also in `waiting`.
     std::map<std::string, std::shared_ptr<Held>, std::less<>> held SG_GUARDED_BY(mutex);
     std::deque<std::shared_ptr<Held>> waiting SG_GUARDED_BY(mutex);
-    std::vector<Release> declined SG_GUARDED_BY(mutex);  // claimed, and not to be run here
-    std::vector<Ending> to_end SG_GUARDED_BY(mutex);  // without the mutex: a node's stop callback may call the worker
+    std::vector<Release> declined SG_GUARDED_BY(mutex);  // claimed, but not to be run here
+    // Executed without the mutex, because a node's stop callback may call the worker.
+    std::vector<Ending> to_end SG_GUARDED_BY(mutex);
     WorkerMetrics metrics SG_GUARDED_BY(mutex);
-    std::size_t done SG_GUARDED_BY(mutex) = 0;  // how many of those held are to be given back or forgotten
+    std::size_t done SG_GUARDED_BY(mutex) = 0;  // how many of the held claims are to be released or forgotten
     bool is_running SG_GUARDED_BY(mutex) = false;
     bool is_stopping SG_GUARDED_BY(mutex) = false;
-    bool is_draining SG_GUARDED_BY(mutex) = false;    // runs were asked to end after their superstep
-    bool is_abandoning SG_GUARDED_BY(mutex) = false;  // and then at once
-    bool is_over SG_GUARDED_BY(mutex) = false;        // slots are to end
+    bool is_draining SG_GUARDED_BY(mutex) = false;    // whether runs were asked to end after their superstep
+    bool is_abandoning SG_GUARDED_BY(mutex) = false;  // whether runs were then asked to end immediately
+    bool is_over SG_GUARDED_BY(mutex) = false;        // whether the slots are to end
     Clock::time_point drain_end SG_GUARDED_BY(mutex);
-    // When the thread of `run` is to do what.
+    // The times of the next tasks of the thread of `run`.
     Clock::time_point next_release SG_GUARDED_BY(mutex);
     Clock::time_point next_renewal SG_GUARDED_BY(mutex);
     Clock::time_point next_claim SG_GUARDED_BY(mutex);
     Clock::time_point next_forgetting SG_GUARDED_BY(mutex);
-    bool may_be_more SG_GUARDED_BY(mutex) = false;  // the last claim got all that it asked for
+    bool may_be_more SG_GUARDED_BY(mutex) = false;  // whether the last claim got everything that it requested
 
-    // Of the thread of `run` alone.
+    // The following are used only by the thread of `run`.
     std::vector<std::thread> slots;
     workers::Shares shares;
     std::minstd_rand random;
-    std::chrono::milliseconds pause{};  // after an error of the queue; longer after each
+    std::chrono::milliseconds pause{};  // the pause after an error of the queue, which grows with each error
 };
 
 }  // namespace stategraph

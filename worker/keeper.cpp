@@ -5,7 +5,8 @@
 
 #include "worker/impl.hpp"
 
-// The loop of `run`: what is done is given back, leases are renewed, and free slots are filled, each in one statement.
+// The loop of `run`: finished claims are released, leases are renewed, and free slots are filled, each with one
+// statement.
 namespace stategraph {
 namespace {
 
@@ -14,9 +15,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds pause_min{100};
 constexpr milliseconds pause_max{5'000};
-// How long a free slot waits for others, so that one statement claims for several.
+// A free slot waits this long for others, so that one statement claims for several.
 constexpr milliseconds gathering{5};
-// A thread whose lease was lost here and that is claimed again before its run has ended.
+// A thread is declined for this long if its lease was lost here and it is claimed again before its run has ended.
 constexpr milliseconds declined_for{1'000};
 constexpr auto forgetting_each = std::chrono::minutes(1);
 constexpr std::size_t forgotten_at_once = 1'000;
@@ -41,7 +42,7 @@ void Worker::Impl::run() {
             claim();
             forgetKeys();
         }
-    } catch (...) {  // no memory: leases run out
+    } catch (...) {  // there is no memory, so leases run out
         abandonAll();
         endSlots();
         throw;
@@ -99,7 +100,7 @@ std::size_t Worker::Impl::freeSlots() const {
     return taken < slots.size() ? slots.size() - taken : 0;
 }
 
-// None: it is time.
+// Returns none if it is time now.
 std::optional<Clock::time_point> Worker::Impl::nextTime(Clock::time_point now) const {
     Clock::time_point next = now + std::chrono::hours(1);
     const auto is_due = [&](Clock::time_point time) {
@@ -135,7 +136,7 @@ bool Worker::Impl::waitForWork() {
     }
 }
 
-// Those that no slot has are given back as they are.
+// Claims that no slot has taken are released unchanged.
 void Worker::Impl::endRuns(Clock::time_point now) {
     if (!is_draining) {
         is_draining = true;
@@ -181,7 +182,7 @@ void Worker::Impl::giveBack() {
     }
 }
 
-// An error tells nothing of the leases: they last as long as the last renewal said.
+// An error says nothing about the leases, which last as long as the last renewal said.
 void Worker::Impl::renew() {
     std::vector<HeldLease> leases;
     const Clock::time_point begin = Clock::now();
@@ -223,7 +224,7 @@ void Worker::Impl::renew() {
     }
 }
 
-// Slots that a queue leaves free go to those that have more.
+// Slots that a queue leaves free are used for queues with more threads.
 void Worker::Impl::claim() {
     {
         const detail::LockGuard lock(mutex);

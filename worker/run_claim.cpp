@@ -7,7 +7,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/unfinished.hpp>
 
-// One claimed thread: what is to be done with it, and what that came to.
+// Handles one claimed thread: determines what is to be done, does it, and returns the outcome.
 namespace stategraph::workers {
 namespace {
 
@@ -79,7 +79,7 @@ private:
         return ended(graph_.start(claim_.input, config()));
     }
 
-    // What the thread's newest checkpoint says: others may have answered, cancelled or run it.
+    // Continues according to the thread's newest checkpoint, because others may have answered, cancelled or run it.
     Release resume() const {
         const auto heads = reader_.list(
             {.thread_id = claim_.thread_id, .checkpoint_ns = "", .limit = 1, .heads = true, .with_writes = true});

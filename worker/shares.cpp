@@ -9,8 +9,8 @@ Shares::Shares(std::span<const WorkerQueue> queues) {
         queues_.push_back({queue.weight, queue.limit.value_or(std::numeric_limits<std::size_t>::max()), 0});
 }
 
-// Each slot goes to the queue with the most credit. All that may take it get credit by their weights, and who gets the
-// slot pays what all of them got.
+// Each slot goes to the queue with the most credit. All queues that may get it receive credit by their weights, and the
+// queue that gets the slot pays the sum of these.
 std::vector<std::size_t> Shares::divide(std::size_t free, std::span<const std::size_t> runs,
                                         const std::vector<bool>& is_empty) {
     std::vector<std::size_t> most(queues_.size(), 0);
@@ -20,7 +20,7 @@ std::vector<std::size_t> Shares::divide(std::size_t free, std::span<const std::s
         long long given = 0;
         for (std::size_t i = 0; i < queues_.size(); ++i) {
             Queue& queue = queues_[i];
-            if (is_empty[i]) queue.credit = 0;  // it saves nothing for later
+            if (is_empty[i]) queue.credit = 0;  // an empty queue saves no credit
             if (is_empty[i] || runs[i] + most[i] >= queue.limit) continue;
             queue.credit += queue.weight;
             given += queue.weight;

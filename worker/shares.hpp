@@ -7,14 +7,14 @@
 
 namespace stategraph::workers {
 
-/// Divides free slots among queues by their weights. A share of less than a slot is not lost: over many calls each
-/// queue gets what its weight says.
+/// Divides free slots among queues by their weights. A share of less than a slot is not lost: over many calls, each
+/// queue gets a number of slots in proportion to its weight.
 class Shares {
 public:
     explicit Shares(std::span<const WorkerQueue> queues);
 
-    /// How many threads to take of each queue: together at most `free`, of each at most its limit without what it
-    /// `runs`, and none of those that have nothing (`is_empty`).
+    /// Returns how many threads to claim from each queue: together at most `free`, from each at most its limit minus
+    /// what it `runs`, and none from queues that are empty (`is_empty`).
     std::vector<std::size_t> divide(std::size_t free, std::span<const std::size_t> runs,
                                     const std::vector<bool>& is_empty);
 

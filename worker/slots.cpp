@@ -14,7 +14,7 @@ void Worker::Impl::startSlots() {
             slots.emplace_back([this] { serveSlot(); });
         } catch (const std::system_error&) {
             if (slots.empty()) throw;
-            return;  // fewer do
+            return;  // fewer threads do the work
         }
     }
 }
@@ -54,7 +54,7 @@ void Worker::Impl::runOne(Held& one) noexcept {
             const detail::LockGuard lock(mutex);
             return one.is_cancelled;
         });
-    } catch (...) {  // no memory: nothing of it is known to be stored
+    } catch (...) {  // there is no memory, so it is not known whether anything was stored
         release = std::move(one.release);
         release->delay = workers::backoffAfter(claim.attempts, options);
     }

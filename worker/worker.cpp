@@ -9,7 +9,7 @@
 
 #include "worker/impl.hpp"
 
-// What users call, and the options. The loop is in keeper.cpp, the slots are in slots.cpp.
+// The functions that users call, and the options. The loop is in keeper.cpp, and the slots are in slots.cpp.
 namespace stategraph {
 namespace {
 

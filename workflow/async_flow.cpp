@@ -4,7 +4,7 @@
 
 namespace stategraph::workflow {
 
-/// What the tasks see of a Flow.
+/// The part of a Flow that the tasks use.
 struct AsyncFlow {
     static const std::shared_ptr<const Flow::Impl>& of(const Flow& flow) noexcept { return flow.impl_; }
 };
@@ -13,7 +13,7 @@ namespace {
 
 using FlowPointer = std::shared_ptr<const Flow::Impl>;
 
-// How late a sleeping run notices a cancel.
+// A sleeping run notices a cancel after at most this time.
 constexpr std::chrono::milliseconds nap = std::chrono::milliseconds(100);
 
 Task<Result<State>> invoke(Drive& drive) {
@@ -25,7 +25,7 @@ Task<Result<State>> invoke(Drive& drive) {
     return drive.graph().asyncInvoke(RESUME, drive.config());
 }
 
-// False: it has been cancelled in the meantime.
+// Returns false if the run has been cancelled in the meantime.
 Task<bool> goOn(Drive& drive, Result<State>& result) {
     try {
         result = co_await drive.graph().asyncInvoke(RESUME, drive.config());

@@ -9,7 +9,7 @@
 
 namespace stategraph::workflow {
 
-/// When a waker is to look next: rung by runs of this process that fall asleep.
+/// Says when a waker must look next. Runs of this process that fall asleep ring it.
 class Bell {
 public:
     using Time = std::chrono::system_clock::time_point;
@@ -19,7 +19,7 @@ public:
         next_ = std::min(next_, time);
         changed_.notify_all();
     }
-    /// Waits until `latest`, an earlier ring, or a stop. Forgets the ring.
+    /// Waits until `latest`, an earlier ring, or a stop, and then forgets the ring.
     void wait(Time latest, const std::stop_token& stop) {
         stategraph::detail::UniqueLock lock(mutex_);
         while (!stop.stop_requested()) {

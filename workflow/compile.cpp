@@ -5,7 +5,7 @@
 
 #include "workflow/execution.hpp"
 
-// From a definition to the graph that runs it: one node for each step, map and sleep, and those between them.
+// Turns a definition into the graph that runs it: one node for each step, map and sleep, and the nodes between them.
 namespace stategraph::workflow {
 namespace {
 
@@ -46,7 +46,7 @@ private:
         addTargets(names, plan_->beginnings.front());
         return names;
     }
-    // Where answers and time travel lead.
+    // Returns the nodes to which answers and time travel may lead.
     NodeNames everywhere() const {
         std::vector<std::string> names;
         for (std::size_t entry = 0; entry < entries().size(); ++entry) {
@@ -56,7 +56,7 @@ private:
         }
         return names;
     }
-    // Where an entry leads when it has ended, and `more`.
+    // Returns the nodes to which an entry leads when it has ended, and `more`.
     NodeNames endsOf(std::size_t entry, std::vector<std::string> more = {}) const {
         if (entry + 1 < entries().size()) addTargets(more, plan_->beginnings[entry + 1]);
         if (plan_->is_root) more.emplace_back(wait_node);

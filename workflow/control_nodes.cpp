@@ -8,8 +8,8 @@
 #include "workflow/reducing.hpp"
 #include "workflow/scope.hpp"
 
-// What decides and computes between steps: joins of blocks, conditions, maps and sleeps. What their functions throw
-// fails the run; it is not retried.
+// The nodes that decide and compute between steps: joins of blocks, conditions, maps and sleeps. An exception of their
+// functions fails the run and is not retried.
 namespace stategraph::workflow {
 namespace {
 
@@ -19,11 +19,11 @@ const std::vector<std::string>& membersOf(const Entry& entry, const State& state
     return all;
 }
 
-// Now, until when to sleep (0: not at all), and why that cannot be said.
+// The current time, the wake time (0 means no sleep), and why that could not be computed.
 using WakeTime = std::tuple<std::int64_t, std::int64_t, std::string>;
 
 WakeTime wakeTimeOf(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
-    constexpr double latest_ms = 9e12;  // the clock ends some years later
+    constexpr double latest_ms = 9e12;  // the clock ends some years after this
     tellStep(runtime, RunEvent::Kind::step_waiting, place.path);
     const std::int64_t now = plan.nowMs();
     try {
@@ -128,7 +128,7 @@ Command<State> runMap(const Plan& plan, const Place& place, const State& state, 
 Command<State> runSleep(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
     const Entry& sleep = plan.entryOf(place);
     Record record{.status = Word::success, .payload = state.data, .output = state.data, .attempts = 1};
-    // When it is to wake is computed once, and holds in every process; so does that it cannot be computed.
+    // The wake time is computed once, and is the same in every process. So is the error if it cannot be computed.
     const auto [now_ms, until_ms, failure] =
         runtime.once("sleep", [&] { return wakeTimeOf(plan, place, state, runtime); });
     record.started_ms = now_ms;

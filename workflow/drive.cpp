@@ -13,7 +13,7 @@
 namespace stategraph::workflow {
 namespace {
 
-// Until a time, or until the run is to end.
+// Waits until a time, or until the run is to end.
 void sleepUntil(std::chrono::system_clock::time_point until, const std::stop_token& stop) {
     stategraph::detail::Mutex mutex;
     std::condition_variable_any changed;
@@ -41,12 +41,12 @@ Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInpu
     if (options.control)
         linked_.emplace(options.control->stopToken(), [session = session_] { session->stop.request_stop(); });
     const stategraph::detail::LockGuard lock(flow_->mutex);
-    is_known_ = flow_->live.emplace(run_id_, session_).second;  // of two runs, the first holds the thread
+    is_known_ = flow_->live.emplace(run_id_, session_).second;  // if there are two runs, the first holds the thread
 }
 
 Drive::~Drive() { close(); }
 
-// From here on a cancel is an edit of the thread, and not a request to the run.
+// From here on, a cancel is an edit of the thread, and not a request to the run.
 void Drive::close() noexcept {
     const stategraph::detail::LockGuard lock(flow_->mutex);
     if (std::exchange(is_known_, false)) flow_->live.erase(run_id_);
@@ -65,7 +65,7 @@ RunView Drive::run() {
     }
 }
 
-// False: it has been cancelled in the meantime.
+// Returns false if the run has been cancelled in the meantime.
 bool Drive::goOn(Result<State>& result) const {
     try {
         result = graph().invoke(RESUME, config_);
@@ -83,11 +83,12 @@ std::optional<std::chrono::system_clock::time_point> Drive::waitsUntil(const Res
 
 RunView Drive::end(const Result<State>& result) {
     if (result.status == Status::sleeping && !waits_) flow_->bells.ringAt(*result.wake_at);
-    close();  // before it is looked at: a cancel is either seen here, or finds that the run is not under way
+    // Called before the result is looked at: a cancel is either seen here, or finds that the run is not under way.
+    close();
     const bool stopped = isStopped();
-    // A caller that was told that the run is canceled is right, even if its last step had ended just before.
+    // If a caller was told that the run is canceled, it stays canceled, even if its last step had ended just before.
     if (stopped && flow_->saver) flow_->end(run_id_, session_->isCancelStored());
-    // What the run returned says it all, unless something is due that only the store knows.
+    // The returned state is complete, unless something is due that only the store knows.
     const bool is_known =
         result.status == Status::done || (result.status == Status::interrupted && flow_->asks(result.values));
     RunView view = !flow_->saver || (!stopped && is_known) ? viewOf(*flow_->plan, result) : flow_->view(run_id_);
@@ -109,7 +110,8 @@ void Drive::rethrow() const {
         throw;
     } catch (const InvalidArgumentError& error) {
         refuse(Refusal::already_claimed, run_id_, error.message());
-    } catch (const WrongTypeError& error) {  // of a graph's question, which stays open
+        // The answer to a graph's question was refused, and the question stays open.
+    } catch (const WrongTypeError& error) {
         refuse(Refusal::invalid_resume_data, run_id_, error.message());
     }
 }

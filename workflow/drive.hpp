@@ -9,29 +9,30 @@
 
 namespace stategraph::workflow {
 
-/// One call of start, resume or restart while it drives its run, blocking or awaited. The run is known as long as it is
-/// under way, so that it can be cancelled.
+/// One call of start, resume or restart while it drives its run, blocking or awaited. The run is registered as long as
+/// it is under way, so that it can be cancelled.
 class Drive {
 public:
-    /// `claims`: another caller may do the same at the same time, and one of them is refused.
+    /// `claims` says that another caller may do the same at the same time; then one of them is refused.
     Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInput input, const RunOptions& options,
           bool claims);
     ~Drive();
     Drive(const Drive&) = delete;
     Drive& operator=(const Drive&) = delete;
 
-    /// To the run's end, or to where it stops. Errors: RefusedError; what the engine throws.
+    /// Runs until the run ends or stops. Errors: RefusedError; errors of the engine.
     RunView run();
 
-    // The same in steps, for coroutines: the input is taken, and then, as long as the run is to wait, it is resumed.
+    // The same in steps, for coroutines: the input is taken, and then the run is resumed as long as this call waits for
+    // it.
     const CompiledGraph<State>& graph() const noexcept { return flow_->graph; }
     const RunConfig& config() const noexcept { return config_; }
     RunInput takeInput() noexcept { return std::move(input_); }
-    /// Until when the run sleeps, if this call waits for it.
+    /// Returns until when the run sleeps, if this call waits for it.
     std::optional<std::chrono::system_clock::time_point> waitsUntil(const Result<State>& result) const;
     bool isStopped() const noexcept { return session_->stop.stop_requested(); }
     RunView end(const Result<State>& result);
-    /// Throws the exception under way, as what it means to the caller.
+    /// Throws the current exception in the form that the caller gets.
     [[noreturn]] void rethrow() const;
 
 private:

@@ -15,7 +15,7 @@
 namespace stategraph::workflow {
 namespace {
 
-// How a step may end other than by returning.
+// The ways in which a step may end other than by returning.
 struct Suspended {
     Value payload;
     std::vector<std::string> labels;
@@ -23,7 +23,7 @@ struct Suspended {
 struct Bailed {
     Value output;
 };
-// Leaves the step then; no std::exception, so that its handlers leave it alone.
+// Thrown to leave the step afterwards. It is no std::exception, so that the step's handlers do not catch it.
 struct Left {};
 
 class Context final : public StepContext {
@@ -74,8 +74,8 @@ public:
     }
     void cancel() override { is_canceled_ = true; }
 
-    /// Completes the record of an execution that has asked or bailed, also if it has caught what it should have left
-    /// through.
+    /// Completes the record of an execution that has asked or bailed, even if the step has caught the exception that
+    /// should have ended it.
     bool takeEnding(Record& record) {
         if (auto* const suspended = std::get_if<Suspended>(&ending_)) {
             record.status = Word::suspended;
@@ -105,7 +105,7 @@ private:
     std::variant<std::monostate, Suspended, Bailed> ending_;
 };
 
-// One execution of a step that is a function or a coroutine: the work before and after it.
+// One execution of a step that is a function or a coroutine: the work before and after the call.
 class Calling {
 public:
     Calling(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime)
@@ -116,7 +116,7 @@ public:
           may_keep_(record.pending.isNull()) {}
 
     Context& context() noexcept { return context_; }
-    /// An output that an earlier execution has left in the cache.
+    /// Returns an output that an earlier execution has left in the cache.
     std::optional<Value> kept() {
         auto kept = may_keep_ ? keptOutput(plan_, place_, record_.payload) : std::nullopt;
         may_keep_ = may_keep_ && !kept;
@@ -156,7 +156,7 @@ void failForGood(Record& record, const PermanentError& error) {
     record.is_permanent = true;
 }
 
-// With the exception that is being handled.
+// Notes the exception that is being handled.
 void noteFailure(const Plan& plan, const Place& place, Runtime& runtime) noexcept {
     if (!plan.is_root) runtime.context<Session>().noteFailure(place.path);
 }
@@ -219,7 +219,7 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
         state.status = Word::none;
         state.error.clear();
         state.goes_on = true;
-        state.reduced.clear();  // the workflow around it has them
+        state.reduced.clear();  // the outer workflow has them
         state.answers = record.answers;
     } else {
         state.input = record.payload;
@@ -238,17 +238,18 @@ void takeInside(State&& inner, Record& record) {
     record.child = Value(inner);
 }
 
-// What a workflow inside has changed: a copy of all would undo what its siblings have set meanwhile.
+// Returns what an inner workflow has changed. A copy of all values would undo what its siblings have set meanwhile.
 Values changesOf(const Plan& plan, const Values& before, Values after) {
     std::erase_if(after, [&](const auto& each) {
-        if (plan.reducers->contains(each.first)) return true;  // they are among the additions
+        if (plan.reducers->contains(each.first)) return true;  // these are among the additions
         const auto found = before.find(each.first);
         return found != before.end() && found->second == each.second;
     });
     return after;
 }
 
-// The error of an inner workflow: only its text if it did not happen in this process, or does not belong to a step.
+// Returns the error of an inner workflow. It has only the text if it happened in another process, or does not belong to
+// a step.
 std::exception_ptr failureOf(const Session& session, const Plan& plan, const State& state) {
     for (const auto& [id, record] : state.records) {
         const Place* const place = record.status == Word::failed ? plan.findPlace(id) : nullptr;
@@ -260,8 +261,8 @@ std::exception_ptr failureOf(const Session& session, const Plan& plan, const Sta
     return std::make_exception_ptr(std::runtime_error(state.error));
 }
 
-// Whether another attempt follows the one that has failed. It waits as long as the policy says. That is decided once:
-// a process that resumes the run decides the same, and does not wait again.
+// Returns whether another attempt follows the one that has failed, and waits as long as the policy says. The decision
+// is made once: a process that resumes the run decides the same, and does not wait again.
 bool triesAgain(const RetryPolicy& retry, const Plan& inner_plan, const Record& record, int attempt, Runtime& runtime) {
     if (record.is_permanent || (retry.otherwise.empty() && attempt >= retry.max_attempts)) return false;
     return runtime.once("retry " + std::to_string(attempt), [&] {
@@ -274,7 +275,7 @@ bool triesAgain(const RetryPolicy& retry, const Plan& inner_plan, const Record& 
     });
 }
 
-// A workflow, with all its attempts: each begins from the start.
+// Executes a workflow with all its attempts. Each of them begins from the start.
 Executed executeNested(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
     const Nested& nested = *place.nested;
     const RetryPolicy retry = plan.retryOf(*place.step);
@@ -321,7 +322,7 @@ void beginRecord(const Plan& plan, const Record* before, const Value& input, boo
 
 namespace {
 
-// What is the same of every step that has ended, or asked.
+// Completes what is the same for every step that has ended or asked.
 void complete(const Plan& plan, const Place& place, Record& record, Executed& executed) {
     const bool is_workflow = place.nested != nullptr;
     record.pending = {};

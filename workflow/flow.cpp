@@ -15,12 +15,12 @@
 #include "workflow/snapshot.hpp"
 #include "workflow/travel.hpp"
 
-// Operations on runs. Each is one run or one edit of the graph's thread, or both.
+// Operations on runs. Each consists of a run, of an edit of the graph's thread, or of both.
 namespace stategraph::workflow {
 namespace {
 
-// What the caller of a run that is resumed changes of it. Answers that time travel left for steps it did not reach are
-// dropped.
+// Returns what the caller changes in a run that is resumed. Answers that time travel left for steps that it did not
+// reach are dropped.
 Update<State> goingOnWith(const State& state, const RunOptions& options) {
     Update<State> update;
     if (!options.context.empty()) update.with(merge(&State::context, options.context));
@@ -35,7 +35,7 @@ Update<State> goingOnWith(const State& state, const RunOptions& options) {
 
 }  // namespace
 
-// The run ends by itself, after the step under way; that it is to end is stored before.
+// The run ends by itself after the current step. That it is to end is stored before.
 std::optional<bool> Flow::Impl::cancelLive(const std::string& run_id) const {
     std::shared_ptr<Session> session;
     {
@@ -79,14 +79,14 @@ std::vector<Flow::DueRun> Flow::Impl::dueRuns(std::chrono::system_clock::time_po
             if (!live.contains(one.run_id)) due.push_back(std::move(one));
         }
     };
-    // First, as it finds sleeping threads of which the index does not know.
+    // This is read first, because it finds sleeping threads that are not in the index.
     const std::vector<UnfinishedThread> left = saver->unfinishedThreads({.reason = Unfinished::in_flight});
     take(sleepingThreads(until));
     take(left);
     return due;
 }
 
-// An edit: nothing is due any more. A sleep under way keeps its record.
+// Makes an edit after which nothing is due. A sleep that has begun keeps its record.
 void Flow::Impl::end(const std::string& run_id, bool ends_success) const {
     const auto at = read(run_id);
     if (!isStored(at) || (at.values.status == Word::success && !ends_success) || at.values.status == Word::failed ||
@@ -123,7 +123,7 @@ std::vector<Question> Flow::Impl::questionOfId(const std::string& run_id, std::v
     return open;
 }
 
-// Those that an answer is for: of one step, or of elements of one foreach.
+// Returns the questions that an answer is for: those of one step, or of the elements of one foreach.
 std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const StateSnapshot<State>& at,
                                               const ResumeTarget& target) const {
     if (isStored(at) && !target.seen.empty() && target.seen != at.config.checkpoint_id) {
@@ -141,7 +141,7 @@ std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const S
         const std::size_t common = std::min(given.size(), path.size());
         return std::equal(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(common), path.begin());
     };
-    std::vector<std::vector<std::string>> places;  // a foreach is one
+    std::vector<std::vector<std::string>> places;  // a foreach counts as one place
     std::string all;
     for (const Question& each : open) {
         std::vector<std::string> place = each.path;
@@ -188,7 +188,7 @@ RunInput Flow::Impl::startInput(const std::string& run_id, Value input, const Ru
     state.is_single_step = options.single_step;
     state.context = options.context;
     state.metadata = options.metadata;
-    if (hasRun(run_id)) return updateOf(state);  // it begins again
+    if (hasRun(run_id)) return updateOf(state);  // the run begins again
     return beginningOf(std::move(state));
 }
 
@@ -196,7 +196,7 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
     return Drive(impl_, run_id, impl_->startInput(run_id, std::move(input), options), options, false).run();
 }
 
-// The question of a graph that a step is made of; the graph itself checks the answer.
+// Returns the question of a graph that is a step. The graph itself checks the answer.
 TaskId Flow::Impl::innerQuestionOf(const std::string& run_id, const StateSnapshot<State>& at,
                                    const ResumeTarget& target) const {
     std::vector<QuestionView> open = innerQuestions(*plan, at.tasks);
@@ -265,7 +265,7 @@ RunView Flow::restart(const std::string& run_id, const RunOptions& options) cons
 }
 
 RunView Flow::cancel(const std::string& run_id) const {
-    // A run that begins, or ends, between the two is found by the one or the other the next time.
+    // A run that begins or ends between the two calls is found by one of them in the next attempt.
     constexpr int tries = 1000;
     std::optional<bool> is_stored;
     for (int left = tries; !(is_stored = impl_->cancelLive(run_id)); --left) {
@@ -278,7 +278,7 @@ RunView Flow::cancel(const std::string& run_id) const {
         }
     }
     RunView view = impl_->view(run_id);
-    // Its last step ended meanwhile, and what is under way is about to store that it is canceled all the same.
+    // The last step ended meanwhile, while the run was about to store that it is canceled. It is canceled nevertheless.
     if (is_stored == true && view.status == RunStatus::success) {
         view.status = RunStatus::canceled;
         view.result.reset();

@@ -18,10 +18,10 @@
 
 namespace stategraph::workflow {
 
-/// What a run is given: the input of a new one, answers and changes, or nothing, where it continues by itself.
+/// The input of a run: that of a new run, answers and changes, or nothing if the run continues by itself.
 using RunInput = std::variant<Update<State>, Command<State>, ResumeTag>;
 
-/// Behind Flow.
+/// The implementation of Flow.
 struct Flow::Impl {
     Impl(std::shared_ptr<const Plan> from, const CompileOptions& options)
         : plan(std::move(from)), graph(compile(plan, options)), saver(options.checkpointer.saver()) {}
@@ -30,7 +30,7 @@ struct Flow::Impl {
     CompiledGraph<State> graph;
     std::shared_ptr<BaseCheckpointSaver> saver;
     mutable stategraph::detail::Mutex mutex = {};
-    mutable std::map<std::string, std::weak_ptr<Session>> live SG_GUARDED_BY(mutex) = {};  // by run
+    mutable std::map<std::string, std::weak_ptr<Session>> live SG_GUARDED_BY(mutex) = {};  // by the run's id
     mutable Bells bells = {};
 
     std::string threadNameOf(std::string_view run_id) const { return plan->definition.id + "/" + std::string(run_id); }
@@ -48,17 +48,18 @@ struct Flow::Impl {
         return saver && saver->getTuple({.log = {.thread_id = threadNameOf(run_id)}});
     }
 
-    /// What a run is given by start, resume and restart; restart may find that it has ended. Errors: RefusedError.
+    /// These return the input of a run for start, resume and restart; restart may find that the run has ended. Errors:
+    /// RefusedError.
     RunInput startInput(const std::string& run_id, Value input, const RunOptions& options) const;
     RunInput resumeInput(const std::string& run_id, const ResumeTarget& target, Value data,
                          const RunOptions& options) const;
     std::variant<RunView, RunInput> restartInput(const std::string& run_id, const RunOptions& options) const;
-    /// Ends the run of this process that is under way; none if there is none. True: it is stored that the run is
-    /// canceled.
+    /// Ends the run of this process that is under way, and returns whether it is stored that the run is canceled.
+    /// Returns none if no run is under way.
     std::optional<bool> cancelLive(const std::string& run_id) const;
-    /// `ends_success`: also of a run that has succeeded meanwhile.
+    /// With `ends_success`, it also ends a run that has succeeded meanwhile.
     void end(const std::string& run_id, bool ends_success = false) const;
-    /// Whether the workflow itself waits for answers, and not a graph inside a step.
+    /// Returns whether the workflow itself waits for answers, and not a graph inside a step.
     bool asks(const State& state) const {
         return std::ranges::any_of(openQuestions(*plan, state), [](const Question& each) { return each.is_due; });
     }

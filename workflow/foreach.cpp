@@ -5,7 +5,7 @@
 #include "workflow/execution.hpp"
 #include "workflow/reducing.hpp"
 
-// One step for each element of a list: its elements begin, each by itself, and are put together.
+// Executes one step for each element of a list: begins the elements, each by itself, and combines their results.
 namespace stategraph {
 
 void Codec<workflow::Item>::encode(Encoder& encoder, const workflow::Item& item) {
@@ -25,7 +25,7 @@ void Codec<workflow::Item>::decode(Decoder& decoder, workflow::Item& item) {
 namespace stategraph::workflow {
 namespace {
 
-using Records = std::map<std::string, Record>;  // of a foreach's node: its own
+using Records = std::map<std::string, Record>;  // the records that a foreach's node writes
 using Items = std::map<std::int64_t, Record>;
 
 bool isList(const Value& value) { return Decoder(value.bytes()).peek() == Decoder::Type::array; }
@@ -39,7 +39,7 @@ bool hasBegun(const State& state, std::size_t index) noexcept {
     return item != nullptr && item->status != Word::none;
 }
 
-// Those that were answered, or left, and then those that have not begun.
+// Returns the elements that were answered or left, and then those that have not begun.
 std::vector<std::size_t> dueOf(const State& state, std::size_t count) {
     std::vector<std::size_t> due;
     for (std::size_t i = 0; i < count; ++i) {
@@ -86,7 +86,8 @@ bool isAnswered(const State& state, std::size_t index) noexcept {
     return item != nullptr && item->status == Word::running;
 }
 
-// Of elements that run one by one: which comes after one, answered ones first; `count` if none does.
+// For elements that run one by one: returns the element after one, with answered ones first, or `count` if there is
+// none.
 std::size_t nextOf(const State& state, std::size_t count, std::size_t index) {
     std::size_t from = index + 1;
     if (isAnswered(state, index)) {
@@ -99,7 +100,7 @@ std::size_t nextOf(const State& state, std::size_t count, std::size_t index) {
     return from;
 }
 
-// In a window of one each element is a superstep of its own, and sees the state that the one before it left.
+// In a window of one, each element is a superstep of its own, and sees the state that the one before it left.
 Targets afterItem(const Plan& plan, const Place& place, const Item& item, bool goes_on, const State& state) {
     const Step& step = *place.step;
     if (!goes_on || plan.entryOf(place).concurrency > 1) return itemsEndOf(step.id);
@@ -119,10 +120,10 @@ Command<State> leaveItem(const Plan& plan, const Place& place, const Item& item,
     const bool is_canceled = executed.is_canceled;
     Update<State> update;
     try {
-        // In a window of one each element sees what the one before it has set.
+        // In a window of one, each element sees what the one before it has set.
         const bool is_alone = plan.entryOf(place).concurrency == 1;
         putShared(plan, state, std::move(executed), is_alone ? std::nullopt : std::optional(item.index), update);
-    } catch (const std::exception& error) {  // a reducer's
+    } catch (const std::exception& error) {  // thrown by a reducer
         record.status = Word::failed;
         record.error = error.what();
         record.output = {};
@@ -193,7 +194,7 @@ Command<State> endItem(const Plan& plan, const Place& place, const Item& item, c
 }  // namespace
 
 Command<State> runItem(const Plan& plan, const Place& place, const Item& item, Runtime& runtime) {
-    if (isLeftOut(item)) return {.go_to = itemsEndOf(place.step->id)};  // it has not begun
+    if (isLeftOut(item)) return {.go_to = itemsEndOf(place.step->id)};  // the element has not begun
     const State& state = runtime.state<State>();
     Items items = beginItem(plan, item, state);
     Executed executed = execute(plan, place, items.begin()->second, state, runtime);

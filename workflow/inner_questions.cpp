@@ -5,7 +5,7 @@
 namespace stategraph::workflow {
 namespace {
 
-// A task that is an element of a foreach has the node of elements.
+// A task that is an element of a foreach has the node for elements.
 std::string pathOf(const Plan& plan, const TaskSnapshot& task, const Place*& place) {
     const std::string_view name = task.name;
     const std::string element = itemNodeOf("");

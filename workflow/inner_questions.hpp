@@ -5,8 +5,8 @@
 
 namespace stategraph::workflow {
 
-/// Open questions that steps' tasks have stopped at themselves: those of graphs that steps are made of. `tasks` are of
-/// a snapshot that was read with the states of subgraphs. They have no labels.
+/// Returns the open questions at which the tasks of steps have stopped themselves, which are those of graphs that are
+/// steps. `tasks` must be from a snapshot that was read with the states of subgraphs. The questions have no labels.
 std::vector<QuestionView> innerQuestions(const Plan& plan, const std::vector<TaskSnapshot>& tasks);
 
 }  // namespace stategraph::workflow

@@ -5,7 +5,7 @@
 namespace stategraph::workflow {
 namespace {
 
-// Steps of one path in workflows of one id share their outputs, also across processes.
+// Steps with the same path, in workflows with the same id, share their outputs, even across processes.
 std::string namespaceOf(const Plan& plan, const Place& place) {
     return "workflow " + plan.workflow + " " + place.path + " " + place.step->cache->version;
 }
@@ -28,7 +28,7 @@ void keepOutput(const Plan& plan, const Place& place, const Value& input, const 
     try {
         plan.cache->set(namespaceOf(plan, place), input.bytes(), output.bytes(), place.step->cache->ttl);
     } catch (...) {
-        // The step has the output.
+        // The step has its output in spite of this failure.
     }
 }
 

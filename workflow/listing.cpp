@@ -26,7 +26,8 @@ bool isInTime(const RunQuery& query, std::chrono::system_clock::time_point chang
     return !query.changed_before || changed_at < *query.changed_before;
 }
 
-// None: it is not asked for. One that cannot be read never stops the others.
+// Returns the run, or none if the query does not ask for it. A run that cannot be read never stops the listing of
+// others.
 std::optional<ListedRun> runOf(const Flow::Impl& flow, const RunQuery& query, ListedRun run,
                                const std::string& damage) {
     const bool any_will_do = query.status.empty() && query.metadata.empty();
@@ -43,13 +44,13 @@ std::optional<ListedRun> runOf(const Flow::Impl& flow, const RunQuery& query, Li
     return run;
 }
 
-// Whether a run with such a status has something due, so that its thread is open.
+// Returns whether a run with this status has something due, so that its thread is open.
 bool isOfOpenThread(RunStatus status) noexcept {
     return status == RunStatus::running || status == RunStatus::waiting || status == RunStatus::suspended;
 }
 
-/// The heads of a workflow's threads in the order of listings, in pages: of open threads alone if only those are asked
-/// for and the saver has an index of threads.
+/// Reads the heads of a workflow's threads in the order of listings, in pages. If only runs of open threads are
+/// requested and the saver has an index of threads, it reads only those.
 class Heads {
 public:
     Heads(const Flow::Impl& flow, const RunQuery& query)

@@ -5,7 +5,7 @@
 
 namespace stategraph::workflow {
 
-/// Errors: InvalidArgumentError for a limit of 0; what the saver throws.
+/// Throws InvalidArgumentError for a limit of 0, and the saver's errors.
 std::vector<ListedRun> listRuns(const Flow::Impl& flow, const RunQuery& query);
 
 }  // namespace stategraph::workflow

@@ -13,7 +13,7 @@ constexpr const char* not_in_ids = ".[]|:";
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-/// All faults of a definition, nested ones included.
+/// Collects all faults of a definition, including nested definitions.
 class Faults {
 public:
     explicit Faults(const Definition& definition) { check(definition); }
@@ -82,7 +82,7 @@ private:
     std::vector<std::string> faults_;
 };
 
-// A function of the definition, from which nothing comes but std::exceptions.
+// Wraps a function of the definition so that it throws nothing but std::exceptions.
 template <class R, class... A>
 void guard(std::function<R(A...)>& function) {
     if (!function) return;
@@ -97,7 +97,7 @@ void guard(std::function<R(A...)>& function) {
     };
 }
 
-// All but steps, whose exceptions are the engine's.
+// Wraps all functions except steps, whose exceptions the engine handles.
 void guardAll(Definition& definition) {
     guard(definition.input);
     guard(definition.state);
@@ -140,7 +140,7 @@ std::string itemsEndOf(std::string_view step) { return std::string(step) + "[end
 
 namespace {
 
-// What is due where an entry begins.
+// Returns what is due when an entry begins.
 Targets beginningOf(const Entry& due, std::size_t entry) {
     if (due.kind == Entry::Kind::branch) return askOf(entry);
     Targets to;
@@ -220,7 +220,7 @@ void Session::noteFailure(const std::string& path) const noexcept {
         const stategraph::detail::LockGuard lock(mutex_);
         failures_.insert_or_assign({path, std::move(text)}, std::current_exception());
     } catch (...) {
-        // No memory: the text alone is known then.
+        // There is no memory, so only the text is known.
     }
 }
 

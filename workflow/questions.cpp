@@ -35,7 +35,7 @@ void addOpen(const Plan& plan, const Step& step, const Record& record, Question 
     }
 }
 
-// "each[2].leaf": the id, the element if there is one, and the rest.
+// The parts of a path such as "each[2].leaf": the id, the element if there is one, and the rest.
 struct FirstPart {
     std::string_view id;
     std::optional<std::int64_t> index;
@@ -132,7 +132,7 @@ void giveAnswer(const Plan& plan, State& state, std::string_view key, const Valu
 
 namespace {
 
-// The writes that answers make, and where the run goes then.
+// Returns the writes that answers make, and where the run continues.
 Command<State> goOn(const Plan& plan, const State& before, State after) {
     std::set<std::string> due;
     Update<State> update;

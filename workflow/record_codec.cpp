@@ -11,7 +11,7 @@ namespace {
 using workflow::Record;
 using workflow::Word;
 
-// A name as the text item that it is stored as, which costs nothing to write.
+// A name as an encoded text item, which can be written without work.
 template <std::size_t N>
 struct Name {
     consteval Name(const char (&text)[N]) {
@@ -25,7 +25,7 @@ struct Name {
     constexpr std::string_view text() const noexcept { return stored().substr(1); }
 };
 
-// The members of a record with the names they are stored under, which must not change.
+// Visits the members of a record with the names under which they are stored, which must not change.
 template <class R, class F>
 void forEachMember(R& record, F visit) {
     visit(Name("status"), record.status);
@@ -80,7 +80,7 @@ void Codec<Record>::decode(Decoder& decoder, Record& record) {
             is_known = true;
             Codec<T>::decode(decoder, member);
         });
-        if (!is_known) (void)decoder.raw();  // a later version's
+        if (!is_known) (void)decoder.raw();  // a member of a later version
     }
 }
 

@@ -3,7 +3,7 @@
 namespace stategraph::workflow {
 namespace {
 
-// Takes additions into the state, one after the other.
+// Adds additions to the state, one after the other.
 void reduce(const Plan& plan, const Values& before, const Additions& additions, Values& changed) {
     for (const Addition& addition : additions) {
         const auto reducer = plan.reducers->find(addition.key);

@@ -3,12 +3,13 @@
 
 namespace stategraph::workflow {
 
-/// Adds what an execution has set in the state to the writes of its node: immediately, or, if it runs at the same time
-/// as others (`member`, its place among them), for the end of the block. Errors: what a reducer throws.
+/// Adds what an execution has set in the state to the writes of its node. This happens immediately or, if it runs at
+/// the same time as others (`member` is its place among them), at the end of the block. Errors: exceptions of a
+/// reducer.
 void putShared(const Plan& plan, const State& state, Executed executed, std::optional<std::int64_t> member,
                Update<State>& update);
 
-/// At the end of a block: what its members have set. Errors: what a reducer throws.
+/// Call it at the end of a block. It reduces what the block's members have set. Errors: exceptions of a reducer.
 void reduceAdditions(const Plan& plan, const State& state, Update<State>& update);
 
 }  // namespace stategraph::workflow

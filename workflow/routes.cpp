@@ -1,6 +1,6 @@
 #include "workflow/plan.hpp"
 
-// Where a run goes: from entry to entry, to its end, or to the place where it waits for answers.
+// Determines where a run continues: from entry to entry, to its end, or to the place where it waits for answers.
 namespace stategraph::workflow {
 
 Targets goingOn(const Plan& plan, const State& state) {

@@ -6,13 +6,13 @@
 
 namespace stategraph::workflow {
 
-/// The output of a step that has succeeded; else null.
+/// Returns the output of a step that has succeeded, otherwise null.
 inline const Value* findOutput(const State& state, std::string_view step) noexcept {
     const auto found = state.records.find(std::string(step));
     return found != state.records.end() && found->second.status == Word::success ? &found->second.output : nullptr;
 }
 
-/// What a condition, a map or a sleep sees of a state.
+/// The part of a state that a condition, a map or a sleep sees.
 class StateScope final : public Scope {
 public:
     StateScope(const State& state, const Value& input, std::int64_t iteration = 0) noexcept

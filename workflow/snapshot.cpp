@@ -109,7 +109,7 @@ json::array graphJson(const Definition& definition) {
     return out;
 }
 
-// Where an outermost step is: its entry, and in a block its place there.
+// Returns where an outermost step is: its entry, and in a block its place there.
 json::array placeOf(const Plan& plan, const std::string& id) {
     const Place* const found = plan.findPlace(id);
     if (found == nullptr) return {};

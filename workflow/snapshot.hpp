@@ -5,7 +5,7 @@
 
 namespace stategraph::workflow {
 
-/// A run as JSON, of the reference's form.
+/// Returns a run as JSON in the form of the reference.
 std::string snapshotJson(const Plan& plan, const std::string& run_id, const RunView& view);
 
 }  // namespace stategraph::workflow

@@ -12,13 +12,13 @@
 #include <stategraph/value.hpp>
 #include <stategraph/workflow/definition.hpp>
 
-// The state of every workflow's graph. Records and their words are what is stored; docs/workflows.md has the rules.
+// The state of every workflow's graph. Records and their words are stored; docs/workflows.md has the rules.
 namespace stategraph::workflow {
 struct Item;
 struct Record;
-/// How far a step is, or a run: Record::status and State::status.
+/// The progress of a step or a run: Record::status and State::status.
 enum class Word : std::uint8_t { none, running, waiting, suspended, success, failed, bailed, paused, canceled };
-/// As it is stored and reported; the empty text for `none`.
+/// Returns the word as it is stored and reported; `none` is the empty text.
 const char* toString(Word word) noexcept;
 }  // namespace stategraph::workflow
 namespace stategraph {
@@ -27,7 +27,7 @@ struct Codec<workflow::Word> {
     static void encode(Encoder& encoder, workflow::Word word);
     static void decode(Decoder& decoder, workflow::Word& word);
 };
-/// A map of what differs from a new record, as most of a record does not.
+/// Encodes a record as a map of the members that differ from a new record, because most of them do not.
 template <>
 struct Codec<workflow::Record> {
     static void encode(Encoder& encoder, const workflow::Record& record);
@@ -47,7 +47,7 @@ struct Asked {
     Value payload = {};
     std::int64_t suspended_ms = 0;
     Value answer = {};
-    std::int64_t resumed_ms = 0;  // 0: it is open
+    std::int64_t resumed_ms = 0;  // 0 if it is open
 
     static constexpr auto fields() {
         return stategraph::fields<&Asked::payload, &Asked::suspended_ms, &Asked::answer, &Asked::resumed_ms>();
@@ -55,7 +55,7 @@ struct Asked {
     friend bool operator==(const Asked&, const Asked&) = default;
 };
 
-/// What a step has set a key to that has a reducer.
+/// What a step has set for a key that has a reducer.
 struct Addition {
     std::string key = {};
     Value value = {};
@@ -65,41 +65,42 @@ struct Addition {
 };
 using Additions = std::vector<Addition>;
 
-/// What is kept of a step: of its last execution, and what the next one is given.
+/// What is stored about a step: about its last execution, and what the next one gets.
 struct Record {
-    /// None: it has not run, and `pending` waits for it. Running: it is to be executed again, with `pending`.
+    /// None means that it has not run, and `pending` waits for it. Running means that it is to be executed again, with
+    /// `pending`.
     Word status = Word::none;
     Value payload = {};
     Value output = {};
     std::string error = {};
-    bool is_permanent = false;  // its failure is not to be retried
+    bool is_permanent = false;  // whether its failure must not be retried
     Value asked = {};
     std::vector<std::string> labels = {};
-    Value resumed = {};   // the last data given to it
-    Value pending = {};   // data that its next execution is given
-    Values answers = {};  // of a nested workflow: to questions below it, by their keys
-    Value child = {};     // of a nested workflow: its State
+    Value resumed = {};   // the last data that it was given
+    Value pending = {};   // the data for its next execution
+    Values answers = {};  // for a nested workflow: answers to questions below it, by their keys
+    Value child = {};     // for a nested workflow: its State
     std::int64_t iteration = 0;
     std::int64_t attempts = 0;
-    // Milliseconds since 1970; 0: not yet.
+    // In milliseconds since 1970; 0 if it has not happened yet.
     std::int64_t started_ms = 0;
     std::int64_t ended_ms = 0;
-    std::vector<Asked> questions = {};  // all of them, the last one last
+    std::vector<Asked> questions = {};  // all of its questions, oldest first
 };
 
-/// What elements of a foreach that are under way share, in one process.
+/// What the elements of a foreach that are under way share within one process.
 struct ForeachLeg {
     std::vector<Value> values;
-    std::atomic<bool> is_over = false;  // no more are to begin
+    std::atomic<bool> is_over = false;  // set if no more elements are to begin
 };
 
 /// An element of a foreach on its way to the step.
 struct Item {
     std::int64_t index = 0;
     Value value = {};
-    /// Of this process alone: null in one that resumes what another left.
+    /// Exists only in this process; null in a process that resumes what another one left.
     std::shared_ptr<ForeachLeg> leg = {};
-    bool is_first = false;  // it begins independent of the others; as many begin as may run at the same time
+    bool is_first = false;  // whether it begins independent of the others; as many begin as may run at the same time
 };
 
 struct State {
@@ -113,21 +114,21 @@ struct State {
     Value result = {};
     std::string error = {};
     std::map<std::string, Record> records = {};
-    /// Of the foreach under way, by index.
+    /// The records of the current foreach, by index.
     std::map<std::int64_t, Record> items = {};
     Values shared = {};
-    /// Of members of the block under way, or elements of the foreach, by their place: to be reduced, in this order,
-    /// when it ends or suspends.
+    /// The additions of members of the current block, or of elements of the foreach, by their place. They are reduced
+    /// in this order when it ends or suspends.
     std::map<std::int64_t, Additions> additions = {};
-    /// Of a nested workflow: all that has been reduced since it began or was resumed, for the workflow around it.
+    /// For a nested workflow: everything that has been reduced since it began or was resumed, for the outer workflow.
     Additions reduced = {};
-    /// What the callers of the run gave, of what can be stored; the last caller's counts.
+    /// The context that callers of the run gave, as far as it can be stored. The last caller's values count.
     Values context = {};
-    /// What the run is listed by.
+    /// The metadata by which the run is listed.
     Values metadata = {};
     /// The steps that were executed, in order.
     std::vector<std::string> path = {};
-    /// The members of the branch under way.
+    /// The chosen members of the current branch.
     std::vector<std::string> chosen = {};
     bool is_canceled = false;
     bool is_single_step = false;
@@ -152,7 +153,7 @@ struct State {
     }
 };
 
-/// What a step asked, as the question of the interrupt.
+/// What a step asked, stored as the question of the interrupt.
 struct Suspension {
     std::string step = {};
     Value payload = {};

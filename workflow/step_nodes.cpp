@@ -14,7 +14,7 @@ const Record* recordOf(const State& state, const std::string& id) noexcept {
     return found == state.records.end() ? nullptr : &found->second;
 }
 
-// Once, also where the node runs again to resume inside, after a sleep.
+// Reports the start once, even if the node runs again to resume inside, after a sleep.
 void tellStart(const Place& place, Runtime& runtime) {
     if (runtime.attempt() > 1) return;
     const auto start = [&] { tellStep(runtime, RunEvent::Kind::step_start, place.path); };
@@ -31,10 +31,10 @@ void tellEnd(const Place& place, const Record& record, Runtime& runtime) {
              record.status);
 }
 
-// What the step's node writes: one record.
+// What the step's node writes, which is one record.
 using Records = std::map<std::string, Record>;
 
-// After a step has ended, whichever way.
+// Continues after a step has ended in any way.
 Command<State> leaveStep(const Plan& plan, const Place& place, const State& state, Records records, Executed executed) {
     const std::string& id = place.step->id;
     const Record& record = records.begin()->second;

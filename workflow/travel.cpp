@@ -26,7 +26,7 @@ void checkPast(const Plan& plan, const State& state, const std::string& target, 
     }
 }
 
-// Forgets an entry's records and those of all after it. Returns what had asked.
+// Forgets the records of an entry and of all entries after it. Returns the steps that had asked.
 std::vector<std::string> forget(const Plan& plan, State& state, std::size_t at) {
     std::vector<std::string> asked;
     for (std::size_t i = at; i < plan.definition.entries.size(); ++i) {
@@ -41,7 +41,7 @@ std::vector<std::string> forget(const Plan& plan, State& state, std::size_t at) 
     return asked;
 }
 
-// What the entry is given: the new input, or what the entry before it has returned.
+// Sets the input of the entry: the new input, or what the entry before it has returned.
 void setInput(const Plan& plan, State& state, std::size_t at, const std::optional<Value>& input) {
     if (at == 0) {
         if (input) state.input = *input;
@@ -79,7 +79,7 @@ Targets travel(const Plan& plan, State& state, std::span<const std::string> path
     const std::size_t at = place->entry;
     const Entry& entry = plan.definition.entries[at];
     std::erase_if(state.records,
-                  [](const auto& each) { return each.second.status == Word::none; });  // left by a time travel before
+                  [](const auto& each) { return each.second.status == Word::none; });  // left by an earlier time travel
     checkPast(plan, state, id, at);
     const Nested* const nested = plan.findNested(id);
     const auto known = state.records.find(id);

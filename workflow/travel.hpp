@@ -13,8 +13,8 @@ struct Travel {
     std::optional<Value> data;
 };
 
-/// Takes a run's state back to where the step of a path (from the outermost) begins. Returns what is due then. Errors:
-/// RefusedError; `state` is then as it was or not, and is not to be stored.
+/// Takes a run's state back to where the step with this path (from the outermost) begins. Returns what is due then.
+/// Errors: RefusedError; afterwards `state` may have changed, and must not be stored.
 Targets travel(const Plan& plan, State& state, std::span<const std::string> path, const Travel& how);
 
 }  // namespace stategraph::workflow

@@ -7,7 +7,7 @@
 
 #include <stategraph/error.hpp>
 
-// Between the values of a workflow's state and the channels of a struct: their types, and their reducers.
+// Converts between the values of a workflow's state and the channels of a struct, with their types and reducers.
 namespace stategraph::workflow::detail {
 namespace {
 
@@ -54,7 +54,7 @@ Value reduced(const Schema& schema, const ChannelSpec& channel, const Value& bef
     return state.write(channel);
 }
 
-// What a run begins with: values of the channels' types, and those that a reducer begins with.
+// Returns what a run begins with: values of the channels' types, including the initial values of reducers.
 Values beginningOf(const Schema& schema, const Values& given) {
     const Object state(schema);
     Values values;
@@ -80,7 +80,7 @@ Values beginningOf(const Schema& schema, const Values& given) {
 void readState(const Schema& schema, const Values& from, void* state) {
     for (const auto& [key, value] : from) {
         const ChannelSpec* const channel = schema.find(key);
-        if (channel == nullptr) continue;  // of an earlier version of the struct
+        if (channel == nullptr) continue;  // a channel of an earlier version of the struct
         Decoder in(value.bytes());
         channel->behaviour->decode(in, schema.value(state, *channel));
     }

@@ -54,7 +54,7 @@ void show(const Place* place, const Record& record, StepView& view) {
     if (!open.empty() && !open.front().payload.isNull()) view.suspend_payload = open.front().payload;
 }
 
-// What a run has, with what is due below it.
+// Collects the steps of a run, with what is due below it.
 class Views {
 public:
     explicit Views(RunView& view) : view_(view) {}
@@ -70,7 +70,7 @@ public:
     bool isAsleep() const noexcept { return is_asleep_; }
 
 private:
-    // A step that the definition does not have any more keeps its record.
+    // A step that the definition no longer has keeps its record.
     void addRecord(const Plan& plan, const State& state, const std::string& id, const Record& record) {
         const Place* const place = plan.findPlace(id);
         StepView& view = view_.steps[place != nullptr ? place->path : plan.prefix + id];

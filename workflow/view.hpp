@@ -3,9 +3,9 @@
 
 namespace stategraph::workflow {
 
-/// A run as its state and the tasks that are due tell it.
+/// Returns a run as its state and its due tasks describe it.
 RunView viewOf(const Plan& plan, const State& state, const SnapshotData& at);
-/// The same of a run that has just ended, or asks; without the time of its checkpoint.
+/// Does the same for a run that has just ended, or asks; the result has no time of a checkpoint.
 RunView viewOf(const Plan& plan, const Result<State>& result);
 
 }  // namespace stategraph::workflow

@@ -24,10 +24,10 @@ struct Waker::Impl {
     std::vector<Flow> flows;
     WakerOptions options;
     std::shared_ptr<Bell> bell = std::make_shared<Bell>();
-    std::jthread thread;  // last: it ends before the rest goes
+    std::jthread thread;  // last, so that it ends before the other members are destroyed
 };
 
-// Resumes what is due. Returns when to look again.
+// Resumes the runs that are due. Returns when to look again.
 Bell::Time Waker::Impl::resumeDue(const std::stop_token& stop) {
     constexpr std::chrono::milliseconds longest = std::chrono::hours(24);  // the greatest interval would overflow
     Bell::Time next = std::chrono::system_clock::now() + std::min(options.poll_interval, longest);
@@ -55,7 +55,7 @@ void Waker::Impl::resume(const Flow& flow, const std::string& run_id) {
         try {
             if (options.on_resumed) options.on_resumed(run_id, view);
         } catch (...) {
-            // The run is as it is.
+            // An exception of the callback does not change the run.
         }
     } catch (const RefusedError&) {
         // Another process, or a caller, was first.

@@ -10,14 +10,14 @@
 namespace bench::report {
 namespace {
 
-// A text as gnuplot reads it.
+// Quotes a text for gnuplot.
 std::string quoted(const std::string& text) {
     std::string out = "'";
     for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
     return out + "'";
 }
 
-// Whole decades, so that what is flat looks flat.
+// Returns a range of whole decades, so that a flat curve looks flat.
 std::string decades(const Chart& chart) {
     double least = std::numeric_limits<double>::max();
     double most = 0;
@@ -29,7 +29,7 @@ std::string decades(const Chart& chart) {
     return "[1e" + std::to_string(static_cast<int>(low)) + ":1e" + std::to_string(static_cast<int>(high)) + "]";
 }
 
-// A tic at each size of which there is a figure, unless it is too near the one before.
+// Returns a tic for each size that has a figure, unless it is too close to the one before.
 std::string tics(const Chart& chart) {
     std::set<double> sizes;
     for (const Series& series : chart.series) {

@@ -16,7 +16,8 @@ void compareWithPeers(Line& line, const std::string& name, const PeerFigures& pe
     if (found == peers.end()) return;
     for (const auto& figure : found->second) {
         if (figure.is_measured) {
-            // Before and after ours: what disturbed one of them is not the peer's fault.
+            // The peer is measured before and after our cases. The lower figure counts, because a disturbance of the
+            // other one is not the peer's fault.
             if (!line.measured_peer || figure.value < line.measured_peer->value) line.measured_peer = figure;
         } else {
             line.published_peers.push_back(figure);
@@ -34,7 +35,7 @@ const Figure* figureOf(const Measurements& measurements, const std::string& name
     return &at->second;
 }
 
-// Of two figures that vary on their own.
+// Returns the spread of the ratio of two figures that vary independently.
 std::optional<double> spreadOfRatio(const Figure& a, const Figure& b) {
     if (!a.spread || !b.spread) return std::nullopt;
     return std::hypot(*a.spread, *b.spread);
@@ -49,7 +50,7 @@ void compareWithCase(Line& line, const Figure* figure, const json::object& other
     line.spread = spreadOfRatio(*figure, *base);
 }
 
-// How many times less time than the fastest of the peers that `counts` says yes to.
+// Compares with the fastest of the peers for which `counts` returns true.
 template <class F>
 void compareWithFastest(Line& line, const Figure* figure, const std::vector<PeerFigure>& peers, F counts) {
     const PeerFigure* best = nullptr;
@@ -62,7 +63,7 @@ void compareWithFastest(Line& line, const Figure* figure, const std::vector<Peer
     line.spread = figure->spread;
 }
 
-// The grammar is in budget.json, at its top.
+// Reads a line of the budget, whose grammar is at the top of budget.json.
 Line budgetLine(const json::object& row, const Measurements& measurements, const PeerFigures& peers) {
     const std::string name = textOf(row, "case");
     const std::string counter = textOf(row, "counter");

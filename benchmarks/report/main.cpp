@@ -53,7 +53,7 @@ void writeReport(const fs::path& results, const fs::path& benchmarks, const std:
     const auto cases = report::caseLines(measurements, peers);
     auto budget = report::budgetLines((benchmarks / "budget.json").string(), measurements, peers, slowness);
     std::erase_if(budget,
-                  [](const report::Line& line) { return !line.value && line.error.empty(); });  // left out by --only
+                  [](const report::Line& line) { return !line.value && line.error.empty(); });  // `--only` left it out
 
     const auto charts = report::readCharts((benchmarks / "charts.json").string(), measurements, peers);
 

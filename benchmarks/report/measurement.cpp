@@ -10,8 +10,8 @@ namespace {
 
 namespace json = boost::json;
 
-// CPU time where a case is one thread that computes, which neighbours on the machine disturb less; real time where it
-// says so.
+// CPU time is used for cases that compute on one thread, because other programs on the machine disturb it less. Cases
+// that say so use real time.
 const char* timeOf(const json::object& row) {
     const std::string name = textOf(row, "run_name");
     const bool is_real = name.find("/real_time") != std::string::npos ||

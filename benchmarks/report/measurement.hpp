@@ -6,30 +6,30 @@
 
 namespace bench::report {
 
-/// A median with what it varies by.
+/// A median with its spread.
 struct Figure {
     double value = 0;
-    /// The standard deviation as a share of the mean; none of a single run.
+    /// The standard deviation as a share of the mean; none if there was a single run.
     std::optional<double> spread = {};
 };
 
-/// One case of a workload as Google Benchmark measured it.
+/// One case of a workload, as Google Benchmark measured it.
 struct Measurement {
-    /// Nanoseconds of one iteration, or of one of its `items`.
+    /// The nanoseconds of one iteration, or of one of its `items`.
     Figure time = {};
     std::map<std::string, Figure> counters = {};
-    /// Why there is none, if the case failed.
+    /// Why there is no time, if the case failed.
     std::string error = {};
 };
 
 /// By `<workload>/<case>[/size][/floor]`.
 using Measurements = std::map<std::string, Measurement>;
 
-/// Adds what a Google Benchmark program printed as JSON. Throws std::runtime_error for a file that is none, or that a
-/// Debug build or another program made.
+/// Adds the figures that a Google Benchmark program printed as JSON. Throws std::runtime_error for a file that has
+/// none, or that was written by a Debug build or by another program.
 void readMeasurements(const std::string& path, Measurements& into);
 
-/// The name without what Google Benchmark adds to it ("/manual_time", "/iterations:1", …).
+/// Returns the name without the additions of Google Benchmark ("/manual_time", "/iterations:1", …).
 std::string plainName(const std::string& run_name);
 
 }  // namespace bench::report

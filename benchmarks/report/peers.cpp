@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// In the unit of ours: nanoseconds where it is a time.
+// Converts to our unit, which is nanoseconds if it is a time.
 double factorOf(const std::string& unit) { return unit == "us" ? 1e3 : unit == "ms" ? 1e6 : unit == "s" ? 1e9 : 1.0; }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::optional<double> slowness(const std::string& path, const PeerFigures& measu
         const auto& row = entry.as_object();
         const auto found = measured.find(textOf(row, "name"));
         if (found == measured.end()) continue;
-        double least = 0;  // of the runs before and after ours
+        double least = 0;  // of the runs before and after our cases
         for (const auto& figure : found->second) {
             if (figure.is_measured && (least == 0 || figure.value < least)) least = figure.value;
         }

@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-// "CASE/1000" or "CASE/1000/floor": the size, if `name` is that case at one.
+// Returns the size in a name such as "CASE/1000" or "CASE/1000/floor", if `name` is that case at some size.
 std::optional<double> sizeOf(const std::string& name, const std::string& of, const std::string& after) {
     if (!name.starts_with(of + "/") || !name.ends_with(after) || name.size() <= of.size() + 1 + after.size())
         return std::nullopt;
@@ -19,7 +19,7 @@ std::optional<double> sizeOf(const std::string& name, const std::string& of, con
     return std::stod(digits);
 }
 
-// Microseconds: of a case's time, or of a counter whose name ends with _us.
+// Returns microseconds: the time of a case, or a counter whose name ends with _us.
 Series measured(const std::string& of, const std::string& counter, const std::string& after,
                 const Measurements& measurements) {
     Series series;
@@ -52,7 +52,7 @@ Series ofPeer(const std::string& of, const PeerFigures& peers) {
 void add(Chart& chart, Series series, std::string label, bool is_other) {
     series.label = std::move(label);
     series.is_other = is_other;
-    // What takes no time cannot be drawn on such an axis.
+    // A logarithmic axis cannot show a point without a cost.
     std::erase_if(series.points, [](const auto& point) { return point.second <= 0; });
     if (series.points.size() > 1) chart.series.push_back(std::move(series));
 }

@@ -13,15 +13,16 @@ namespace bench::report {
 struct Series {
     std::string label;
     std::map<double, double> points = {};
-    /// A floor's or a peer's, drawn beside ours.
+    /// Whether it is the curve of a floor or a peer, drawn next to ours.
     bool is_other = false;
 
-    /// The p of cost ~ size^p between the smallest and the largest size; none of fewer than two.
+    /// Returns the p of cost ~ size^p between the smallest and the largest size, or none if there are fewer than two
+    /// sizes.
     std::optional<double> exponent() const;
 };
 
 struct Chart {
-    /// The file's name without extension.
+    /// The name of the file without its extension.
     std::string name;
     std::string title;
     /// What the sizes count.
@@ -29,8 +30,8 @@ struct Chart {
     std::vector<Series> series = {};
 };
 
-/// The charts of benchmarks/charts.json (its top says the grammar) with what was measured; those without a curve of two
-/// sizes are left out. Throws std::runtime_error for a file that cannot be read.
+/// Returns the charts of benchmarks/charts.json (the grammar is at its top) with the measured figures. Charts without a
+/// curve of two sizes are left out. Throws std::runtime_error for a file that cannot be read.
 std::vector<Chart> readCharts(const std::string& path, const Measurements& measurements, const PeerFigures& peers);
 
 }  // namespace bench::report

@@ -14,7 +14,7 @@ std::string threeDigits(double value) {
     return text;
 }
 
-// Columns are counted in characters, not in bytes.
+// The width of a column is counted in characters, not in bytes.
 std::size_t widthOf(const std::string& text) {
     std::size_t width = 0;
     for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
@@ -47,7 +47,7 @@ std::vector<std::string> cellsOf(const Line& line) {
             met ? (*met ? "met" : "MISSED") : ""};
 }
 
-// The first row is the heading. Lined up, for terminals.
+// Prints rows whose columns are aligned in a terminal. The first row is the heading.
 void printRows(std::ostream& out, const std::string& title, const std::vector<std::vector<std::string>>& rows) {
     std::vector<std::size_t> widths(rows.front().size(), 3);
     for (const auto& row : rows) {

@@ -11,7 +11,8 @@
 
 namespace bench {
 
-/// Where the server is that the workloads may use: libpq's conninfo in STATEGRAPH_BENCH_POSTGRES; empty: there is none.
+/// Returns the server that the workloads may use: libpq's conninfo in STATEGRAPH_BENCH_POSTGRES, or an empty text if
+/// there is none.
 inline std::string postgresConninfo() {
     const char* const given = std::getenv("STATEGRAPH_BENCH_POSTGRES");
     return given ? given : "";

@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/// A database without a saver, for floors; with the saver's sizes of buffers and caches, so that it does the same work
+/// A database without a saver, for floors. Its buffers and caches have the saver's sizes, so that it does the same work
 /// in the background.
 class BareRocksDB {
 public:

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// `size` nodes one after the other, each of which counts.
+/// Returns a chain of `size` nodes, each of which counts.
 inline stategraph::StateGraph<Counter> chainGraph(std::size_t size) {
     stategraph::StateGraph<Counter> graph;
     std::string before = stategraph::START;

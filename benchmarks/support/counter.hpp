@@ -11,7 +11,7 @@ struct Counter {
 
 inline stategraph::Update<Counter> countOne(const Counter& s) { return {stategraph::set(&Counter::n, s.n + 1)}; }
 
-/// One node that counts, and goes round until `limit`.
+/// Returns a graph with one node that counts, and repeats itself until `limit`.
 inline stategraph::StateGraph<Counter> loopGraph(int limit) {
     stategraph::StateGraph<Counter> graph;
     graph.addNode("a", countOne).addEdge(stategraph::START, "a").addConditionalEdges("a", [limit](const Counter& s) {
@@ -20,7 +20,7 @@ inline stategraph::StateGraph<Counter> loopGraph(int limit) {
     return graph;
 }
 
-/// What a node and a router are by hand: functions that the compiler cannot see through.
+/// The node and the router of the hand-written version: functions that the compiler cannot see through.
 using CounterNode = Counter (*)(const Counter&);
 using CounterRouter = bool (*)(const Counter&);
 inline Counter countByHand(const Counter& s) { return {s.n + 1}; }

@@ -14,7 +14,7 @@ inline double secondsSince(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// The middle one of some figures; 0 of none.
+/// Returns the median of some figures, or 0 if there are none.
 inline double median(std::vector<double> figures) {
     if (figures.empty()) return 0;
     const auto middle = figures.begin() + static_cast<std::ptrdiff_t>(figures.size() / 2);
@@ -22,7 +22,7 @@ inline double median(std::vector<double> figures) {
     return *middle;
 }
 
-/// The median gap between the moments [first, last].
+/// Returns the median gap between the moments [first, last].
 inline double medianGap(const std::vector<Clock::time_point>& moments, std::size_t first, std::size_t last) {
     std::vector<double> gaps;
     for (std::size_t i = first; i < last; ++i)
@@ -30,7 +30,7 @@ inline double medianGap(const std::vector<Clock::time_point>& moments, std::size
     return median(std::move(gaps));
 }
 
-/// Printable text that no compressor makes much smaller, the same for the same seed.
+/// Returns printable text that no compressor makes much smaller. The same seed gives the same text.
 inline std::string randomText(std::size_t size, unsigned seed) {
     static constexpr char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-";
     std::mt19937 random(seed);

@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
     if (benchmark::RunSpecifiedBenchmarks() == 0) std::fprintf(stderr, "%s: no case fits the filter\n", argv[0]);
-    benchmark::ClearRegisteredBenchmarks();  // what cases share goes before RocksDB's own statics
+    benchmark::ClearRegisteredBenchmarks();  // destroys what cases share before RocksDB's own static objects
     benchmark::Shutdown();
     return 0;
 }

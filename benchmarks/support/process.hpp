@@ -3,13 +3,13 @@
 
 namespace bench {
 
-/// Bytes of this process that are in memory, from /proc/self/statm; 0 where there is no such file.
+/// Returns the bytes of this process that are in memory, from /proc/self/statm, or 0 if that file does not exist.
 std::size_t residentBytes();
-/// Bytes that malloc has handed out and not got back.
+/// Returns the bytes that malloc has allocated and that were not freed.
 std::size_t heapBytes();
-/// Open file descriptors, from /proc/self/fd; 0 where there is no such folder.
+/// Returns the number of open file descriptors, from /proc/self/fd, or 0 if that folder does not exist.
 std::size_t openFiles();
-/// Gives back to the system what malloc keeps for later, so that residentBytes says what is in use.
+/// Returns to the system the memory that malloc keeps for later, so that residentBytes shows what is in use.
 void trimHeap();
 
 }  // namespace bench

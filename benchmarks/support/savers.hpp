@@ -24,8 +24,8 @@ inline const char* toString(Store store) {
                                       : "rocksdb";
 }
 
-/// An empty saver with what it needs; the folder goes after the saver. On PostgreSQL all have one schema, in which the
-/// threads of an earlier one are deleted.
+/// An empty saver with everything that it needs. The folder is removed after the saver. On PostgreSQL, all of them have
+/// one schema, from which the threads of an earlier one are deleted.
 struct FreshSaver {
     explicit FreshSaver(Store kind) : store(kind) {
         if (store == Store::memory) saver = std::make_shared<stategraph::MemorySaver>();
@@ -50,7 +50,7 @@ struct FreshSaver {
             saver = std::make_shared<stategraph::RocksDBSaver>(folder->path());
         }
     }
-    /// What everything stored takes: memory, or the files of the database.
+    /// Returns the size of everything stored: in memory, or in the files of the database.
     double storedBytes() const {
         return static_cast<double>(store == Store::rocksdb ? folder->databaseBytes() : *saver->storedBytes());
     }

@@ -26,7 +26,7 @@ struct Notes {
     }
 };
 
-/// `size` nodes one after the other, none of which writes anything. Each adds one to `*calls`.
+/// Returns a chain of `size` nodes, none of which writes anything. Each adds one to `*calls`.
 inline stategraph::StateGraph<Notes> sequentialGraph(std::size_t size, std::size_t* calls) {
     namespace sg = stategraph;
     sg::StateGraph<Notes> graph;

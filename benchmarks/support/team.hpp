@@ -19,7 +19,7 @@ inline stategraph::Update<Team> countDone(const Team& s) {
     return {stategraph::set(&Team::count, static_cast<int>(s.done.size()))};
 }
 
-/// By hand: functions in a vector, each gives its result, all go into a list.
+/// The hand-written version: functions in a vector, whose results go into a list.
 using Worker = int (*)(const Team&, int);
 inline int workByHand(const Team&, int number) { return number; }
 inline int teamByHand(const std::vector<Worker>& workers) {

@@ -8,7 +8,7 @@
 
 namespace bench {
 
-/// A folder of its own for a database, gone with the object. TMPDIR says on which disk.
+/// A folder for a database, which is removed with the object. TMPDIR selects the disk.
 class TempFolder {
 public:
     TempFolder() {

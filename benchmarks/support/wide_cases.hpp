@@ -6,7 +6,7 @@
 /// The measured loops of wide_state, wide_dict and pydantic_state.
 namespace bench {
 
-/// `make_input()`, inside the time, is the run's input.
+/// `make_input()` returns the run's input; its time is included.
 template <class Wide, class F>
 void runWide(benchmark::State& state, const WideShape& shape, Store store, F make_input) {
     for (auto _ : state) {
@@ -22,12 +22,12 @@ void runWide(benchmark::State& state, const WideShape& shape, Store store, F mak
     }
 }
 
-/// The same by hand: the nodes' work on one struct, without copies of what does not change.
+/// The hand-written version: the nodes' work on one struct, without copies of what does not change.
 template <class Wide>
 void runWideByHand(benchmark::State& state, const WideShape& shape) {
     using Items = typename Wide::Items;
     const typename Wide::ItemType message = wideMessage<typename Wide::Map>(shape.outer, shape.inner);
-    // Never a list to itself.
+    // A list is never appended to itself.
     const auto append = [](Items& to, const Items& items) { to.insert(to.end(), items.begin(), items.end()); };
     for (auto _ : state) {
         Wide s;
@@ -51,7 +51,8 @@ void runWideByHand(benchmark::State& state, const WideShape& shape) {
     }
 }
 
-/// One shape without a saver, with the memory saver (`_checkpoint`) and by hand. `make_input` as for runWide.
+/// Adds one shape without a saver, with the memory saver (`_checkpoint`), and written by hand. `make_input` is as for
+/// runWide.
 template <class Wide, class F>
 void addWide(const std::string& workload, const std::string& kind, const WideShape& shape, F make_input) {
     const std::string at = workload + "/" + std::string(shape.name);
@@ -65,7 +66,7 @@ void addWide(const std::string& workload, const std::string& kind, const WideSha
     })->Unit(benchmark::kMillisecond);
 }
 
-/// The same, where the input is one message of the state's type.
+/// Does the same for an input that is one message of the state's type.
 template <class Wide>
 void addWide(const std::string& workload, const std::string& kind, const WideShape& shape) {
     const typename Wide::ItemType message = wideMessage<typename Wide::Map>(shape.outer, shape.inner);

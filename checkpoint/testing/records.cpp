@@ -11,7 +11,7 @@
 namespace stategraph::testing {
 namespace {
 
-// A map of CBOR has its keys in the order of their encoded bytes: shorter ones first.
+// CBOR sorts the keys of a map by their encoded bytes, so shorter ones are first.
 std::string encodeChanges(std::vector<ChannelChange> changes) {
     std::sort(changes.begin(), changes.end(), [](const ChannelChange& a, const ChannelChange& b) {
         return detail::storedBefore(a.channel, b.channel);

@@ -17,7 +17,7 @@ namespace model = stategraph::model;
 
 namespace {
 
-/// The one place that decides which model an agent asks.
+/// Decides which model an agent uses. No other function does.
 std::shared_ptr<const model::Model> modelFor(model::ScriptedModel::Answer script, const AdvisorOptions& options) {
     if (options.model) return options.model;
     return pacedModel(std::move(script), options.pause);
@@ -63,7 +63,7 @@ agent::Agent planner(const AdvisorOptions& options) {
                          .output = agent::output<Plan>("plan")});
 }
 
-/// An agent's typed answer. A step whose agent ended without one fails.
+/// Returns an agent's typed answer. A step whose agent ended without one fails.
 template <class T>
 T answerOf(const agent::State& state) {
     if (state.output.isNull()) throw std::runtime_error("the agent ended without an answer: " + state.stop_reason);

@@ -13,7 +13,7 @@ struct AdvisorOptions {
     /// How long the scripted model waits after each piece of its answer.
     std::chrono::milliseconds pause = std::chrono::milliseconds(0);
     std::shared_ptr<sg::BaseCheckpointSaver> saver = {};
-    /// Asked by every agent instead of the scripted models. Null: the scripts.
+    /// Used by every agent instead of the scripted models. Null means the scripts.
     std::shared_ptr<const sg::model::Model> model = {};
 };
 

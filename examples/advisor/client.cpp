@@ -16,7 +16,7 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// Calls `take` with the body whenever there is more of it. What `take` erases is gone.
+/// Calls `take` with the body whenever more of it has arrived. `take` erases what it has handled.
 void exchange(std::uint16_t port, http::verb verb, const std::string& target, const std::string& body,
               const std::function<void(std::string& text)>& take) {
     asio::io_context io;

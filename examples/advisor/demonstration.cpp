@@ -24,7 +24,8 @@ std::string textOf(const json::object& line, std::string_view member) {
     return std::string(line.at(member).as_string());
 }
 
-/// What the page does with the lines of a thread's responses: texts grow in their item, calls are items of their own.
+/// Does what the page does with the lines of a thread's responses: texts grow in their item, and calls are items of
+/// their own.
 class View {
 public:
     void take(const json::object& line) {
@@ -45,7 +46,7 @@ public:
     }
 
     const std::string& question() const noexcept { return question_; }
-    /// What has been added since the last time.
+    /// Prints what has been added since the last call.
     void print() {
         for (; printed_ < display_.size(); ++printed_) {
             std::cout << "  " << display_[printed_].name << ": " << display_[printed_].value << "\n";
@@ -97,7 +98,7 @@ void advise(const Client& client, const std::string& learner, const std::string&
     std::cout << "  stored: the plan " << state.at("values").at("plan").at("title") << "\n\n";
 }
 
-/// A learner loses patience at once; the model takes a minute for each piece.
+/// A learner loses patience immediately, while the model takes a minute for each piece.
 void abort(const Client& client) {
     std::cout << "eve: \"Everything\"\n";
     View view;

@@ -28,7 +28,7 @@ namespace {
 namespace sg = stategraph;
 
 struct Arguments {
-    /// None: the demonstration.
+    /// If it is none, the program runs the demonstration.
     std::optional<std::uint16_t> port = {};
     std::chrono::milliseconds pause = std::chrono::milliseconds(40);
     std::string page = ADVISOR_PAGE;

@@ -15,14 +15,14 @@ namespace model = stategraph::model;
 
 namespace {
 
-/// A piece of an answer that is still to be reported.
+/// A piece of an answer that has not been reported yet.
 struct Piece {
     model::Delta::Kind kind = model::Delta::Kind::text;
     std::string text = {};
     std::size_t call = 0;
 };
 
-/// A real model's pieces are about that long.
+/// The pieces of a real model are about this long.
 constexpr std::size_t piece_bytes = 6;
 
 bool continuesCharacter(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
@@ -72,7 +72,7 @@ public:
             }
             if (asking.tell) asking.tell(delta);
             if (asking.runtime == nullptr || pause_.count() == 0) continue;
-            // With the runtime the pause ends, with CancelledError, when the run is stopped.
+            // Because it gets the runtime, the pause ends with CancelledError if the run is stopped.
             sg::Task<> pause = sg::sleepFor(*asking.runtime, pause_);
             co_await std::move(pause);
         }

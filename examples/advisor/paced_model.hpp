@@ -6,7 +6,7 @@
 
 namespace advisor {
 
-/// A model that says what a script says, in small pieces with a pause after each, as a real model does.
+/// Returns a model that says what a script says, in small pieces with a pause after each, as a real model does.
 std::shared_ptr<const stategraph::model::Model> pacedModel(stategraph::model::ScriptedModel::Answer script,
                                                            std::chrono::milliseconds pause);
 

@@ -17,7 +17,7 @@ using model::Role;
 
 namespace {
 
-/// The messages after the last one of the user's: what the agent has done in this turn.
+/// Returns the messages after the user's last one, which show what the agent has done in this turn.
 std::span<const Message> turnOf(const Request& request) {
     std::size_t begin = request.messages.size();
     while (begin > 0 && request.messages[begin - 1].role != Role::user) --begin;
@@ -35,7 +35,7 @@ std::size_t answersIn(const Request& request) {
         std::count_if(turn.begin(), turn.end(), [](const Message& each) { return each.role == Role::assistant; }));
 }
 
-/// Whether the turn's last call succeeded.
+/// Returns whether the turn's last call succeeded.
 bool hasSucceeded(const Request& request) {
     return !request.messages.empty() && request.messages.back().result && !request.messages.back().result->is_error;
 }

@@ -5,7 +5,7 @@
 #include <stategraph/channel.hpp>
 #include <stategraph/fields.hpp>
 
-// What the advisor's steps give each other. Each of the three is what an agent answers with: its JSON Schema is sent to
+// The values that the advisor's steps pass on. Each of the three is the answer of an agent: its JSON Schema is sent to
 // the model, and the answer is checked against the type.
 namespace advisor {
 
@@ -55,7 +55,7 @@ struct Plan {
     }
 };
 
-/// The graph's state: what the learner says, and what each step makes of it.
+/// The graph's state: what the learner says, and the result of each step.
 struct State {
     std::string request = {};
     Profile profile = {};
@@ -79,7 +79,7 @@ struct Booking {
         return sg::fields(sg::field("course", &Booking::course), sg::field("price", &Booking::price));
     }
 };
-/// A result of the search.
+/// A result of the search tool.
 struct Page {
     std::string title = {};
     std::string url = {};

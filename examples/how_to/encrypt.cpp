@@ -45,7 +45,8 @@ int main() {
 
     // [begin without]
     try {
-        graph.compile({.checkpointer = store}).getState({.thread_id = "1"});  // somebody with the folder alone
+        // Reads as a person who has only the folder.
+        graph.compile({.checkpointer = store}).getState({.thread_id = "1"});
     } catch (const sg::CorruptCheckpointError& error) {
         std::cout << error.message() << "\n";
     }

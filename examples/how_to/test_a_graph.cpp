@@ -20,7 +20,7 @@ struct Payment {
     }
 };
 
-// A service that recognises a request that is sent twice, by its key.
+// A service that uses a key to recognise a request that is sent twice.
 struct Bank {
     int charged = 0;
     std::set<std::string> keys = {};
@@ -94,7 +94,7 @@ TEST_CASE("however the storage fails, a payment that is resumed is charged once"
                 .invoke({sg::set<&Payment::amount>(20)}, {.thread_id = "1"});
         } catch (const sg::Error&) {
         }
-        if (faulty->failures() == 0) break;  // fewer calls than that: all have failed in turn
+        if (faulty->failures() == 0) break;  // there were fewer calls than that, so each of them has failed once
 
         const auto app = makeGraph(bank).compile({.checkpointer = store});  // the next process
         app.recover();

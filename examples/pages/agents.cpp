@@ -78,7 +78,7 @@ void toolsOfProviders() {
     // Anthropic: an element of `tools`
     const auto search =
         agent::providerTool("web_search", R"({"type":"web_search_20250305","name":"web_search","max_uses":5})");
-    // OpenAI: no "type", so these are members of the body
+    // OpenAI's declaration has no "type", so these are members of the body
     const auto other_search = agent::providerTool("web_search", R"({"web_search_options":{}})");
     // [end provider tools]
     std::cout << search.name() << ", " << other_search.name() << "\n";

@@ -29,7 +29,7 @@ void askAndCancel() {
     sg::StateGraph<Order> graph;
     // [begin question]
     graph.addNode("pay", [notify](const Order& order, sg::Runtime& rt) -> sg::Update<Order> {
-        // Once: not again when the answer has come.
+        // This happens once, and not again when the answer has arrived.
         if (!sg::answerOf<bool>(rt, "approve")) notify("waiting for approval of " + order.id);
         const bool approved = sg::interrupt<bool>(rt, "approve", "pay " + std::to_string(order.total) + "?");
         return {sg::set<&Order::state>(approved ? "paid" : "refused")};
@@ -64,7 +64,7 @@ void limit() {
     graph.addEdge(sg::START, "fetch").addEdge("fetch", sg::END);
     // [begin limits]
     const auto app = graph.compile({.recursion_limit = 200});  // for runs that say nothing themselves
-    // This run: 500 supersteps, 16 tasks at once.
+    // This run may take 500 supersteps, with 16 tasks at the same time.
     const auto result = app.invoke(input, {.recursion_limit = 500, .max_concurrency = 16});
     // [end limits]
     std::cout << result.values.state << "\n";
@@ -149,7 +149,7 @@ void effectsAndRuns() {
     const sg::Update<Order> input = {sg::set<&Order::email>("ada@example.org"), sg::set<&Order::total>(30)};
     // [begin busy]
     app.invoke(input, {.thread_id = "1"});  // ThreadBusyError if another run is under way (default)
-    // Its turn comes, or ThreadBusyError:
+    // This run waits for its turn, or ends with ThreadBusyError:
     app.invoke(input, {.thread_id = "1", .on_busy = sg::OnBusy::wait, .busy_timeout = 5s});
     // The other run ends with Status::cancelled:
     app.invoke(input, {.thread_id = "1", .on_busy = sg::OnBusy::replace});

@@ -79,7 +79,7 @@ void encrypt() {
     // [begin keys]
     const sg::EncryptionOptions options{// To write: called once for each put.
                                         .current_key = [&] { return sg::EncryptionKey(current, keys.at(current)); },
-                                        // To read: any key that a record names.
+                                        // To read, it returns any key that a record names.
                                         .find_key = [&](std::string_view id) -> std::optional<sg::EncryptionKey> {
                                             const auto found = keys.find(id);
                                             if (found == keys.end()) return std::nullopt;
@@ -166,7 +166,7 @@ void keepInSqlite() {
     std::cout << app.invoke(tea, {.thread_id = "1"}).status << "\n";
 }
 
-/// Needs a server: run the program with the address of one.
+/// This needs a server: run the program with the address of one.
 void keepInPostgres(const std::string& database) {
     const auto graph = makeGraph();
     // [begin postgres]
@@ -204,7 +204,7 @@ void commandThreads() {
 
     // Stores an answer; the program that has the graph continues with it.
     sg::answer(*saver, {.thread_id = "order 7"}, {{"approve", true}});
-    // Back to that checkpoint.
+    // Goes back to that checkpoint.
     sg::fork(*saver, {.thread_id = "order 7", .checkpoint_id = then},
              {.metadata = {{"by", "Ada"}, {"what", "try again"}}});
     // Stores an input; recover() or RESUME runs it.

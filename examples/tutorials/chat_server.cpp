@@ -42,7 +42,7 @@ struct State {
     static constexpr auto channels() { return sg::channels(sg::channel<&State::messages>(sg::addMessages)); }
 };
 
-// Stands for a client of some model's API. All runs share it, without a lock.
+// Takes the place of a client of some model's API. All runs share it, without a lock.
 class Model {
 public:
     // Calls `take` with each token.
@@ -130,7 +130,7 @@ asio::awaitable<void> serve(Server& server, tcp::socket socket) {
     const auto first =
         co_await (sendEvents(events, socket) || socket.async_wait(tcp::socket::wait_read, use_awaitable));
     if (first.index() == 1) {
-        for (;;) {  // to the run's end, for nobody
+        for (;;) {  // reads to the end of the run, and ignores the events
             const auto event = co_await events.next();
             if (!event) break;
         }
@@ -161,7 +161,7 @@ bool show(const std::string& line) {
     return true;
 }
 
-// Says something, and hangs up after so many tokens.
+// Says something, and hangs up after this many tokens.
 asio::awaitable<void> say(tcp::endpoint server, std::string thread, std::string what, int tokens_max) {
     tcp::socket socket(co_await asio::this_coro::executor);
     co_await socket.async_connect(server, use_awaitable);

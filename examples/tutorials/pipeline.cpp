@@ -49,7 +49,7 @@ sg::CompiledGraph<Job> makePipeline(const std::string& killed_at) {
                   },
                   {.max_concurrency = 1});
     graph.addNode("report", [](const Job& job, sg::Runtime& runtime) -> sg::Update<Job> {
-        // Once for this task, in any process: a mail that was sent is not sent again.
+        // The call is made once for this task, in any process: a mail that was sent is not sent again.
         runtime.once("mail", [&] { std::cout << "mail: " << job.letters << " letters" << std::endl; });
         return {sg::set<&Job::report>("mailed")};
     });
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     const auto app = makePipeline(argc > 1 ? argv[1] : "");
     const sg::Config thread{.thread_id = "animals"};
 
-    // What a process that died has left comes first.
+    // First, the program resumes the runs that a dead process has left.
     for (const auto& recovered : app.recover()) std::cout << "recovered " << recovered.thread_id << "\n";
 
     if (!app.getState(thread).config.checkpoint_id) app.invoke({}, thread);

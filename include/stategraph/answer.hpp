@@ -11,7 +11,7 @@ namespace stategraph {
 
 /// How answers are stored.
 struct AnswerOptions {
-    /// As for a run; `exit` is as `async`.
+    /// When the answers reach the disk, as for a run; `exit` means `async` here.
     Durability durability = Durability::async;
     /// What to do if a run of this process, through the same saver object, is under way on the thread.
     OnBusy on_busy = OnBusy::reject;
@@ -36,7 +36,8 @@ struct AnswerOptions {
 std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const std::vector<Answer>& answers,
                               const AnswerOptions& options = {});
 
-/// The same for the only open question. Errors: also InvalidArgumentError, which lists them, if several are open.
+/// Answers the only open question. Errors: as above, and InvalidArgumentError with a list of the questions if several
+/// are open.
 std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const Value& value,
                               const AnswerOptions& options = {});
 

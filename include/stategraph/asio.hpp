@@ -36,8 +36,9 @@ namespace stategraph {
 /// of both destroys both. Errors: what the task throws.
 template <class T>
 boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T> task) {
-    // The handler waits with a timer: there the execution context finds it if it is destroyed. Who cancels the timer
-    // holds it meanwhile: the handler may run, and this be gone, before `cancel` returns.
+    // The handler waits with a timer, so that the execution context finds and destroys it. A thread that cancels the
+    // timer holds the timer meanwhile, because the handler may run, and this object be destroyed, before `cancel`
+    // returns.
     using Timer = boost::asio::steady_timer;
     std::shared_ptr<Timer> end = std::make_shared<Timer>(executor, Timer::time_point::max());
     detail::AsioPlace place(std::move(executor));
@@ -89,7 +90,7 @@ Task<T> fromAsio(boost::asio::any_io_executor executor, boost::asio::awaitable<T
 
 namespace detail {
 
-/// What a slot of Asio's holds while a run is awaited.
+/// What a cancellation slot of Asio holds while a run is awaited.
 struct StopsRun {
     std::shared_ptr<RunControl> control;
     void operator()(boost::asio::cancellation_type type) const {
@@ -116,7 +117,7 @@ boost::asio::awaitable<T> awaitRun(boost::asio::any_io_executor executor, Make m
         config.control = control;
         const StopsRun stops{std::move(control)};
         stops(cancellation.cancelled());
-        slot.assign(stops);  // cleared by Asio, as any operation's, when what is awaited below has ended
+        slot.assign(stops);  // Asio clears it when the operation awaited below has ended
     }
     T value = co_await awaitOn(std::move(executor), make(config));
     co_return value;
@@ -159,7 +160,7 @@ boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executo
 
 namespace detail {
 
-/// Behind an AsioStream. The control is what its reader's cancellation stops.
+/// The run behind an AsioStream. Cancelling the reader stops it through the control.
 struct AsioStreamRun {
     AsioStreamRun(boost::asio::any_io_executor executor, std::shared_ptr<const Core> core, RunInput&& input,
                   RunConfig config, const StreamOptions& options)
@@ -169,7 +170,7 @@ struct AsioStreamRun {
 
     AsioPlace place;
     const std::shared_ptr<RunControl> control;
-    AsyncStreamRun run;  // last: what it runs lives at the place
+    AsyncStreamRun run;  // last, because its work uses the place
 
 private:
     RunConfig controlled(RunConfig config) const {
@@ -187,8 +188,8 @@ class AsioEvents {
 public:
     explicit AsioEvents(std::unique_ptr<AsioStreamRun> run) noexcept : run_(std::move(run)) {}
 
-    /// None when the run is over. Await it on the stream's executor. Errors: what the run fails with, after the events
-    /// before it.
+    /// Returns the next event; none when the run is over. Await it on the stream's executor. Errors: what the run fails
+    /// with, after the events before it.
     ///
     /// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would. It then gives what
     /// is left, and its outcome is Status::cancelled. As with asyncInvokeOn, Asio throws operation_aborted at the

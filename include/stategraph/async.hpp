@@ -38,9 +38,9 @@ T syncWait(Task<T> task) {
 /// run's executor). No thread waits meanwhile. Errors: std::bad_alloc. Cost: one allocation; all sleepers share one
 /// timer thread.
 inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sleep(detail::after(time)); }
-/// The same until a time.
+/// Does the same until a given time.
 inline detail::Sleep sleepUntil(std::chrono::steady_clock::time_point time) { return detail::Sleep(time); }
-/// The same in a node: it ends early, with CancelledError, when the run is stopped or the attempt's time is up.
+/// Does the same in a node, and ends early with CancelledError when the run is stopped or the attempt's time is up.
 Task<> sleepFor(Runtime& runtime, std::chrono::nanoseconds time);
 
 namespace detail {
@@ -53,7 +53,7 @@ struct TaskValue<Task<T>> {
 }  // namespace detail
 
 /// `Runtime::once` for an effect that is awaited: `fn()` returns a Task of the result. The guarantees are the same; an
-/// effect whose end is not known is repeated, or somebody is asked. Of the effects of one task that are awaited at the
+/// effect whose end is unknown is repeated, or a question is asked. Of the effects of one task that are awaited at the
 /// same time, or inside each other, none may ask (`interrupt`). `fn` is kept until the effect ends: on g++ 12 give a
 /// lambda that captures a name, and move it here.
 template <class F>
@@ -111,7 +111,7 @@ inline Task<> whenAll(std::vector<Task<>> tasks) {
 template <class T>
 class Outcome {
 public:
-    /// Null if the task returned a value.
+    /// What the task threw; null if it returned a value.
     const std::exception_ptr& error() const noexcept { return error_; }
     /// The value, once; throws what the task threw.
     T get() {
@@ -150,7 +150,7 @@ void spawn(std::shared_ptr<Executor> executor, Task<T> task, F done) {
         void start() override { task.handle().promise().startWith(task.handle(), &Spawned::onEnd, this, home()); }
         void end() noexcept override {
             Outcome<T> outcome = Outcome<T>::of(task);
-            task.reset();  // what it holds is destroyed before its end is reported
+            task.reset();  // destroys what it holds before its end is reported
             done(std::move(outcome));
         }
         Task<T> task;
@@ -205,7 +205,7 @@ class AsyncStream<Output, S, void> {
 public:
     explicit AsyncStream(detail::AsyncStreamRun* run) : run_(run) {}
 
-    /// None when the run is over. Errors: what the run fails with, after the events before it.
+    /// Returns the next event; none when the run is over. Errors: the run's error, after the events before it.
     Task<std::optional<StreamEvent>> next() { return run_->next(); }
     /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be
     /// read once.

@@ -35,7 +35,7 @@ consteval std::size_t countMembers() {
 }
 
 /// Calls `f` with the members of an object, in their order. It is longer than other functions because a structured
-/// binding has a fixed number of names: there is one for each number of members.
+/// binding has a fixed number of names, so there is one binding for each number of members.
 template <std::size_t N, class T, class F>
 constexpr decltype(auto) withMembers(T& object, F f) {
     if constexpr (N == 1) {
@@ -158,8 +158,8 @@ constexpr decltype(auto) withMembers(T& object, F f) {
     }
 }
 
-// A member of an object that exists for the compiler alone, as a template's argument: its name is in the text for the
-// function.
+// An object's member that exists only for the compiler, as a template argument: the compiler's text for a function
+// contains its name.
 template <class T>
 struct Shown {
     T value;
@@ -183,7 +183,7 @@ consteval auto pointerAt() {
         shown<T>.value, [](auto&... members) { return PointerTo{&std::get<I>(std::tie(members...))}; });
 }
 
-/// "… = PointerTo<…>{&shown<T>.stategraph::detail::Shown<T>::value.T::foo}]" and the like: the name is the last
+/// Has the form "… = PointerTo<…>{&shown<T>.stategraph::detail::Shown<T>::value.T::foo}]"; the name is the last
 /// identifier.
 template <PointerTo P>
 consteval auto textWithPointer() {

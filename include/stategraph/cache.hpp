@@ -23,7 +23,7 @@ class BaseCache {
 public:
     virtual ~BaseCache() = default;
 
-    /// None if there is no such entry, or if it has expired.
+    /// The entry; none if it does not exist or has expired.
     virtual std::optional<std::string> get(std::string_view ns, std::string_view key) = 0;
     /// Replaces an entry. It is gone after `ttl` from now; none: it stays.
     virtual void set(std::string_view ns, std::string_view key, std::string_view value,
@@ -34,8 +34,7 @@ public:
     /// Removes all entries.
     virtual void clear() = 0;
 
-    /// For statistics alone: of a task that waited for an equal one, `lookups` calls of `get` found nothing and yet the
-    /// task did not run for them.
+    /// Only for statistics: a task waited for an equal one, and `lookups` of its calls of `get` found nothing.
     /// `is_given`: it took the other task's result.
     virtual void waitedFor([[maybe_unused]] std::uint64_t lookups, [[maybe_unused]] bool is_given) noexcept {}
 };
@@ -55,7 +54,7 @@ struct MemoryCacheOptions {
     /// At most this many bytes of values, names and bookkeeping (an estimate); at least 1. The entries not read or
     /// written for longest make room; a value that is larger by itself is not kept.
     std::size_t bytes_max = 64U << 20U;
-    /// For tests: where the time comes from (IdSource::now); none: the system's clock.
+    /// For tests: the source of the time (IdSource::now); none: the system's clock.
     std::shared_ptr<IdSource> clock = {};
 };
 

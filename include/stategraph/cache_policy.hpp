@@ -60,7 +60,7 @@ private:
 
 /// Whether a node's results are cached.
 enum class CacheUse : std::uint8_t {
-    by_default,  // as the graph's node defaults say; without any, not
+    by_default,  // as the graph's node defaults say; without those, not cached
     on,
     off,
 };

@@ -18,24 +18,24 @@ enum class CauseKind : std::uint8_t {
     join,      // an edge that waited for several tasks
     router,    // a task's router led here
     go_to,     // a task's Command led here
-    route,     // a router or a Command: the log does not say which
+    route,     // a router or a Command; the log does not say which
     send,      // a Send of a task
     released,  // it was deferred, and nothing else was due
     command,   // a Command that was given to a run
     edit,      // an edit of the state, as a node
     fork,      // as at the checkpoint that was forked; what made it due there follows
-    unknown,   // the log does not say it: one commit covers several supersteps, or the one before it was pruned
+    unknown,   // the log does not say; one commit covers several supersteps, or the commit before it was pruned
 };
 /// The name of a kind, such as "edge".
 const char* toString(CauseKind kind) noexcept;
 
-/// A task that a cause comes from.
+/// A task that made another task due.
 struct CauseTask {
     std::string name;
-    /// Empty: it ran in an earlier superstep, or nothing but its name is known.
+    /// Empty if the task ran in an earlier superstep, or if only its name is known.
     std::string path;
-    /// Of a source of a join: the step of the checkpoint at which it had arrived. None: that checkpoint was pruned, or
-    /// is more than 1,000 checkpoints back.
+    /// For a source of a join: the step of the checkpoint at which it had arrived. None if that checkpoint was pruned
+    /// or is more than 1,000 checkpoints back.
     std::optional<std::int64_t> arrived = {};
 };
 

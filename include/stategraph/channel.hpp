@@ -112,7 +112,7 @@ struct Topic {
 struct Merge : Reduced {
     static constexpr std::string_view name = "merge";
     template <class S, class T>
-    auto operator()(T S::*member, std::type_identity_t<T> entries) const;  // update.hpp
+    auto operator()(T S::*member, std::type_identity_t<T> entries) const;  // defined in update.hpp
     template <class T>
     using Fold = detail::MergeFold<T>;
     template <class T>
@@ -265,7 +265,7 @@ constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<
     return detail::makeChannel(name, member, detail::asReducer(std::move(reducer)), former.names);
 }
 
-/// With notes after the reducer: `sg::defaulted`, `sg::describe("text")`.
+/// The same with notes after the reducer: `sg::defaulted`, `sg::describe("text")`.
 template <class S, class T, class... More>
 constexpr auto channel(std::string_view name, T S::*member, TableNote note, const More&... more) {
     return detail::withNote(channel(name, member, more...), note);
@@ -316,8 +316,8 @@ void decodeState(const Schema& schema, Decoder& decoder, void* state);
 void readUpdate(const Schema& schema, std::string_view cbor, Writes& writes);
 }  // namespace detail
 
-/// A state as a payload, as a struct with a fields() table is stored. It goes through the table that the state has at
-/// run time: one more of its own would be a third of what a state costs the compiler.
+/// Stores a state as a payload in the form of a struct with a fields() table. It uses the run-time table of the state,
+/// because another compile-time table would be a third of what a state costs the compiler.
 template <detail::HasChannels T>
     requires(!detail::HasFields<T>)
 struct Codec<T> {

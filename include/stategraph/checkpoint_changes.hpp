@@ -30,7 +30,7 @@ const char* toString(Change change) noexcept;
 struct ChannelChange {
     std::string channel;
     Change change = Change::set;
-    /// As above; null for `clear`.
+    /// The value of the change; null for `clear`.
     Value value;
     friend bool operator==(const ChannelChange&, const ChannelChange&) = default;
 };
@@ -41,7 +41,8 @@ struct CheckpointChanges {
     CheckpointId parent;
     std::int64_t step = 0;
     Source source = Source::loop;
-    /// By channel. For a commit that holds the whole state (`is_whole`): the value of each channel, changed or not.
+    /// The changes by channel. For a commit that holds the whole state (`is_whole`), they are the values of all
+    /// channels, changed or not.
     std::vector<ChannelChange> changes;
     bool is_whole = false;
     /// How many supersteps the commit covers: more than one with durability `exit`.
@@ -57,7 +58,7 @@ std::optional<CheckpointChanges> readChanges(BaseCheckpointSaver& saver, const C
 /// A channel whose values differ between two checkpoints, of any threads.
 struct ChannelDifference {
     std::string channel;
-    /// None: the channel is not set there.
+    /// None if the channel is not set there.
     std::optional<Value> before;
     std::optional<Value> after;
 };

@@ -43,7 +43,7 @@ consteval void requireStorable() {
 
 namespace detail {
 
-// The checks of decoded integers and counts, compiled once.
+// Checks decoded integers and counts; compiled once.
 std::int64_t decodeSigned(Decoder& decoder, std::int64_t min, std::int64_t max);
 std::uint64_t decodeUnsigned(Decoder& decoder, std::uint64_t max);
 float decodeFloat(Decoder& decoder);
@@ -122,7 +122,7 @@ struct EnumName {
 
 namespace detail {
 
-/// The same without its type; `number` has the bits of an unsigned one.
+/// The same without its type; `number` has the bits of an unsigned integer.
 struct EnumRow {
     std::string_view name;
     std::int64_t number;
@@ -142,10 +142,10 @@ constexpr bool enumNamesDiffer(const EnumRow* rows, std::size_t size) noexcept {
     return true;
 }
 
-/// False, and nothing is written: the number has no name.
+/// Returns false, and writes nothing, if the number has no name.
 bool encodeEnumName(Encoder& encoder, std::int64_t number, EnumRows names);
-/// None: a number comes next, as programs without the names have stored it. Errors: WrongTypeError that lists the
-/// names; a strict reading takes names alone.
+/// Returns none if a number follows, as programs without names have stored it. Errors: WrongTypeError that lists the
+/// names; a strict reading accepts only names.
 std::optional<std::int64_t> decodeEnumName(Decoder& decoder, EnumRows names);
 
 }  // namespace detail

@@ -52,11 +52,11 @@ consteval bool hasNoMember(std::string_view member) {
 
 /// Adds the tag to the map that begins at `begin` and ends the buffer.
 void insertTag(Encoder& encoder, std::size_t begin, std::string_view member, std::string_view tag);
-/// Which alternative comes next, without consuming anything; `tags.size`: it is stored with its index. Errors:
-/// WrongTypeError that lists the tags; a strict reading takes tags alone.
+/// Finds which alternative follows, without consuming anything; returns `tags.size` if it is stored with its index.
+/// Errors: WrongTypeError that lists the tags; a strict reading accepts only tags.
 std::size_t findTag(Decoder& decoder, const Tags& tags);
 
-/// Where an entry of a map or set lies in a scratch buffer: entries are written in the order of their keys' bytes.
+/// The place of a map's or set's entry in a scratch buffer: entries are written in the order of their keys' bytes.
 struct Piece {
     std::size_t begin;
     std::size_t key_end;
@@ -65,7 +65,7 @@ struct Piece {
 
 void appendSorted(Encoder& encoder, std::string_view scratch, std::vector<Piece>& pieces);
 
-/// Reads a map's key that is no text: JSON has such keys as text, which a strict reading takes.
+/// Reads a map's key that is not text. JSON has such keys as text, which a strict reading accepts.
 void decodeKey(Decoder& decoder, void* key, DecodeMember decode);
 
 template <class T>
@@ -117,10 +117,10 @@ void decodeElements(Decoder& decoder, Tuple& value, std::index_sequence<I...>) {
 
 }  // namespace detail
 
-/// null, or the value. A value that is itself stored as null comes back as none.
+/// null, or the value. A value that is itself stored as null is read back as none.
 template <class T>
 struct Codec<std::optional<T>> {
-    static constexpr bool of_parts = true;  // storable if these are
+    static constexpr bool of_parts = true;  // storable if its parts are
     static void encode(Encoder& encoder, const std::optional<T>& value) {
         if (value) {
             detail::encodeItem(encoder, *value);
@@ -137,7 +137,7 @@ struct Codec<std::optional<T>> {
     }
 };
 
-// Not storable: an empty inner optional and an empty outer one would be the same bytes.
+// Not storable: an empty inner optional and an empty outer one would have the same bytes.
 template <class T>
 struct Codec<std::optional<std::optional<T>>>;
 
@@ -155,7 +155,7 @@ struct Codec<std::monostate> {
 /// index is still read.
 template <class... T>
 struct Codec<std::variant<T...>> {
-    static constexpr bool of_parts = true;  // storable if these are
+    static constexpr bool of_parts = true;  // storable if its parts are
     using Variant = std::variant<T...>;
     static constexpr bool is_tagged = (detail::Tagged<T> && ...);
 
@@ -209,7 +209,7 @@ private:
 
 template <class A, class B>
 struct Codec<std::pair<A, B>> {
-    static constexpr bool of_parts = true;  // storable if these are
+    static constexpr bool of_parts = true;  // storable if its parts are
     using Indices = std::make_index_sequence<2>;
     static void encode(Encoder& encoder, const std::pair<A, B>& value) {
         detail::encodeElements(encoder, value, Indices());
@@ -219,7 +219,7 @@ struct Codec<std::pair<A, B>> {
 
 template <class... T>
 struct Codec<std::tuple<T...>> {
-    static constexpr bool of_parts = true;  // storable if these are
+    static constexpr bool of_parts = true;  // storable if its parts are
     using Indices = std::index_sequence_for<T...>;
     static void encode(Encoder& encoder, const std::tuple<T...>& value) {
         detail::encodeElements(encoder, value, Indices());
@@ -229,7 +229,7 @@ struct Codec<std::tuple<T...>> {
 
 template <class T, std::size_t N>
 struct Codec<std::array<T, N>> {
-    static constexpr bool of_parts = true;  // storable if these are
+    static constexpr bool of_parts = true;  // storable if its parts are
     static void encode(Encoder& encoder, const std::array<T, N>& value) {
         encoder.array(N);
         for (const T& item : value) detail::encodeItem(encoder, item);
@@ -245,7 +245,7 @@ struct Codec<std::array<T, N>> {
 /// equal bytes. An item that a set has already is read and dropped.
 template <detail::SequenceLike T>
 struct Codec<T> {
-    static constexpr bool of_parts = true;  // storable if these are
+    static constexpr bool of_parts = true;  // storable if its parts are
     using Item = typename T::value_type;
 
     static void encode(Encoder& encoder, const T& value) {
@@ -273,7 +273,8 @@ struct Codec<T> {
         if constexpr (requires {
                           { value.emplace_back() } -> std::same_as<Item&>;
                       }) {
-            // An item takes at least one byte here but many in memory: what hostile bytes can reserve is bounded.
+            // An item takes at least one byte here but may take many in memory, so the memory that hostile bytes can
+            // reserve is limited.
             if constexpr (requires { value.reserve(count); }) value.reserve(count < reserve_max ? count : reserve_max);
             for (; count > 0; --count) detail::decodeItem<Item>(decoder, value.emplace_back());
         } else {
@@ -292,13 +293,13 @@ private:
 /// Maps with unique keys, as CBOR maps in the order of their keys' bytes. Of equal keys the first counts.
 template <detail::MapLike T>
 struct Codec<T> {
-    static constexpr bool of_parts = true;  // storable if these are
+    static constexpr bool of_parts = true;  // storable if its parts are
     using Key = typename T::key_type;
     using Mapped = typename T::mapped_type;
 
     static void encode(Encoder& encoder, const T& value) {
         encoder.map(value.size());
-        if (value.size() < 2) {  // nothing to be put in order
+        if (value.size() < 2) {  // nothing to sort
             for (const auto& [key, mapped] : value) {
                 detail::encodeItem<Key>(encoder, key);
                 detail::encodeItem<Mapped>(encoder, mapped);
@@ -340,7 +341,8 @@ struct Codec<T> {
     }
 };
 
-/// Durations as their count, time points as the count since their clock's epoch: changing the unit changes the meaning.
+/// Durations are stored as their count, time points as the count since their clock's epoch; changing the unit changes
+/// the meaning.
 template <detail::DurationLike T>
 struct Codec<T> {
     static void encode(Encoder& encoder, const T& value) { detail::encodeItem(encoder, value.count()); }

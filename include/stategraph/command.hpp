@@ -34,7 +34,7 @@ class ResumeTag {
     struct Key {};
 
 public:
-    constexpr explicit ResumeTag(Key) noexcept {}  // not from {}, which is an empty update
+    constexpr explicit ResumeTag(Key) noexcept {}  // not from {}, because that is an empty update
     static constexpr ResumeTag make() noexcept { return ResumeTag(Key{}); }
 };
 /// Resumes a thread: pass it to `invoke` instead of an input.
@@ -104,7 +104,7 @@ public:
     bool empty() const noexcept { return targets_.empty(); }
     auto begin() const noexcept { return targets_.begin(); }
     auto end() const noexcept { return targets_.end(); }
-    /// All of them; none are left.
+    /// Returns all of them and leaves none.
     std::vector<Target> take() && noexcept { return std::move(targets_); }
 
 private:

@@ -12,7 +12,7 @@ namespace stategraph {
 /// A thread that a graph cannot resume, with the first reason that was found.
 struct IncompatibleThread {
     std::string thread_id;
-    /// The checkpoint, and the namespace of its log: "", or that of a subgraph that is due.
+    /// The checkpoint, and the namespace of its log: "", or the namespace of a subgraph that is due.
     CheckpointId checkpoint_id;
     std::string checkpoint_ns;
     /// The node or channel that the reason concerns, if it concerns one.

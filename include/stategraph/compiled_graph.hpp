@@ -24,7 +24,7 @@ namespace stategraph {
 /// How a run ended, and the state it left.
 template <class Output>
 struct Result : RunOutcome {
-    /// The graph's output; of a paused run, with what its finished tasks wrote.
+    /// The graph's output; for a paused run, including what its finished tasks wrote.
     Output values = {};
 };
 
@@ -43,11 +43,12 @@ struct StateUpdate {
 };
 /// How an edit is made and stored.
 struct UpdateOptions {
-    /// As in StateUpdate; `bulkUpdateState` uses those of StateUpdate.
+    /// The node in whose name the values are written, as in StateUpdate; `bulkUpdateState` uses the one of each
+    /// StateUpdate.
     std::optional<std::string> as_node = {};
-    /// As in StateUpdate.
+    /// Names and Sends that become due, as in StateUpdate.
     Targets go_to = {};
-    /// As for a run; `exit` is as `async`.
+    /// When the edit reaches the disk, as for a run; `exit` means `async` here.
     Durability durability = Durability::async;
     /// What to do if a run of this process is under way on the thread.
     OnBusy on_busy = OnBusy::reject;
@@ -62,13 +63,14 @@ struct CancelOptions {
     bool ends_run = true;
     /// How long to wait for such a run, at least 0; then ThreadBusyError. The cancel is stored nevertheless.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
-    /// As for a run; `exit` is as `async`. A run that is under way stores the cancel with a durability of its own.
+    /// When the cancellation reaches the disk, as for a run; `exit` means `async` here. A run that is under way stores
+    /// the cancellation with its own durability.
     Durability durability = Durability::async;
 };
 
 namespace detail {
 
-/// From the engine's object of a state type to what users get; specialised where the two differ.
+/// Converts the engine's object of a state type to what users receive; specialised where the two differ.
 template <class S>
 struct StateBox {
     S state = {};
@@ -84,7 +86,7 @@ const Schema* schemaIfOne() {
     }
 }
 
-/// Leaves out what is not present, where a state can.
+/// Removes channels that are not present, if the type of the state permits that.
 template <class S>
 void keepPresent(S&, const ChannelSet&) {}
 
@@ -101,7 +103,7 @@ Output project(S&& state) {
 
 namespace detail {
 
-/// What a stream's run came to, after its last event.
+/// The outcome of a stream's run after its last event.
 template <class Output, class S, class Run>
 Result<Output> streamResult(Run& run) {
     Result<Output> result;
@@ -212,7 +214,7 @@ private:
 
     detail::Owned<detail::HistoryReader> reader_;
     std::optional<StateSnapshot<S>> current_;
-    std::optional<StateSnapshot<S>> last_;  // the one before, for its values
+    std::optional<StateSnapshot<S>> last_;  // the previous one, for its values
     bool started_ = false;
 };
 
@@ -268,8 +270,8 @@ public:
         return detail::submit(*core_, detail::commandOf<S>(std::move(command)), config);
     }
 
-    /// The same runs, reported event by event to `take(const StreamEvent&)` as they happen, on the thread where they
-    /// happen.
+    /// Runs like `invoke`, and reports event by event to `take(const StreamEvent&)` on the thread where each event
+    /// happens.
     template <class In, class F>
     Result<Output> stream(In input, const RunConfig& config, const StreamOptions& options, F take) const {
         struct Sink final : detail::EventSink {
@@ -289,7 +291,7 @@ public:
         return stream<Update<Input>, F>(std::move(input), config, options, std::move(take));
     }
 
-    /// The same runs as a range of events.
+    /// Runs like `invoke`, as a range of events.
     template <class In>
     Stream<Output, S> stream(In input, const RunConfig& config, const StreamOptions& options) const {
         return Stream<Output, S>(
@@ -299,7 +301,7 @@ public:
         return stream<Update<Input>>(std::move(input), config, options);
     }
 
-    /// The same runs for coroutines, with `#include <stategraph/async.hpp>`: `auto result = co_await
+    /// Runs like `invoke` for coroutines, with `#include <stategraph/async.hpp>`: `auto result = co_await
     /// app.asyncInvoke(…)`. Arguments are copied before the functions return, and may be written in the `co_await`
     /// expression itself. Blocking nodes of a superstep with several tasks run on the executor; a single one, and calls
     /// of the saver, run where the awaiting coroutine resumes. Errors: as `invoke`, when it is awaited.
@@ -307,11 +309,11 @@ public:
     Task<Result<Output>> asyncInvoke(ResumeTag, const RunConfig& config) const;
     template <class C>
     Task<Result<Output>> asyncInvoke(const Command<C>& command, const RunConfig& config) const;
-    /// The same as `submit`; only the wait for the thread's turn (OnBusy) does not block.
+    /// Does the same as `submit`; only the wait for the thread's turn (OnBusy) does not block.
     Task<Config> asyncSubmit(Update<Input> input, const RunConfig& config) const;
     template <class C>
     Task<Config> asyncSubmit(const Command<C>& command, const RunConfig& config) const;
-    /// The same runs as events, one after the other: `while (auto event = co_await stream.next())`.
+    /// Runs like `stream` for coroutines: `while (auto event = co_await stream.next())`.
     template <class In>
     AsyncStream<Output, S> asyncStream(const In& input, const RunConfig& config, const StreamOptions& options) const;
     AsyncStream<Output, S> asyncStream(Update<Input> input, const RunConfig& config,

@@ -34,11 +34,11 @@ enum class Durability : std::uint8_t {
 /// How a run ended, if it did not throw. Unless it is done, RESUME continues the thread.
 enum class Status : std::uint8_t {
     done,
-    interrupted,  // nodes asked (stategraph/interrupt.hpp)
+    interrupted,  // nodes have asked questions (stategraph/interrupt.hpp)
     breakpoint,
-    cancelled,  // by its RunControl, or another run replaced it (OnBusy::replace)
+    cancelled,  // its RunControl ended it, or another run replaced it (OnBusy::replace)
     timed_out,  // RunConfig::timeout passed
-    drained,    // by its RunControl, after a whole superstep
+    drained,    // its RunControl ended it after a whole superstep
     sleeping,   // every task that is due waits for its time (Runtime::sleepUntil)
 };
 /// The name of a status, such as "done".
@@ -66,9 +66,9 @@ template <class T>
 inline constexpr char context_type = 0;
 }
 
-/// A value that the nodes of a run can see (Runtime::context): settings, connections, who asked. It is shared, never
-/// changed and not stored: the caller that resumes a thread passes it again. It is created from any value, or from a
-/// shared_ptr to one.
+/// A value that the nodes of a run can see (Runtime::context), such as settings, connections or the user. It is shared,
+/// never changed and not stored: the caller that resumes a thread passes it again. It is created from any value, or
+/// from a shared_ptr to one.
 class RunContext {
 public:
     RunContext() noexcept = default;
@@ -79,7 +79,7 @@ public:
     RunContext(std::shared_ptr<T> value) noexcept
         : value_(std::move(value)), type_(&detail::context_type<std::remove_cv_t<T>>) {}
 
-    /// Null if there is no value, or if it has another type.
+    /// The value; null if there is none, or if it has another type.
     template <class T>
     const T* get() const noexcept {
         return type_ == &detail::context_type<T> ? static_cast<const T*>(value_.get()) : nullptr;
@@ -100,8 +100,8 @@ struct RunConfig {
     ThreadId thread_id = {};
     /// Start from this checkpoint instead of the newest.
     CheckpointId checkpoint_id = {};
-    /// The checkpoint is of this subgraph's log: the run, which must be RESUME, begins inside it. The graphs around it
-    /// begin where they were then, and continue when it is done.
+    /// The namespace of a subgraph's log, if the checkpoint belongs to that log: the run, which must be RESUME, begins
+    /// inside it. The outer graphs begin where they were then, and continue when it is done.
     detail::Member<std::string> checkpoint_ns = {};
     /// When checkpoints reach the saver.
     Durability durability = Durability::async;
@@ -109,14 +109,14 @@ struct RunConfig {
     OnBusy on_busy = OnBusy::reject;
     /// How long to wait for a turn, at least 0; then ThreadBusyError.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
-    /// Supersteps that the run may take, that of START not counted; at least 1. None: what the graph was compiled with
-    /// (CompileOptions::recursion_limit), or 25. Each subgraph has the limit for itself.
+    /// How many supersteps the run may take, not counting that of START; at least 1. None: the value that the graph was
+    /// compiled with (CompileOptions::recursion_limit), or 25. Each subgraph has its own count.
     std::optional<int> recursion_limit = {};
     /// How many tasks may run at once; at least 1, none: as many as the executor has threads.
     std::optional<int> max_concurrency = {};
     /// Breakpoints instead of the compiled ones; `NodeNames::none()`: none.
     detail::Member<NodeNames> interrupt_before = {};
-    /// The same after nodes; `NodeNames::none()`: none.
+    /// Breakpoints after nodes instead of the compiled ones; `NodeNames::none()`: none.
     detail::Member<NodeNames> interrupt_after = {};
     /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
     detail::Member<Metadata> metadata = {};
@@ -126,9 +126,9 @@ struct RunConfig {
     /// Is notified of what the run does (stategraph/observer.hpp), in addition to the graph's own. Not owned: it must
     /// outlive the run.
     Observer* observer = nullptr;
-    /// Allows ending the run from outside (stategraph/control.hpp); null: it cannot be ended. With one, or with a
-    /// timeout, each node is called on a thread of its own, so that the run can end without it; that costs some 10 µs a
-    /// call.
+    /// Allows ending the run from outside (stategraph/control.hpp); null: it cannot be ended. With a control or a
+    /// timeout, each node is called on a thread of its own, so that the run can end without the node; that costs about
+    /// 10 µs per call.
     detail::Member<std::shared_ptr<RunControl>> control = {};
     /// How long the run may take; at least 1 ms. After that time it ends with Status::timed_out, as if it had been
     /// stopped.

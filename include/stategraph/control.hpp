@@ -3,7 +3,7 @@
 
 #include <stategraph/run_control.hpp>
 
-// RunControl together with std::stop_token, whose header stategraph.hpp does without.
+// Includes std::stop_token for RunControl; stategraph.hpp does not include that header.
 namespace stategraph {
 
 namespace detail {

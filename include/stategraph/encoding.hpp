@@ -17,15 +17,15 @@ class EncodedItems;
 class Encoder {
 public:
     explicit Encoder(std::string& out) noexcept : out_(&out) {}
-    /// Writes for display instead of storage: the members of structs come in the order of their tables, a variant's tag
-    /// comes first.
+    /// Writes for display instead of storage: the members of structs come in the order of their tables, and a variant's
+    /// tag comes first.
     static Encoder forPeople(std::string& out) noexcept {
         Encoder encoder(out);
         encoder.for_people_ = true;
         return encoder;
     }
     bool isForPeople() const noexcept { return for_people_; }
-    /// One that writes in the same way into another buffer.
+    /// An encoder of the same kind for another buffer.
     Encoder into(std::string& out) const noexcept {
         Encoder encoder(out);
         encoder.for_people_ = for_people_;
@@ -36,29 +36,30 @@ public:
     void boolean(bool value);
     void integer(std::int64_t value);
     void unsignedInteger(std::uint64_t value);
-    /// The shortest of half, float and double that keeps the value; every NaN is written as the one quiet NaN.
+    /// Writes the shortest of half, float and double that keeps the value; every NaN is written as the same quiet NaN.
     void real(double value);
-    /// A text string if `value` is valid UTF-8, else a byte string.
+    /// Writes a text string if `value` is valid UTF-8, else a byte string.
     void text(std::string_view value);
     void bytes(std::string_view value);
-    /// Exactly `count` items follow.
+    /// Begins an array; exactly `count` items must follow.
     void array(std::size_t count);
-    /// Exactly `count` pairs of key and value follow.
+    /// Begins a map; exactly `count` pairs of key and value must follow.
     void map(std::size_t count);
-    /// One or more items that are CBOR already.
+    /// Appends one or more items that are already CBOR.
     void raw(std::string_view cbor) { out_->append(cbor); }
 
     std::string& out() noexcept { return *out_; }
 
-    /// The library's own: items of the superstep under way that have been encoded before, which an append to a list
-    /// copies instead of encoding them once more. Null: there are none.
+    /// For the library: items of the current superstep that are already encoded, which an append to a list copies
+    /// instead of encoding them again. Null: there are none.
     const detail::EncodedItems* encodedItems() const noexcept { return encoded_items_; }
     void setEncodedItems(const detail::EncodedItems* items) noexcept { encoded_items_ = items; }
 
-    /// The library's own: how many of the bytes written are parts, each of at most `detail::shallow_levels` levels of
-    /// nesting, whose depth needs no check. Too small a number costs a check, too large a one must not be.
+    /// For the library: how many of the written bytes belong to parts of at most `detail::shallow_levels` levels of
+    /// nesting, whose depth needs no check. A number that is too small costs a check; a number that is too large would
+    /// be wrong.
     std::uint32_t shallowBytes() const noexcept { return shallow_bytes_; }
-    /// One such part of `size` bytes has been written when the number was `before`.
+    /// Adds a part of `size` bytes to that number; `before` is the number from before the part was written.
     void noteShallow(std::uint32_t before, std::size_t size) noexcept {
         shallow_bytes_ = size < UINT32_MAX - before ? before + static_cast<std::uint32_t>(size) : 0;
     }
@@ -70,30 +71,29 @@ private:
     std::uint32_t shallow_bytes_ = 0;
 };
 
-/// How deep arrays and maps may be nested in one value that is stored: a channel's, a question, a Send's payload, an
-/// item. What is deeper is refused when it is written, with an error that says what it is.
+/// How deep arrays and maps may be nested in one stored value: a channel's value, a question, a Send's payload, an
+/// item. A deeper value is refused when it is written, with an error that names it.
 inline constexpr int value_depth_max = 256;
 
 namespace detail {
 bool isDeeperThan(std::string_view cbor, int levels);
 
-/// How deep a part may be nested whose bytes count as shallow (Encoder::shallowBytes).
+/// How deep a part may be nested so that its bytes count as shallow (Encoder::shallowBytes).
 inline constexpr int shallow_levels = 64;
 
-/// Whether a value, which is one CBOR item, is nested too deep to be stored. Cost: none for small ones, nor for those
-/// that are shallow parts except for a few bytes; else one pass over its heads. Errors: WrongTypeError for bytes that
-/// are not CBOR.
+/// Whether a value, which is one CBOR item, is nested too deep to be stored. Cost: none for values with few bytes
+/// outside of shallow parts; otherwise one pass over its heads. Errors: WrongTypeError for bytes that are not CBOR.
 inline bool isTooDeep(std::string_view cbor, int more_levels = 0, std::size_t shallow_bytes = 0) {
-    // A level takes at least one byte. Around and between shallow parts only the other bytes open levels.
+    // A level takes at least one byte. Only the bytes outside of shallow parts, and one part at a time, add levels.
     const int levels = value_depth_max + more_levels;
     const bool has_parts = shallow_bytes > 0 && shallow_bytes <= cbor.size();
     const std::size_t most = has_parts ? cbor.size() - shallow_bytes + shallow_levels : cbor.size();
     return most > static_cast<std::size_t>(levels) && isDeeperThan(cbor, levels);
 }
-/// What is wrong with a value that is too deep, and what to do, after "… is ".
+/// The end of an error message about a value that is too deep, after "… is ": what is wrong and what to do.
 std::string tooDeepText();
 
-/// What a strict reading knows besides its bytes (strict.hpp).
+/// What strict reading knows besides its bytes (strict.hpp).
 struct StrictReading;
 }  // namespace detail
 
@@ -108,16 +108,16 @@ struct StrictReading;
 /// is read as an integer.
 class Decoder {
 public:
-    /// Held by a codec while it reads what is inside an array or a map, so that hostile bytes cannot make a type that
-    /// contains itself recurse until the stack ends. Making one too many throws WrongTypeError.
+    /// A codec holds one while it reads the content of an array or a map, so that hostile bytes cannot make a recursive
+    /// type exhaust the stack. Creating one more than allowed throws WrongTypeError.
     class Nesting {
     public:
         explicit Nesting(Decoder& decoder) : decoder_(decoder) {
             if (decoder.depth_ >= depth_max) failDepth();
             ++decoder.depth_;
         }
-        /// Made before the head of an array or a map is read. `left` counts down to the last item or entry, so that the
-        /// error of a strict reading can say which one it is in.
+        /// To be created before the head of an array or a map is read. `left` counts down to the last item or entry, so
+        /// that the error of a strict reading can name the item.
         Nesting(Decoder& decoder, const std::size_t& left) : Nesting(decoder) {
             left_ = &left;
             begin_ = decoder.rest_;
@@ -148,16 +148,16 @@ public:
         real,
         end
     };
-    /// More than `value_depth_max`: records, states and requests put levels of their own around a value.
+    /// More than `value_depth_max`, because records, states and requests add levels around a value.
     static constexpr int depth_max = 2 * value_depth_max;
 
     explicit Decoder(std::string_view bytes) noexcept : rest_(bytes) {}
     /// Reads strictly.
     Decoder(std::string_view bytes, detail::StrictReading& strict) noexcept : rest_(bytes), strict_(&strict) {}
 
-    /// Null: what is read is lenient.
+    /// What a strict reading knows; null if the reading is lenient.
     detail::StrictReading* strict() const noexcept { return strict_; }
-    /// The type of the next item; `end` when there is none.
+    /// The type of the next item; `end` if there is none.
     Type peek() const;
     bool atEnd() const noexcept { return rest_.empty(); }
     /// Consumes the next item if it is null.
@@ -165,13 +165,12 @@ public:
     bool boolean();
     std::int64_t integer();
     std::uint64_t unsignedInteger();
-    /// Any number: an integer is converted.
+    /// Reads any number; an integer is converted.
     double real();
-    /// A text or a byte string (what `Encoder::text` wrote); the view points into the input.
+    /// Reads a text or a byte string (what `Encoder::text` wrote); the view points into the input.
     std::string_view text() {
         if (!rest_.empty()) {
-            // For a short one, as most are, the first byte contains the size. The bit that differs distinguishes text
-            // from bytes.
+            // For a short string, as most are, the first byte contains the size. One bit distinguishes text from bytes.
             const std::size_t size = std::size_t{static_cast<unsigned char>(rest_.front()) & 0xdfU} - 0x40U;
             if (size < 24 && size < rest_.size()) {
                 const std::string_view found = rest_.substr(1, size);
@@ -182,14 +181,14 @@ public:
         return longText();
     }
     std::string_view bytes() { return text(); }
-    /// The number of items that follow; never more than the bytes that are left.
+    /// Reads the head of an array and returns the number of items, which never exceeds the remaining bytes.
     std::size_t array();
     std::size_t map();
     /// Skips one whole item.
     void skip();
     /// The bytes of one whole item.
     std::string_view raw();
-    /// The bytes that were not read yet.
+    /// The bytes that have not been read.
     std::string_view rest() const noexcept { return rest_; }
 
     [[noreturn]] static void fail(std::string_view expected, Type found);

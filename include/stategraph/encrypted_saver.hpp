@@ -33,14 +33,14 @@ struct EncryptionOptions {
     /// Returns the key with that id, to read with: the current one or an older one; none if it is unknown. It may be
     /// slow (a key service).
     std::function<std::optional<EncryptionKey>(std::string_view id)> find_key;
-    /// At most this many copies of keys that `find_key` returned are kept in memory; up to 8 of one key, for different
-    /// threads. 0: none, so each call asks for it. A withdrawn key stays in memory until the saver is destroyed.
+    /// At most this many copies of keys that `find_key` returned are kept in memory, up to 8 of one key for different
+    /// threads. With 0 each call asks for its key. A withdrawn key stays in memory until the saver is destroyed.
     std::size_t cached_keys_max = 64;
     /// Prune in the background, as `EncryptedSaver::prune` does. (The inner saver's own retention has no keys and
     /// cannot rewrite kept commits: in threads that only grow, it drops nothing.)
     std::optional<RetentionOptions> retention = {};
 
-    /// One key for everything.
+    /// Uses one key for everything.
     static EncryptionOptions withKey(std::string id, const std::array<unsigned char, 32>& bytes);
 };
 

@@ -12,12 +12,12 @@ enum class Ending : std::uint8_t {
     breakpoint,
     cancelled,
     timed_out,
-    drained,   // after a whole superstep, from outside
+    drained,   // ended from outside, after a whole superstep
     sleeping,  // every task that is due waits for its time
     failed,
     retried,  // an attempt that failed and is followed by another
-    left,     // a run whose reader has left its stream
-    handled,  // an attempt that failed for good, and whose task has the result that the node's error handler made
+    left,     // the reader of the run's stream has left it
+    handled,  // an attempt that failed for good; the node's error handler made the result of its task
 };
 /// The name of an ending, such as "done".
 const char* toString(Ending ending) noexcept;

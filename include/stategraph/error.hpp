@@ -37,7 +37,7 @@ enum class Errc : std::uint8_t {
     lease_lost,
 };
 
-/// The name of a code as LangGraph spells it where it has one, e.g. "GRAPH_RECURSION_LIMIT".
+/// The name of a code, spelt as in LangGraph where LangGraph has it, e.g. "GRAPH_RECURSION_LIMIT".
 const char* toString(Errc code) noexcept;
 
 /// Where an error happened. Empty fields are unknown; they are filled in while the error unwinds.
@@ -257,8 +257,8 @@ private:
 namespace detail {
 /// The message of any exception, "unknown exception" if it is not a std::exception.
 std::string describe(const std::exception_ptr& error);
-/// The same for an error within another one, which says `known`: the context of an error of this library is left out if
-/// `known` has all of it.
+/// The same for an error inside another one, whose message contains `known`: the context of an error of this library is
+/// left out if `known` contains all of it.
 std::string describeWithin(const ErrorContext& known, const std::exception_ptr& error);
 }  // namespace detail
 

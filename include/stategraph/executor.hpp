@@ -33,12 +33,12 @@ public:
                  void* context, bool elsewhere = false);
 
     /// Calls `run(context)` on one of the threads at a later time. `run` must not throw. Errors: std::bad_alloc,
-    /// std::system_error if there is no thread and none can be started; then it is not called.
+    /// std::system_error if there is no thread and none can be started; then `run` is not called.
     void submit(void (*run)(void* context), void* context);
 
-    /// The same if a thread is free for it or can be started; otherwise false, and nothing is called. For work that its
-    /// caller waits for: a thread of the executor that waits for what only the others could do may wait forever, so it
-    /// does refused work itself.
+    /// Does the same as `submit` if a thread is free or can be started; otherwise it returns false and calls nothing.
+    /// Use it for work that the caller waits for, and do refused work yourself: a thread of the executor that waits for
+    /// work which only the other threads could do may wait forever.
     bool trySubmit(void (*run)(void* context), void* context);
 
     /// The common executor.

@@ -45,9 +45,9 @@ struct ImportOptions {
     /// The lines may have encrypted records. The saver must be the one inside an EncryptedSaver, and the thread keeps
     /// its name, as each such record is bound to it.
     bool sealed = false;
-    /// A longer line is refused.
+    /// Longer lines are refused.
     std::size_t line_bytes_max = std::size_t{256} << 20U;
-    /// Refused if the rows need more bytes of memory, in which all of them are before they are stored.
+    /// Rows that need more bytes of memory are refused; all of them are in memory before they are stored.
     std::size_t bytes_max = std::size_t{1} << 30U;
 };
 

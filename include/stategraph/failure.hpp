@@ -21,9 +21,9 @@ enum class FailurePolicy : std::uint8_t {
 /// Why an error handler is called (StateGraph::onError): the same after a crash.
 struct NodeFailure {
     std::string node;
-    /// The text of what the node threw last.
+    /// The text of the node's last exception.
     std::string error;
-    /// How often it was tried.
+    /// How many attempts were made.
     int attempts = 1;
 };
 

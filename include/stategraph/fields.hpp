@@ -27,12 +27,12 @@ constexpr Formerly<sizeof...(Name)> formerly(const Name&... name) {
     return {{std::string_view(name)...}};
 }
 
-/// What else an entry of a table says of its member, in fields() and in channels().
+/// Notes about a member in an entry of a table, in fields() and in channels().
 struct TableNote {
-    /// JSON from outside may leave the member out: it is then as its initialiser says. Members that are std::optional
-    /// may be left out anyway.
+    /// JSON from outside may leave the member out; then the member has the value of its initialiser. Members that are
+    /// std::optional may be left out in any case.
     bool defaulted = false;
-    /// For the readers of jsonSchema().
+    /// A description for the readers of jsonSchema().
     std::string_view description = {};
 };
 
@@ -76,7 +76,7 @@ template <class T, class Struct, std::size_t N>
 constexpr Field<T Struct::*, N> field(std::string_view name, T Struct::*member, Formerly<N> former) {
     return {name, member, former.names};
 }
-/// With notes, in any order: `sg::defaulted`, `sg::describe("text")`, and once `sg::formerly("name")`.
+/// The same with notes, in any order: `sg::defaulted`, `sg::describe("text")`, and once `sg::formerly("name")`.
 template <class T, class Struct, class... More>
 constexpr auto field(std::string_view name, T Struct::*member, TableNote note, const More&... more) {
     return detail::withNote(field(name, member, more...), note);
@@ -94,7 +94,8 @@ constexpr auto field(Options... options) {
 }
 
 /// The table that makes a struct storable, returned by its `static constexpr auto fields()`. It lists every member
-/// once, in any order; the struct is an aggregate without base classes or C arrays, else a missing one goes unnoticed.
+/// once, in any order; the struct is an aggregate without base classes or C arrays, otherwise a missing member is not
+/// noticed.
 ///
 /// What comes from outside (Value::asStrict, fromJson, answers to interrupts) must have every member that is neither
 /// optional nor
@@ -154,7 +155,7 @@ private:
     }
     template <std::size_t... I>
     static void decodeMembers(Decoder& decoder, T& value, std::index_sequence<I...>) {
-        // One more than needed, so that an empty table is no special case.
+        // One element more than needed, so that an empty table is not a special case.
         static constexpr detail::DecodeMember members[] = {&decodeMember<I>..., nullptr};
         unsigned char seen[sizeof...(I) + 1] = {};
         detail::decodeTable(decoder, &value,

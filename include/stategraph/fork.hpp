@@ -13,13 +13,13 @@ struct ForkOptions {
     /// Added to the metadata that the copied checkpoint has, such as {{"by", "Ada"}, {"what", "try again"}}; an
     /// existing key gets the new value.
     Metadata metadata = {};
-    /// As for a run; `exit` is as `async`.
+    /// When the fork reaches the disk, as for a run; `exit` means `async` here.
     Durability durability = Durability::async;
     /// What to do if a run of this process, through the same saver object, is under way on the thread.
     OnBusy on_busy = OnBusy::reject;
     /// How long to wait for that run; then ThreadBusyError.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
-    /// Where the new id comes from; null: the system's clock and random bits.
+    /// The source of the new id; null: the system's clock and random bits.
     std::shared_ptr<IdSource> ids = {};
 };
 

@@ -36,7 +36,7 @@ template <class R>
 class FlowFuture {
 public:
     explicit FlowFuture(std::shared_ptr<detail::CallResult<R>> result) noexcept : result_(std::move(result)) {}
-    /// Waits for it; if no thread has begun the call, this thread executes it. Throws what the call failed with.
+    /// Waits for it; if no thread has begun the call, this thread executes it. Throws the error of the call.
     const R& get() const {
         result_->wait();
         if (result_->thrown) std::rethrow_exception(result_->thrown);
@@ -78,7 +78,7 @@ public:
         return make(name, key, options, fn, args...);
     }
 
-    /// The same on another thread, so that several run at once; `fn` and the arguments are copied. A call that no
+    /// Makes the call on another thread, so that several run at once; `fn` and the arguments are copied. A call that no
     /// thread is free for is made by the thread that waits for it. The Flow waits for all of them at its end. Such a
     /// function may ask (`interrupt`): its question ends the run once `get()` is called for it. It makes calls, starts
     /// others and sleeps on the Flow that it is given; on the one that it was started on these are an
@@ -123,7 +123,7 @@ public:
         return FlowFuture<R>(std::move(call));
     }
 
-    /// As stategraph::interrupt.
+    /// Asks a question, as stategraph::interrupt does.
     template <class T = Value>
     T interrupt(const Value& question = {}) {
         return stategraph::interrupt<T>(runtime_, question);
@@ -132,7 +132,7 @@ public:
     T interrupt(std::string_view key, const Value& question) {
         return stategraph::interrupt<T>(runtime_, key, question);
     }
-    /// As stategraph::answerOf.
+    /// Returns the answer to a question, if there is one, as stategraph::answerOf does.
     template <class T = Value>
     std::optional<T> answerOf(std::string_view key) {
         return stategraph::answerOf<T>(runtime_, key);
@@ -141,7 +141,7 @@ public:
     std::optional<T> answerOf() {
         return stategraph::answerOf<T>(runtime_);
     }
-    /// As Runtime::sleepUntil, with calls distinguished like others.
+    /// Suspends the thread until a time, as Runtime::sleepUntil does; sleeps are distinguished like calls.
     void sleepUntil(std::chrono::system_clock::time_point time, std::string_view name = "sleep") {
         runtime_.sleepUntil(time, nextKey(name));
     }
@@ -192,7 +192,7 @@ private:
 
     Runtime& runtime_;
     std::vector<std::pair<std::string, std::size_t>> numbers_;
-    detail::FlowThreads threads_;  // last: it waits while the rest is there
+    detail::FlowThreads threads_;  // last, because it waits while the other members still exist
 };
 
 /// What an entrypoint returns and what the thread's next run finds as previous, where they differ.
@@ -261,7 +261,7 @@ public:
     Result<std::optional<Out>> invoke(In input, const RunConfig& config = RunConfig::defaults()) const {
         return resultOf(graph_.invoke({set(&State::input, std::move(input)), clear(&State::output)}, config));
     }
-    /// Resumes a run that stopped.
+    /// Resumes a run that has stopped.
     Result<std::optional<Out>> invoke(ResumeTag tag, const RunConfig& config) const {
         return resultOf(graph_.invoke(tag, config));
     }

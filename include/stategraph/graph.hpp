@@ -21,10 +21,10 @@ namespace stategraph {
 
 namespace detail {
 
-/// What a graph knows of its state; specialised for states whose channels are named at run time.
+/// What a graph knows about its state; specialised for states whose channels are named at run time.
 template <class S>
 struct StateDescription {
-    struct Schema;  // none: the type says it all
+    struct Schema;  // none, because the type describes the state completely
 
     template <class Input, class Output>
     static void describe(GraphSpec& spec) {
@@ -34,7 +34,7 @@ struct StateDescription {
         describeGraph(spec, schemaOf<S>(), schemaOf<Input>(), schemaOf<Output>());
     }
 
-    /// What a Send to a subgraph over S carries.
+    /// Describes the payload of a Send to a subgraph over S.
     static void describePayload(SubgraphSpec& spec) {
         if constexpr (Storable<S>) {
             spec.payload = &value_ops<S>;
@@ -87,8 +87,8 @@ public:
         return *this;
     }
 
-    /// The same with two functions instead: `Update<InnerInput> to_inner(const S&)`, `Update<S> from_inner(const
-    /// Inner&)`.
+    /// The same with two functions that convert the state: `Update<InnerInput> to_inner(const S&)`, `Update<S>
+    /// from_inner(const Inner&)`.
     template <class Inner, class InnerInput, class InnerOutput, class To, class From>
         requires std::is_invocable_v<const To&, const S&>
     StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner, To to_inner,
@@ -108,7 +108,7 @@ public:
         return *this;
     }
 
-    /// Policies for all nodes, also those added later, that have none of their own.
+    /// Sets policies for all nodes without their own, including those added later.
     StateGraph& setNodeDefaults(const NodeDefaults& defaults) {
         builder_.setNodeDefaults(defaults);
         return *this;

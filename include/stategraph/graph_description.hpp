@@ -16,7 +16,7 @@
 // for each version of its graph, so that old threads are shown with the graph that created them.
 namespace stategraph {
 
-/// As text: "GRAPH-SCHEMA", 16 hexadecimal digits each, since JSON's numbers are too small.
+/// Stored as the text "GRAPH-SCHEMA", 16 hexadecimal digits each, because the numbers of JSON are too small.
 template <>
 struct Codec<GraphFingerprint> {
     static void encode(Encoder& encoder, const GraphFingerprint& fingerprint);
@@ -26,7 +26,7 @@ struct Codec<GraphFingerprint> {
 /// A node of a graph.
 struct DescribedNode {
     std::string name;
-    /// The node's name in the log (NodeOptions::stored_as); empty: the same.
+    /// The node's name in the log (NodeOptions::stored_as); empty: its own name.
     std::string stored_as;
     /// NodeOptions::defer
     bool deferred = false;
@@ -42,7 +42,7 @@ struct DescribedNode {
     }
 };
 
-/// From one node to another; START and END are "__start__" and "__end__".
+/// An edge from one node to another; START and END are "__start__" and "__end__".
 struct DescribedEdge {
     std::string from;
     std::string to;
@@ -60,7 +60,7 @@ struct DescribedJoin {
     }
 };
 
-/// What a router may return, and where that leads.
+/// A label that a router may return, and the node to which it leads.
 struct DescribedEnd {
     std::string label;
     std::string to;
@@ -78,7 +78,7 @@ struct DescribedBranch {
     }
 };
 
-/// Where the Commands of a node, or of its error handler, may lead, as far as that was declared.
+/// The targets of the Commands of a node, or of its error handler, as far as they were declared.
 struct DescribedGoto {
     std::string from;
     std::vector<std::string> to;
@@ -94,9 +94,9 @@ struct DescribedChannel {
     std::string name;
     /// "last_value", "any_value", "ephemeral", "untracked", "reduced" or "topic".
     std::string kind;
-    /// The reducer's stable name; empty without one.
+    /// The reducer's stable name; empty if there is no reducer.
     std::string reducer;
-    /// The value before any write; none: it has none, or it cannot be stored.
+    /// The value before any write; none if the channel has none, or if it cannot be stored.
     std::optional<Value> initial;
     static constexpr auto fields() {
         return stategraph::fields(field("name", &DescribedChannel::name), field("kind", &DescribedChannel::kind),
@@ -108,7 +108,7 @@ struct DescribedChannel {
 /// A graph as data.
 struct GraphDescription {
     GraphFingerprint fingerprint;
-    /// In the order in which they were added.
+    /// The nodes in the order in which they were added.
     std::vector<DescribedNode> nodes;
     std::vector<DescribedEdge> edges;
     std::vector<DescribedJoin> joins;
@@ -119,7 +119,7 @@ struct GraphDescription {
     /// Finds a node by its name, or by its name in the log; null if there is none.
     const DescribedNode* find(std::string_view name) const noexcept;
     const DescribedNode* findStored(std::string_view name) const noexcept;
-    /// The current name of a node in the log; the same name if the graph does not have it.
+    /// The current name of a node, given its name in the log; the same name if the graph does not have the node.
     std::string shownName(std::string_view stored) const;
     static constexpr auto fields() {
         return stategraph::fields(
@@ -135,8 +135,8 @@ class Core;
 GraphDescription describeGraph(const Core& core);
 }  // namespace detail
 
-/// A graph as data; the graphs inside it have descriptions of their own. As JSON: `toJson(description)`, and back
-/// `fromJson<GraphDescription>(text)`. Cost: its nodes and channels.
+/// A graph as data; the graphs inside it have descriptions of their own. `toJson(description)` converts it to JSON,
+/// `fromJson<GraphDescription>(text)` back. Cost: in proportion to its nodes and channels.
 template <class App>
 GraphDescription describeGraph(const App& app) {
     return detail::describeGraph(*app.core());
@@ -146,7 +146,7 @@ GraphDescription describeGraph(const App& app) {
 /// log. None if the log has no such checkpoint, or if no description is stored: it was made by an earlier version of
 /// the library, or the saver keeps none. Errors: as `readCheckpoint`. Cost: reading the log from the checkpoint's base.
 std::optional<GraphDescription> readGraph(BaseCheckpointSaver& saver, const Config& config);
-/// The same by fingerprints.
+/// Returns the description with these fingerprints; none if none is stored.
 std::optional<GraphDescription> readGraph(BaseCheckpointSaver& saver, const GraphFingerprint& fingerprint);
 
 }  // namespace stategraph

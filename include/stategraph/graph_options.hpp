@@ -32,7 +32,7 @@ struct NodeOptions {
     RetryPolicy retry = {.by_default = true};
     /// Whether its results are kept for tasks with the same input: `.cache = {.ttl = 1min}`.
     CachePolicy cache = {.use = CacheUse::by_default};
-    /// Shown in drawings.
+    /// Data that drawings show.
     Value metadata = {};
     /// Where the node's Commands may lead. Declare them where no edge leads there, so that compile() can tell what is
     /// reachable.
@@ -61,10 +61,10 @@ struct NodeOptions {
 
 /// Policies of the nodes that do not set their own. They do not apply inside subgraphs.
 struct NodeDefaults {
-    /// For nodes without `retry`; one with `.retry = {}` is not tried again.
+    /// For nodes without `retry`. A node with `.retry = {}` is not retried.
     RetryPolicy retry = {};
-    /// For nodes without `cache`; one with `.cache = {.use = CacheUse::off}` is not cached. A key must then fit all the
-    /// others.
+    /// For nodes without `cache`. A node with `.cache = {.use = CacheUse::off}` is not cached. A key must fit all other
+    /// nodes.
     CachePolicy cache = {.use = CacheUse::off};
 };
 
@@ -94,10 +94,10 @@ extern const Checkpointer NO_CHECKPOINTER;
 /// For a subgraph: all visits in a thread share one log, so that its state accumulates. Two visits in one superstep are
 /// refused.
 extern const Checkpointer PER_THREAD;
-/// The same with a log for each key in a thread, such as one for each customer: visits with different keys may be made
-/// at the same time. `key(const S&)` receives the state that the visit's input alone creates, and returns UTF-8 text of
-/// 1 to 256 bytes. It must depend on nothing else, because resuming and `getState` call it again. What it throws is a
-/// failure of the node.
+/// For a subgraph: a log for each key in a thread, such as one for each customer: visits with different keys may be
+/// made at the same time. `key(const S&)` receives the state that the visit's input alone creates, and returns UTF-8
+/// text of 1 to 256 bytes. It must depend on nothing else, because resuming and `getState` call it again. What it
+/// throws is a failure of the node.
 template <class F>
 Checkpointer perThread(F&& key) {
     using Stored = std::decay_t<F>;
@@ -126,13 +126,13 @@ struct CompileOptions {
     NodeNames interrupt_before = {};
     /// Breakpoints after these nodes; "*" means all.
     NodeNames interrupt_after = {};
-    /// For tasks that run at the same time; null: the common executor.
+    /// Runs tasks at the same time; null: the common executor.
     std::shared_ptr<Executor> executor = {};
-    /// For tests: where ids come from.
+    /// For tests: the source of ids.
     std::shared_ptr<IdSource> ids = {};
     /// Is notified of what every run does (stategraph/observer.hpp).
     std::shared_ptr<Observer> observer = {};
-    /// Memory across threads, for nodes (Runtime::store). None: in a subgraph, that of the graph around it.
+    /// Memory across threads, for nodes (Runtime::store). None: a subgraph uses the store of the graph around it.
     std::shared_ptr<BaseStore> store = {};
     /// Where results of nodes with a cache policy are kept, also of those in subgraphs that have no cache themselves;
     /// none: nothing is cached.
@@ -143,10 +143,10 @@ struct CompileOptions {
     /// 8 bytes a commit and one reading of a clock a superstep. Without a saver nothing is measured. It has no effect
     /// on graphs that are nodes of others; `ids` without IdSource::steady has the same effect as false.
     bool durations = true;
-    /// RunConfig::recursion_limit of runs that say nothing themselves; at least 1, none: 25. Also for this graph's
-    /// visits where it is a subgraph; there without one, the limit of the graph around it.
+    /// RunConfig::recursion_limit of runs that do not set it; at least 1, none: 25. It also applies to visits of this
+    /// graph as a subgraph; without one, a subgraph has the limit of the graph around it.
     std::optional<int> recursion_limit = {};
-    /// States of threads that stay in memory between runs; by default none does. It has no effect on graphs that are
+    /// Keeps the states of threads in memory between runs; by default none is kept. It has no effect on graphs that are
     /// nodes of others.
     WarmThreads warm_threads = {};
 

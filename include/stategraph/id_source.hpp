@@ -12,7 +12,7 @@ public:
     virtual ~IdSource() = default;
     /// The current time, in microseconds. It may stand still or jump back: ids ascend nevertheless.
     virtual std::chrono::system_clock::time_point now() = 0;
-    /// 64 bits that no other run has.
+    /// 64 bits that differ for every run.
     virtual std::uint64_t uniqueBits() = 0;
     /// A clock that never jumps, for durations (CompileOptions::durations). The default implementation returns the
     /// epoch, which means that there is no such clock: no durations are stored, so that stored bytes stay repeatable.

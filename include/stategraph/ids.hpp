@@ -80,7 +80,7 @@ class TaskId {
 public:
     constexpr TaskId() noexcept = default;
     constexpr TaskId(std::uint64_t high, std::uint64_t low) noexcept : high_(high), low_(low) {}
-    /// From 32 hexadecimal digits; anything else throws InvalidArgumentError.
+    /// Creates one from 32 hexadecimal digits; any other text throws InvalidArgumentError.
     TaskId(std::string_view text);
     TaskId(const char* text) : TaskId(std::string_view(text)) {}
     TaskId(const std::string& text) : TaskId(std::string_view(text)) {}

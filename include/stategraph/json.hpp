@@ -22,9 +22,9 @@
 
 namespace stategraph {
 
-/// JSON as CBOR. Integers are kept exactly, 64 bits signed or unsigned; an object's keys are written in encoded order,
-/// so an object that is read back lists them in that order. Reading what is not from JSON: bytes become a string of
-/// those bytes, a key that is not text its JSON text.
+/// JSON as CBOR. Integers are kept exactly, 64 bits signed or unsigned. An object's keys are written in encoded order,
+/// so an object that is read back lists them in that order. When the stored value did not come from JSON, bytes are
+/// read as a string of those bytes, and a key that is not text as its JSON text.
 template <>
 struct Codec<boost::json::value> {
     static constexpr bool is_any_shape = true;
@@ -54,7 +54,7 @@ struct Codec<boost::json::string> {
 Value fromJson(const boost::json::value& json);
 /// A storable value as JSON.
 boost::json::value toJsonValue(const Value& value);
-/// From JSON that comes from outside. Errors: WrongTypeError (Value::asStrict).
+/// Reads JSON that comes from outside. Errors: WrongTypeError (Value::asStrict).
 template <class T, std::same_as<boost::json::value> Json>
 T fromJson(const Json& json) {
     return fromJson(json).template asStrict<T>();
@@ -72,8 +72,8 @@ struct JsonSlot {
     bool set = false;
 };
 
-/// Converts to JSON what is JSON or can be converted (boost::json::value_from). It does not refer to the caller's
-/// memory.
+/// Converts what is JSON, or can be converted to it (boost::json::value_from), to JSON that does not refer to the
+/// caller's memory.
 boost::json::value ownJson(boost::json::value value);
 template <class T>
 boost::json::value toOwnJson(T&& value) {
@@ -118,32 +118,33 @@ public:
     JsonReducer(const reducers::Binary<F>& reducer, boost::json::value initial = 0)
         : JsonReducer(binary(std::string(reducer.name), withNumbers(reducer.reduce), std::move(initial))) {}
 
-    /// One value a superstep; unset until written. What a channel is without a reducer.
+    /// One value per superstep; unset until it is written. This is the kind of a channel without a reducer.
     static JsonReducer lastValue();
     /// Several tasks may write, and the last value counts. It is unset after a superstep that wrote none.
     static JsonReducer anyValue();
-    /// One value, for the next superstep alone.
+    /// One value, which only the next superstep sees.
     static JsonReducer ephemeral();
     /// Like lastValue, but never stored.
     static JsonReducer untracked();
     /// A list: a written list is added at its end, any other value as one element.
     static JsonReducer append(boost::json::array initial = {});
-    /// The same, but each superstep begins with an empty list.
+    /// A list that is empty at the beginning of each superstep.
     static JsonReducer topic();
-    /// Numbers. A sum of integers stays one while it fits into 64 bits; with a double in it, it is a double.
+    /// Reducers of numbers. A sum of integers stays an integer while it fits into 64 bits; with a double in it, it is a
+    /// double.
     static JsonReducer sum(boost::json::value initial = 0);
     static JsonReducer min(boost::json::value initial = 0);
     static JsonReducer max(boost::json::value initial = 0);
-    /// An object: written entries replace those of the same key, not deeper.
+    /// An object: written entries replace those with the same key, only at the top level.
     static JsonReducer merge(boost::json::object initial = {});
     /// A list of messages, objects with a string "id" (made where missing or null): a message whose id is there
     /// replaces that one, others are added at the end. {"type": "remove", "id": …} removes one; with the id
     /// "__remove_all__" it removes all messages before it.
     static JsonReducer messages();
-    /// Your own: `value = f(value, written)`. `name` is stored; change it when the operation changes. `f` is called on
-    /// the thread that drives the run.
+    /// A reducer of your own: `value = f(value, written)`. `name` is stored; change it when the operation changes. `f`
+    /// is called on the thread that drives the run.
     static JsonReducer binary(std::string name, Function f, boost::json::value initial);
-    /// The same for an `f` that returns what it is given, or parts of it, without copying that.
+    /// Like `binary`, for an `f` that returns its arguments, or parts of them, without copying them.
     static JsonReducer binaryShared(std::string name, SharedFunction f, boost::json::value initial);
 
 private:
@@ -172,7 +173,7 @@ private:
 class JsonSchema {
 public:
     JsonSchema();
-    JsonSchema(const JsonSchema&) = default;  // moving is copying, so one that was moved from is as it was
+    JsonSchema(const JsonSchema&) = default;  // moving is copying, so an object that was moved from stays as it was
     JsonSchema& operator=(const JsonSchema&) = default;
     ~JsonSchema() = default;
 
@@ -194,18 +195,18 @@ private:
 /// several threads as long as none changes it.
 class JsonState {
 public:
-    /// No channels: what an output is before it is assigned.
+    /// Has no channels: an output has this state before it is assigned.
     JsonState() noexcept = default;
-    /// For tests of nodes: channels as before any write, then `values`. Errors: InvalidGraphError, InvalidArgumentError
-    /// (an unknown channel).
+    /// For tests of nodes: the state before any write, with `values` set. Errors: InvalidGraphError,
+    /// InvalidArgumentError (an unknown channel).
     explicit JsonState(const JsonSchema& schema, const boost::json::object& values = {});
 
     bool has(std::string_view channel) const noexcept;
-    /// Null if there is no such channel or it is unset. Cost: that of SharedJson::get.
+    /// The value of a channel; null if there is no such channel or it is unset. Cost: as SharedJson::get.
     const boost::json::value* find(std::string_view channel) const;
     /// Errors: InvalidArgumentError if there is no such channel or it is unset.
     const boost::json::value& at(std::string_view channel) const;
-    /// null where the channel is unset. Errors: InvalidArgumentError if there is no such channel.
+    /// null if the channel is unset. Errors: InvalidArgumentError if there is no such channel.
     const boost::json::value& operator[](std::string_view channel) const;
     /// The value that `operator[]` refers to, as a pointer that can be kept and written without a copy; so can any part
     /// of it. Read a channel whose values are passed on in this way only in this way (docs/values.md). Errors: those of
@@ -213,10 +214,10 @@ public:
     SharedJson shared(std::string_view channel) const;
     /// A copy of all set channels, in the order in which the schema names them.
     boost::json::object toObject() const;
-    /// The same: so nodes and routers may take a `const boost::json::value&`.
+    /// The same, so that nodes and routers may take a `const boost::json::value&`.
     operator boost::json::value() const { return toObject(); }
 
-    /// Same values in channels of the same names.
+    /// Whether channels of the same names have the same values.
     friend bool operator==(const JsonState& a, const JsonState& b) { return a.toObject() == b.toObject(); }
     friend std::ostream& operator<<(std::ostream& out, const JsonState& state);
 
@@ -242,7 +243,7 @@ detail::JsonWrite overwrite(std::string channel, T&& value) {
 inline detail::JsonWrite clear(std::string channel) { return {std::move(channel), checkpoint::WriteKind::clear, {}}; }
 
 /// What a node of a JSON graph returns: operations on channels by name, applied in order when the superstep ends. A
-/// name that is no channel's is an InvalidUpdateError when the update is used.
+/// name that belongs to no channel causes an InvalidUpdateError when the update is used.
 ///
 ///     return {sg::write("foo", 1), sg::write("bar", {"a", "b"})};
 template <>
@@ -294,7 +295,7 @@ struct StateDescription<JsonState> {
     static void describePayload(SubgraphSpec& spec);
 };
 
-/// A node's input, made from what the engine passes where that is not it already.
+/// A node's input, converted from what the engine passes if that has another type.
 template <class In>
 class JsonInput {
 public:
@@ -328,7 +329,7 @@ struct NodeInput<void, boost::json::value> : NodeInput<JsonState, boost::json::v
 template <>
 void keepPresent<JsonState>(JsonState& state, const ChannelSet& present);
 
-/// What the graph does not return is left out.
+/// Leaves out channels that the graph does not return.
 template <>
 JsonState project<JsonState, JsonState>(JsonState&& state);
 

@@ -8,8 +8,8 @@
 namespace stategraph {
 
 /// A number of JSON, with which reducers of numbers (`sg::sum`, `sg::min`, `sg::max`, and your own) calculate in
-/// channels of a JsonState. What two integers come to is exact and an integer while 64 bits hold it, with a sign or
-/// without; otherwise, and with a double, it is a double. Integers of either kind are compared exactly. A value.
+/// channels of a JsonState. The result of two integers is an exact integer if it fits into 64 bits, signed or unsigned;
+/// otherwise, and with a double, it is a double. Integers of either kind are compared exactly. A value type.
 class JsonNumber {
 public:
     template <class T>
@@ -26,7 +26,7 @@ public:
             natural_ = number;
         }
     }
-    /// Errors: WrongTypeError if it is none.
+    /// Errors: WrongTypeError if the value is not a number.
     explicit JsonNumber(const boost::json::value& json);
 
     boost::json::value toJson() const noexcept;
@@ -43,7 +43,7 @@ private:
     template <class Exact, class Real>
     static JsonNumber calculate(JsonNumber a, JsonNumber b, Exact exact, Real real) noexcept;
 
-    boost::json::kind kind_;  // which of the three it is
+    boost::json::kind kind_;  // the kind of number that it holds
     union {
         std::int64_t integer_;
         std::uint64_t natural_;

@@ -1,5 +1,5 @@
 #pragma once
-/// JSON Schemas of types, for senders of JSON: models that call tools, forms, validators. Needs no Boost.
+/// JSON Schemas of types, for senders of JSON such as models that call tools, forms and validators. Needs no Boost.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct SchemaMember {
 
 struct SchemaStruct {
     TypeKey type;
-    std::string_view signature;  // of a function, with the type's name in it
+    std::string_view signature;  // of a function; it contains the type's name
     const SchemaMember* members;
     std::size_t size;
     bool allows_unknown;
@@ -38,21 +38,21 @@ struct SchemaStruct {
 /// The text of a schema that is being written. A type that contains itself is recognised by the struct that it is in.
 class SchemaWriter {
 public:
-    /// A schema that is text already.
+    /// Writes a schema that is given as text.
     void text(std::string_view schema) { out_ += schema; }
     void integer(std::int64_t min, std::uint64_t max, bool has_range);
     void names(EnumRows names);
     void optional(DescribeType value);
-    /// `count`: how many items; none: any number.
+    /// `count` is the number of items; none: any number.
     void list(DescribeType item, const std::size_t* count = nullptr);
     void tuple(const DescribeType* items, std::size_t size);
     void map(DescribeType mapped, bool has_number_keys);
     void variant(const DescribeType* alternatives, std::size_t size);
     void tagged(const DescribeType* alternatives, const Tags& tags);
     void structure(const SchemaStruct& type);
-    /// A number with what it counts: `num / den` seconds, of a time since `epoch` (empty: it is no time).
+    /// Writes a number with its unit: `num / den` seconds. `epoch` is not empty for a point in time.
     void count(DescribeType number, std::int64_t num, std::int64_t den, std::string_view epoch);
-    /// The whole schema.
+    /// Returns the whole schema.
     std::string finish() &&;
 
 private:
@@ -76,7 +76,7 @@ private:
     std::string out_;
     std::vector<Open> open_;
     std::vector<Def> defs_;
-    Tags tags_{};  // of the alternative that comes next
+    Tags tags_{};  // of the next alternative
     std::string_view tag_;
 };
 
@@ -226,7 +226,7 @@ void describeType(SchemaWriter& out) {
 ///
 /// A Codec of your own may say its schema: `static constexpr std::string_view json_schema = R"({"type":"string"})";`;
 /// without, it is `{}`, which takes anything. Former names (formerly()) are read and not listed. Cost: a walk over the
-/// types, a few microseconds; keep the text where it is needed often.
+/// types, a few microseconds; keep the text if you need it often.
 template <class T>
 std::string jsonSchema() {
     detail::SchemaWriter out;

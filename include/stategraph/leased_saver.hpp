@@ -12,7 +12,7 @@
 
 namespace stategraph {
 
-/// A PostgresSaver that writes only to threads which this process has leased: what workers compile their graphs with.
+/// A PostgresSaver that writes only to threads which this process has leased. Workers compile their graphs with it.
 /// Each write carries the lease's epoch, and the database checks it in the statement that writes, so that a process
 /// that was frozen for longer than its lease stores nothing when it wakes. A put is one round trip, as without.
 ///
@@ -25,14 +25,14 @@ public:
     explicit LeasedSaver(std::shared_ptr<PostgresSaver> saver);
     ~LeasedSaver() override;
 
-    /// Puts to the thread are under this lease from now on, in place of one that it had here. The first put of commits
-    /// to the thread's own log takes the input that `lease.takes` names.
+    /// From now on puts to the thread are made under this lease, which replaces an earlier one of this object. The
+    /// first put of commits to the thread's own log takes the input that `lease.takes` names.
     void hold(std::string_view thread_id, const PutLease& lease);
     /// Whether the input of `hold` was taken, or there was none.
     bool hasTaken(std::string_view thread_id) const;
-    /// Every later put to the thread is refused, if its lease is still of this epoch.
+    /// Refuses every later put to the thread, if its lease still has this epoch.
     void drop(std::string_view thread_id, std::int64_t epoch);
-    /// How many threads have a lease here.
+    /// How many threads have a lease in this object.
     std::size_t held() const;
 
     const std::shared_ptr<PostgresSaver>& saver() const noexcept;
@@ -41,10 +41,10 @@ public:
     void put(const PutRequest& request) override;
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;
-    /// Needs the thread's lease, which ends with the thread.
+    /// Requires the thread's lease, which ends with the thread.
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
-    /// Needs no lease: what a prune leaves says the same as before.
+    /// Requires no lease, because a prune does not change the meaning of what it keeps.
     std::size_t prune(const PruneRequest& request) override;
     void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
     std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;

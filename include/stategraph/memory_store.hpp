@@ -27,7 +27,7 @@ public:
     ~MemoryStore() override;
 
     std::size_t sweep() override;
-    /// Rows exactly, and an estimate of what finding them takes.
+    /// The bytes of rows exactly, and an estimate of what the indexes take.
     std::size_t storedBytes() const;
 
 protected:

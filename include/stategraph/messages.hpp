@@ -16,7 +16,7 @@ namespace stategraph {
 struct Message {
     std::string role = {};
     std::string content = {};
-    /// Empty: the library gives it one when it is written, the same in every repetition of the task.
+    /// If empty, the library assigns an id when the message is written: the same in every repetition of the task.
     std::string id = {};
 
     bool isRemoval() const { return role == "remove"; }
@@ -27,16 +27,16 @@ struct Message {
     friend bool operator==(const Message&, const Message&) = default;
 };
 
-/// The id that means all messages before the removal.
+/// The id that stands for all messages before the removal.
 inline constexpr std::string_view REMOVE_ALL_MESSAGES = detail::remove_all_messages;
 
-/// Written to a channel with `addMessages`, takes the message with this id away. An id that is not there is an
+/// Removes the message with this id when it is written to a channel with `addMessages`. An unknown id is an
 /// InvalidUpdateError.
 inline Message removeMessage(std::string id) { return {.role = "remove", .content = {}, .id = std::move(id)}; }
 
 namespace detail {
 
-/// Messages that are structs.
+/// Access to messages that are structs.
 template <class T>
 struct PlainMessages {
     using List = T;
@@ -97,8 +97,8 @@ private:
         }
         return was;
     }
-    // As edits from the old list to the new: an element that is gone is erased, one that differs replaced, the rest
-    // appended.
+    // Logs the edits from the old list to the new one: a removed element is erased, a different one is replaced, the
+    // rest are appended.
     static void logEdits(const ChannelSpec& channel, const std::vector<const Item*>& before, const T& after,
                          Encoder& log) {
         std::string edits;
@@ -136,7 +136,7 @@ private:
     }
 };
 
-/// MessageFold, and what nearly every superstep does: one message that the list does not have is appended.
+/// MessageFold with a short path for the most frequent superstep: one message that the list does not have is appended.
 template <class T>
 struct MessagesFold : AppendFold<T> {
     using Access = PlainMessages<T>;
@@ -225,9 +225,9 @@ struct Messages : Reduced {
 
 }  // namespace reducers
 
-/// The reducer of a conversation: a written message replaces the one with the same id or comes last; a removal takes it
-/// away, and one of REMOVE_ALL_MESSAGES takes all before it. Commits store the edits. Cost: a scan over the ids for
-/// each written message; one for all of a write of more than 16.
+/// The reducer of a conversation. A written message replaces the one with the same id, or is added at the end; a
+/// removal removes its message, and a removal of REMOVE_ALL_MESSAGES removes all messages before it. Commits store the
+/// edits. Cost: a scan over the ids for each written message, or a single scan for a write of more than 16 messages.
 inline constexpr reducers::Messages addMessages{};
 
 }  // namespace stategraph

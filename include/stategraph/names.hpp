@@ -26,7 +26,7 @@ public:
     NodeName(std::string_view name) : text_(name) {}
     template <class Payload>
     NodeName(const NodeId<Payload>& id) : text_(id.name) {}
-    /// Not to be called: two texts in braces of their own would be the two ends of one text.
+    /// Never called: two texts in their own braces would become the two ends of one text.
     template <class First, class Second, class... More>
     NodeName(First&&, Second&&, More&&...) {
         static_assert(detail::never<First>, "stategraph: a list of names has one pair of braces: {\"a\", \"b\"}");
@@ -72,7 +72,7 @@ struct PathEntry {
     std::string node;
 };
 
-/// Where a router may lead: {"a", "b"}, or with labels {{"yes", "a"}, {"no", "b"}}. Not given: to any node.
+/// The targets of a router: {"a", "b"}, or with labels {{"yes", "a"}, {"no", "b"}}. Not given: any node.
 class PathMap {
 public:
     PathMap() = default;

@@ -14,32 +14,33 @@
 // Streams as newline-delimited JSON: one event a line, to be read in any language.
 namespace stategraph {
 
-/// What is at the beginning of each line: "ns", "data", "mode", "node", "step"; "time" (milliseconds since 1970)
-/// and "attempt" where the event has them; of a HubEvent "durable" and "position" (StreamPosition::toString; text,
-/// because not every reader keeps integers of 53 bits). "interrupts" where there are some: [{"id", "index", "value"}…].
+/// Which events are written, and the fields of each line. These are "ns", "data", "mode", "node" and "step"; "time"
+/// (milliseconds since 1970) and "attempt" where the event has them; for a HubEvent "durable" and "position"
+/// (StreamPosition::toString; a text, because not every reader keeps integers of 53 bits); and "interrupts" if there
+/// are some: [{"id", "index", "value"}…].
 struct NdjsonOptions {
-    /// Only these events; an empty list means all. A namespace includes all inside it, "" for the root graph alone.
+    /// Only events of these modes; empty: all.
     StreamModes modes = {};
     /// Only events of these nodes; empty: all.
     std::vector<std::string> nodes = {};
-    /// Only events of these namespaces and of those inside them; none: all.
+    /// Only events of these namespaces and of those inside them, with "" for the root graph; none: all.
     std::optional<std::vector<std::string>> namespaces = {};
-    /// Fields with another name, {"data", "payload"}, and fields that are omitted.
+    /// Fields that get another name: {"data", "payload"}.
     std::vector<std::pair<std::string, std::string>> rename = {};
     /// Fields that are omitted.
     std::vector<std::string> omit = {};
-    /// Flush the stream after so many lines; 0: never.
+    /// Flush the stream after this many lines; 0: never.
     std::size_t flush_every = 1;
 };
 
 /// Writes events to a stream. Not safe from several threads; a callback of `stream` is called by one at a time.
 class NdjsonWriter {
 public:
-    /// The stream must outlive it. Errors: InvalidArgumentError for a field that there is not, or two of one name.
+    /// The stream must outlive it. Errors: InvalidArgumentError for an unknown field, or for two fields of one name.
     explicit NdjsonWriter(std::ostream& out, NdjsonOptions options = {});
 
-    /// True if the event was written, false if it was filtered out. Errors: SaverError if the stream fails,
-    /// WrongTypeError if data is no JSON.
+    /// Returns true if the event was written, false if it was filtered out. Errors: SaverError if the stream fails,
+    /// WrongTypeError if the data is not JSON.
     bool write(const StreamEvent& event);
     bool write(const HubEvent& event);
     std::uint64_t lines() const noexcept { return lines_; }
@@ -58,7 +59,7 @@ private:
 struct NdjsonReaderOptions {
     /// Longer lines are an error; at least 1.
     std::size_t line_bytes_max = 16U << 20U;
-    /// As the writer's.
+    /// The renamed fields, as the writer's.
     std::vector<std::pair<std::string, std::string>> rename = {};
 };
 

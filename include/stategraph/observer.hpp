@@ -17,7 +17,7 @@ struct Interrupt;
 struct ObservedRun {
     /// The number of the run in this process, from 1.
     std::uint64_t run_id = 0;
-    /// The run around it, and the task in which it runs; 0 and none at the root.
+    /// The number of the outer run, and the task in which this one runs; 0 and none at the root.
     std::uint64_t parent_run_id = 0;
     TaskId parent_task_id;
     std::string_view thread_id;
@@ -42,7 +42,7 @@ struct RunEnd {
 struct SuperstepStart {
     const ObservedRun& run;
     std::int64_t step;
-    /// Tasks that are due, and those of them whose results an earlier run stored.
+    /// The number of due tasks, and of those whose results an earlier run stored.
     std::size_t tasks;
     std::size_t restored;
 };
@@ -70,17 +70,17 @@ struct TaskEnd {
     TaskId task_id;
     int attempt;
     Ending ending;
-    /// Includes storing the task's result, if that is stored separately.
+    /// Includes the time for storing the task's result, if that is stored separately.
     std::chrono::nanoseconds duration;
-    /// The text of what the attempt failed with, also if that is retried or handled; else empty.
+    /// The text of the attempt's error, also if the attempt is retried or handled; otherwise empty.
     std::string_view error;
 };
-/// Before the wait for the next attempt.
+/// Reported before the wait for the next attempt.
 struct TaskRetry {
     const ObservedRun& run;
     std::string_view node;
     TaskId task_id;
-    /// The attempt that failed.
+    /// The number of the attempt that failed.
     int attempt;
     std::chrono::duration<double, std::milli> wait;
 };
@@ -102,8 +102,8 @@ struct InterruptRaised {
     const Interrupt& interrupt;
 };
 
-/// Is notified of what runs do, for logs, metrics and traces: override what matters. Given by RunConfig::observer or
-/// CompileOptions::observer.
+/// Is notified of what runs do, for logs, metrics and traces: override what matters. RunConfig::observer and
+/// CompileOptions::observer set it.
 ///
 /// Methods are called on the threads on which the events happen, several at the same time. Every method must be safe
 /// from any thread, and quick, because the run waits. Exceptions are caught and counted, so that no observer can make a
@@ -126,7 +126,7 @@ public:
     virtual void checkpointStored(const CheckpointStored&) {}
     virtual void interruptRaised(const InterruptRaised&) {}
 
-    /// How many calls threw.
+    /// How many calls have thrown.
     std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_relaxed); }
 
     /// Calls one of the methods. For the library.

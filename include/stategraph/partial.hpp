@@ -28,14 +28,15 @@ const char* toString(MemberProgress progress) noexcept;
 
 namespace detail {
 
-/// The value of the member with the index `index` of a table, under its current name or else a former one; null if
+/// The value of the member with the index `index` of a table, under its current name or otherwise a former one; null if
 /// there is none.
 const boost::json::value* findMember(const PartialJson& partial, TableView table, std::size_t index) noexcept;
-/// Empty if the value is no string.
+/// Empty if the value is not a string.
 std::string_view textOf(const boost::json::value* value) noexcept;
 Value toValue(const boost::json::value& value);
 
-/// Whether an entry of a table is that of a member. Tables without pointers (by_name.hpp) know members by their names.
+/// Whether an entry of a table belongs to a member. Tables without pointers (by_name.hpp) identify members by their
+/// names.
 template <auto Member, class Entry>
 constexpr bool isEntryOf(const Entry& entry) noexcept {
     using Pointer = std::remove_cvref_t<decltype(entry.member)>;
@@ -77,7 +78,7 @@ public:
     /// Errors: as PartialJson.
     explicit Partial(const PartialJsonOptions& options = {}) : json_(options) {}
 
-    /// As PartialJson::feed.
+    /// Appends to the text, as PartialJson::feed does.
     PartialState feed(std::string_view chunk) { return json_.feed(chunk); }
     PartialState state() const noexcept { return json_.state(); }
     const PartialJson& json() const noexcept { return json_; }
@@ -97,21 +98,21 @@ public:
         static_assert(index < Layout::count, "stategraph: the table of this type has no such member");
         return detail::findMember(json_, {Layout::lookup.data(), Layout::lookup.size(), nullptr}, index);
     }
-    /// A text so far, growing or complete; empty if it is absent or no text. Valid until the next feed.
+    /// The text so far, growing or complete; empty if the member is absent or not a text. Valid until the next feed.
     template <auto Member>
     std::string_view text() const noexcept {
         return detail::textOf(find<Member>());
     }
-    /// A member once it is complete, read strictly; none before. Cost: it is decoded each time.
-    /// Errors: WrongTypeError if it is no value of the member's type.
+    /// The member, read strictly, once it is complete; none before. Cost: decoding it each time. Errors: WrongTypeError
+    /// if it is not a value of the member's type.
     template <auto Member>
     std::optional<detail::TypeOfMember<Member>> get() const {
         if (progress<Member>() != MemberProgress::complete) return std::nullopt;
         return detail::toValue(*find<Member>()).template asStrict<detail::TypeOfMember<Member>>();
     }
 
-    /// The whole T, once the text is whole JSON; none before. A text that ended too early never is. Cost: it is decoded
-    /// each time. Errors: WrongTypeError that lists every fault (Value::asStrict) if the JSON is no T.
+    /// The whole T, once the text is complete JSON; none before, and never for a text that ended too early. Cost:
+    /// decoding it each time. Errors: WrongTypeError that lists every fault (Value::asStrict) if the JSON is not a T.
     std::optional<T> complete() const {
         if (state() != PartialState::successful_parse) return std::nullopt;
         return detail::toValue(json_.value()).template asStrict<T>();

@@ -10,18 +10,18 @@ namespace stategraph {
 
 /// One entry of a PartialDisplay. Both views are valid until the display is changed.
 struct PartialDisplayItem {
-    /// The process that the entry is of: a step, an agent.
+    /// The process that the entry belongs to, such as a step or an agent.
     std::string_view name;
     const boost::json::value& value;
 };
 
 /// The limits of a PartialDisplay.
 struct PartialDisplayOptions {
-    /// The oldest items are dropped where there are more; at least 1.
+    /// At most this many items; the oldest are dropped beyond that. At least 1.
     std::size_t items_max = 1000;
-    /// More names at a time are an error; at least 1. `end` makes room.
+    /// At most this many names at a time; more are an error. At least 1. `end` frees a name.
     std::size_t names_max = 100;
-    /// For the JSON of each name.
+    /// The limits for the JSON of each name.
     PartialJsonOptions json = {};
 };
 

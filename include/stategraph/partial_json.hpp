@@ -77,13 +77,13 @@ public:
 
     /// Cost: none.
     PartialState state() const noexcept;
-    /// True if the state is `successful_parse` or `repaired_parse`.
+    /// Whether the state is `successful_parse` or `repaired_parse`.
     bool hasValue() const noexcept;
     /// The value so far; null without one. The reference stays valid as long as this object and follows what is fed;
     /// references to parts of the value are valid until the next feed. Cost: none, nothing is copied.
     const boost::json::value& value() const noexcept;
-    /// As `value`, but of a text that turned out not to be JSON it is what could be read before. For user interfaces
-    /// that keep showing it.
+    /// Like `value`, but for a text that turned out not to be JSON it is the value that could be read before, for user
+    /// interfaces that keep showing it.
     const boost::json::value& lastValue() const noexcept;
     /// Whether a part of the value, or the value itself, may still grow: containers and strings that are not closed,
     /// numbers and words that are not known to be whole. `part` is a reference into `value()`; any other value is not

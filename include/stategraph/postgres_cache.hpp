@@ -14,7 +14,8 @@ namespace stategraph {
 
 /// The options of a PostgresCache.
 struct PostgresCacheOptions {
-    /// Where the tables are: any name of 1 to 63 bytes. It may be the schema of a PostgresSaver and of a PostgresStore.
+    /// The schema of the tables: any name of 1 to 63 bytes. It may be the schema of a PostgresSaver and of a
+    /// PostgresStore.
     std::string schema = "stategraph";
     /// Call `PostgresCache::setUp` when opening. Off: a schema without a cache's tables is an error that says so.
     bool set_up = false;
@@ -28,15 +29,15 @@ struct PostgresCacheOptions {
     std::size_t connections_max = 8;
     /// How long a call waits for a free connection.
     std::chrono::milliseconds connection_wait = std::chrono::seconds(10);
-    /// How long one connection may take to be made.
+    /// How long opening one connection may take.
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
     /// How long one statement may take.
     std::chrono::milliseconds statement_timeout = std::chrono::seconds(30);
-    /// How long a call whose connection broke tries to make another one.
+    /// How long a call whose connection broke tries to open another one.
     std::chrono::milliseconds reconnect_for = std::chrono::seconds(5);
-    /// Off for connections through a pooler in transaction mode.
+    /// Turn it off for connections through a pooler in transaction mode.
     bool prepared_statements = true;
-    /// For tests: where the time comes from (IdSource::now); none: the system's clock.
+    /// For tests: the source of the time (IdSource::now); none: the system's clock.
     std::shared_ptr<IdSource> clock = {};
 };
 
@@ -55,7 +56,7 @@ public:
     explicit PostgresCache(const std::string& conninfo, const PostgresCacheOptions& options = {});
     ~PostgresCache() override;
 
-    /// Makes the schema and the cache's tables, where they are not there; as PostgresStore::setUp.
+    /// Creates the schema and the cache's tables if they do not exist, as PostgresStore::setUp does.
     static void setUp(const std::string& conninfo, const PostgresCacheOptions& options = {});
 
     std::optional<std::string> get(std::string_view ns, std::string_view key) override;
@@ -66,9 +67,10 @@ public:
     void clear() override;
     void waitedFor(std::uint64_t lookups, bool is_given) noexcept override;
 
-    /// What the limit is about: the entries of all processes.
+    /// The bytes that count towards the limit: the entries of all processes.
     std::uint64_t storedBytes() const;
-    /// Of this object. Takes no lock: numbers that are read while others use the cache need not be of one moment.
+    /// The statistics of this object. It takes no lock: numbers that are read while other threads use the cache need
+    /// not be of the same moment.
     CacheStats stats() const;
 
 private:

@@ -15,9 +15,9 @@
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/value.hpp>
 
-// The queue of a PostgreSQL schema: which threads have something to do, when, and which worker has them. Programs that
-// give work use `submit`, `cancel`, `wake`, `retry` and what reads; `claim`, `renew` and `release` are for workers
-// (stategraph/worker.hpp).
+// The queue of a PostgreSQL schema: which threads have work to do, when, and which worker has them. Programs that
+// submit work use `submit`, `cancel`, `wake`, `retry` and the functions that read; `claim`, `renew` and `release` are
+// for workers (stategraph/worker.hpp).
 namespace stategraph {
 
 /// An input of a graph, for a thread.
@@ -25,24 +25,24 @@ struct QueuedInput {
     std::string thread_id = {};
     /// The name under which workers have the graph (Worker::add). A thread in the queue keeps its graph.
     std::string graph = {};
-    /// As `Update<Input>::of` takes it: an object with a member for each channel that it writes.
+    /// An object with a member for each channel that it writes, as `Update<Input>::of` takes it.
     Value input = {};
-    /// Which workers take it. An input of a thread that is in a queue already joins that one.
+    /// The queue whose workers take it. An input of a thread that is already in a queue joins that one.
     std::string queue = "default";
-    /// If not empty: of several inputs of a thread with one key only the first is stored, also if it was taken since
-    /// (for as long as workers keep keys, WorkerOptions::keys_kept).
+    /// If not empty, only the first of several inputs of a thread with the same key is stored, even if it was taken
+    /// since (for as long as workers keep keys, WorkerOptions::keys_kept).
     std::string key = {};
 };
 
-/// What became of an input that was submitted.
+/// What happened to an input that was submitted.
 struct Receipt {
-    /// Its number in the queue, ascending within a thread; of a repeated key that of the first one.
+    /// Its number in the queue, ascending within a thread; for a repeated key the number of the first input.
     std::int64_t number = 0;
-    /// Whether it was stored now; false: its key was there.
+    /// Whether it was stored by this call; false: its key existed already.
     bool is_new = true;
 };
 
-/// Where a thread of the queue is.
+/// The state of a thread in the queue.
 enum class WorkState : std::uint8_t {
     idle,      // no run has begun: its inputs wait
     begun,     // a run has taken an input, and has not ended
@@ -52,42 +52,42 @@ enum class WorkState : std::uint8_t {
 /// The name of a state, as in the enumeration.
 const char* toString(WorkState state) noexcept;
 
-/// A thread in the queue. One without anything to do or to wait for is not in it.
+/// A thread in the queue. A thread that has nothing to do and waits for nothing is not in it.
 struct QueuedThread {
     std::string thread_id = {};
     std::string queue = {};
     std::string graph = {};
     WorkState state = WorkState::idle;
-    /// When a worker is to look at it; of a leased one the end of the lease, none: not before somebody says so.
+    /// When a worker is to run it; for a leased thread, the end of the lease. None: not before it is woken.
     std::optional<std::chrono::system_clock::time_point> due = {};
-    /// 0: nobody has it.
+    /// The epoch of its lease; 0: no worker has it.
     std::int64_t epoch = 0;
     std::string worker = {};
-    /// Claims since it last made progress.
+    /// The number of claims since it last made progress.
     std::int64_t attempts = 0;
-    /// Inputs that wait.
+    /// The number of waiting inputs.
     std::int64_t inputs = 0;
     bool is_set_aside = false;
     bool is_cancelled = false;
-    /// What its last run failed with, or why it was set aside; empty if neither.
+    /// The error of its last run, or why it was set aside; empty if neither.
     std::string error = {};
 };
 
 /// The threads of one queue. A thread is in exactly one of the counts from `ready` to `set_aside`.
 struct QueueStats {
     std::string queue = {};
-    std::size_t ready = 0;     // due, or with a lease that ran out
-    std::size_t leased = 0;    // a worker has it
-    std::size_t later = 0;     // to be tried again after a back-off
-    std::size_t sleeping = 0;  // until its wake time
-    std::size_t waiting = 0;   // for an answer
+    std::size_t ready = 0;     // due, or with an expired lease
+    std::size_t leased = 0;    // a worker has them
+    std::size_t later = 0;     // waiting for another attempt after a back-off
+    std::size_t sleeping = 0;  // waiting for their wake time
+    std::size_t waiting = 0;   // waiting for an answer
     std::size_t set_aside = 0;
     std::size_t inputs = 0;
     /// How long the first of the ready ones has been due; 0 if there is none.
     std::chrono::milliseconds oldest = {};
 };
 
-/// A graph as a worker has it.
+/// A graph that a worker has.
 struct ClaimedGraph {
     std::string name = {};
     GraphFingerprint version = {};
@@ -100,7 +100,7 @@ struct ClaimedQueue {
 
 /// Which threads a worker claims, and for how long.
 struct ClaimRequest {
-    /// Who claims, for people that look at the queue.
+    /// The name of the worker, for people who look at the queue.
     std::string worker = {};
     /// How long the lease lasts unless it is renewed, by the server's clock; 1 s to 1 day.
     std::chrono::milliseconds lease = std::chrono::seconds(30);
@@ -113,52 +113,52 @@ struct Claim {
     std::string thread_id = {};
     std::string queue = {};
     std::string graph = {};
-    /// Of this claim and no other: what its puts are made under (PutLease).
+    /// The epoch of this claim and of no other; its puts carry it (PutLease).
     std::int64_t epoch = 0;
     WorkState state = WorkState::idle;
-    /// Claims, with this one, since the thread last made progress (stored a commit).
+    /// The number of claims, including this one, since the thread last made progress (stored a commit).
     std::int64_t attempts = 0;
-    /// An answer came since a worker last looked.
+    /// Whether an answer came since a worker last ran the thread.
     bool is_woken = false;
     bool is_cancelled = false;
-    /// The thread's newest commit; none for a thread without.
+    /// The thread's newest commit; none if it has no commit.
     CheckpointId head = {};
-    /// The version of the graph that last had it; none if no worker had it since it came into the queue.
+    /// The version of the graph that last ran it; none if no worker has run it since it entered the queue.
     std::optional<GraphFingerprint> version = {};
-    /// Of a thread that is idle: its first input, which a run's first put takes (PutLease::takes).
+    /// For an idle thread: its first input, which the first put of a run takes (PutLease::takes).
     std::optional<std::int64_t> input_number = {};
     Value input = {};
     std::string error = {};
-    /// A number for the time since the server's last crash, for `Release::uptime`.
+    /// A number that identifies the time since the server's last crash, for `Release::uptime`.
     std::int64_t uptime = 0;
 };
 
-/// What a worker has, by its epoch.
+/// A lease that a worker holds.
 struct HeldLease {
     std::string thread_id = {};
     std::int64_t epoch = 0;
 };
 
-/// A lease that lasts on.
+/// A lease that was renewed.
 struct Renewed {
     std::string thread_id = {};
-    /// Somebody cancelled the thread: end its run.
+    /// The thread was cancelled: end its run.
     bool is_cancelled = false;
 };
 
-/// How a worker leaves a thread.
+/// How a worker gives a thread back.
 enum class WorkOutcome : std::uint8_t {
     finished,   // nothing is due; it leaves the queue, or its next input is due
-    cancelled,  // the cancel that was asked for is done; otherwise as `finished`
-    again,      // it is due now: the worker ends
-    waits,      // for an answer
-    sleeps,     // until `wake_at`
-    retry,      // it is due after `delay`: its run failed with `error`
-    set_aside,  // nobody takes it before `retry`: it has failed too often, with `error`
-    refused,    // this version of the graph (`version`) cannot run it, as `error` says: others may
+    cancelled,  // the requested cancellation is done; otherwise like `finished`
+    again,      // it is due now, because the worker ends
+    waits,      // it waits for an answer
+    sleeps,     // it sleeps until `wake_at`
+    retry,      // its run failed with `error`; it is due after `delay`
+    set_aside,  // it has failed too often, with `error`; no worker takes it before `retry`
+    refused,    // this version of the graph (`version`) cannot run it, for the reason in `error`; other versions may
 };
 
-/// What became of a claimed thread, when its worker gives it back.
+/// The state in which a worker gives a claimed thread back.
 struct Release {
     std::string thread_id = {};
     std::int64_t epoch = 0;
@@ -167,9 +167,9 @@ struct Release {
     std::chrono::milliseconds delay = {};
     std::string error = {};
     GraphFingerprint version = {};
-    /// That of the claim. If the server has crashed since, commits that were not on its disk are gone, so that a thread
-    /// that was finished, cancelled, waiting or sleeping is due again: a worker continues it from what is stored.
-    /// 0: this is not checked.
+    /// The value from the claim. If the server has crashed since, commits that were not on its disk are gone, so that a
+    /// thread that was finished, cancelled, waiting or sleeping is due again: a worker continues it from what is
+    /// stored. 0: this is not checked.
     std::int64_t uptime = 0;
 };
 
@@ -184,10 +184,10 @@ public:
     /// Errors: InvalidArgumentError for null.
     explicit PostgresQueue(std::shared_ptr<PostgresSaver> saver);
 
-    static constexpr std::size_t inputs_max = 1'000;            // that wait, of one thread
-    static constexpr std::size_t input_bytes_max = 16U << 20U;  // of one input as CBOR
+    static constexpr std::size_t inputs_max = 1'000;            // waiting inputs of one thread
+    static constexpr std::size_t input_bytes_max = 16U << 20U;  // bytes of one input as CBOR
     static constexpr std::size_t key_bytes_max = 1'000;
-    static constexpr std::size_t name_bytes_max = 255;  // of queues, graphs and workers
+    static constexpr std::size_t name_bytes_max = 255;  // bytes of the names of queues, graphs and workers
 
     /// Stores inputs, all of them or none; when this returns, they are on the server's disk. A thread whose run is
     /// under way, sleeps or waits for an answer keeps them until that run has ended, and takes one after the other.
@@ -196,34 +196,36 @@ public:
     /// If the connection breaks, inputs without a key may have been stored: SaverError says so, and does not repeat.
     std::vector<Receipt> submit(std::span<const QueuedInput> inputs);
     Receipt submit(const QueuedInput& input);
-    /// Takes back an input that no run has taken. False: it was taken, or does not exist.
+    /// Withdraws an input that no run has taken. Returns false if it was taken or does not exist.
     bool withdraw(std::string_view thread_id, std::int64_t number);
 
-    /// Ends the thread for good: its waiting inputs go, a run under way is stopped when its worker next renews its
-    /// leases, and a worker stores the cancel (CompiledGraph::cancelThread). False: it is not in the queue.
+    /// Cancels the thread for good: its waiting inputs are deleted, a run under way is stopped when its worker next
+    /// renews its leases, and a worker stores the cancellation (CompiledGraph::cancelThread). Returns false if the
+    /// thread is not in the queue.
     bool cancel(std::string_view thread_id);
-    /// A worker looks at the thread now, or looks again if one has it. Answers that `answer` (stategraph/answer.hpp)
-    /// stores do that themselves. False: it is not in the queue.
+    /// Makes a worker run the thread now, or again if one is running it. Answers that `answer` (stategraph/answer.hpp)
+    /// stores do that themselves. Returns false if the thread is not in the queue.
     bool wake(std::string_view thread_id);
-    /// Lets workers try a thread that was set aside. False: it was not.
+    /// Lets workers try a thread that was set aside. Returns false if it was not set aside.
     bool retry(std::string_view thread_id);
 
-    /// None: nothing of it is to be done, and it waits for nothing.
+    /// The thread's entry; none if it has nothing to do and waits for nothing.
     std::optional<QueuedThread> find(std::string_view thread_id);
-    /// Threads that were set aside, in the order of names, after one of them. Cost: what is returned.
+    /// The threads that were set aside, in the order of names, after a given one. Cost: in proportion to the result.
     std::vector<QueuedThread> setAside(std::size_t limit = 50, std::string_view after_thread_id = {});
-    /// Of each queue with threads, by name. Cost: a step for each thread in the queue.
+    /// The statistics of each queue that has threads, by name. Cost: a step for each thread in the queue.
     std::vector<QueueStats> stats();
 
-    /// Takes threads that are due: of each queue those that are due longest, and only of the given graphs without those
-    /// that refused this version. A claim is on the server's disk when this returns. A lease that ran out is due like
-    /// any other thread. If the connection breaks, threads of the first try may stay leased until their lease runs out.
+    /// Takes due threads: in each queue those that have been due longest, only for the given graphs, and without those
+    /// that refused this version. A claim is on the server's disk when this returns. A thread whose lease has expired
+    /// is due like any other. If the connection breaks, threads of the first attempt may stay leased until their lease
+    /// expires.
     std::vector<Claim> claim(const ClaimRequest& request);
-    /// Makes leases last for `lease` from now on, all in one statement. Those that are not returned are lost.
+    /// Extends leases to `lease` from now, all in one statement. Those that are not returned are lost.
     std::vector<Renewed> renew(std::span<const HeldLease> held, std::chrono::milliseconds lease);
-    /// Gives threads back; returns the names of those whose lease was not lost.
+    /// Gives threads back; returns the names of those whose lease was still valid.
     std::vector<std::string> release(std::span<const Release> releases);
-    /// Forgets some keys of inputs that were taken before that long; returns how many, at most 1,000.
+    /// Forgets some keys of inputs that were taken longer ago than this; returns how many, at most 1,000.
     std::size_t forgetKeys(std::chrono::milliseconds kept);
 
 private:

@@ -47,7 +47,7 @@ struct PostgresSaverOptions {
 /// The lease that a put is made under, as a claim returned it (stategraph/postgres_queue.hpp).
 struct PutLease {
     std::int64_t epoch = 0;
-    /// The input that is taken from the queue in the same transaction as the commits are stored.
+    /// The input that is taken from the queue in the same transaction that stores the commits.
     std::optional<std::int64_t> takes = {};
 };
 
@@ -83,7 +83,7 @@ public:
     static void setUp(const std::string& conninfo, const PostgresSaverOptions& options = {});
 
     void put(const PutRequest& request) override;
-    /// The same under a lease, which the statement checks itself: it is one round trip too. Errors: also
+    /// Stores a request under a lease, which the statement checks itself: this is one round trip too. Errors: also
     /// LeaseLostError, and nothing is stored, if the epoch is not the thread's any more; ConcurrentUpdateError if the
     /// input was withdrawn. While it runs, nobody can claim the thread. Most programs use a LeasedSaver instead.
     void put(const PutRequest& request, const PutLease& lease);
@@ -92,7 +92,7 @@ public:
     /// The thread is gone when this returns, and so are its inputs in the queue; what it took is freed later. A worker
     /// that runs it loses its lease.
     void deleteThread(std::string_view thread_id) override;
-    /// The same under a lease. Errors: also LeaseLostError, and nothing is deleted.
+    /// Deletes a thread under a lease. Errors: also LeaseLostError, and nothing is deleted.
     void deleteThread(std::string_view thread_id, const PutLease& lease);
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;

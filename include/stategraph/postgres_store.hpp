@@ -14,28 +14,29 @@ namespace stategraph {
 
 /// The options of a PostgresStore.
 struct PostgresStoreOptions {
-    /// Where the tables are: any name of 1 to 63 bytes. It may be the schema of a PostgresSaver and of a PostgresCache.
+    /// The schema of the tables: any name of 1 to 63 bytes. It may be the schema of a PostgresSaver and of a
+    /// PostgresCache.
     std::string schema = "stategraph";
     /// Call `PostgresStore::setUp` when opening. Off: a schema without a store's tables is an error that says so.
     bool set_up = false;
-    /// Open for reading alone; puts and sweep() then throw StoreError, and reads refresh nothing. A standby can be read
-    /// so.
+    /// Open for reading only; puts and sweep() then throw StoreError, and reads do not refresh times to live. A standby
+    /// server can be read in this way.
     bool read_only = false;
-    /// A put returns when it is on the server's disk (synchronous_commit=on). Off: it survives the death of this
-    /// process; a crash of the server takes away the newest ones of at most about half a second.
+    /// Whether a put returns only when it is on the server's disk (synchronous_commit=on). Off: a put survives the
+    /// death of this process; a crash of the server loses at most the newest ones, of about half a second.
     bool sync = false;
     /// At most this many connections, each for one call at a time; the limits of this and of the options below are
     /// those of PostgresSaverOptions.
     std::size_t connections_max = 8;
     /// How long a call waits for a free connection.
     std::chrono::milliseconds connection_wait = std::chrono::seconds(10);
-    /// How long one connection may take to be made.
+    /// How long opening one connection may take.
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
     /// How long one statement may take.
     std::chrono::milliseconds statement_timeout = std::chrono::seconds(30);
-    /// How long a call whose connection broke tries to make another one.
+    /// How long a call whose connection broke tries to open another one.
     std::chrono::milliseconds reconnect_for = std::chrono::seconds(5);
-    /// Off for connections through a pooler in transaction mode.
+    /// Turn it off for connections through a pooler in transaction mode.
     bool prepared_statements = true;
 };
 
@@ -60,8 +61,8 @@ public:
                            const PostgresStoreOptions& database = {});
     ~PostgresStore() override;
 
-    /// Makes the schema and the store's tables, where they are not there. Several processes may call it at once. Needs
-    /// the permission to create in the database, or, if the schema is there, in the schema. Of the options it uses
+    /// Creates the schema and the store's tables if they do not exist. Several processes may call it at the same time.
+    /// It needs permission to create objects in the database, or in the schema if that exists. Of the options it uses
     /// `schema` and the timeouts. Errors: as opening.
     static void setUp(const std::string& conninfo, const PostgresStoreOptions& database = {});
 

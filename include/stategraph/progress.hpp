@@ -8,7 +8,7 @@
 
 namespace stategraph {
 
-/// Where a ProgressBar shows something.
+/// Where and how a ProgressBar writes.
 enum class ProgressStyle : std::uint8_t {
     automatic,  // a line on a terminal that can redraw it (TERM is not "dumb"); elsewhere nothing
     line,       // the line in any case

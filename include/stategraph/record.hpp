@@ -16,7 +16,7 @@ struct RowKey {
     CheckpointId id;
     std::string_view path = {};
 
-    /// As text for messages.
+    /// The key as text, for messages.
     std::string toString() const;
 };
 
@@ -46,13 +46,13 @@ CommitHeader readHeader(const RowKey& key, std::string_view bytes);
 
 /// Where a log that lives with the thread (PER_THREAD, perThread) was when the graph around it made a checkpoint.
 struct VisitLink {
-    /// What the log's namespace adds to that of the graph: "node", or "node:=key".
+    /// The part that the log's namespace adds to that of the graph: "node", or "node:=key".
     std::string log;
     CheckpointId id;
 };
 
-/// What a saver must know of a commit: how reading and pruning depend on others. It is in the clear even where the rest
-/// of a record is encrypted.
+/// What a saver must know of a commit: how reading and pruning depend on other commits. It is not encrypted, even if
+/// the rest of the record is.
 struct RecordLinks {
     CheckpointId parent;
     CheckpointId base;
@@ -62,13 +62,13 @@ struct RecordLinks {
     bool is_finished = true;
     /// The logs of subgraphs that were visited in the superstep that led here, with which later visits begin.
     std::vector<VisitLink> visits = {};
-    /// Whether `visits` has all of the branch, and not only what changed since the parent.
+    /// Whether `visits` contains all visits of the branch, and not only those that changed since the parent.
     bool has_all_visits = false;
 };
-/// Same errors as `readHeader`; cheaper.
+/// Reads only the links of a commit's record. Errors: as `readHeader`. Cost: less than `readHeader`.
 RecordLinks readLinks(const RowKey& key, std::string_view bytes);
 
-/// Whether a pending write's record says that its task waits for an answer to an interrupt. Same errors.
+/// Whether a pending write's record states that its task waits for an answer to an interrupt. Has the same errors.
 bool hasOpenInterrupt(const RowKey& key, std::string_view bytes);
 
 }  // namespace stategraph

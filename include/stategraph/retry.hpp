@@ -61,7 +61,7 @@ public:
                       "type of exception E, or sg::on<E1, E2>()");
     }
 
-    /// False for a null function, with which no graph compiles.
+    /// Whether it has a function; no graph compiles with one that is null.
     bool isGiven() const noexcept { return function_ != nullptr || call_ != nullptr; }
     bool operator()(const std::exception_ptr& error) const {
         return call_ != nullptr ? call_(closure_.get(), error) : function_(error);
@@ -121,16 +121,16 @@ struct RetryPolicy {
     /// the next attempt and its wait. Attempts of a task are counted together. `otherwise` of these policies is not
     /// used.
     std::vector<RetryPolicy> otherwise = {};
-    /// Set in a node that does not say how it is retried (NodeOptions): if no other field is set, the graph's node
+    /// Set for a node whose retries were not specified (NodeOptions): if no other field is set, the graph's node
     /// defaults apply.
     bool by_default = false;
 
     friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
 
-/// For code that retries as nodes are retried. The policy by which another attempt follows the failed one, number
-/// `attempt`: `first`, or the first of its others that accepts the error. Null: none follows. Predicates are not called
-/// if no policy leaves an attempt. Throws what a predicate throws.
+/// For code that retries in the same way as nodes. Returns the policy by which another attempt follows the failed one,
+/// number `attempt`: `first`, or the first of its others that accepts the error. Null: none follows. Predicates are not
+/// called if no policy permits another attempt. Throws what a predicate throws.
 const RetryPolicy* policyAfter(const RetryPolicy& first, const std::exception_ptr& error, int attempt);
 /// How long to wait before the attempt after `attempt`; with jitter, another time at each call.
 std::chrono::duration<double, std::milli> retryWait(const RetryPolicy& policy, int attempt);

@@ -15,7 +15,7 @@ struct RocksDBCacheOptions {
     /// At most this many bytes of keys and values, as they are before RocksDB packs them; at least 1. The entries
     /// written longest ago make room, until a tenth is free; one that is larger than that by itself is not kept.
     std::uint64_t bytes_max = std::uint64_t{1} << 30U;
-    /// For tests: where the time comes from (IdSource::now); none: the system's clock.
+    /// For tests: the source of the time (IdSource::now); none: the system's clock.
     std::shared_ptr<IdSource> clock = {};
 };
 

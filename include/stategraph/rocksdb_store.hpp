@@ -21,12 +21,13 @@ struct RocksDBStoreOptions {
     /// processes may do so at the same time, also while a writer has it open. Such a store shows what was stored when
     /// it was opened; make a new one to see what a writer has added.
     bool read_only = false;
-    /// A put returns when it is on disk (fsync). Off: it survives the death of the process, not of the machine.
+    /// Whether a put returns only when it is on disk (fsync). Off: it survives the death of the process, but not of the
+    /// machine.
     bool sync = false;
     /// Used as they are, instead of the store's own options, if not null. Used during construction only. Set
     /// `info_log`: see RocksDBSaverOptions.
     const rocksdb::Options* rocksdb_options = nullptr;
-    /// As RocksDBSaverOptions::drop_damaged_log; off: a CorruptStoreError.
+    /// The same option as RocksDBSaverOptions::drop_damaged_log. Off: damage is a CorruptStoreError.
     bool drop_damaged_log = false;
 };
 
@@ -46,7 +47,7 @@ public:
     ~RocksDBStore() override;
 
     std::size_t sweep() override;
-    /// As RocksDBSaver::droppedAtOpening.
+    /// What opening dropped from the end of the log, as RocksDBSaver::droppedAtOpening.
     std::string droppedAtOpening() const;
 
 protected:

@@ -11,14 +11,14 @@ namespace stategraph {
 /// used on different threads. Source: src/value/row_bytes.cpp.
 class RowBytes {
 public:
-    /// No bytes.
+    /// Holds no bytes.
     RowBytes() noexcept = default;
-    /// Takes the string over. Errors: std::bad_alloc. Cost: one allocation.
+    /// Takes ownership of the string. Errors: std::bad_alloc. Cost: one allocation.
     RowBytes(std::string bytes);
-    /// A copy of the bytes. Errors: std::bad_alloc. Cost: one allocation. For many rows see RowBuffer.
+    /// Copies the bytes. Errors: std::bad_alloc. Cost: one allocation. For many rows see RowBuffer.
     RowBytes(std::string_view bytes);
     RowBytes(const char* bytes) : RowBytes(std::string_view(bytes)) {}
-    /// Bytes that are kept elsewhere: they stay at their place, unchanged, as long as `owner` lives.
+    /// Refers to bytes that stay unchanged at their place as long as `owner` lives.
     RowBytes(std::string_view bytes, std::shared_ptr<const void> owner) noexcept
         : bytes_(bytes), owner_(std::move(owner)) {}
 
@@ -38,15 +38,15 @@ private:
     std::shared_ptr<const void> owner_;
 };
 
-/// Room for the bytes of rows that are read together: a saver that reads 10,000 rows allocates some dozen times instead
-/// of once for each. Rows of a buffer keep the part of it that they are in, at most 256 KiB; who keeps few of many rows
-/// for long keeps copies of them. Threads: one at a time; its rows may be used on others meanwhile.
+/// Memory for the bytes of rows that are read together: a saver that reads 10,000 rows allocates a few dozen times
+/// instead of once per row. Each row keeps alive the part of the buffer that contains it, at most 256 KiB, so copy a
+/// few rows of many if you keep them for long. Threads: one at a time; its rows may be used on others meanwhile.
 class RowBuffer {
 public:
-    /// `expected`: how many bytes the rows have together, if that is known.
+    /// `expected` is the total size of the rows in bytes, if that is known.
     explicit RowBuffer(std::size_t expected = 0) noexcept : expected_(expected) {}
 
-    /// A row with a copy of the bytes. Errors: std::bad_alloc.
+    /// Makes a row with a copy of the bytes. Errors: std::bad_alloc.
     RowBytes add(std::string_view bytes);
 
 private:

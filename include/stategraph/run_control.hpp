@@ -31,7 +31,8 @@ void linkStop(RunControlParts&, const Token&, long) {
 class RunControl {
 public:
     RunControl();
-    /// Runs are also stopped, or drained, when `outer` is: to end one run of many alone. Null: no other control.
+    /// The runs are also stopped, or drained, when `outer` is, so that one run of many can be ended alone. Null: no
+    /// other control.
     explicit RunControl(std::shared_ptr<const RunControl> outer);
     /// Runs are also stopped when `outer` is, a std::stop_token (stategraph/control.hpp).
     template <class Token>
@@ -60,7 +61,7 @@ public:
     /// request counts.
     void requestDrain(std::string reason = "shutdown");
     bool drainRequested() const noexcept;
-    /// Empty if it was not requested.
+    /// The reason of the drain; empty if none was requested.
     std::string drainReason() const;
 
 private:

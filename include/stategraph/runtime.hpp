@@ -29,11 +29,11 @@ class Schema;
 struct TaskContext;
 }  // namespace detail
 
-/// What to do about an effect that was begun and whose end is not known: the process died in between, or the function
-/// threw.
+/// What to do about an effect that was begun and whose end is unknown, because the process died in between or the
+/// function threw.
 enum class OnDoubt : std::uint8_t {
     repeat,  // call the function again; for effects that may happen twice, or whose receiver knows the idempotency key
-    ask,     // an interrupt: answer {"result": value} if it happened, "repeat" to have it done again
+    ask,     // ask with an interrupt: the answer is {"result": value} if it happened, "repeat" to do it again
 };
 
 /// What a node may ask of its run. Valid during the node's call, on the thread of the call; for a coroutine, until it
@@ -45,7 +45,7 @@ public:
     Runtime& operator=(const Runtime&) = delete;
 
     std::string_view node() const noexcept;
-    /// The number of the superstep, as in checkpoints' metadata.
+    /// The number of the superstep, as in the metadata of checkpoints.
     std::int64_t step() const noexcept;
     /// How many supersteps are left before the recursion limit, including this one.
     int remainingSteps() const noexcept;
@@ -74,9 +74,8 @@ public:
         return *static_cast<const S*>(graphState(detail::typeKey<S>()));
     }
 
-    /// Whether the run is to end (RunControl::requestStop, RunConfig::timeout), or this attempt: the results of
-    /// the node are then discarded.
-    /// `stopToken(Runtime&)` of stategraph/control.hpp is the same for what a node waits on.
+    /// Whether the run (RunControl::requestStop, RunConfig::timeout) or this attempt is to end; the results of the node
+    /// are then discarded. `stopToken(Runtime&)` of stategraph/control.hpp gives the same to whatever a node waits for.
     bool stopRequested() const;
     /// Whether the run is to end after this superstep (RunControl::requestDrain).
     bool drainRequested() const;
@@ -93,11 +92,11 @@ public:
     /// InvalidArgumentError for a key that is empty or longer than 190 bytes.
     void sleepUntil(std::chrono::system_clock::time_point time, std::string_view key = "sleep");
 
-    /// Puts a value into the run's stream, for readers that asked for `custom`; else nothing happens.
+    /// Puts a value into the run's stream, for readers that requested `custom`; without one it does nothing.
     void write(const Value& data);
-    /// Puts a part of a message, such as a few tokens, into the run's stream, for readers that asked for `messages`;
-    /// else nothing happens. Give a Message, or a Value that is a map, whose "id" is that of the whole message: what
-    /// the node writes to a channel with `addMessages` under this id is then not reported again. Parts are never
+    /// Puts a part of a message, such as a few tokens, into the run's stream, for readers that requested `messages`;
+    /// without one it does nothing. Give a Message, or a Value that is a map, whose "id" is that of the whole message:
+    /// what the node writes to a channel with `addMessages` under this id is then not reported again. Parts are never
     /// stored.
     void emitMessage(const Value& part);
     /// Whether the run's stream has a reader of `messages` now. False: emitMessage would do nothing, so a part need not
@@ -116,8 +115,8 @@ public:
     /// Cost: one pending write, two unless `repeat`.
     template <class F>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, OnDoubt on_doubt = OnDoubt::repeat);
-    /// The same; if it is not known whether the effect happened, `check` finds out: it returns an optional of the
-    /// result (or a bool for an effect without one). If the effect did not happen, `fn` is called.
+    /// `once` with a check: if it is not known whether the effect happened, `check` finds out: it returns an optional
+    /// of the result (or a bool for an effect without one). If the effect did not happen, `fn` is called.
     template <class F, class Check>
         requires std::is_invocable_v<Check&>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, Check&& check);
@@ -137,7 +136,7 @@ public:
     /// run, and one pending write that holds the output. It blocks; coroutines await `asyncInvoke`.
     template <class S, class Input, class Output>
     Output invoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string_view key);
-    /// The same, awaited; with `#include <stategraph/async.hpp>`. Several at once: `sg::whenAll`.
+    /// `invoke` for coroutines; include <stategraph/async.hpp>. For several at once use `sg::whenAll`.
     template <class S, class Input, class Output>
     Task<Output> asyncInvoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string key);
 
@@ -161,13 +160,13 @@ private:
 };
 
 namespace detail {
-/// Throws WrongTypeError unless an answer is what the node asks for.
+/// Throws WrongTypeError if an answer is not what the node asks for.
 using AnswerCheck = void (*)(const Value& answer);
 template <class T>
 void checkAnswer(const Value& answer) {
     (void)answer.template asStrict<T>();
 }
-/// Null: any value will do.
+/// Null: every value is accepted.
 template <class T>
 constexpr AnswerCheck answerCheck() noexcept {
     if constexpr (std::is_same_v<T, Value>) {
@@ -179,7 +178,7 @@ constexpr AnswerCheck answerCheck() noexcept {
 
 struct GivenAnswer {
     Value value;
-    bool is_new;  // no attempt is known to have taken it yet: it is checked as what comes from outside
+    bool is_new;  // no attempt is known to have taken it: it is checked like input from outside
 
     template <class T>
     T as() && {
@@ -196,26 +195,27 @@ struct GivenAnswer {
 GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check);
 /// The same for the question with this key.
 GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCheck check);
-/// The answer to the question with this key; none: it is open as soon as the node stops.
+/// The answer to the question with this key; none: the question is open as soon as the node stops.
 std::optional<GivenAnswer> askAlso(Runtime& runtime, std::string_view key, Value question, AnswerCheck check);
-/// The answer to the question with this key (null: to the next one without), if there is one. Nothing is asked, or
-/// counted.
+/// The answer to the question with this key (null: to the next one without a key), if it exists. Asks and counts
+/// nothing.
 std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key);
 /// Whether the node's input is a Send's payload, and not the state.
 bool hasPayload(Runtime& runtime) noexcept;
 /// The schema of the graph that the node is in.
 const Schema& graphSchema(Runtime& runtime) noexcept;
-/// One effect of a task, while the node calls `once`.
+/// One effect of a task, during a call of `once`.
 class Effect {
 public:
     Effect(Runtime& runtime, std::string_view key);
-    /// None if it is not known to have happened.
+    /// None if the effect is not known to have happened.
     const std::optional<Value>& result() const noexcept { return result_; }
     bool inDoubt() const noexcept { return begun_ > 0 && !result_; }
-    /// The answer of the person that was asked: the result, or none to repeat. Throws a private type, through the node,
-    /// if there is none yet.
+    /// The answer of the person who was asked: the result, or none to repeat. If there is no answer yet, it throws a
+    /// private type through the node.
     std::optional<Value> ask();
-    /// Checks that an answer is a T; else it is withdrawn, the question stays open and the run ends with the error.
+    /// Checks that an answer is a T. If not, the answer is withdrawn, the question stays open and the run ends with the
+    /// error.
     template <class T>
     void accept(const Value& answer) {
         try {
@@ -224,7 +224,7 @@ public:
             refuse(why.message());
         }
     }
-    /// Stores that it is about to be done.
+    /// Stores that the effect is about to be performed.
     void begin();
     void finish(Value result);
     [[noreturn]] void wrongType(const WrongTypeError& why) const;
@@ -240,8 +240,9 @@ private:
     std::optional<Value> result_;
 };
 
-/// While a function that `once` was given runs, on its thread: what it asks is counted by itself, as it is not called
-/// again once its result is known, and the questions after it must keep their answers.
+/// Exists while a function that `once` was given runs, on its thread. The questions of the function are counted
+/// separately: the function is not called again once its result is known, and the questions after it must keep their
+/// answers.
 class CallQuestions {
 public:
     enum class Of : std::uint8_t {
@@ -256,12 +257,12 @@ public:
 
 private:
     friend struct Questions;
-    TaskId id() const;  // of its questions; computed, as few functions ask any
+    TaskId id() const;  // the id of its questions; computed on demand, as few functions ask any
     const Effect& effect_;
     TaskContext* context_;
     Of part_;
     CallQuestions* outer_;
-    std::uint64_t asked_ = 0;  // in this attempt
+    std::uint64_t asked_ = 0;  // how many it has asked in this attempt
 };
 
 template <class T>
@@ -296,9 +297,9 @@ auto checkDoubt(const Effect& effect, Check& check) {
     const CallQuestions questions(effect, CallQuestions::Of::check);
     return check();
 }
-/// The answer is of the wrong type: it is withdrawn, and the run ends with this error.
+/// The last answer has the wrong type: it is withdrawn, and the run ends with this error.
 [[noreturn]] void refuseLastAnswer(Runtime& runtime, const WrongTypeError& why);
-/// The same of what `findAnswer` found.
+/// The same for an answer that `findAnswer` found.
 [[noreturn]] void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongTypeError& why);
 
 template <class T>
@@ -335,11 +336,11 @@ T interrupt(Runtime& runtime, const Value& question = {}) {
     }
 }
 
-/// The same with a key, which the answer is matched by: the order of the calls does not matter, and questions with and
-/// without keys do not disturb each other. Two calls with one key in a task ask one question, and get the same answer;
-/// within a function that `Runtime::once` or `Flow::call` calls keys are that function's own. If a task asks several
-/// questions with keys at the same time (in functions that `Flow::start` began), all of them are open. Errors: also
-/// InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8.
+/// Asks a question with a key, by which the answer is matched: the order of the calls does not matter, and questions
+/// with and without keys do not disturb each other. Two calls with one key in a task ask one question, and get the same
+/// answer; within a function that `Runtime::once` or `Flow::call` calls keys are that function's own. If a task asks
+/// several questions with keys at the same time (in functions that `Flow::start` began), all of them are open. Errors:
+/// also InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8.
 template <class T = Value>
 T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
     detail::GivenAnswer answer = detail::ask(runtime, key, question, detail::answerCheck<T>());
@@ -357,7 +358,8 @@ template <class T = Value>
 std::optional<T> answerOf(Runtime& runtime, std::string_view key) {
     return detail::answerAs<T>(runtime, &key);
 }
-/// The same for the next question without a key: what the next `interrupt<T>(runtime, question)` would return.
+/// The answer to the next question without a key, that is, what the next `interrupt<T>(runtime, question)` would
+/// return.
 template <class T = Value>
 std::optional<T> answerOf(Runtime& runtime) {
     return detail::answerAs<T>(runtime, nullptr);

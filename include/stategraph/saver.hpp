@@ -44,8 +44,8 @@ struct WriteRow {
     CheckpointId checkpoint_id;
     std::string_view path;
     std::string_view bytes;
-    /// If given, the request is refused with ConcurrentUpdateError unless the row holds these bytes now; empty: unless
-    /// there is no such row.
+    /// If given, the request is refused with ConcurrentUpdateError unless the row holds these bytes now. An empty value
+    /// means that the row must not exist.
     std::optional<std::string_view> expected = {};
 };
 
@@ -55,7 +55,7 @@ struct PutRequest {
     /// The log's newest commit as the writer knows it, none for an empty log. The saver refuses the request if the head
     /// is different.
     CheckpointId expected_head;
-    /// Oldest first; each id is greater than the head's. May be empty: pending writes alone.
+    /// Oldest first; each id is greater than the head's. May be empty, for a request with only pending writes.
     std::span<const CommitRow> commits;
     /// A row replaces the row of the same checkpoint and path.
     std::span<const WriteRow> writes;
@@ -70,7 +70,7 @@ struct PutRequest {
     std::span<const WriteRow> compared = {};
 };
 
-/// Rows as savers return them. The records of commits share their bytes when they are copied.
+/// A commit as savers return it. The records of commits share their bytes when they are copied.
 struct StoredCommit {
     CheckpointId id;
     RowBytes bytes;
@@ -84,7 +84,7 @@ struct StoredWrite {
 /// Which checkpoint to read.
 struct TupleQuery {
     LogName log;
-    /// The checkpoint asked for; none: the newest (below `before`, if that is given).
+    /// The requested checkpoint; none: the newest (below `before`, if that is given).
     CheckpointId checkpoint_id = {};
     CheckpointId before = {};
 };
@@ -94,9 +94,9 @@ struct CheckpointTuple {
     CheckpointId id;
     /// The log's newest commit.
     CheckpointId head;
-    /// The commits of the log from the checkpoint's base to the checkpoint, oldest first. Those of other branches,
-    /// which lie in between, may be among them or not. If the base was pruned, from the oldest one that is not older: a
-    /// commit in between is whole then.
+    /// The commits of the log from the checkpoint's base to the checkpoint, oldest first. Commits of other branches
+    /// that lie in between may be included or not. If the base was pruned, the list begins with the oldest remaining
+    /// commit that is newer; a commit in between then holds the whole state.
     std::vector<StoredCommit> commits;
     /// The pending writes of the checkpoint, ordered by path.
     std::vector<StoredWrite> writes;
@@ -110,30 +110,30 @@ struct ListQuery {
     std::optional<std::string> thread_id = {};
     /// none: every namespace. "" is the root's.
     std::optional<std::string> checkpoint_ns = {};
-    /// Only older ones.
+    /// Only commits older than this one.
     CheckpointId before = {};
-    /// At most this many.
+    /// At most this many commits.
     std::optional<std::size_t> limit = {};
     /// Only the newest of each log (below `before`).
     bool heads = false;
     /// Only threads after this one, in the order of listings; together with `limit` this lists all threads in pages.
     std::optional<std::string> after_thread_id = {};
-    /// With the pending writes of each.
+    /// Whether each commit comes with its pending writes.
     bool with_writes = false;
     /// If not empty: only these threads, in this order, whatever `after_thread_id` says; not with `thread_id`. Only
-    /// savers with an index of threads are asked so.
+    /// savers with an index of threads receive such a query.
     std::vector<std::string> thread_ids = {};
 };
 
 /// A thread's place in the order of an index.
 struct ThreadPlace {
-    /// The thread's newest commit. Of ThreadStatus::unknown a commit that is at most about a second older.
+    /// The thread's newest commit. For ThreadStatus::unknown, a commit that is at most about a second older.
     CheckpointId since;
     std::string thread_id;
     friend auto operator<=>(const ThreadPlace&, const ThreadPlace&) = default;
 };
 
-/// A thread as an index knows it.
+/// A thread as an index lists it.
 struct IndexedThread {
     ThreadPlace place;
     ThreadOutlook outlook;
@@ -141,7 +141,7 @@ struct IndexedThread {
 
 /// Which open threads to list.
 struct OpenThreadsQuery {
-    /// `finished` among them has no effect.
+    /// The statuses; `finished` among them has no effect.
     ThreadStatuses statuses = ThreadStatuses::open();
     /// Only those after this one in the order of listings; none: from the first on.
     std::optional<std::string> after_thread_id = {};
@@ -205,22 +205,23 @@ struct ListedCheckpoint {
 /// Whether a prune may rewrite kept commits. A commit holds what changed, so reading a kept commit may need many older
 /// ones, back to its base. Rewritten as a whole, under the same id, it needs none of them; its content does not change.
 enum class Rewrite : std::uint8_t {
-    /// Whenever that allows others to be dropped: of each log, exactly the commits stay that the request's rules keep.
+    /// Rewrites whenever that allows other commits to be dropped. Then exactly those commits of each log remain that
+    /// the rules of the request keep.
     always,
-    /// If the log becomes smaller and, since the last time, has grown by as much as would be rewritten. However often
-    /// it is called, at most about twice the bytes that were ever put are rewritten.
+    /// Rewrites if the log becomes smaller and has grown since the last time by as much as would be rewritten. However
+    /// often it is called, it rewrites at most about twice the bytes that were ever put.
     when_it_pays,
-    /// Never: older commits stay as long as a kept one is read from them.
+    /// Never rewrites: older commits stay as long as a kept one is read from them.
     never,
 };
 
-/// Writes a kept commit whole where the saver that prunes cannot, because what it stores is sealed.
+/// Rewrites a kept commit as a whole if the pruning saver cannot do so, because what it stores is encrypted.
 class CommitRewriter {
 public:
     virtual ~CommitRewriter() = default;
-    /// As `checkpoint::wholeCommit` (stategraph/saver_rules.hpp), but for records as they are stored, in the tuple and
-    /// returned. Called while the saver holds the thread: it must not call that saver. A CorruptCheckpointError means
-    /// that this log is not rewritten.
+    /// Like `checkpoint::wholeCommit` (stategraph/saver_rules.hpp), but for records in stored form, in the tuple and in
+    /// the result. It is called while the saver holds the thread, so it must not call that saver. A
+    /// CorruptCheckpointError means that this log is not rewritten.
     virtual std::string wholeCommit(const LogName& log, CheckpointTuple tuple) = 0;
 };
 
@@ -235,10 +236,12 @@ struct PruneRequest {
     /// Drop whole threads in which nothing is due and whose newest commit was made before this time. Given alone, it
     /// leaves other threads as they are.
     std::optional<std::chrono::system_clock::time_point> threads_unused_since = {};
-    /// A log whose records cannot be rewritten (they are sealed, and there is no `rewriter`), or whose rewritten ones
-    /// would be too much for one atomic write (1 GiB a thread, or a MemorySaver's limit), is pruned as with `never`.
+    /// A log is pruned as with `never` if its records cannot be rewritten (they are encrypted, and there is no
+    /// `rewriter`), or if the rewritten records would be too much for one atomic write (1 GiB a thread, or a
+    /// MemorySaver's limit).
     Rewrite rewrite = Rewrite::always;
-    /// In place of `checkpoint::wholeCommit`; null: that one. An EncryptedSaver gives its own to the saver inside.
+    /// Used in place of `checkpoint::wholeCommit`; null: that function. An EncryptedSaver passes its own to the inner
+    /// saver.
     CommitRewriter* rewriter = nullptr;
     /// For a request for every thread: threads that could not be read are added here, and are not changed. Null: they
     /// are only skipped.
@@ -294,9 +297,9 @@ public:
     /// (PruneRequest::damaged).
     virtual std::size_t prune(const PruneRequest& request) = 0;
 
-    /// The heads of the root logs of many threads: calls `take(const ListedCheckpoint&)` for each until it returns
-    /// false. Reads `page_size` at a time. One that cannot be opened is marked as `damaged`. Throws SaverError if
-    /// `list` does not give pages as it must.
+    /// Calls `take(const ListedCheckpoint&)` for the head of the root log of each thread until it returns false. Reads
+    /// `page_size` heads at a time. A head that cannot be opened is marked as `damaged`. Throws SaverError if `list`
+    /// does not return correct pages.
     template <class Take>
     void forEachHead(ListQuery query, std::size_t page_size, Take take) {
         query.checkpoint_ns = "";
@@ -312,20 +315,19 @@ public:
         }
     }
 
-    /// An index of threads, which a saver may keep: what each thread waits for, as its writers have said
-    /// (PutRequest::outlook). The four functions return none if the saver keeps none, or has none of a database of an
-    /// older version that is open read-only; callers then read every thread. Threads without a commit in their own log
-    /// are not in it. It is a hint: callers read the newest checkpoint of each thread before they say anything of it.
+    /// An index of threads, which a saver may keep: what each thread waits for, as its writers have reported
+    /// (PutRequest::outlook). The four functions return none if the saver keeps no index, or if a database of an older
+    /// version without an index is open read-only; callers then read every thread. Threads without a commit in their
+    /// own log are not in it. It is a hint: callers read the newest checkpoint of a thread before they rely on it.
     ///
-    /// Open threads, which are those that are not known to be finished, in the order of listings. Cost: what is
-    /// returned.
+    /// The open threads, that is, those not known to be finished, in the order of listings. Cost: what is returned.
     virtual std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query);
-    /// The newest first. A thread that is written to meanwhile may be returned twice or not at all. Cost: what is
-    /// returned.
+    /// The newest threads first. A thread that is written to meanwhile may be returned twice or not at all. Cost: in
+    /// proportion to the result.
     virtual std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query);
-    /// Sleeping threads, the first to wake first. Cost: what is returned.
+    /// The sleeping threads, in the order of their wake times. Cost: in proportion to the result.
     virtual std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query);
-    /// How many there are; of each status at most `most` are counted. Cost: a short step for each that is counted.
+    /// The number of threads of each status, counted up to `most`. Cost: a short step for each that is counted.
     virtual std::optional<ThreadCounts> countThreads(std::size_t most);
 
     /// Threads whose newest checkpoint has pending work, with the reason (stategraph/unfinished.hpp). A thread that
@@ -336,19 +338,19 @@ public:
     std::vector<UnfinishedThread> unfinishedThreads();
     std::vector<UnfinishedThread> unfinishedThreads(const UnfinishedQuery& query);
 
-    /// Keeps the description of a graph (stategraph/graph_description.hpp), under its fingerprint, in place of the one
-    /// that was there. It belongs to no thread. A saver that keeps none does nothing, and tools then know less.
+    /// Keeps the description of a graph (stategraph/graph_description.hpp) under its fingerprint, and replaces an
+    /// earlier one. It belongs to no thread. A saver that keeps none does nothing; tools then know less.
     virtual void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes);
-    /// What `putGraph` kept; none if it kept nothing.
+    /// The description that `putGraph` kept; none if there is none.
     virtual std::optional<std::string> getGraph(const GraphFingerprint& fingerprint);
-    /// The library's own: which descriptions this object has kept already.
+    /// For the library: which descriptions this object has already kept.
     detail::KnownGraphs& knownGraphs() noexcept { return known_graphs_; }
 
     /// How many bytes everything takes, in memory or on disk; none if the saver does not know.
     virtual std::optional<std::uint64_t> storedBytes() { return {}; }
 
-    /// How many bytes are used for what: see stategraph/stats.hpp, which declares the types. Without a query:
-    /// everything.
+    /// How many bytes are used, and for what: see stategraph/stats.hpp, which declares the types. Without a query, it
+    /// counts everything.
     SaverStats stats(const StatsQuery& query);
     SaverStats stats();
 

@@ -13,8 +13,8 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
-// For authors of savers: what all of them check and refuse, and what a prune may drop. docs/savers.md shows how it is
-// used. Functions may be called from any thread; an object belongs to one at a time.
+// For authors of savers: what all savers check and refuse, and what a prune may drop. docs/savers.md shows how it is
+// used. Functions may be called from any thread; an object may be used by one thread at a time.
 namespace stategraph::checkpoint {
 
 /// Throws InvalidArgumentError if the request breaks the contract: no thread, ids that do not ascend from the expected
@@ -54,7 +54,7 @@ void checkAncestors(const PutRequest& request, Exists exists) {
 /// Throws ConcurrentUpdateError: the row does not hold what the writer expected (WriteRow::expected).
 [[noreturn]] void refuseWrite(const LogName& log, const WriteRow& row);
 
-/// Refuses the write if its row says what it expects and the stored row (none: there is no such row) is another.
+/// Refuses the write if its row states an expectation and the stored row (none: there is no such row) differs from it.
 void checkExpected(const LogName& log, const WriteRow& row, const std::optional<std::string_view>& stored);
 
 /// Throws InvalidArgumentError: a copy's target has checkpoints.
@@ -69,9 +69,9 @@ struct CommitLinks {
     CheckpointId parent;
     CheckpointId base;
     CheckpointId root = {};  // RecordLinks::root
-    std::size_t bytes = 0;   // of its record; for Rewrite::when_it_pays
-    /// RecordLinks: without them a kept checkpoint may find a subgraph's log, which lives with the thread, without what
-    /// it remembers.
+    std::size_t bytes = 0;   // the size of its record, for Rewrite::when_it_pays
+    /// The same as RecordLinks::visits. Without them a kept checkpoint might not find what a subgraph's log, which
+    /// lives with the thread, remembers.
     std::vector<VisitLink> visits = {};
     bool has_all_visits = false;
 };
@@ -108,13 +108,14 @@ std::string wholeCommit(const LogName& log, CheckpointTuple tuple);
 std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<const CheckpointId> interrupted,
                                     const PruneRequest& request);
 
-/// Whether a namespace is that of one task of the root graph ("node:task", and what is below it) and not of a node in
-/// all of a thread ("node").
+/// Whether a namespace belongs to one task of the root graph ("node:task" and everything below it), and not to a node
+/// in all of a thread ("node").
 bool livesForOneTask(std::string_view checkpoint_ns) noexcept;
 
 /// What a prune does to one log.
 struct LogPlan {
-    /// The commits to drop, oldest first, with their pending writes. All of them: all pending writes of the log.
+    /// The commits to drop, oldest first, with their pending writes. If they are all commits of the log, all its
+    /// pending writes are dropped.
     std::vector<CheckpointId> dropped;
     /// Commits that replace those with the same ids, oldest first, in the same atomic step. Empty if nothing is
     /// dropped.
@@ -131,19 +132,20 @@ struct LogPlan {
 /// checkpoint has an open one.
 class ThreadPrune {
 public:
-    /// The bytes of a commit of the log that is planned.
+    /// Returns the bytes of a commit of the log that is planned.
     using ReadRecord = std::function<std::string(CheckpointId)>;
     static constexpr std::size_t rewrite_bytes_max = std::size_t{1} << 30U;
 
-    /// The request must outlive it. Logs whose rewriting would make a thread's rewritten records be read from more than
-    /// `bytes_max` bytes are not rewritten: all of them are in memory, and in one atomic write.
+    /// The request must outlive it. A log is not rewritten if a thread's rewritten records would then be read from more
+    /// than `bytes_max` bytes in total, because all of them are in memory, and in one atomic write.
     explicit ThreadPrune(const PruneRequest& request, std::size_t bytes_max = rewrite_bytes_max)
         : request_(request), rewrite_bytes_left_(bytes_max) {
         checkPrune(request);
     }
 
-    /// `read` is called for the commits that those to be rewritten are read from, if any; what it throws gets out, but
-    /// a CorruptCheckpointError means that this log is not rewritten. Without `read` none is.
+    /// Returns what the prune does to the log. `read` is called for the commits from which the commits to be rewritten
+    /// are read, if there are any. Its exceptions pass through, except that a CorruptCheckpointError means that this
+    /// log is not rewritten. Without `read` nothing is rewritten.
     LogPlan plan(const LogLinks& log, const ReadRecord& read);
 
 private:
@@ -160,9 +162,9 @@ private:
         remembered_;  // by namespace: what kept checkpoints begin visits with
 };
 
-/// Whether a thread is in use, for threads_unused_since: something is due or asked in it, or its newest commit is not
-/// older. Call `add` for every log, the root's first, because it has all open questions, including those of subgraphs.
-/// Logs whose task the root's log has passed do not count.
+/// Whether a thread is in use, for threads_unused_since: it has a due task or an open question, or its newest commit is
+/// not older. Call `add` for every log, the root's first, because it has all open questions, including those of
+/// subgraphs. Logs of tasks that the root's log has passed do not count.
 class ThreadUse {
 public:
     explicit ThreadUse(std::chrono::system_clock::time_point since) noexcept : since_(since) {}

@@ -4,19 +4,20 @@
 
 #include <stategraph/value.hpp>
 
-// JSON Schemas that come from outside, such as those of tools of another program. A library of its own,
-// stategraph::schema, which includes none of the validator's headers here.
+// JSON Schemas that come from outside, such as those of another program's tools. This is a separate library,
+// stategraph::schema, whose headers do not include the validator's.
 namespace stategraph {
 
-/// Checks a value that comes from outside and fills in what is missing. It throws what is wrong with the value.
+/// Checks a value that comes from outside and fills in what is missing. If the value is wrong, it throws an
+/// explanation.
 using ValueCheck = std::function<Value(Value value)>;
 
 /// A check by a JSON Schema (draft 7; references within the schema alone). A value that passes gets the `default`s of
 /// properties that it lacks. The check throws InvalidArgumentError that lists what is wrong and where, at most 20
-/// faults. Where a schema has patterns, texts of more than 4,096 bytes are refused. Safe from any thread.
-/// Errors: InvalidArgumentError for what is no JSON Schema, for references that have no end, and for patterns that
-/// cannot be matched in a time that is polynomial in the text's length (back references; in names of properties also
-/// repeated groups with repetitions inside). Cost: the schema is parsed once; a check is linear in the value, but for
+/// faults. Where a schema has patterns, texts of more than 4,096 bytes are refused. Safe from any thread. Errors:
+/// InvalidArgumentError for a text that is not a JSON Schema, for endless references, and for patterns that cannot be
+/// matched in a time that is polynomial in the text's length (back references; in names of properties also repeated
+/// groups with repetitions inside). Cost: the schema is parsed once; a check is linear in the value, except for
 /// patterns.
 ValueCheck schemaCheck(std::string_view schema);
 

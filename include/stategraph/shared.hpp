@@ -20,7 +20,7 @@ namespace detail {
 /// The encoding of a shared value, kept after its first encoding. Set once; safe from several threads.
 class KeptEncoding {
 public:
-    /// Encodings of other sizes are not kept: encoding a short one again is as fast, a long one costs too much memory.
+    /// Encodings of other sizes are not kept: a short one can be made again as fast, a long one takes too much memory.
     static constexpr std::size_t size_min = 64;
     static constexpr std::size_t size_max = std::size_t{64} * 1024;
 
@@ -29,7 +29,7 @@ public:
     KeptEncoding& operator=(const KeptEncoding&) = delete;
     ~KeptEncoding() { forget(); }
 
-    /// Writes it. False, and nothing is written: none is kept.
+    /// Writes the kept encoding. Returns false, and writes nothing, if none is kept.
     bool put(Encoder& encoder) const {
         const Bytes* bytes = bytes_.load(std::memory_order_acquire);
         if (bytes == nullptr) return false;
@@ -139,7 +139,7 @@ private:
     friend struct Codec<Shared<T>>;
     using Block = detail::SharedBlock<T>;
 
-    // Holds the block while it is changed: what reads the Shared meanwhile does not see a half-changed value.
+    // Holds the block while it is changed, so that a reader of this Shared meanwhile does not see a half-changed value.
     struct Editing {
         explicit Editing(Shared& s) : block(s.takeOwn()), shared(s) { block->encoding.forget(); }
         Editing(const Editing&) = delete;

@@ -1,5 +1,5 @@
 #pragma once
-/// JSON that is shared instead of copied: what the channels of a JsonState hold. json.hpp includes it.
+/// JSON that is shared instead of copied, as in the channels of a JsonState. json.hpp includes it.
 #include <cstddef>
 #include <iosfwd>
 #include <string_view>
@@ -29,14 +29,14 @@ struct JsonNodes;
 /// is as safe as an int: it must not be changed while another thread uses it.
 class SharedJson {
 public:
-    /// null.
+    /// Holds null.
     SharedJson() noexcept = default;
-    /// Takes the value over. Errors: std::bad_alloc. Cost: one allocation; that of a copy where the value has a memory
-    /// resource of its own.
+    /// Takes ownership of the value. Errors: std::bad_alloc. Cost: one allocation; a copy if the value has its own
+    /// memory resource.
     SharedJson(boost::json::value value);
-    /// A list of values that keep their owners. Errors: std::bad_alloc. Lists may be nested to any depth; what is
-    /// nested more deeply than a state may be (512 levels) throws WrongTypeError where it is stored, read as one
-    /// value or compared.
+    /// A list of values that keep their owners. Errors: std::bad_alloc. Lists may be nested to any depth; one that is
+    /// nested more deeply than a state may be (512 levels) throws WrongTypeError when it is stored, read as one value
+    /// or compared.
     static SharedJson list(std::vector<SharedJson> items);
 
     SharedJson(const SharedJson& other) noexcept;
@@ -61,21 +61,21 @@ public:
     /// The number of elements or entries; 0 for any other value.
     std::size_t size() const noexcept;
 
-    /// An element of a list, a member of an object. Errors: InvalidArgumentError if there is none. Cost: an allocation
-    /// for a part that has no owner yet.
+    /// Returns an element of a list or a member of an object. Errors: InvalidArgumentError if there is none. Cost: an
+    /// allocation for a part that has no owner yet.
     SharedJson at(std::size_t index) const;
     SharedJson at(std::string_view key) const;
     SharedJson front() const { return at(std::size_t{0}); }
     SharedJson back() const { return at(size() - 1); }
 
-    /// The value for functions that take Boost's; valid as long as an owner exists. Cost: none, but for a list that was
-    /// put together of shared parts (`list`, or by a channel that was written SharedJsons): it is copied once, and the
-    /// copy is kept with it.
+    /// The value for functions that take Boost's; valid as long as an owner exists. Cost: none, except for a list made
+    /// of shared parts (by `list`, or by a channel to which SharedJsons were written): it is copied once, and the copy
+    /// is kept with it.
     const boost::json::value& get() const;
     /// A copy, which the caller may change.
     boost::json::value toValue() const;
 
-    /// Whether both own the same object; false negatives for equal values.
+    /// Whether both own the same object; may be false for equal values.
     bool isSame(const SharedJson& other) const noexcept { return node_ != nullptr && node_ == other.node_; }
     friend bool operator==(const SharedJson& a, const SharedJson& b) { return a.equals(b); }
     /// Prints JSON text.
@@ -89,11 +89,11 @@ private:
     bool equals(const SharedJson& other) const;
     void release() noexcept;
 
-    boost::json::value value_;  // what needs no allocation; else null
+    boost::json::value value_;  // a value that needs no allocation; otherwise null
     detail::JsonNode* node_ = nullptr;
 };
 
-/// As the value it holds.
+/// Stored as the value that it holds.
 template <>
 struct Codec<SharedJson> {
     static constexpr bool is_any_shape = true;

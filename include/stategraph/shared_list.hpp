@@ -20,8 +20,8 @@
 namespace stategraph {
 namespace detail {
 
-/// The elements of SharedLists: the head of an allocation, followed by room for `capacity` elements. Each owner sees
-/// the first ones, as many as it counts; `used` of them exist.
+/// The elements of SharedLists: the head of an allocation, followed by memory for `capacity` elements. Each owner sees
+/// as many of the first ones as it counts; `used` of them exist.
 template <class T>
 struct ListBlock {
     std::atomic<std::uint32_t> owners = 1;
@@ -146,8 +146,8 @@ public:
     operator std::span<const T>() const noexcept { return {data(), size_}; }
     std::vector<T> toVector() const { return std::vector<T>(begin(), end()); }
 
-    /// Cost: amortised constant. If the room is used up, or another owner has added elements where this list ends, the
-    /// elements are copied; they are moved if this is their only owner.
+    /// Cost: amortised constant. If the memory is used up, or another owner has added elements behind the end of this
+    /// list, the elements are copied, or moved if this is their only owner.
     template <class... A>
     const T& emplace_back(A&&... value) {
         if (T* const place = claim(1)) {
@@ -160,7 +160,8 @@ public:
         } else {
             Block* const block = Block::make(roomFor(1));
             try {
-                std::construct_at(block->items() + size_, std::forward<A>(value)...);  // it may be one of the elements
+                // The argument may be one of the elements.
+                std::construct_at(block->items() + size_, std::forward<A>(value)...);
             } catch (...) {
                 Block::release(block);
                 throw;
@@ -171,7 +172,7 @@ public:
     }
     void push_back(const T& item) { emplace_back(item); }
     void push_back(T&& item) { emplace_back(std::move(item)); }
-    /// Adds elements at the end; they are not this list's own.
+    /// Adds elements at the end; they must not be this list's own.
     template <detail::MultiPassIterator It>
     void append(It first, It last) {
         const auto more = static_cast<std::size_t>(std::distance(first, last));
@@ -195,7 +196,8 @@ public:
         }
         size_ += more;
     }
-    /// The same of another list, whose elements are moved if it is their only owner; their number stays.
+    /// Appends the elements of another list, which are moved if it is their only owner; the size of that list stays the
+    /// same.
     void append(SharedList&& other) {
         if (block_ == nullptr) {
             *this = other;
@@ -207,7 +209,7 @@ public:
             append(more.begin(), more.end());
         }
     }
-    /// Cost: as `push_back` at the end, else that of the list.
+    /// Cost: that of `push_back` at the end, otherwise in proportion to the list.
     template <detail::MultiPassIterator It>
     void insert(const_iterator position, It first, It last) {
         if (position == end()) return append(first, last);
@@ -260,9 +262,9 @@ public:
     }
     std::size_t capacity() const noexcept { return block_ != nullptr ? block_->capacity : 0; }
 
-    /// Whether both own the same elements, as many of them: a cheap test that has false negatives for equal lists.
+    /// Whether both own the same elements, and equally many: a cheap test that may be false for equal lists.
     bool isSame(const SharedList& other) const noexcept { return block_ == other.block_ && size_ == other.size_; }
-    /// The elements, to be changed, if this is their only owner; else null.
+    /// The elements for changes, if this list is their only owner; otherwise null.
     T* ownItems() noexcept { return block_ != nullptr && block_->isOwned() ? block_->items() : nullptr; }
     void swap(SharedList& other) noexcept {
         std::swap(block_, other.block_);
@@ -287,14 +289,14 @@ private:
         if (more > Block::room_max - size_) throw std::bad_alloc();
         return std::max({size_ + more, std::min(2 * size_, Block::room_max), std::size_t{4}});
     }
-    // What was dropped while others had it.
+    // Destroys elements that this list dropped while others had them.
     void dropTail() noexcept {
         const std::size_t used = block_->used.load(std::memory_order_relaxed);
         if (used == size_) return;
         std::destroy(block_->items() + size_, block_->items() + used);
         block_->used.store(size_, std::memory_order_relaxed);
     }
-    // The place after the last element where this list alone may construct `more` elements. Null: there is none.
+    // The place behind the last element in which this list may construct `more` elements. Null if there is none.
     T* claim(std::size_t more) noexcept {
         if (block_ == nullptr || block_->capacity - size_ < more) return nullptr;
         if (block_->isOwned()) {
@@ -307,8 +309,8 @@ private:
                                                                  std::memory_order_relaxed);
         return is_end ? block_->items() + size_ : nullptr;
     }
-    // Brings the elements before those `added` ones that the new block has, and takes the block. Without memory for a
-    // copy the block goes with what it has.
+    // Moves or copies the elements in front of the `added` ones that the new block already contains, and takes the
+    // block over. If no memory is left for a copy, the block is destroyed with its elements.
     void moveTo(Block* block, std::size_t added) {
         T* const to = block->items();
         if (block_ != nullptr && std::is_nothrow_move_constructible_v<T> && block_->isOwned()) {

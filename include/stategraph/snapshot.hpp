@@ -40,29 +40,30 @@ struct TaskSnapshot {
     std::optional<std::string> error;
     /// The questions at which it last stopped, answered or not.
     std::vector<Interrupt> interrupts;
-    /// Those that wait for an answer.
+    /// The questions that wait for an answer.
     std::vector<Interrupt> open_interrupts;
     /// The writes of the task, {channel: written}; null if it has not finished or wrote nothing.
     Value result;
     bool finished = false;
-    /// How long it took when it was executed last, waits between attempts included, and when it began. Where it was the
-    /// only task of its superstep they are the superstep's. None: it was not executed, it asks (and is executed again),
-    /// the log does not say it (CompileOptions::durations), or one commit covers several supersteps (exit
-    /// durability).
+    /// How long it took when it was executed last, waits between attempts included, and when it began. For the only
+    /// task of a superstep, these are the values of the superstep. None: it was not executed, it has asked (and is
+    /// executed again), the log does not contain it (CompileOptions::durations), or one commit covers several
+    /// supersteps (exit durability).
     std::optional<std::chrono::microseconds> took = {};
     std::optional<std::chrono::system_clock::time_point> started_at = {};
-    /// How often its node was called in that run; at least 1 once it was. Not known with exit durability: 1.
+    /// How often its node was called in that run; at least 1 if it was called. With exit durability the number is not
+    /// known, and 1.
     std::uint64_t attempts = 1;
-    /// The log of the subgraph that it runs, if it does.
+    /// The log of the subgraph that it runs, if it runs one.
     std::optional<Config> state_config;
-    /// And that log's newest checkpoint, if it was asked for.
+    /// The newest checkpoint of that log, if it was requested.
     std::shared_ptr<const SnapshotData> state;
     /// For a task that is not finished: the graphs that its node called, by key, if the states of subgraphs were
     /// requested.
     std::vector<CallSnapshot> calls = {};
 };
 
-/// A checkpoint without its values' types.
+/// A checkpoint without the types of its values.
 struct SnapshotData {
     Config config;
     std::optional<Config> parent_config;
@@ -72,11 +73,11 @@ struct SnapshotData {
     /// When it was created; none if nothing is stored yet.
     std::optional<std::chrono::system_clock::time_point> created_at = {};
     /// How long the superstep took that created it, from the beginning of its tasks to this checkpoint; with exit
-    /// durability all supersteps since the checkpoint before. None: no superstep made it, or the log does not say it
-    /// (CompileOptions::durations).
+    /// durability all supersteps since the checkpoint before. None: no superstep made it, or the log does not contain
+    /// it (CompileOptions::durations).
     std::optional<std::chrono::microseconds> took = {};
     /// How long the run took to store it: to encode it and to wait for the saver, which with async durability may store
-    /// it later. The log says it in the same run's next commit; none: there is no such commit here.
+    /// it later. The next commit of the same run contains it; none: there is no such commit here.
     std::optional<std::chrono::microseconds> commit_took = {};
     /// Names of the tasks that are due.
     std::vector<std::string> next;
@@ -84,12 +85,12 @@ struct SnapshotData {
     /// questions are empty then.
     bool cancelled = false;
     std::vector<TaskSnapshot> tasks;
-    /// {channel: value}, set channels only.
+    /// {channel: value} with only the channels that are set.
     Value values_as_cbor;
 
     /// Open questions of all tasks.
     std::vector<Interrupt> interrupts() const;
-    /// The same as ISO 8601, UTC; empty where nothing is stored yet.
+    /// The time of creation as ISO 8601, UTC; empty if nothing is stored yet.
     std::string createdAt() const;
 };
 
@@ -111,13 +112,13 @@ struct StateSnapshot : SnapshotData {
     bool isSet(T S::*member) const {
         return present.test(detail::channelIndex(member));
     }
-    /// The same for a state whose channels are named at run time.
+    /// Whether a channel is set, for a state whose channels are named at run time.
     bool isSet(std::string_view channel) const
         requires requires(const S& s) { s.has(channel); }
     {
         return values.has(channel);
     }
-    /// The values as JSON text, unset channels left out; in the order of the state's table, unless the snapshot is of
+    /// The values as JSON text without unset channels, in the order of the state's table unless the snapshot is of
     /// another type.
     std::string valuesAsJson() const {
         if constexpr (ChannelState<S>) {
@@ -130,13 +131,13 @@ struct StateSnapshot : SnapshotData {
     detail::ChannelSet present = {};
 };
 
-/// What getState reads.
+/// Options of getState.
 struct GetStateOptions {
     /// Adds the state of subgraphs that are due (TaskSnapshot::state).
     bool subgraphs = false;
 };
 
-/// Which checkpoints a history has.
+/// Which checkpoints a history contains.
 struct HistoryOptions {
     /// At most this many; at least 1.
     std::optional<std::size_t> limit = {};

@@ -13,7 +13,8 @@
 #include <stategraph/observer.hpp>
 #include <stategraph/value.hpp>
 
-// Runs as spans in OpenTelemetry's shape, without its library: give them to its SDK, or to a collector as OTLP/JSON.
+// Reports runs as spans in OpenTelemetry's form, without its library: pass them to its SDK, or to a collector as
+// OTLP/JSON.
 namespace stategraph {
 
 /// The id of a trace: 16 bytes.
@@ -21,11 +22,11 @@ using TraceId = std::array<unsigned char, 16>;
 /// The id of a span: 8 bytes.
 using SpanId = std::array<unsigned char, 8>;
 
-/// Something that began and ended, in OpenTelemetry's terms.
+/// An operation with a beginning and an end, in OpenTelemetry's terms.
 struct Span {
     TraceId trace_id = {};
     SpanId span_id = {};
-    /// None at the root of the trace.
+    /// The span around this one; none for the root of the trace.
     std::optional<SpanId> parent_span_id = {};
     /// "run", "superstep N", or a task's node.
     std::string name = {};
@@ -34,7 +35,7 @@ struct Span {
     /// Texts, integers and numbers: "stategraph.thread_id", "stategraph.step", "stategraph.attempt",
     /// "stategraph.ending", …
     std::vector<std::pair<std::string, Value>> attributes = {};
-    /// What happened at a moment: "checkpoint", "interrupt", "retry".
+    /// An event at one moment: "checkpoint", "interrupt", "retry".
     struct Event {
         std::string name;
         std::chrono::system_clock::time_point time = {};
@@ -64,14 +65,14 @@ struct SpanParent {
 struct SpanObserverOptions {
     /// None: each root run is a trace of its own.
     std::optional<SpanParent> parent = {};
-    /// Spans that may be open at once, and events that one may have; more are not recorded, and counted. At least 1.
+    /// How many spans may be open at once; more are counted and not recorded. At least 1.
     std::size_t open_max = 65536;
     /// How many events one span may have; more are counted and not recorded. At least 1.
     std::size_t events_max = 128;
 };
 
 /// An observer that creates spans: one for each run, below it one for each superstep, below that one for each attempt
-/// at a task, below that what runs inside the task. A span is given out when it ends. Safe from any thread; one may
+/// at a task, below that what runs inside the task. A span is exported when it ends. Safe from any thread; one may
 /// serve any number of runs.
 class SpanObserver final : public Observer {
 public:

@@ -19,7 +19,7 @@ struct SqliteCacheOptions {
     std::uint64_t bytes_max = std::uint64_t{1} << 30U;
     /// How long a write waits for the writes of other processes before it is a SaverError; at least 0.
     std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
-    /// For tests: where the time comes from (IdSource::now); none: the system's clock.
+    /// For tests: the source of the time (IdSource::now); none: the system's clock.
     std::shared_ptr<IdSource> clock = {};
 };
 
@@ -44,9 +44,10 @@ public:
     void clear() override;
     void waitedFor(std::uint64_t lookups, bool is_given) noexcept override;
 
-    /// What the limit is about: the entries of all processes.
+    /// The bytes that count towards the limit: the entries of all processes.
     std::uint64_t storedBytes() const;
-    /// Of this object. Takes no lock: numbers that are read while others use the cache need not be of one moment.
+    /// The statistics of this object. It takes no lock: numbers that are read while other threads use the cache need
+    /// not be of the same moment.
     CacheStats stats() const;
 
 private:

@@ -13,19 +13,20 @@ namespace stategraph {
 
 /// The options of a SqliteStore.
 struct SqliteStoreOptions {
-    /// Make the file, and the folders above it, or the store's tables in a file that has none. Off: what is missing is
+    /// Create the file, and the folders above it, or the store's tables in a file without them. Off: a missing part is
     /// an error.
     bool create_if_missing = true;
-    /// Open for reading alone; puts and sweep() then throw StoreError, and reads refresh nothing. Each call sees all
-    /// that other processes stored before it.
+    /// Open for reading only; puts and sweep() then throw StoreError, and reads do not refresh times to live. Each call
+    /// sees everything that other processes stored before it.
     bool read_only = false;
-    /// A put returns when it is on disk (fsync). Off: it survives the death of the process, not of the machine.
+    /// Whether a put returns only when it is on disk (fsync). Off: it survives the death of the process, but not of the
+    /// machine.
     bool sync = false;
     /// How long a write waits for the writes of other processes before it is a StoreError; at least 0.
     std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
-    /// As SqliteSaverOptions::readers_max.
+    /// The same option as SqliteSaverOptions::readers_max.
     std::size_t readers_max = 4;
-    /// As SqliteSaverOptions::drop_damaged_log; off: a CorruptStoreError.
+    /// The same option as SqliteSaverOptions::drop_damaged_log. Off: damage is a CorruptStoreError.
     bool drop_damaged_log = false;
 };
 
@@ -46,7 +47,7 @@ public:
     ~SqliteStore() override;
 
     std::size_t sweep() override;
-    /// As SqliteSaver::droppedAtOpening.
+    /// What opening found at the end of the log, as SqliteSaver::droppedAtOpening.
     std::string droppedAtOpening() const;
 
 protected:

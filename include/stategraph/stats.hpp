@@ -29,21 +29,21 @@ struct ChannelBytes {
 struct StorageBytes {
     std::uint64_t commits = 0;
     std::uint64_t pending_writes = 0;
-    /// In commits: their place in the log and what is due next, including payloads of Sends.
+    /// In commits: their place in the log and what is due next, including the payloads of Sends.
     std::uint64_t schedule_bytes = 0;
     /// In commits: the user's metadata.
     std::uint64_t metadata_bytes = 0;
-    /// In commits: input that was not taken yet.
+    /// In commits: input that has not been taken yet.
     std::uint64_t input_bytes = 0;
-    /// In commits: what a superstep changed.
+    /// In commits: the changes of a superstep.
     std::uint64_t operation_bytes = 0;
     /// In commits that are read without an older one: all values.
     std::uint64_t snapshot_bytes = 0;
-    /// In commits: what the single task of the superstep wrote, if the operations do not say it.
+    /// In commits: the writes of the superstep's only task, if the operations do not contain them.
     std::uint64_t task_write_bytes = 0;
     /// Whole records of pending writes.
     std::uint64_t pending_write_bytes = 0;
-    /// The largest first.
+    /// The largest channels first.
     std::vector<ChannelBytes> channels = {};
 
     /// The sum. Names, keys and the storage's own needs are not included; SaverStats::stored_bytes has them.
@@ -69,11 +69,11 @@ struct ThreadStats : StorageBytes {
 struct SaverStats {
     std::uint64_t threads = 0;
     StorageBytes total = {};
-    /// In the order of listings; empty unless asked for.
+    /// In the order of listings; empty unless requested.
     std::vector<ThreadStats> per_thread = {};
     /// BaseCheckpointSaver::storedBytes, always of everything the saver stores.
     std::optional<std::uint64_t> stored_bytes = {};
-    /// Threads that cannot be read; nothing of them is in the other numbers but `stored_bytes`.
+    /// Threads that cannot be read; they are included in no number except `stored_bytes`.
     std::vector<DamagedThread> damaged = {};
 };
 

@@ -35,7 +35,7 @@ struct StoreItem {
     std::chrono::system_clock::time_point created_at = {};
     std::chrono::system_clock::time_point updated_at = {};
 
-    /// The value as a T. Throws WrongTypeError if it is of another type.
+    /// The value as a T. Throws WrongTypeError if it has another type.
     template <class T>
     T as() const {
         return value.as<T>();
@@ -64,7 +64,7 @@ struct SearchQuery {
     StoreFilter filter = {};
     /// The text by which items are ranked by meaning; it needs a store with an index.
     std::optional<std::string> query = {};
-    /// At least 1, at most store_limits::limit_max.
+    /// The number of results: at least 1, at most store_limits::limit_max.
     std::size_t limit = 10;
     std::size_t offset = 0;
     /// Whether the time to live of the returned items begins again; none: the store's refresh_on_read.
@@ -73,7 +73,7 @@ struct SearchQuery {
 
 /// Which namespaces to list.
 struct NamespaceQuery {
-    /// What a namespace begins and ends with; "*" means any one label.
+    /// The beginning and the end that a namespace must have; "*" means any one label.
     StoreNamespace prefix = {};
     StoreNamespace suffix = {};
     /// Cuts namespaces to this many labels, and lists each of what is left once; at least 1.
@@ -108,7 +108,7 @@ struct DamagedItem {
     std::string why = {};
 };
 
-/// What one operation of a batch came to; the members of other operations are empty.
+/// The result of one operation of a batch; the members of other operations are empty.
 struct StoreResult {
     std::optional<StoreItem> item = {};
     std::vector<SearchItem> items = {};
@@ -117,7 +117,7 @@ struct StoreResult {
     std::vector<DamagedItem> damaged = {};
 };
 
-/// Limits of every store; more is refused with InvalidArgumentError.
+/// The limits of every store; requests beyond them are refused with InvalidArgumentError.
 namespace store_limits {
 /// Bytes of one label of a namespace.
 inline constexpr std::size_t label_bytes_max = 256;
@@ -139,15 +139,15 @@ inline constexpr std::size_t dims_max = 65'536;
 inline constexpr std::chrono::milliseconds ttl_max{3'155'760'000'000};
 }  // namespace store_limits
 
-/// Returns one vector for each text. It is called without locks, from the thread of the call to the store, so it must
-/// be safe from several.
+/// Returns one vector for each text. It is called without locks on the thread that calls the store, so it must be safe
+/// from several threads.
 using EmbedFunction = std::function<std::vector<std::vector<float>>(std::span<const std::string> texts)>;
 
 /// How a store searches by meaning.
 struct IndexConfig {
     /// The size of every vector.
     std::size_t dims = 0;
-    /// One call for all texts of a batch. What it throws leaves the batch undone.
+    /// Called once for all texts of a batch. If it throws, the batch is not executed.
     EmbedFunction embed = {};
     /// Which parts of a value are embedded, each found text on its own: names joined by dots, "a.b"; "a[0]" and "a[-1]"
     /// for an element from the front or back, "a[*]" for all; a name "*" for all entries of a map; "$" for the whole
@@ -170,7 +170,7 @@ struct StoreOptions {
     /// Null: nothing is encrypted. A store that was filled with one needs it from then on, and one that was filled
     /// without has no use for it.
     std::shared_ptr<RowCipher> cipher = {};
-    /// For tests: where time comes from.
+    /// For tests: the source of the time.
     std::shared_ptr<IdSource> clock = {};
 };
 
@@ -191,7 +191,7 @@ public:
     /// Adds or replaces one item. `value` is anything that is stored as a map: a struct with a table, a std::map, JSON.
     void put(StoreNamespace ns, std::string key, Value value, PutOptions options = {});
     std::optional<StoreItem> get(StoreNamespace ns, std::string key, std::optional<bool> refresh_ttl = {});
-    /// The value alone, as a T. Throws WrongTypeError if it is of another type.
+    /// The value alone, as a T. Throws WrongTypeError if it has another type.
     template <class T>
     std::optional<T> get(StoreNamespace ns, std::string key, std::optional<bool> refresh_ttl = {}) {
         const auto item = get(std::move(ns), std::move(key), refresh_ttl);
@@ -210,8 +210,8 @@ public:
     std::vector<StoreNamespace> listNamespaces(const NamespaceQuery& query = {});
 
     /// Executes all operations and returns a result for each. Reads see the store as it was before the batch; of
-    /// several puts to one item the last counts. The puts are one atomic write. If any operation is wrong, none is
-    /// done.
+    /// several puts to one item the last counts. The puts are one atomic write. If any operation is invalid, none is
+    /// executed.
     std::vector<StoreResult> batch(std::span<const StoreOp> ops);
     std::vector<StoreResult> batch(std::initializer_list<StoreOp> ops) {
         return batch(std::span(ops.begin(), ops.size()));
@@ -221,13 +221,13 @@ public:
     virtual std::size_t sweep() = 0;
 
 protected:
-    /// What a store implements: `ops` are checked, but for what depends on its options.
+    /// The function that a store implements. `ops` have been checked, except for what depends on the store's options.
     virtual std::vector<StoreResult> apply(std::span<const StoreOp> ops) = 0;
 };
 
-/// A store that sees `inner` below a namespace only, and cannot name anything outside: for one tenant or user. `ns` is
-/// put before every namespace and taken off every result. Errors: InvalidArgumentError for a null store or a namespace
-/// that put refuses. sweep() sweeps all of `inner`.
+/// A store that sees only the part of `inner` below a namespace and cannot name anything outside, for one tenant or
+/// user. `ns` is prepended to every namespace and removed from every result. Errors: InvalidArgumentError for a null
+/// store or a namespace that put refuses. sweep() sweeps all of `inner`.
 std::shared_ptr<BaseStore> storeWithin(std::shared_ptr<BaseStore> inner, StoreNamespace ns);
 
 }  // namespace stategraph

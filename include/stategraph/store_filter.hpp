@@ -37,12 +37,12 @@ public:
     /// Whether an item's value fulfils all conditions. Cost: one pass over the maps that the paths lead through, for
     /// each condition.
     bool matches(const Value& value) const { return matchesCbor(value.bytes()); }
-    /// The same for one well-formed item.
+    /// Whether one well-formed item fulfils all conditions.
     bool matchesCbor(std::string_view item) const;
 
     friend StoreFilter operator&&(const StoreFilter& a, const StoreFilter& b);
 
-    /// At most this many conditions, and so deep.
+    /// The largest number of conditions, and the greatest depth.
     static constexpr std::size_t conditions_max = 256;
     static constexpr int depth_max = 32;
 
@@ -51,8 +51,8 @@ private:
     std::vector<std::shared_ptr<const stores::FilterNode>> nodes_;
 };
 
-/// A field that a condition is made of; see where(). Each throws InvalidArgumentError for an operand that it cannot
-/// compare with.
+/// A field on which a condition is built; see where(). Each method throws InvalidArgumentError for an operand that it
+/// cannot compare with.
 class FilterField {
 public:
     explicit FilterField(std::vector<std::string> names);
@@ -71,9 +71,9 @@ private:
     std::vector<std::string> names_;
 };
 
-/// The field at a path of names, "address.city". Names that hold a dot are given apart: where({"a.b", "c"}); those
-/// known at run time alone are a FilterField(names). Errors: InvalidArgumentError for an empty name or one that begins
-/// with "$".
+/// The field at a path of names, "address.city". For names that contain a dot, use a list: where({"a.b", "c"}); for
+/// names that are known only at run time, use FilterField(names). Errors: InvalidArgumentError for an empty name or one
+/// that begins with "$".
 FilterField where(std::string_view path);
 FilterField where(std::initializer_list<std::string> names);
 

@@ -21,9 +21,9 @@ enum class StreamMode : std::uint8_t {
     tasks,        // each task when it starts and when it ends
     checkpoints,  // each checkpoint
     debug,        // tasks and checkpoints, with step and time
-    custom,       // what nodes give to Runtime::write
-    messages,     // parts of messages that nodes give to Runtime::emitMessage, and whole ones that they write
-    runs,         // that the run begins, and how it ended; of the root graph alone
+    custom,       // what nodes pass to Runtime::write
+    messages,     // parts of messages that nodes pass to Runtime::emitMessage, and whole messages that they write
+    runs,         // that the run begins, and how it ended; only for the root graph
     calls,        // each call of a Flow (stategraph/functional.hpp) when it begins and when it ends
 };
 /// The number of modes.
@@ -53,7 +53,7 @@ private:
 };
 
 namespace detail {
-/// What tasks report while they run: a reader that has nothing to do meanwhile waits for it.
+/// The modes that tasks report while they run: a reader that has nothing else to do waits for these events.
 inline constexpr StreamModes modes_of_running_tasks{StreamMode::custom, StreamMode::messages, StreamMode::calls};
 }  // namespace detail
 
@@ -87,7 +87,7 @@ struct StreamOptions {
 ///                (an earlier run made the call) and "cached"; "error" is the text of what the attempt failed with, or null
 struct StreamEvent {
     StreamMode mode = StreamMode::values;
-    /// Where it happened: for each enclosing node "name:task id", as namespaces in the log are; empty at the root.
+    /// Where it happened: "name:task id" for each enclosing node, as in the namespaces of the log; empty at the root.
     std::vector<std::string> ns;
     /// The task's node; empty for values and checkpoints.
     std::string node;
@@ -103,7 +103,7 @@ struct StreamEvent {
     int attempt = 0;
 };
 
-/// Whether an event of the mode `runs` reports the end of a run. False for all others.
+/// Whether an event is of the mode `runs` and reports the end of a run.
 bool isRunEnd(const StreamEvent& event);
 
 /// How a run ended, as an event of the mode `runs` reports it.
@@ -118,7 +118,7 @@ struct EndOfRun {
     /// The newest checkpoint; none without a saver.
     CheckpointId checkpoint_id = {};
 };
-/// None if the event reports no end of a run.
+/// Reads the end of a run from an event; none if the event reports something else.
 std::optional<EndOfRun> endOf(const StreamEvent& event);
 
 /// One line of JSON: {"data", "mode", "node", "ns", "step"}. It depends only on the run; NdjsonWriter writes time and
@@ -127,7 +127,7 @@ std::string toJson(const StreamEvent& event);
 std::ostream& operator<<(std::ostream& out, const StreamEvent& event);
 
 namespace detail {
-/// Takes events as they happen, one at a time, from whichever thread a task runs on.
+/// Receives events as they happen, one at a time, on the thread on which a task runs.
 class EventSink {
 public:
     virtual ~EventSink() = default;

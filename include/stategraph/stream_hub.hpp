@@ -26,13 +26,13 @@ struct StreamPosition {
     std::int64_t sequence = 0;
     std::uint32_t index = whole;
 
-    /// Before everything.
+    /// The place before everything.
     constexpr StreamPosition() noexcept = default;
     constexpr StreamPosition(std::int64_t of_checkpoint, std::uint32_t within = whole) noexcept
         : sequence(of_checkpoint), index(within) {}
-    /// After all that a checkpoint reports.
+    /// The place after everything that a checkpoint reports.
     explicit StreamPosition(CheckpointId id) noexcept;
-    /// "SEQUENCE" or "SEQUENCE-INDEX", to be given to clients, and back. Errors: InvalidArgumentError.
+    /// Parses "SEQUENCE" or "SEQUENCE-INDEX", the text that clients receive. Errors: InvalidArgumentError.
     static StreamPosition parse(std::string_view text);
     std::string toString() const;
     friend constexpr auto operator<=>(const StreamPosition&, const StreamPosition&) noexcept = default;
@@ -41,56 +41,58 @@ struct StreamPosition {
 /// What happens when a subscriber reads events more slowly than a run creates them. Durable events are lost only where
 /// a policy says so.
 enum class OnFull : std::uint8_t {
-    drop_ephemeral,  // new ephemeral events are dropped and counted (but for `runs`, the oldest); the run never waits
-    // parts of one message are joined, then the oldest ephemeral events dropped; values and checkpoints: only the
-    // newest there is
+    // New ephemeral events are dropped and counted (for `runs` the oldest are dropped); the run never waits.
+    drop_ephemeral,
+    // parts of one message are joined, then the oldest ephemeral events are dropped; of values and checkpoints only the
+    // newest is kept
     coalesce,
-    disconnect,  // the subscription ends; its position says where to begin again
-    // the run waits, also past a node's time limit, until it is to end itself; events without room are then dropped and
-    // counted.
+    disconnect,  // the subscription ends; its position tells where to begin again
+    // the run waits, even beyond a node's time limit, until it is to end itself; then events without space are dropped
+    // and counted.
     block,
     // Never read such a subscription on the thread that runs the graph
 };
 /// The name of a policy, such as "coalesce".
 const char* toString(OnFull policy) noexcept;
 
-/// When a subscription ends on its own.
+/// When a subscription ends by itself.
 enum class Until : std::uint8_t {
-    closed,   // never: it follows its thread from run to run until it is closed
-    run_end,  // with the first run that ends after it began: all that this run reported, nothing of later runs
-    idle,     // when it has given everything and no run of this hub is under way: for a reader that catches up
+    closed,  // never: it follows its thread from run to run until it is closed
+    // With the first run that ends after the subscription began: it receives all that this run reported, and nothing of
+    // later runs.
+    run_end,
+    idle,  // when it has given everything and no run of this hub is under way; for a reader that catches up
 };
 const char* toString(Until until) noexcept;
 
-/// What a subscriber receives, and from where.
+/// Which events a subscriber receives, and from where.
 struct SubscribeOptions {
     /// Begin after this place, with the events that the log holds after it. None: begin with the next event that
     /// happens.
     std::optional<StreamPosition> from = {};
     /// The kinds of events that the subscriber receives.
     StreamModes modes = StreamMode::updates;
-    /// Events of subgraphs too. They are ephemeral in every mode.
+    /// Whether events of subgraphs are included. They are ephemeral in every mode.
     bool subgraphs = false;
-    /// As in StreamOptions.
+    /// Whether a task's start has the task's input, as in StreamOptions.
     bool task_inputs = true;
-    /// At most so many ephemeral events wait, of at most so many bytes together (one larger event waits alone); and for
-    /// `block` and
-    /// `disconnect`, a run may be so many checkpoints ahead. At least 1 each.
+    /// At most this many ephemeral events wait; for `block` and `disconnect`, a run may also be this many checkpoints
+    /// ahead. At least 1.
     std::size_t capacity = 1024;
-    /// How many bytes of ephemeral events may wait; at least 1.
+    /// How many bytes of ephemeral events may wait (one larger event waits alone); at least 1.
     std::size_t capacity_bytes = 8U << 20U;
     /// What happens when the subscriber is too slow.
     OnFull on_full = OnFull::drop_ephemeral;
     /// How often to read the log for events of other processes that run or edit the thread. 0: only when a run of this
     /// hub reports something.
     std::chrono::milliseconds poll = {};
-    /// When it ends by itself. `next` gives none then, and `isClosed` is true.
+    /// When the subscription ends by itself. `next` then returns none, and `isClosed` is true.
     Until until = Until::closed;
 };
 
-/// An event as a subscriber gets it.
+/// An event as a subscriber receives it.
 struct HubEvent : StreamEvent {
-    /// For a durable event, its own place; for an ephemeral one, that of the durable event before it. A new
+    /// For a durable event, its own place; for an ephemeral one, the place of the durable event before it. A new
     /// subscription can continue from there.
     StreamPosition position;
     bool durable = false;
@@ -103,8 +105,8 @@ struct HubImpl;
 void wakeReader(const SubscriptionImpl& subscription) noexcept;
 }  // namespace detail
 
-/// One subscriber of a thread. Read by one reader at a time; `close` and `wake` from any thread. Ends at its
-/// destruction, which never waits for a run; a reader that awaits it then gets none.
+/// One subscriber of a thread. One reader at a time may read it; `close` and `wake` may be called from any thread. Its
+/// destructor ends it and never waits for a run; a reader that awaits it then receives none.
 class Subscription {
 public:
     explicit Subscription(std::shared_ptr<detail::SubscriptionImpl> impl) noexcept;
@@ -112,26 +114,26 @@ public:
     Subscription& operator=(Subscription&&) noexcept;
     ~Subscription();
 
-    /// The next event; waits for one forever. None: the subscription has ended. Errors: SaverError,
-    /// CorruptCheckpointError; the position is unchanged then, and the call can be made again.
+    /// The next event; waits for it without a limit. None: the subscription has ended. Errors: SaverError,
+    /// CorruptCheckpointError; the position is then unchanged, and the call can be repeated.
     std::optional<HubEvent> next();
-    /// The same, but waits at most that long; 0: not at all. None: time is up, or the subscription has ended. Errors
-    /// also: InvalidArgumentError for a negative time.
+    /// The same, but waits at most that long; 0: not at all. None: the time is over, or the subscription has ended.
+    /// Errors: also InvalidArgumentError for a negative time.
     std::optional<HubEvent> next(std::chrono::milliseconds timeout);
-    /// The same for coroutines, with `#include <stategraph/async.hpp>`: `auto event = co_await
+    /// The next event for coroutines, with `#include <stategraph/async.hpp>`: `auto event = co_await
     /// subscription.asyncNext()`. No thread waits meanwhile. The log is read where the coroutine resumes, which takes
     /// as long as the saver takes. It may be destroyed while it waits: then nothing is taken, and another reader can
     /// follow. Errors: as `next`; InvalidArgumentError if another reader awaits it.
     Task<std::optional<HubEvent>> asyncNext();
-    /// It waits at most that long.
+    /// Waits at most that long.
     Task<std::optional<HubEvent>> asyncNext(std::chrono::milliseconds timeout);
-    /// In a node: it ends with CancelledError when the run is stopped or the attempt's time is up.
+    /// For a node: ends with CancelledError when the run is stopped or the attempt's time is up.
     Task<std::optional<HubEvent>> asyncNext(Runtime& runtime);
     /// Ends the wait of the current or the next reader, which receives none. The subscription stays.
     void wake() noexcept;
     /// The position of the last durable event that was returned.
     StreamPosition position() const noexcept;
-    /// Ends it; a reader that waits in `next` gets none.
+    /// Ends the subscription; a reader that waits in `next` receives none.
     void close() noexcept;
     bool isClosed() const noexcept;
     /// Whether it ended because it was too slow (OnFull::disconnect).
@@ -179,10 +181,10 @@ public:
     template <class S, class Input, class Output>
     explicit StreamHub(const CompiledGraph<S, Input, Output>& graph) : StreamHub(graph.core()) {}
     explicit StreamHub(std::shared_ptr<const detail::Core> core);
-    /// For threads whose graph is not here, such as those that another process writes (RocksDBSaverOptions::follow): it
-    /// reports what is durable, with nodes' names and channels' initial values as the graph's stored description has
-    /// them, and looks into the log every 100 ms unless `SubscribeOptions::poll` says otherwise. A run cannot have it
-    /// as its hub. Errors: InvalidArgumentError for null.
+    /// For threads whose graph this process does not have, such as those that another process writes
+    /// (RocksDBSaverOptions::follow): it reports durable events, with nodes' names and channels' initial values as the
+    /// graph's stored description has them, and reads the log every 100 ms unless `SubscribeOptions::poll` is set. A
+    /// run cannot have it as its hub. Errors: InvalidArgumentError for null.
     explicit StreamHub(std::shared_ptr<BaseCheckpointSaver> saver);
     StreamHub(const StreamHub&) = delete;
     StreamHub& operator=(const StreamHub&) = delete;
@@ -193,7 +195,7 @@ public:
     Subscription subscribe(const ThreadId& thread_id, const SubscribeOptions& options = {});
     /// Makes the subscribers of a thread read the log: after an edit of its state, or a run without the hub.
     void notify(const ThreadId& thread_id);
-    /// Subscriptions that have not ended.
+    /// The number of subscriptions that have not ended.
     std::size_t subscribers() const;
 
     detail::HubImpl& impl() noexcept { return *impl_; }

@@ -25,28 +25,28 @@ struct Work {
 
 struct Home;
 
-/// How to call something where coroutines resume: on an executor, on a thread that waits, in an event loop.
+/// How to call a function where coroutines resume: on an executor, on a waiting thread, or in an event loop.
 struct HomeOps {
-    /// Never calls it before it returns. If it throws, it neither calls nor drops it.
+    /// Never calls the work before it returns. If it throws, it neither calls nor drops the work.
     void (*post)(void* place, const Work& work);
-    /// The same at a time of the steady clock. `timer` is set before anything can be called. Null: the library's
-    /// timers.
+    /// Calls the work at a time of the steady clock. `timer` is set before anything can be called. Null: the library's
+    /// timers are used.
     void (*startTimer)(void* place, std::chrono::steady_clock::time_point at, const Work& work, void*& timer) = nullptr;
-    /// From a thread that calls nothing of the place's at the same time: the work is not called any more; it is
-    /// dropped, now or later.
+    /// Called on a thread while the place calls nothing on it: the work will not be called any longer; it is dropped,
+    /// now or later.
     void (*stopTimer)(void* timer) = nullptr;
-    /// After the work was called or dropped.
+    /// Called after the work was called or dropped.
     void (*endTimer)(void* timer) = nullptr;
-    /// For a place that is a proxy: the current place behind it. Null: the place is no proxy.
+    /// For a place that is a proxy: the place that it currently stands for. Null: the place is not a proxy.
     Home (*under)(void* place) = nullptr;
-    /// Whether the place is being destroyed and calls nothing any more. Null: it is never destroyed.
+    /// Whether the place is being destroyed and no longer calls anything. Null: it is never destroyed.
     bool (*isGone)(void* place) = nullptr;
     /// Whether functions that are called there may block, because its thread only waits for the coroutines that resume
     /// there.
     bool may_block = false;
 };
 
-/// Where a coroutine resumes after its wait. A coroutine inherits it from the one that awaits it; none: not set.
+/// Where a coroutine resumes after waiting. A coroutine inherits it from the one that awaits it; none: not set.
 struct Home {
     void* place = nullptr;
     const HomeOps* ops = nullptr;
@@ -58,9 +58,9 @@ class TaskPromiseBase {
 public:
     using Finished = void (*)(void* waiter);
 
-    // The waiting coroutine resumes from here, as an ordinary call: `startFor` sees to it that loops over tasks which
-    // are done at once do not nest. A handle to be resumed instead would live in the frame on some compilers, and the
-    // frame may be gone by then.
+    // The waiting coroutine is resumed from here by an ordinary call; `startFor` prevents nesting in loops over tasks
+    // that end at once. A returned handle that is resumed instead would be in the frame with some compilers, and the
+    // frame may already be destroyed then.
     struct AtEnd {
         bool await_ready() const noexcept { return false; }
         template <class Promise>
@@ -85,14 +85,14 @@ public:
     Home home() const noexcept { return home_; }
     void setHome(Home home) noexcept { home_ = home; }
 
-    /// Runs it until it waits for something. True: it is done already, and its caller continues immediately instead of
-    /// being resumed.
+    /// Runs it until it waits for something. Returns true if it has already ended; then its caller continues
+    /// immediately instead of being resumed.
     bool startFor(std::coroutine_handle<> self, std::coroutine_handle<> waiter, Home home) {
         begin(nullptr, waiter.address(), home);
         self.resume();
         return met_.exchange(true, std::memory_order_acq_rel);
     }
-    /// The same; at its end, perhaps before this returns, `finished(waiter)` is called, which may destroy it.
+    /// The same; when it ends, perhaps before this returns, `finished(waiter)` is called, which may destroy it.
     void startWith(std::coroutine_handle<> self, Finished finished, void* waiter, Home home) {
         begin(finished, waiter, home);
         self.resume();
@@ -115,13 +115,13 @@ private:
     std::exception_ptr error_;
     Home home_;
     Finished finished_ = nullptr;
-    void* waiter_ = nullptr;         // or the address of the coroutine that waits
-    std::atomic<bool> met_ = false;  // one of two was here: the end, or its waiter's suspension
+    void* waiter_ = nullptr;         // or the address of the waiting coroutine
+    std::atomic<bool> met_ = false;  // set by the first of two events: its end, and the suspension of its waiter
     bool started_ = false;
 };
 
-/// The compilers take a coroutine's frame from an operator new that knows nothing of alignment; that of a promise with
-/// an over-aligned value is taken from this one.
+/// Compilers allocate a coroutine's frame with an operator new that ignores alignment; the frame of a promise with an
+/// over-aligned value is allocated with this one.
 template <std::size_t Alignment, bool IsOver = (Alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__)>
 struct FrameMemory {};
 template <std::size_t Alignment>
@@ -130,8 +130,8 @@ struct FrameMemory<Alignment, true> {
     static void operator delete(void* frame) noexcept { ::operator delete(frame, std::align_val_t(Alignment)); }
 };
 
-/// An object that lives as long as a coroutine, made by `make()`: in its frame, unless the frame's memory is not
-/// aligned for it.
+/// An object that exists as long as a coroutine, made by `make()`: in the frame, unless the frame is not aligned for
+/// it.
 template <class T, bool IsOver = (alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__)>
 class FrameLocal {
 public:
@@ -174,7 +174,7 @@ public:
     }
     void return_value(const T& value) { return_value(T(value)); }
     T take() { return std::move(value()); }
-    /// The value where it is, until the coroutine is destroyed.
+    /// The value in its place, valid until the coroutine is destroyed.
     T& value() {
         rethrow();
         return value_;

@@ -14,7 +14,7 @@ namespace stategraph {
 /// What a thread waits for, as an index of threads knows it. All but `unknown` and `finished` have the meaning of the
 /// same words of `Unfinished` (stategraph/unfinished.hpp).
 enum class ThreadStatus : std::uint8_t {
-    unknown,   // not known: a run is under way or its process died, or the writer does not know
+    unknown,   // not known: a run is under way, its process died, or the writer does not know
     finished,  // nothing is due, or the thread was cancelled for good
     interrupted,
     failed,
@@ -72,8 +72,7 @@ private:
 /// What a writer reports about a thread, and an index returns.
 struct ThreadOutlook {
     ThreadStatus status = ThreadStatus::unknown;
-    /// When a sleeping thread is to wake: of `sleeping`, and of no other. An index keeps it in milliseconds, rounded
-    /// up.
+    /// When a sleeping thread is to wake; only for `sleeping`. An index keeps it in milliseconds, rounded up.
     std::optional<std::chrono::system_clock::time_point> due = {};
     friend bool operator==(const ThreadOutlook&, const ThreadOutlook&) = default;
 };

@@ -13,10 +13,10 @@
 
 namespace stategraph {
 
-/// One checkpoint of a log as a listing shows it: where it belongs, and no values.
+/// One checkpoint of a log in a listing: its place in the log, without values.
 struct TimelineEntry {
     CheckpointId id;
-    /// None: the first of its log.
+    /// The checkpoint's parent; none for the first checkpoint of its log.
     CheckpointId parent;
     std::int64_t step = 0;
     Source source = Source::loop;
@@ -24,16 +24,16 @@ struct TimelineEntry {
     std::vector<std::string> next;
     Metadata metadata;
     std::chrono::system_clock::time_point created_at;
-    /// How long the superstep took that made it; none: no superstep did, or the log does not say it.
+    /// How long the superstep that made it took; none: no superstep did, or the log does not contain it.
     std::optional<std::chrono::microseconds> took;
     /// The sizes of the commit's record and of its pending writes.
     std::size_t commit_bytes = 0;
     std::size_t writes_bytes = 0;
-    /// How many tasks of it have a pending write that is a result, an error or a question.
+    /// How many of its tasks have a pending write that is a result, an error or a question.
     std::size_t records = 0;
-    /// Whether reading it needs no other commit.
+    /// Whether it can be read without another commit.
     bool is_whole = false;
-    /// How many questions wait for an answer. Those of subgraphs' tasks stand with the root's task.
+    /// How many questions wait for an answer. Questions of subgraphs' tasks count for the root's task.
     std::size_t open_questions = 0;
     /// The error of the first task that has one; empty if there is none.
     std::string error;

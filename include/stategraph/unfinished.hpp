@@ -50,27 +50,27 @@ struct UnfinishedThread {
 
 /// Which threads to list.
 struct UnfinishedQuery {
-    /// none: all of them, also threads that cannot be read.
+    /// The reason; none: all of them, and also threads that cannot be read.
     std::optional<Unfinished> reason = {};
     /// Only threads after this one in the order of listings.
     std::optional<std::string> after_thread_id = {};
     /// At most this many; at least 1.
     std::optional<std::size_t> limit = {};
-    /// If not empty: only these threads, in this order, whatever `after_thread_id` says.
+    /// If not empty: only these threads, in this order; `after_thread_id` is then ignored.
     std::vector<std::string> thread_ids = {};
-    /// Only threads whose newest checkpoint has all of these entries in its metadata, with equal values: what the run
-    /// that made it was given (RunConfig::metadata). A checkpoint of an edit has none; that of `cancelThread` keeps
+    /// Only threads whose newest checkpoint has all of these entries in its metadata, with equal values. These come
+    /// from the run that made it (RunConfig::metadata). A checkpoint of an edit has none; that of `cancelThread` keeps
     /// those before it. A damaged thread has none either.
     Metadata metadata = {};
 };
 
-/// What a thread's newest checkpoint says, listed with its pending writes (ListQuery::with_writes): none if nothing is
-/// due there, or the thread was cancelled. One that cannot be read is Unfinished::damaged. Cost: that of reading the
-/// commit and its pending writes.
+/// Returns what a thread's newest checkpoint, listed with its pending writes (ListQuery::with_writes), waits for; none
+/// if nothing is due there, or if the thread was cancelled. A thread that cannot be read is Unfinished::damaged. Cost:
+/// that of reading the commit and its pending writes.
 std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head);
 
-/// The same of a thread that an index lists as `indexed`; tells the saver if it waits for something else. What fails
-/// there is skipped.
+/// The same for a thread that an index lists as `indexed`; informs the saver if it waits for something else. Failures
+/// of that are ignored.
 std::optional<UnfinishedThread> unfinishedThread(BaseCheckpointSaver& saver, const ListedCheckpoint& head,
                                                  const ThreadOutlook& indexed);
 

@@ -35,7 +35,7 @@ struct MemberClear {
     void putInto(Writes& writes) && { writes.addClear(channelIndex(member)); }
 };
 
-// The state that a write is for; void: it is no write.
+// The state that a write is for; void if it is not a write.
 template <class W>
 struct WriteOf {
     using State = void;
@@ -53,7 +53,7 @@ using StateOfWrite = typename WriteOf<std::remove_cvref_t<W>>::State;
 template <class W, class S>
 inline constexpr bool is_write_on = std::is_same_v<StateOfWrite<W>, S>;
 
-/// A list's element that is written by itself.
+/// Whether V is an element of a list T that is written by itself.
 template <class V, class T>
 concept ItemOf =
     reducers::List<T> && std::convertible_to<V, typename T::value_type> && !std::is_same_v<std::remove_cvref_t<V>, T>;
@@ -132,7 +132,7 @@ auto overwrite(T S::*member, std::type_identity_t<T> value) {
     return detail::MemberWrite<S, T, T>(member, checkpoint::WriteKind::overwrite, std::move(value));
 }
 
-/// Resets a channel to what it was before any write: its initial value, or unset if it has no reducer. Counts as an
+/// Resets a channel to its state before any write: its initial value, or unset if it has no reducer. Counts as an
 /// overwrite.
 template <auto Member>
 auto clear() {
@@ -150,7 +150,7 @@ auto reducers::Merge::operator()(T S::*member, std::type_identity_t<T> entries) 
 }
 
 namespace detail {
-/// What is no write: a name and a value in braces.
+/// Catches a name and a value in braces, which are not a write.
 struct NamedWrite {
     template <class V>
     NamedWrite(const char*, V&&) {
@@ -175,7 +175,7 @@ public:
         (put(std::forward<W>(writes)), ...);
     }
 
-    /// Not to be called, so that the compiler says what is wrong.
+    /// Never called: it lets the compiler explain what is wrong.
     template <class... W>
         requires(sizeof...(W) > 0 && (!std::is_void_v<detail::StateOfWrite<W>> && ...) &&
                  !(detail::is_write_on<W, S> && ...))
@@ -183,14 +183,14 @@ public:
         static_assert((detail::is_write_on<W, S> && ...),
                       "stategraph: a write of this update is for a member of another state");
     }
-    /// Not to be called: its static_assert explains that a state does not say which channels are written.
+    /// Never called: its static_assert explains that a state does not tell which channels are written.
     template <class T>
         requires std::is_same_v<T, S>
     Update(const T&) {
         static_assert(detail::never<T>,
                       "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not a State");
     }
-    /// The same of `{{"channel", value}}`.
+    /// The same for `{{"channel", value}}`.
     Update(std::initializer_list<detail::NamedWrite>) {}
 
     /// One write for each entry of an object that comes from outside, such as an edit sent as JSON:
@@ -221,7 +221,8 @@ private:
     }
 };
 
-/// The same where the type is not written: `return sg::update(sg::set<&State::foo>("a"), sg::add<&State::bar>("a"));`.
+/// Makes an update where its type is not written: `return sg::update(sg::set<&State::foo>("a"),
+/// sg::add<&State::bar>("a"));`.
 template <class First, class... More>
     requires(!std::is_void_v<detail::StateOfWrite<First>>)
 auto update(First&& first, More&&... more) {

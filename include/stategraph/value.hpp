@@ -9,7 +9,7 @@
 
 namespace stategraph {
 namespace detail {
-/// Reads one item strictly, and refuses more. Errors: WrongTypeError.
+/// Reads one item strictly, and refuses further items. Errors: WrongTypeError.
 void readStrictly(std::string_view cbor, void* value, DecodeMember decode);
 struct ValueBytes;
 }  // namespace detail
@@ -32,14 +32,14 @@ public:
         if (detail::isTooDeep(bytes_)) failDepth();
     }
 
-    /// A struct without a codec: not to be called, so that the compiler says the cure.
+    /// For a struct without a codec. Never called: it lets the compiler name the remedy.
     template <class T>
         requires(std::is_aggregate_v<T> && std::is_class_v<T> && !Encodable<T> && !std::same_as<T, detail::Anything>)
     Value(const T&) {
         requireStorable<T>();
     }
 
-    /// Takes exactly one well-formed CBOR item; anything else throws WrongTypeError. Cost: one pass over the bytes.
+    /// Accepts exactly one well-formed CBOR item; anything else throws WrongTypeError. Cost: one pass over the bytes.
     static Value fromCbor(std::string cbor);
 
     /// The value as a T, which is default-constructed and then read. Throws WrongTypeError if it is of another type.
@@ -53,11 +53,10 @@ public:
         return value;
     }
 
-    /// The same for what comes from outside, where T says what it must be: in structs no member may be missing that is
-    /// neither optional nor
-    /// `sg::defaulted`, and none be there that their tables do not have (field()); enums and tagged variants are named;
-    /// 3.0 is an integer. Errors: WrongTypeError that lists what is wrong and where, all faults of an object at once.
-    /// What was stored by earlier versions of a program is read with `as`. Cost: that of `as`.
+    /// Reads the value strictly as a T, for values from outside: a struct must have every member that is neither
+    /// optional nor `sg::defaulted`, and no member that its table does not have (field()); enums and tagged variants
+    /// are given by name; 3.0 is an integer. Errors: WrongTypeError that lists what is wrong and where, all faults of
+    /// an object at once. What was stored by earlier versions of a program is read with `as`. Cost: that of `as`.
     template <class T>
     T asStrict() const {
         requireStorable<T>();
@@ -70,12 +69,12 @@ public:
     bool isNull() const noexcept { return bytes() == null_bytes; }
     /// One CBOR item, valid as long as this value is unchanged.
     std::string_view bytes() const noexcept { return bytes_.empty() ? null_bytes : std::string_view(bytes_); }
-    /// As JSON text; see cborToJson() for what JSON cannot say. Objects list their members as they are stored, shorter
-    /// names first: for the order of a struct's table use sg::toJson(value).
+    /// The value as JSON text; see cborToJson() for what JSON cannot express. Objects list their members as they are
+    /// stored, shorter names first; for the order of a struct's table use sg::toJson(value).
     std::string toJson() const { return cborToJson(bytes()); }
 
     friend bool operator==(const Value& a, const Value& b) noexcept { return a.bytes() == b.bytes(); }
-    /// Prints the JSON text; what has none is printed as "<not JSON: why>".
+    /// Prints the JSON text; a value that has none is printed as "<not JSON: why>".
     friend std::ostream& operator<<(std::ostream& out, const Value& value);
 
 private:
@@ -85,21 +84,21 @@ private:
     static void requireEnd(const Decoder& decoder);
     [[noreturn]] static void failDepth();
 
-    std::string bytes_;  // empty means null, so that default-made and moved-from values are
+    std::string bytes_;  // empty for null, which default-constructed and moved-from values are
 };
 
-/// From JSON text. Errors: InvalidArgumentError that says where the text is not JSON.
+/// Reads a Value from JSON text. Errors: InvalidArgumentError that says where the text is not JSON.
 Value parseJson(std::string_view text);
 
-/// A T from JSON text that comes from outside: the arguments of a tool, a request's body. Errors: InvalidArgumentError
-/// for text that is not JSON; WrongTypeError that lists every fault (Value::asStrict).
+/// Reads a T from JSON text that comes from outside, such as the arguments of a tool or a request's body. Errors:
+/// InvalidArgumentError for text that is not JSON; WrongTypeError that lists every fault (Value::asStrict).
 template <class T>
 T fromJson(std::string_view text) {
     return parseJson(text).asStrict<T>();
 }
 
-/// JSON text for people: structs and states list their members in the order of their tables, tagged variants begin with
-/// the tag.
+/// The value as JSON text for people: structs and states list their members in the order of their tables, and tagged
+/// variants begin with the tag.
 template <class T>
     requires Encodable<T>
 std::string toJson(const T& value) {

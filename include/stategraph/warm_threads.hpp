@@ -11,20 +11,21 @@ namespace stategraph {
 /// there instead of reading the thread. Recommended for servers. A run makes sure that the thread is still where it was
 /// left: what another process or another graph did to it meanwhile is read as ever.
 struct WarmThreads {
-    /// All kept states together, by what they take in the log and some 600 bytes for each; 0: none is kept. In memory
-    /// a state may take twice as much. One that is larger than a quarter of it is not kept.
+    /// The limit for all kept states together, each counted with its size in the log and about 600 bytes; 0: none is
+    /// kept. In memory a state may take twice as much. A state that is larger than a quarter of the limit is not kept.
     std::size_t bytes_max = 0;
-    /// One that no run has used for so long is dropped when another run begins or ends; at least 1 ms.
+    /// A state that no run has used for this long is dropped when another run begins or ends; at least 1 ms.
     std::chrono::milliseconds idle_max = std::chrono::minutes(10);
 };
 
-/// How much they were used (CompiledGraph::warmThreadStats).
+/// How the kept states were used (CompiledGraph::warmThreadStats).
 struct WarmThreadStats {
-    std::size_t threads = 0;      // that are kept
-    std::size_t bytes = 0;        // theirs, as in WarmThreads::bytes_max
-    std::uint64_t hits = 0;       // runs that began with one
-    std::uint64_t misses = 0;     // runs that read their thread, which had none or one that was not its newest any more
-    std::uint64_t evictions = 0;  // states that were dropped for their size or age
+    std::size_t threads = 0;  // threads whose states are kept
+    std::size_t bytes = 0;    // the size of these states, as in WarmThreads::bytes_max
+    std::uint64_t hits = 0;   // runs that began with a kept state
+    // Runs that read their thread, because no state was kept or because it was no longer the newest.
+    std::uint64_t misses = 0;
+    std::uint64_t evictions = 0;  // states that were dropped because of their size or age
 };
 
 }  // namespace stategraph

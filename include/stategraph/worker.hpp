@@ -21,7 +21,7 @@
 // Workers: processes that take threads from a PostgreSQL queue and run them. Link `stategraph::worker`.
 namespace stategraph {
 
-/// What a worker takes of one queue.
+/// Which threads a worker takes from one queue.
 struct WorkerQueue {
     std::string name = "default";
     /// Its share of the free slots, relative to the other queues that have something to do; 1 to 1,000.
@@ -30,41 +30,41 @@ struct WorkerQueue {
     std::optional<std::size_t> limit = {};
 };
 
-/// How the runs of one graph are done.
+/// How a worker runs the threads of one graph.
 struct WorkerGraphOptions {
-    /// Limits, metadata, durability, context. Its thread, checkpoint and control are the worker's own.
+    /// Limits, metadata, durability, context. The worker sets thread, checkpoint and control.
     RunConfig config = {};
-    /// The saver that the graph was compiled with, if it is one around the worker's LeasedSaver (an EncryptedSaver).
+    /// The saver with which the graph was compiled, if it wraps the worker's LeasedSaver (an EncryptedSaver).
     std::shared_ptr<BaseCheckpointSaver> saver = {};
 };
 
-/// What a worker reports when it is done with a thread for now.
+/// Reported by a worker when it has finished with a thread for now.
 struct WorkerEvent {
     std::string thread_id;
     std::string graph;
     std::string queue;
     /// None: the lease was lost, and another worker has the thread.
     std::optional<WorkOutcome> outcome;
-    /// What the run failed with, or why the thread is left; empty if neither.
+    /// The error of the run, or why the worker gave the thread back; empty if neither.
     std::string error;
 };
 
 /// The options of a Worker.
 struct WorkerOptions {
-    /// Whom the queue shows as the owner of a thread. Empty: the host's name and the process id.
+    /// The name that the queue shows as the owner of a thread. Empty: the host's name and the process id.
     std::string name = {};
-    /// The queues that it takes threads from, with their weights and limits; at least one.
+    /// The queues from which it takes threads, with their weights and limits; at least one.
     std::vector<WorkerQueue> queues = {WorkerQueue{}};
     /// How many threads run at once, each on a thread of the operating system and with a connection of the saver's
     /// (PostgresSaverOptions::connections_max) when it stores; 1 to 1,000.
     std::size_t slots = 8;
-    /// How long a thread stays this worker's without a sign of it; 1 s to 1 day. It is renewed each third of that. A
-    /// thread of a worker that died is run by another one after at most this time.
+    /// How long a lease lasts without renewal; 1 s to 1 day. It is renewed after each third of that time. If a worker
+    /// dies, another one runs its threads after at most this time.
     std::chrono::milliseconds lease = std::chrono::seconds(30);
-    /// How often an idle worker asks for work, give or take a quarter; at least 1 ms.
+    /// How often an idle worker asks for work, with a variation of a quarter; at least 1 ms.
     std::chrono::milliseconds poll_interval = std::chrono::milliseconds(200);
-    /// After so many attempts without progress a thread is set aside with its error; at least 1. An attempt is a claim:
-    /// one that a crash of the process ended counts.
+    /// After this many attempts without progress a thread is set aside with its error; at least 1. Each claim is an
+    /// attempt, including one that a crash of the process ended.
     int attempts_max = 5;
     /// How long a thread whose run failed waits, doubled with each attempt up to `backoff_max`; at least 0.
     std::chrono::milliseconds backoff = std::chrono::seconds(1);
@@ -72,16 +72,16 @@ struct WorkerOptions {
     std::chrono::milliseconds backoff_max = std::chrono::minutes(5);
     /// How long `stop` waits for supersteps under way before it abandons them; at least 0.
     std::chrono::milliseconds drain_timeout = std::chrono::seconds(30);
-    /// For how long keys of inputs that were taken are remembered; at least 1 s.
+    /// How long keys of inputs that were taken are remembered; at least 1 s.
     std::chrono::milliseconds keys_kept = std::chrono::hours(7 * 24);
-    /// Called on the worker's threads, several at once, when a thread is left. What it throws is ignored.
+    /// Called on the worker's threads, several at once, when the worker gives a thread back. What it throws is ignored.
     std::function<void(const WorkerEvent& event)> on_left = {};
     /// Called on the thread of `run` when the queue cannot be reached; the worker tries again. What it throws is
     /// ignored.
     std::function<void(const std::exception_ptr& error)> on_error = {};
 };
 
-/// What a worker has done since it was created. The first group counts threads that were left, by why.
+/// What a worker has done since it was created. The first group counts the threads that it gave back, by reason.
 struct WorkerMetrics {
     std::uint64_t finished = 0;
     std::uint64_t waiting = 0;
@@ -93,11 +93,11 @@ struct WorkerMetrics {
     std::uint64_t given_back = 0;
     std::uint64_t leases_lost = 0;
 
-    std::uint64_t claimed = 0;  // threads
-    std::uint64_t claims = 0;   // statements that claimed, those without a result included
+    std::uint64_t claimed = 0;  // threads that were claimed
+    std::uint64_t claims = 0;   // statements that claimed, including those without a result
     std::uint64_t renewals = 0;
-    std::uint64_t errors = 0;  // calls of the queue that failed
-    std::size_t running = 0;   // now
+    std::uint64_t errors = 0;  // calls of the queue that have failed
+    std::size_t running = 0;   // runs that are under way now
 };
 
 namespace detail {
@@ -108,7 +108,7 @@ struct WorkerRunEnd {
     std::optional<std::chrono::system_clock::time_point> wake_at = {};
 };
 
-/// A graph as a worker has it, whatever its state's type.
+/// A graph in the form that a worker needs, for any type of state.
 class WorkerGraph {
 public:
     WorkerGraph(std::string name, GraphFingerprint version, WorkerGraphOptions options)
@@ -132,7 +132,7 @@ private:
     const WorkerGraphOptions options_;
 };
 
-/// An update from a Value; of a JsonState, with stategraph/json.hpp.
+/// Makes an update from a Value; for a JsonState include stategraph/json.hpp.
 template <class U, class V>
 U queuedUpdate(const V& values) {
     if constexpr (requires { U::of(values); }) {
@@ -168,23 +168,23 @@ private:
 
 /// Takes threads from the queue of a LeasedSaver's schema and runs them, as many at once as it has slots, until it is
 /// stopped. Any number of workers of any number of processes and computers share a queue; each thread is run by one of
-/// them at a time, which holds its lease. What they store of a thread is stored under that lease and not without.
+/// them at a time, which holds its lease. They store data of a thread only under that lease.
 ///
 /// A run that fails is tried again after a back-off, and set aside after `attempts_max` attempts without progress. One
 /// that asks a question, or sleeps, leaves its slot; an answer (stategraph/answer.hpp) or its wake time makes the
-/// thread due. An input that comes while the thread's run has not ended waits. What a node does may happen twice if its
-/// process dies, as with `recover()`: Runtime::once is for effects; what the log says happens once.
+/// thread due. An input that comes while the thread's run has not ended waits. A node may be executed twice if its
+/// process dies, as with `recover()`; use Runtime::once for effects. Everything in the log happens once.
 class Worker {
 public:
-    /// Errors: InvalidArgumentError for null and for options that cannot be.
+    /// Errors: InvalidArgumentError for null and for invalid options.
     explicit Worker(std::shared_ptr<LeasedSaver> saver, WorkerOptions options = {});
     /// `run` must have returned.
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    /// A graph that was compiled with the worker's saver, under the name that inputs give. Before `run`. Errors:
-    /// InvalidArgumentError for a name that is empty, too long or taken, and if the worker runs.
+    /// Adds a graph that was compiled with the worker's saver, under the name that inputs use. To be called before
+    /// `run`. Errors: InvalidArgumentError for a name that is empty, too long or taken, and if the worker runs.
     template <class S, class Input, class Output>
     void add(std::string_view name, const CompiledGraph<S, Input, Output>& graph, WorkerGraphOptions options = {}) {
         addGraph(
@@ -195,12 +195,13 @@ public:
     /// Errors: InvalidArgumentError without a graph, or if it was called before; std::system_error if not one thread
     /// can be created. If the queue cannot be reached it reports that and tries again.
     void run();
-    /// Has `run` return: it claims nothing more, ends runs after their superstep, gives their threads back, and
-    /// abandons those that are not done after `drain_timeout`. Safe from any thread, but not from a signal handler.
+    /// Makes `run` return: the worker claims nothing more, ends runs after their superstep, gives their threads back,
+    /// and abandons runs that have not ended after `drain_timeout`. Safe from any thread, but not from a signal
+    /// handler.
     void stop() noexcept;
 
     WorkerMetrics metrics() const;
-    /// The queue that it takes from.
+    /// The queue from which it takes threads.
     PostgresQueue& queue() noexcept;
 
 private:

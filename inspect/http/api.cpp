@@ -14,7 +14,7 @@ namespace {
 
 using Needs = ApiRow::Needs;
 
-// A head is one record; a list is as much as its page shows.
+// A head is one record, so it is checked more often than a list, which is as large as its page.
 constexpr std::chrono::milliseconds head_every{100};
 constexpr std::chrono::milliseconds list_every{1000};
 
@@ -74,7 +74,7 @@ const ApiRow& rowOf(ApiCall& call) {
     throw Refused{404, "there is no such operation; docs/inspector_api.md lists them"};
 }
 
-// Takes as long for any key of this length.
+// Compares in a time that is the same for any key of this length.
 bool isKey(std::string_view given, std::string_view wanted) noexcept {
     if (given.size() != wanted.size()) return false;
     unsigned differs = 0;

@@ -13,15 +13,15 @@
 
 namespace stategraph::inspect {
 
-/// What the page asks for: /api/…, as docs/inspector_api.md lists it. Needs no socket, so that tests and fuzzers call
-/// it. Safe from any thread.
+/// Answers the requests of the page: /api/…, as docs/inspector_api.md lists them. It needs no socket, so that tests and
+/// fuzzers can call it. Safe from any thread.
 class Api {
 public:
     /// Errors: InvalidArgumentError for a null saver or an empty pattern.
     Api(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options);
 
     void add(const std::string& name, std::shared_ptr<ServedGraph> graph);
-    /// Errors: what the operations throw, which the server answers with 4xx and 5xx.
+    /// Throws the errors of the operations, which the server answers with 4xx and 5xx.
     serve::HandlerAnswer answer(const serve::HandlerRequest& request);
 
     const ServerOptions& options() const noexcept { return options_; }
@@ -29,7 +29,7 @@ public:
     BaseCheckpointSaver& saver() const noexcept { return *saver_; }
     PageRuns& runs() noexcept { return runs_; }
     std::map<std::string, std::shared_ptr<ServedGraph>> graphs() const;
-    /// The values of a checkpoint, without what is redacted; null if there is no such checkpoint.
+    /// Returns the values of a checkpoint without what is redacted, or null if there is no such checkpoint.
     std::shared_ptr<const Value> values(const Config& checkpoint);
 
 private:

@@ -11,13 +11,13 @@
 
 namespace stategraph::inspect {
 
-/// The request is understood and refused.
+/// Thrown if the request is understood and refused.
 struct Refused {
     int status;
     std::string text;
 };
 
-/// One request, and the thread and the checkpoint that its path names.
+/// One request, with the thread and the checkpoint that its path names.
 struct ApiCall {
     Api& api;
     const serve::HandlerRequest& request;
@@ -25,20 +25,20 @@ struct ApiCall {
     /// An id, "newest", or empty.
     std::string checkpoint = {};
 
-    /// Empty if there is none.
+    /// Returns the parameter's text, or an empty text if there is none.
     std::string text(const std::string& name) const;
-    /// Errors: InvalidArgumentError for what is no number between these.
+    /// Throws InvalidArgumentError for a text that is no number in this range.
     std::size_t number(const std::string& name, std::size_t otherwise, std::size_t least, std::size_t most) const;
-    /// The checkpoint that the path and `ns` name. Errors: InvalidArgumentError for an id that is none.
+    /// Returns the checkpoint that the path and `ns` name. Errors: InvalidArgumentError for an invalid id.
     Config config() const;
-    /// The request's body. Errors: as fromJson.
+    /// Returns the request's body. Errors: as fromJson.
     template <class T>
     T body() const {
         return fromJson<T>(request.body.empty() ? std::string_view("{}") : request.body);
     }
 };
 
-/// A struct as the body of an answer.
+/// Returns an answer whose body is a struct as JSON.
 template <class View>
 serve::HandlerAnswer json(const View& view) {
     return {.body = toJson(view) + "\n"};
@@ -50,16 +50,16 @@ constexpr std::size_t page_thread_bytes_max = std::size_t{256} << 20U;
 struct ApiRow {
     enum class Needs : std::uint8_t { nothing, write, graph };
     std::string_view method;
-    /// Behind /api/, as "threads/:thread/timeline".
+    /// The path after /api/, such as "threads/:thread/timeline".
     std::string_view path;
     serve::HandlerAnswer (*run)(ApiCall& call);
     Needs needs = Needs::nothing;
-    /// A client that accepts text/event-stream is sent the answer again whenever it is another one, which is looked at
-    /// that often. 0: it cannot be followed.
+    /// A client that accepts text/event-stream is sent the answer again when it has changed, which is checked at this
+    /// interval. 0 means that the answer cannot be followed.
     std::chrono::milliseconds follow = {};
 };
 
-/// The answer to a call, and those that follow when they differ. Errors: those of the first answer.
+/// Returns the answer to a call, and sends later ones when they differ. Errors: those of the first answer.
 serve::HandlerAnswer followed(ApiCall& call, const ApiRow& row);
 
 serve::HandlerAnswer about(ApiCall& call);

@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What is left of a request when its head has been answered.
+/// The parts of a request that are left when its head has been answered.
 class FollowedRequest final : public serve::RequestView {
 public:
     std::string_view method() const override { return "GET"; }
@@ -22,7 +22,7 @@ std::string withoutLineEnd(std::string text) {
     return text;
 }
 
-/// Asks again and again what a call asked.
+/// Repeats a call.
 class Follower {
 public:
     Follower(ApiCall& call, const ApiRow& row, std::string first)
@@ -42,7 +42,7 @@ public:
         ApiCall call{api_, request_, thread_, checkpoint_};
         std::string body = withoutLineEnd(row_.run(call).body);
         const auto ended = Clock::now();
-        // A follower of a slow store keeps the store busy for a tenth of the time.
+        // A follower of a slow store keeps the store busy for at most a tenth of the time.
         not_before_ = ended + 9 * (ended - began);
         if (body == last_) return {};
         last_ = body;

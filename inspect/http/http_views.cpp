@@ -5,10 +5,10 @@
 namespace stategraph::inspect {
 namespace {
 
-/// A larger value is said by its size; the page reads it by pages.
+/// A larger value is replaced by its size, and the page reads it in pages.
 constexpr std::size_t value_bytes_max = 100'000;
 
-/// Graphs inside graphs are shown to this depth, and so many of them in one answer.
+/// Graphs inside graphs are shown to this depth, and at most this many of them in one answer.
 constexpr int subgraph_depth_max = 8;
 constexpr std::size_t subgraphs_max = 200;
 

@@ -14,7 +14,7 @@
 #include "inspect/http/redaction.hpp"
 #include "inspect/views.hpp"
 
-// The responses of the HTTP interface in addition to the views of the commands.
+// The responses of the HTTP interface, in addition to the views of the commands.
 namespace stategraph::inspect {
 
 struct ItemView {
@@ -41,7 +41,7 @@ struct PageView {
 };
 PageView viewOf(const ValuePage& page);
 
-/// A value, or of a large one what it is.
+/// A value or, if it is large, a description of it.
 struct ShownValue {
     std::optional<Value> value;
     std::optional<ItemView> cut;
@@ -112,7 +112,7 @@ struct CheckpointPageView {
             field("values", &CheckpointPageView::values));
     }
 };
-/// Without the values.
+/// Returns the view without the values.
 CheckpointPageView pageViewOf(const SnapshotData& snapshot, const Redaction& redaction);
 
 struct OperationView {
@@ -163,7 +163,7 @@ struct WriterLineView {
     }
 };
 
-/// A graph with those inside it, as far as their descriptions are stored.
+/// A graph with the graphs inside it, as far as their descriptions are stored.
 struct GraphView {
     GraphFingerprint fingerprint;
     std::vector<DescribedNode> nodes;
@@ -172,7 +172,7 @@ struct GraphView {
     std::vector<DescribedBranch> branches;
     std::vector<DescribedGoto> gotos;
     std::vector<DescribedChannel> channels;
-    /// By node, each as the JSON of a GraphView.
+    /// The graphs inside it by node, each as the JSON of a GraphView.
     std::map<std::string, Value> subgraphs;
     static constexpr auto fields() {
         return stategraph::fields(field("fingerprint", &GraphView::fingerprint), field("nodes", &GraphView::nodes),
@@ -199,7 +199,7 @@ struct StatsView {
     std::uint64_t checkpoints = 0;
     std::map<std::string, std::uint64_t> bytes;
     std::map<std::string, std::uint64_t> channels;
-    /// Those of SaverStats::per_thread.
+    /// The threads of SaverStats::per_thread.
     std::vector<LargeThreadView> largest;
     std::optional<std::uint64_t> stored_bytes;
     std::vector<DamagedView> damaged;

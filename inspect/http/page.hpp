@@ -4,9 +4,9 @@
 
 namespace stategraph::inspect {
 
-/// A file of the page, as inspect/web/dist has it (made part of the library by cmake/EmbedPage.cmake).
+/// A file of the page, taken from inspect/web/dist (cmake/EmbedPage.cmake makes it a part of the library).
 struct PageFile {
-    std::string_view path;  // "/app.js"
+    std::string_view path;  // such as "/app.js"
     std::string_view content_type;
     std::string_view text;
 };

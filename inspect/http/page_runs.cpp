@@ -39,7 +39,7 @@ void PageRuns::State::end(const std::string& thread, const std::exception_ptr& e
         } else {
             errors.erase(thread);
         }
-    } catch (const std::exception&) {  // no memory for the text
+    } catch (const std::exception&) {  // there is no memory for the text
     }
     changed.notify_all();
 }

@@ -12,10 +12,10 @@
 
 namespace stategraph::inspect {
 
-/// How the last run of a thread that the page began has ended.
+/// The end of the last run that the page began on a thread.
 struct PageRun {
     bool has_ended = false;
-    /// What it failed with; empty if it did not.
+    /// The error with which it failed; empty if it did not fail.
     std::string error;
 };
 
@@ -25,14 +25,14 @@ public:
     explicit PageRuns(std::size_t runs_max) : state_(std::make_shared<State>(runs_max)) {}
     PageRuns(const PageRuns&) = delete;
     PageRuns& operator=(const PageRuns&) = delete;
-    /// Stops what is under way, and waits for it.
+    /// Stops the runs that are under way, and waits for them.
     ~PageRuns();
 
-    /// Errors: ThreadBusyError if the page has a run on the thread; InvalidUpdateError if it has too many.
+    /// Errors: ThreadBusyError if the page has a run on the thread; InvalidUpdateError if the page has too many runs.
     void begin(const std::string& thread, RunConfig config, const serve::Begin& work);
-    /// False: there is no run under way.
+    /// Returns false if no run is under way.
     bool stop(const std::string& thread);
-    /// The last one of a thread; `has_ended` with no error if there was none.
+    /// Returns the last run of a thread. If there was none, `has_ended` is set and the error is empty.
     PageRun last(const std::string& thread) const;
 
 private:
@@ -44,7 +44,7 @@ private:
         mutable stategraph::detail::Mutex mutex;
         std::condition_variable changed;
         std::map<std::string, std::shared_ptr<RunControl>> runs SG_GUARDED_BY(mutex);
-        std::map<std::string, std::string> errors SG_GUARDED_BY(mutex);  // of the last runs; as many as `runs_max`
+        std::map<std::string, std::string> errors SG_GUARDED_BY(mutex);  // of the last runs, at most `runs_max`
         bool is_closed SG_GUARDED_BY(mutex) = false;
     };
     std::shared_ptr<State> state_;

@@ -25,7 +25,7 @@ std::string versionText() {
            std::to_string(STATEGRAPH_VERSION_PATCH);
 }
 
-/// More than this is read by pages, not as one value.
+/// A larger value is read in pages, and not as one value.
 constexpr std::size_t whole_bytes_max = 4'000'000;
 
 [[noreturn]] void failMissing(const Config& config) {
@@ -33,7 +33,7 @@ constexpr std::size_t whole_bytes_max = 4'000'000;
                    (config.checkpoint_ns.empty() ? "" : " in namespace '" + config.checkpoint_ns + "'")};
 }
 
-/// With the id of the newest filled in.
+/// Returns the config with the id of the newest checkpoint filled in.
 Config existing(const ApiCall& call) {
     Config config = call.config();
     const auto tuple = call.api.saver().getTuple(
@@ -43,7 +43,7 @@ Config existing(const ApiCall& call) {
     return config;
 }
 
-/// The logs of graphs that tasks run, as far as they have begun: so many tasks are looked at.
+/// The number of tasks that are checked for logs of graphs that they run.
 constexpr std::size_t subgraph_tasks_max = 100;
 
 void addSubgraphs(const ApiCall& call, CheckpointPageView& view) {
@@ -161,7 +161,7 @@ serve::HandlerAnswer about(ApiCall& call) {
     return json(view);
 }
 
-// A place in the list of threads as it is in a page's address: an id, a slash, a name.
+// A place in the list of threads, in the form that a page's address has: an id, a slash, a name.
 std::string textOf(const ThreadPlace& place) { return place.since.toString() + "/" + place.thread_id; }
 ThreadPlace placeOf(const std::string& text) {
     const std::size_t slash = std::min(text.find('/'), text.size());
@@ -212,7 +212,7 @@ serve::HandlerAnswer timeline(ApiCall& call) {
     if (const auto from = call.text("from"); !from.empty()) {
         if (query.before) throw InvalidArgumentError("give either before or from, not both");
         const CheckpointId first(from);
-        // Older than the least id that is greater.
+        // Older than the next greater id means that the checkpoint itself is included.
         query.before = CheckpointId(first.high() + (first.low() == UINT64_MAX ? 1 : 0), first.low() + 1);
     }
     const auto entries = readTimeline(call.api.saver(), call.config(), query);

@@ -17,7 +17,7 @@ std::string lowered(std::string_view text) {
     return lower;
 }
 
-// '*' stands for any characters. Linear in the text for each star.
+// Returns whether the text matches; '*' matches any characters. Cost: linear in the text for each star.
 bool fitsPattern(std::string_view pattern, std::string_view text) {
     std::size_t at = 0, in = 0, star = std::string_view::npos, behind = 0;
     while (in < text.size()) {
@@ -99,7 +99,7 @@ bool Redaction::hides(std::string_view path, std::string_view name) const {
 
 Value Redaction::apply(Value value, const std::string& path) const {
     if (patterns_.empty()) return value;
-    // A channel by itself, or what stands below a hidden one.
+    // A channel is hidden by itself, or because it is below a hidden member.
     for (std::size_t end = 0; !path.empty() && end != std::string::npos;) {
         end = path.find('.', end == 0 ? 0 : end + 1);
         const std::string_view until = std::string_view(path).substr(0, end);

@@ -7,7 +7,7 @@
 
 namespace stategraph::inspect {
 
-/// What the page does not show (ServerOptions::redact). Copies are independent; safe from any thread.
+/// The members that the page does not show (ServerOptions::redact). Copies are independent. Safe from any thread.
 class Redaction {
 public:
     /// Errors: InvalidArgumentError for an empty pattern.
@@ -15,11 +15,11 @@ public:
 
     const std::vector<std::string>& patterns() const noexcept { return patterns_; }
     bool isEmpty() const noexcept { return patterns_.empty(); }
-    /// Whether a member is hidden: by its own name, or by its path ("card.number"). Elements of lists count for the
-    /// list.
+    /// Returns whether a member is hidden, by its own name or by its path ("card.number"). Elements of lists have the
+    /// path of the list.
     bool hides(std::string_view path, std::string_view name) const;
-    /// A value without what is hidden. `path` is where it stands: a channel, "" for a map of channels. Cost: one pass,
-    /// and none without patterns.
+    /// Returns a value without its hidden members. `path` is the value's place: a channel, or "" for a map of channels.
+    /// Cost: one pass, and none without patterns.
     Value apply(Value value, const std::string& path) const;
 
 private:

@@ -16,7 +16,7 @@
 namespace stategraph::inspect {
 namespace {
 
-// Scripts, styles and requests of the page itself, and nothing of anybody else's.
+// Allows scripts, styles and requests of the page itself, and nothing from other origins.
 constexpr const char* content_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -40,7 +40,7 @@ ServerOptions checkedOptions(ServerOptions options) {
 serve::ServerOptions listening(const ServerOptions& options) {
     serve::ServerOptions made;
     made.port = options.port;
-    made.threads = 4;  // a long read stops no other page
+    made.threads = 4;  // a long read does not stop other pages
     made.connections_max = 256;
     made.handle_signals = options.handle_signals;
     made.headers = {{"Content-Security-Policy", content_policy},
@@ -63,7 +63,7 @@ struct Server::Impl {
     }
 
     Api api;
-    serve::Server http;  // ends before what it calls
+    serve::Server http;  // destroyed before the objects that it calls
 };
 
 Server::Server(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options)

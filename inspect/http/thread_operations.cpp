@@ -49,7 +49,7 @@ struct DeletedView {
     static constexpr auto fields() { return stategraph::fields(field("deleted", &DeletedView::deleted)); }
 };
 
-// The newest checkpoint of the root's log, which may be damaged. Errors: NotFound.
+// Returns the newest checkpoint of the root's log, which may be damaged. Errors: NotFound.
 CheckpointId newestOf(const ApiCall& call) {
     const Config root{.thread_id = ThreadId(call.thread)};
     const auto entries = readTimeline(call.api.saver(), root, {.before = {}, .limit = 1});

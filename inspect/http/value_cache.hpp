@@ -9,15 +9,15 @@
 
 namespace stategraph::inspect {
 
-/// The values of the checkpoints that were read last, so that the pages of a large one are read once. Safe from any
+/// The values of the most recently read checkpoints, so that the pages of a large value need one read. Safe from any
 /// thread.
 class ValueCache {
 public:
-    /// At most so many checkpoints, and bytes of them together; a larger one is not kept.
+    /// Keeps at most this many checkpoints, and this many bytes of them together. A larger checkpoint is not kept.
     ValueCache(std::size_t checkpoints_max, std::size_t bytes_max)
         : checkpoints_max_(checkpoints_max), bytes_max_(bytes_max) {}
 
-    /// Null if it is not kept. `checkpoint` names an id.
+    /// Returns null if the checkpoint is not in the cache. `checkpoint` must name an id.
     std::shared_ptr<const Value> find(const Config& checkpoint);
     void add(const Config& checkpoint, std::shared_ptr<const Value> values);
 
@@ -30,7 +30,7 @@ private:
     const std::size_t checkpoints_max_;
     const std::size_t bytes_max_;
     stategraph::detail::Mutex mutex_;
-    std::list<Entry> entries_ SG_GUARDED_BY(mutex_);  // the last used first
+    std::list<Entry> entries_ SG_GUARDED_BY(mutex_);  // the most recently used first
     std::size_t bytes_ SG_GUARDED_BY(mutex_) = 0;
 };
 

@@ -54,7 +54,7 @@ struct StoredView {
     static constexpr auto fields() { return stategraph::fields(field("checkpoint_id", &StoredView::checkpoint_id)); }
 };
 struct AnsweredView {
-    /// How many questions are still open.
+    /// The number of questions that are still open.
     std::uint64_t left = 0;
     static constexpr auto fields() { return stategraph::fields(field("left", &AnsweredView::left)); }
 };

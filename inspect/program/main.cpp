@@ -13,8 +13,8 @@
 
 #include <stategraph/inspect/command.hpp>
 
-// The program `stategraph`. In a terminal what it prints is coloured and goes through a pager (STATEGRAPH_PAGER, PAGER,
-// or less) where it has more lines than the terminal.
+// The program `stategraph`. In a terminal, its output is coloured, and goes through a pager (STATEGRAPH_PAGER, PAGER,
+// or less) if it has more lines than the terminal.
 namespace {
 
 struct Size {
@@ -33,12 +33,12 @@ std::string variable(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-// False: there is no pager.
+// Returns false if there is no pager.
 bool page(const std::string& text) {
     std::string pager = variable("STATEGRAPH_PAGER");
     if (pager.empty()) pager = variable("PAGER");
     if (pager.empty()) pager = "less -FRX";
-    std::signal(SIGPIPE, SIG_IGN);  // it may be left before it has read everything
+    std::signal(SIGPIPE, SIG_IGN);  // the pager may end before it has read everything
     FILE* const pipe = popen(pager.c_str(), "w");
     if (pipe == nullptr) return false;
     std::fwrite(text.data(), 1, text.size(), pipe);

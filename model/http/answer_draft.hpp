@@ -8,10 +8,10 @@
 
 namespace stategraph::model::http {
 
-/// The listener of an answer, and whether anything was reported to it.
+/// The listener of an answer. It knows whether anything was reported.
 class Listener {
 public:
-    /// `tell` may be empty, and stays as long as this.
+    /// `tell` may be empty, and must outlive this object.
     explicit Listener(const std::function<void(const Delta&)>& tell) : tell_(&tell) {}
     void tell(const Delta& delta) {
         if (!*tell_) return;
@@ -25,30 +25,31 @@ private:
     bool has_heard_ = false;
 };
 
-/// A message that is being built. Each piece is reported immediately. Pieces of the same kind in a row become one part.
+/// A message that is being built. Each piece is reported immediately. Consecutive pieces of the same kind become one
+/// part.
 class AnswerDraft {
 public:
     explicit AnswerDraft(Listener& listener) : listener_(&listener) {}
 
     void addText(std::string_view piece);
     void addReasoning(std::string_view piece);
-    /// Begins a part of its own, which the next piece of the same kind belongs to.
+    /// These begin a new part, to which the next piece of the same kind belongs.
     void beginText();
     void beginReasoning(std::string_view signature);
-    /// To the last part, which must be reasoning.
+    /// Adds to the last part, which must be reasoning.
     void addSignature(std::string_view piece);
 
-    /// A part of its own, whole.
+    /// Adds a complete part.
     void addProviderPart(ProviderPart part);
 
-    /// Gives its place among the calls.
+    /// Returns its place among the calls.
     std::size_t beginCall(std::string_view name, std::string_view provider_id);
     void addArguments(std::size_t call, std::string_view piece);
     ToolCall& call(std::size_t place) { return message_.calls[place]; }
     std::size_t calls() const noexcept { return message_.calls.size(); }
 
-    /// The message, with a reason that fits its calls: they decide, and not what the provider says, unless the answer
-    /// was cut off. Parts without content are left out. To be called once.
+    /// Returns the message. Its finish reason fits its calls, whatever the provider says, unless the answer was cut
+    /// off. Parts without content are left out. Call it once.
     Message finish(FinishReason reason);
 
 private:

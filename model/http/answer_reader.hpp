@@ -5,19 +5,19 @@
 
 namespace stategraph::model::http {
 
-/// Puts an answer together from the events of its stream. Knows nothing of where they come from. Used by one thread at
-/// a time.
+/// Assembles an answer from the events of its stream. It does not know where the events come from. Used by one thread
+/// at a time.
 class AnswerReader {
 public:
     virtual ~AnswerReader() = default;
-    /// An event of the stream. Errors: ModelError for what the provider says is an error, and for what is no event of
-    /// its format.
+    /// Takes an event of the stream. Errors: ModelError if the provider reports an error, and for an event that does
+    /// not match its format.
     virtual void take(std::string_view name, std::string_view data) = 0;
-    /// Whether the provider said why the model stopped: what may still come (usage) can be done without.
+    /// Returns whether the provider has said why the model stopped. What may follow (usage) is optional.
     virtual bool isComplete() const = 0;
-    /// Whether nothing more comes.
+    /// Returns whether no more events come.
     virtual bool isOver() const = 0;
-    /// The answer; to be called once. Errors: ModelError if it is not complete.
+    /// Returns the answer. Call it once. Errors: ModelError if it is not complete.
     virtual Reply finish() = 0;
 };
 

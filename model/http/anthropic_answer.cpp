@@ -137,7 +137,7 @@ void AnthropicAnswer::endOwnBlock(OwnBlock&& own) {
         own_names_[part.call_id] = part.name;
     } else {
         const auto known = own_names_.find(part.call_id);
-        const std::string_view type = textOf(own.block, "type");  // of a call in an earlier answer
+        const std::string_view type = textOf(own.block, "type");  // the result of a call in an earlier answer
         part.name = known != own_names_.end() ? known->second : type.substr(0, type.size() - result_ending.size());
     }
     part.data = json::serialize(own.block);
@@ -153,7 +153,7 @@ void AnthropicAnswer::endSources() {
     sources_.clear();
 }
 
-/// Each number that comes replaces the one before: the provider counts on.
+/// Each number replaces the previous one, because the provider reports totals.
 void AnthropicAnswer::takeUsage(const json::object& usage) {
     if (!usage_) usage_.emplace();
     uncached_tokens_ = integerOf(usage, "input_tokens").value_or(uncached_tokens_);

@@ -14,7 +14,7 @@
 
 namespace stategraph::model::http {
 
-/// The events of a streamed message. Unknown kinds of blocks and events are skipped.
+/// Reads the events of a streamed message. Unknown kinds of blocks and events are skipped.
 class AnthropicAnswer final : public AnswerReader {
 public:
     AnthropicAnswer(Speaker speaker, Listener& listener) : speaker_(std::move(speaker)), draft_(listener) {}
@@ -39,16 +39,16 @@ private:
     Reply reply_;
     struct Call {
         std::size_t place = 0;
-        std::string input;  // as far as the block had it at its beginning; counts if no delta comes
+        std::string input;  // the input that the block had at its beginning; it counts if no delta follows
     };
-    std::unordered_map<std::int64_t, Call> calls_;  // by index of their blocks
+    std::unordered_map<std::int64_t, Call> calls_;  // by the index of their blocks
     struct OwnBlock {                               // of a tool that the provider executes
         boost::json::object block;
-        std::string input;  // as it comes in pieces
+        std::string input;  // in the pieces received so far
     };
     std::unordered_map<std::int64_t, OwnBlock> own_blocks_;
-    std::unordered_map<std::string, std::string> own_names_;  // of tools, by the ids of their calls
-    std::vector<std::string> sources_;                        // of the text that is under way
+    std::unordered_map<std::string, std::string> own_names_;  // names of tools, by the ids of their calls
+    std::vector<std::string> sources_;                        // those of the current text
     std::optional<FinishReason> finish_reason_;
     std::optional<Usage> usage_;
     std::int64_t uncached_tokens_ = 0;

@@ -31,12 +31,13 @@ json::object fileBlock(const File& file) {
 void addThought(json::array& blocks, const Reasoning& thought) {
     if (thought.signature.starts_with(redacted_mark)) {
         blocks.push_back({{"type", "redacted_thinking"}, {"data", thought.signature.substr(redacted_mark.size())}});
-    } else if (!thought.signature.empty()) {  // unsigned ones are refused
+    } else if (!thought.signature.empty()) {  // unsigned ones would be refused
         blocks.push_back({{"type", "thinking"}, {"thinking", thought.text}, {"signature", thought.signature}});
     }
 }
 
-/// A source of the web search belongs to the text before it. Others are not taken back as they were given.
+/// Adds a source to the text before it, if the source is from the web search. The provider does not accept others in
+/// the form in which it sent them.
 void addSource(json::array& blocks, const ProviderPart& source) {
     std::optional<json::value> parsed = parseJsonText(source.data);
     const json::object* const citation = parsed ? parsed->if_object() : nullptr;
@@ -91,7 +92,8 @@ void addResult(json::array& blocks, const Message& message, std::size_t at, cons
     blocks.push_back(std::move(block));
 }
 
-/// Consecutive messages of the same role become one: the results of a turn must, and so must what follows them.
+/// Joins consecutive messages of the same role. This is required for the results of a turn, and so for the messages
+/// that follow them.
 class Turns {
 public:
     json::array& of(std::string_view role) {
@@ -173,7 +175,7 @@ std::string anthropicBody(const AnthropicOptions& options, const Request& reques
     if (std::string system = systemOf(request); !system.empty()) body["system"] = std::move(system);
     body["messages"] = messagesOf(request);
     putTools(body, request);
-    // A forced tool would do for older models too, but goes neither with thinking nor with other tools.
+    // A forced tool would work for older models too, but it cannot be combined with thinking or with other tools.
     if (request.output) {
         json::object schema =
             parseObject(request.output->schema, "the schema of the output '" + request.output->name + "'");

@@ -12,10 +12,10 @@
 
 namespace stategraph::model::http {
 
-/// The certificates that are trusted. Its content is OpenSSL's, and http_connection.cpp alone sees it.
+/// The trusted certificates. Its content belongs to OpenSSL, and only http_connection.cpp sees it.
 class TlsTrust;
 
-/// A server, and how it is reached. The same for all requests to it, and read by several threads.
+/// A server, and how it is reached. It is the same for all requests to the server, and several threads read it.
 struct HttpClient {
     Url url;
     /// The path of the request, after the URL's own path.
@@ -31,14 +31,15 @@ struct HttpHead : RefusalHead {
     std::string content_type = {};
 };
 
-/// Errors: InvalidArgumentError for limits that are not positive, for a header that cannot be sent (its value is not
-/// repeated), and for a ca_file that cannot be read. `headers` are the library's own; `secret` is in one of them.
+/// Throws InvalidArgumentError for limits that are not positive, for a header that cannot be sent (the message does not
+/// show its value), and for a ca_file that cannot be read. `headers` are the library's own; one of them contains
+/// `secret`.
 std::shared_ptr<const HttpClient> makeClient(const std::string& base_url, const std::string& path,
                                              const HttpOptions& options,
                                              std::vector<std::pair<std::string, std::string>> headers,
                                              const std::string& secret);
 
-/// In http_connection.cpp. Errors: InvalidArgumentError.
+/// Defined in http_connection.cpp. Errors: InvalidArgumentError.
 std::shared_ptr<TlsTrust> makeTrust(const std::string& ca_file);
 
 }  // namespace stategraph::model::http

@@ -69,7 +69,8 @@ public:
 
 std::shared_ptr<TlsTrust> makeTrust(const std::string& ca_file) {
     auto trust = std::make_shared<TlsTrust>(ca_file);
-    // OpenSSL is ready now, and cleans up at the end of the process. Asio's own threads, which use it, end before that.
+    // OpenSSL is initialised at this point, and cleans up at the end of the process. Asio's own threads, which use it,
+    // end before that.
     struct EndsThreads {
         ~EndsThreads() {
             auto& context = asio::query(asio::system_executor(), asio::execution::context);
@@ -83,7 +84,7 @@ std::shared_ptr<TlsTrust> makeTrust(const std::string& ca_file) {
 
 namespace {
 
-/// A socket, and TLS on it.
+/// A socket, and TLS on top of it.
 struct Link {
     explicit Link(const asio::any_io_executor& executor) : socket(executor) {}
     void close() noexcept {
@@ -96,10 +97,10 @@ struct Link {
     std::optional<Parser> parser;
 };
 
-/// Closes the socket when its time is over. Created and destroyed on one strand.
+/// Closes the socket when its time is over. It must be created and destroyed on one strand.
 ///
-/// It also looks, twice a second, whether there was a stop: Asio's signal is lost if it comes between two steps of one
-/// of Beast's or OpenSSL's operations.
+/// It also checks twice a second for a stop, because Asio's signal is lost if it comes between two steps of one of
+/// Beast's or OpenSSL's operations.
 class Watch {
 public:
     Watch(const asio::any_io_executor& strand, Link& link, Clock::time_point at, std::stop_token stop)
@@ -148,10 +149,10 @@ public:
     Connection(std::shared_ptr<const HttpClient> of, Clock::time_point until, std::stop_token token)
         : client(std::move(of)), deadline(until), stop(std::move(token)) {}
 
-    /// The error of a step that failed; says what the connection was about to do.
+    /// Returns the error of a step that failed. It says what the connection was about to do.
     std::exception_ptr failure(const Watch& watch, const error_code& error, std::chrono::milliseconds limit,
                                std::string_view step) const {
-        if (!watch.hasFired() && error == asio::error::operation_aborted) {  // it was cancelled
+        if (!watch.hasFired() && error == asio::error::operation_aborted) {  // the step was cancelled
             return std::make_exception_ptr(boost::system::system_error(error));
         }
         ModelError::Details details{.status = 0, .is_retryable = true, .retry_after = {}};
@@ -187,8 +188,8 @@ std::shared_ptr<Connection> makeConnection(std::shared_ptr<const HttpClient> cli
 
 namespace {
 
-/// Destroys the socket if the coroutine does not reach its end: it failed, or its execution context, which the
-/// connection may outlive, is being destroyed.
+/// Destroys the socket if the coroutine does not reach its end, because it failed or because its execution context,
+/// which the connection may outlive, is being destroyed.
 class ClosesUnlessDone {
 public:
     explicit ClosesUnlessDone(Connection& connection) noexcept : connection_(&connection) {}
@@ -203,7 +204,8 @@ private:
     Connection* connection_;
 };
 
-/// The addresses of the host. A search that hangs is left to itself when the time is up: it cannot be cancelled.
+/// Returns the addresses of the host. A search that hangs is abandoned when the time is over, because it cannot be
+/// cancelled.
 asio::awaitable<Results> resolve(Connection& connection, Clock::time_point until) {
     struct Search {
         explicit Search(const asio::any_io_executor& strand) : resolver(strand), end(strand) {}
@@ -251,7 +253,7 @@ asio::awaitable<void> connect(Connection& connection) {
     if (!client.trust) co_return;
     link.tls.emplace(link.socket, client.trust->context);
     link.tls->set_verify_callback(asio::ssl::host_name_verification(client.url.host));
-    // An address has no name to ask for.
+    // An IP address has no host name for SNI.
     asio::ip::make_address(client.url.host, ignored);
     if (ignored) SSL_set_tlsext_host_name(link.tls->native_handle(), client.url.host.c_str());
     co_await link.tls->async_handshake(asio::ssl::stream_base::client, errorInto(error));
@@ -275,7 +277,7 @@ beast::http::request<beast::http::span_body<const char>> makeRequest(const HttpC
     return request;
 }
 
-/// Sends it piece by piece, so that a long request on a slow line is not idle.
+/// Sends it piece by piece, so that a long request on a slow line does not count as idle.
 template <class Stream>
 asio::awaitable<void> send(Connection& connection, Stream& stream, const std::string& body) {
     const asio::any_io_executor strand = co_await asio::this_coro::executor;
@@ -286,8 +288,8 @@ asio::awaitable<void> send(Connection& connection, Stream& stream, const std::st
         const Watch watch(strand, *connection.link, connection.within(limit), connection.stop);
         error_code error;
         co_await beast::http::async_write_some(stream, serializer, errorInto(error));
-        // A server that refuses a request may answer before it has read it: the answer is more important than this
-        // error.
+        // A server that refuses a request may answer before it has read the request. The answer is more important than
+        // this error.
         if (error == asio::error::broken_pipe || error == asio::error::connection_reset) co_return;
         if (error || watch.hasFired())
             std::rethrow_exception(connection.failure(watch, error, limit, "sending the request"));
@@ -299,7 +301,7 @@ asio::awaitable<HttpHead> readHead(Connection& connection, Stream& stream) {
     const asio::any_io_executor strand = co_await asio::this_coro::executor;
     const std::chrono::milliseconds limit = connection.client->limits.idle_limit;
     Link& link = *connection.link;
-    do {  // an informational head comes before the answer's
+    do {  // informational heads come before the head of the answer
         link.parser.emplace();
         link.parser->header_limit(max_head_bytes);
         link.parser->body_limit(boost::none);

@@ -9,7 +9,7 @@
 #include "model/http/http_client.hpp"
 
 // HTTP/1.1 on Boost.Beast, over TCP or TLS: one request on one connection. Its coroutines are awaited one after the
-// other; each of them must run on a strand, and holds all that it uses.
+// other. Each of them must run on a strand, and owns all that it uses.
 namespace stategraph::model::http {
 
 class Connection;
@@ -21,8 +21,8 @@ std::shared_ptr<Connection> makeConnection(std::shared_ptr<const HttpClient> cli
 /// (operation_aborted) if it was cancelled. After an error the connection is closed.
 boost::asio::awaitable<HttpHead> openConnection(std::shared_ptr<Connection> connection,
                                                 std::shared_ptr<const std::string> body);
-/// The next piece of the answer's body, at most 16 kB; empty: the body has ended. No byte may be awaited longer than
-/// `idle_limit`. Errors: as above.
+/// Returns the next piece of the answer's body, at most 16 kB; it is empty at the end of the body. Waiting for a byte
+/// may take at most `idle_limit`. Errors: as above.
 boost::asio::awaitable<std::string> readConnection(std::shared_ptr<Connection> connection,
                                                    std::chrono::milliseconds idle_limit);
 

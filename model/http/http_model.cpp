@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t max_refusal_bytes = 65536;
-/// For what follows a complete answer: how many tokens it cost, and the end.
+/// Limits the wait for what follows a complete answer: its token usage, and the end.
 constexpr milliseconds grace = std::chrono::seconds(5);
 
 double randomFraction() {
@@ -31,7 +31,7 @@ double randomFraction() {
     return std::uniform_real_distribution<double>(0, 1)(engine);
 }
 
-/// The body of an answer, event by event.
+/// Reads the body of an answer, event by event.
 class Body {
 public:
     Body(const HttpClient& client, AnswerReader& reader)
@@ -47,7 +47,7 @@ public:
         if (beginning_.size() < quote_limit) beginning_ += piece.substr(0, quote_limit - beginning_.size());
         parser_.feed(piece, [this](std::string_view name, std::string_view data) { reader_->take(name, data); });
     }
-    /// Errors: ModelError if there was something, and no event in it.
+    /// Throws ModelError if there was a body without any event.
     void checkEvents(const HttpHead& head) const {
         const bool is_nothing = beginning_.find_first_not_of(" \t\r\n") == std::string::npos;
         if (parser_.hasSeenEvent() || is_nothing || beginning_.starts_with("data:") ||
@@ -68,7 +68,7 @@ private:
     std::size_t size_ = 0;
 };
 
-/// Reads what a refusal says, as far as it comes.
+/// Reads the body of a refusal as far as it arrives.
 Task<ModelError> refused(const HttpClient& client, HttpStream& stream, HttpHead head) {
     std::string body;
     try {
@@ -78,12 +78,12 @@ Task<ModelError> refused(const HttpClient& client, HttpStream& stream, HttpHead 
             body += piece;
         }
     } catch (const ModelError&) {
-        // The status says enough.
+        // The status alone says enough.
     }
     co_return refusal(client.speaker, head, body, std::chrono::system_clock::now());
 }
 
-/// The next piece. Empty: there is none, or it broke off when the answer was complete.
+/// Returns the next piece. It is empty at the end, or if the connection broke after the answer was complete.
 Task<std::string> nextPiece(HttpStream& stream, const AnswerReader& reader) {
     try {
         std::string piece = co_await stream.read();

@@ -11,15 +11,15 @@
 
 namespace stategraph::model::http {
 
-/// A format of requests and answers, and the server that speaks it.
+/// A format of requests and answers, and the server that uses it.
 struct Provider {
     std::shared_ptr<const HttpClient> client;
-    /// The body of a request. Called from several threads. Errors: ModelError.
+    /// Returns the body of a request. Called from several threads. Errors: ModelError.
     std::function<std::string(const Request&)> body;
     std::function<std::unique_ptr<AnswerReader>(const Speaker&, Listener&)> reader;
 };
 
-/// The implementation of the model: sends, reads, and repeats requests whose error may pass.
+/// Returns a model that sends requests, reads answers, and repeats requests after errors that may be temporary.
 std::shared_ptr<const Model> httpModel(Provider provider);
 
 }  // namespace stategraph::model::http

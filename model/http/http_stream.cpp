@@ -18,8 +18,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Awaits a coroutine of Asio's as `fromAsio` does, and cancels it if this task is destroyed meanwhile. The coroutine
-/// refers to nothing of the task's, so the node that asks need not stay until it has ended.
+/// Awaits a coroutine of Asio as `fromAsio` does, and cancels it if this task is destroyed meanwhile. The coroutine
+/// refers to nothing of the task, so the node that awaits need not exist until it has ended.
 template <class T>
 Task<T> stoppable(asio::awaitable<T> called, Stopping& stopping) {
     stopping.check();
@@ -38,7 +38,7 @@ Task<T> stoppable(asio::awaitable<T> called, Stopping& stopping) {
         }
     } catch (...) {
         abandoning.release();
-        stopping.check();  // how it ended is of no interest then
+        stopping.check();  // its outcome does not matter if a stop is requested
         throw;
     }
 }

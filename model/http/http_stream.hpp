@@ -12,20 +12,21 @@ namespace stategraph::model::http {
 
 class Connection;
 
-/// One request and its answer, read as it comes. Its tasks are awaited one after the other and resume where they are
-/// awaited; the work is on the Asio executor of the run, or on Asio's system executor. However it ends, the socket is
-/// closed. Errors of all: ModelError, whose texts name the endpoint; CancelledError if `stopping` is requested.
+/// One request and its answer, which is read as it arrives. Its tasks are awaited one after the other and resume where
+/// they are awaited; the work is done on the Asio executor of the run, or on Asio's system executor. The socket is
+/// closed however the request ends. All functions throw ModelError, whose text names the endpoint, and CancelledError
+/// if `stopping` is requested.
 class HttpStream {
 public:
-    /// `stopping` stays as long as this.
+    /// `stopping` must outlive this object.
     HttpStream(std::shared_ptr<const HttpClient> client, Stopping& stopping,
                std::chrono::steady_clock::time_point deadline);
 
-    /// Sends the body, and gives the head of the answer.
+    /// Sends the body, and returns the head of the answer.
     Task<HttpHead> open(std::shared_ptr<const std::string> body);
-    /// The next piece of the answer's body; empty: there is none any more.
+    /// Returns the next piece of the answer's body, which is empty at the end.
     Task<std::string> read();
-    /// From now on nothing is awaited longer than this.
+    /// Limits every later wait to this time.
     void hurry(std::chrono::milliseconds idle_limit);
 
 private:

@@ -20,7 +20,7 @@ FinishReason reasonOf(std::string_view text) {
     return FinishReason::other;
 }
 
-/// Arguments come as text; some servers give the object itself.
+/// Arguments arrive as text, but some servers send the object itself.
 std::string argumentsOf(const json::object* function) {
     const json::value* given = function != nullptr ? member(*function, "arguments") : nullptr;
     if (given == nullptr || given->is_null()) return {};
@@ -29,12 +29,12 @@ std::string argumentsOf(const json::object* function) {
 }
 
 bool isWhole(const ToolCall& call) {
-    if (!call.arguments.ends_with('}')) return false;  // most pieces are not worth a parse
+    if (!call.arguments.ends_with('}')) return false;  // avoids parsing most pieces
     const auto parsed = parseJsonText(call.arguments);
     return parsed && parsed->is_object();
 }
 
-/// A text, or a list of parts of which those that are texts count.
+/// Handles a text, or the texts in a list of parts.
 template <class Take>
 void eachText(const json::object& delta, std::string_view name, Take take) {
     if (const std::string_view text = textOf(delta, name); !text.empty()) take(text);
@@ -48,7 +48,7 @@ void eachText(const json::object& delta, std::string_view name, Take take) {
 }  // namespace
 
 OpenAiCalls::Open* OpenAiCalls::find(std::optional<std::int64_t> index) {
-    // The youngest: an index that was used again means the call that it was used for last.
+    // The search begins with the newest call: if an index was used again, it means the call for which it was used last.
     const auto found = std::find_if(open_.rbegin(), open_.rend(),
                                     [&](const Open& each) { return index ? each.index == index : each.call == last_; });
     return found != open_.rend() ? &*found : nullptr;
@@ -106,7 +106,7 @@ void OpenAiAnswer::takeChunk(const json::object& chunk) {
     if (reply_.model.empty()) reply_.model = textOf(chunk, "model");
     if (const json::object* usage = objectOf(chunk, "usage")) takeUsage(*usage);
     const json::array* choices = arrayOf(chunk, "choices");
-    if (choices == nullptr) return;  // a keep-alive, a filter's verdict on the prompt
+    if (choices == nullptr) return;  // a keep-alive, or a filter's verdict on the prompt
     for (const json::value& each : *choices) {
         const json::object* choice = each.if_object();
         if (choice == nullptr || integerOf(*choice, "index").value_or(0) != 0) continue;
@@ -133,7 +133,7 @@ void OpenAiAnswer::takeDelta(const json::object& delta) {
     }
 }
 
-/// What a search of the provider's found. Some servers repeat the whole list with each piece.
+/// Takes the sources that a search of the provider found. Some servers repeat the whole list with each piece.
 void OpenAiAnswer::takeSources(const json::object& delta) {
     const json::array* annotations = arrayOf(delta, "annotations");
     if (annotations == nullptr) return;

@@ -14,8 +14,8 @@
 
 namespace stategraph::model::http {
 
-/// Which call of an answer the next piece belongs to. A piece has an index, or continues the call before it; a new id
-/// on a used index begins a new call; so does a name, where the call has a name and whole arguments already.
+/// Determines to which call of an answer the next piece belongs. A piece has an index, or continues the call before it.
+/// A new id with a used index begins a new call; so does a name if the call already has a name and complete arguments.
 class OpenAiCalls {
 public:
     /// One element of `tool_calls` in a delta.
@@ -28,11 +28,11 @@ private:
     };
     Open* find(std::optional<std::int64_t> index);
 
-    std::vector<Open> open_;  // by age of their last begin
+    std::vector<Open> open_;  // sorted by when they were last begun
     std::optional<std::size_t> last_;
 };
 
-/// The chunks of a streamed chat completion.
+/// Reads the chunks of a streamed chat completion.
 class OpenAiAnswer final : public AnswerReader {
 public:
     OpenAiAnswer(Speaker speaker, Listener& listener) : speaker_(std::move(speaker)), draft_(listener) {}

@@ -31,7 +31,7 @@ json::object filePart(const File& file) {
     return {{"type", "file"}, {"file", {{"filename", name}, {"file_data", dataUrl(file)}}}};
 }
 
-/// One text where there are no files: not every server takes a list.
+/// Returns one text if there are no files, because not every server accepts a list.
 json::value contentOf(const Message& message) {
     const auto isFile = [](const Part& part) { return std::holds_alternative<File>(part); };
     if (std::none_of(message.content.begin(), message.content.end(), isFile))
@@ -115,7 +115,8 @@ void putTools(json::object& body, const Request& request) {
     if (request.tool_choice == ToolChoice::required) body["tool_choice"] = "required";
 }
 
-/// Whether OpenAI takes it as strict: of every object all properties are required, and no others allowed.
+/// Returns whether OpenAI accepts the schema as strict, which requires that every object requires all its properties
+/// and allows no others.
 bool isStrict(const json::value& schema) {
     if (const json::array* list = schema.if_array()) return std::all_of(list->begin(), list->end(), isStrict);
     const json::object* object = schema.if_object();
@@ -126,7 +127,7 @@ bool isStrict(const json::value& schema) {
         const json::array* required = arrayOf(*object, "required");
         if ((required != nullptr ? required->size() : 0) < properties->size()) return false;
     } else if (textOf(*object, "type") == "object") {
-        return false;  // an object of anything
+        return false;  // an object with any members
     }
     return std::all_of(object->begin(), object->end(), [](const auto& each) { return isStrict(each.value()); });
 }
@@ -160,7 +161,7 @@ std::string openAiBody(const OpenAiOptions& options, const Request& request) {
     putTools(body, request);
     if (request.output) putOutput(body, *request.output);
     putSettings(body, request.settings, options.settings, options.max_tokens_member);
-    // No choice of tools keeps a server from using these.
+    // The choice `none` would not keep a server from using these tools, so they are left out.
     if (request.tool_choice != ToolChoice::none) putProviderMembers(body, request.tools);
     putExtra(body, options.settings.extra, request.settings.extra);
     return json::serialize(body);

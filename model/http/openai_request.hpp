@@ -5,9 +5,8 @@
 
 namespace stategraph::model::http {
 
-/// The body of a request for chat completions, as JSON. Texts that are not UTF-8 are mended.
-/// Errors: ModelError for what cannot be said in this format: a result without its call, a kind of file, a schema that
-/// is no JSON.
+/// Returns the body of a request for chat completions, as JSON. Texts that are not UTF-8 are mended. Errors: ModelError
+/// for what this format cannot express: a result without its call, a kind of file, or a schema that is no JSON.
 std::string openAiBody(const OpenAiOptions& options, const Request& request);
 
 }  // namespace stategraph::model::http

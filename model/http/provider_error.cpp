@@ -16,11 +16,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds longest_wait = std::chrono::hours(24);
 
-/// What a provider's error has in it, whichever of the usual shapes it is of.
+/// The content of a provider's error, in any of the usual shapes.
 struct Told {
     std::string message;
     std::string kind;  // its types and codes, each after a blank
-    int status = 0;    // of HTTP, if it says one
+    int status = 0;    // the HTTP status, if the error contains one
 };
 
 void addKind(Told& told, const json::object& error, std::string_view name) {
@@ -39,7 +39,7 @@ Told read(const json::value& error) {
     return told;
 }
 
-/// The body of a refusal: an object with `error`, `message` or `detail`. Other bodies have no message.
+/// Reads the body of a refusal, which is an object with `error`, `message` or `detail`. Other bodies have no message.
 Told readBody(std::string_view body) {
     const std::optional<json::value> parsed = parseJsonText(body);
     const json::object* object = parsed ? parsed->if_object() : nullptr;
@@ -59,7 +59,7 @@ bool isFinal(const Told& told) {
     return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return has(told, word); });
 }
 
-/// A used-up quota results in a 429 like too many requests do; waiting does not help.
+/// An exhausted quota results in a 429, as too many requests do, but waiting does not help.
 bool isUsedUp(const Told& told) { return has(told, "quota") || has(told, "billing"); }
 
 bool mayPass(int status) { return status == 408 || status == 409 || status == 425 || status == 429 || status >= 500; }
@@ -89,7 +89,7 @@ std::optional<int> digits(std::string_view text, std::size_t at, std::size_t siz
     return value;
 }
 
-/// "Sun, 06 Nov 1994 08:49:37 GMT", the one form that is still written.
+/// Reads a date such as "Sun, 06 Nov 1994 08:49:37 GMT", the only form that is still written.
 std::optional<std::chrono::system_clock::time_point> httpDate(std::string_view text) {
     using namespace std::chrono;
     constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";

@@ -8,19 +8,19 @@
 
 #include <stategraph/model/model.hpp>
 
-// What providers' refusals mean.
+// Interprets the errors of providers.
 namespace stategraph::model::http {
 
-/// The origin for error messages: the address without its key, and the key, so that it is removed from quoted text.
+/// The origin in error messages: the address without its key, and the key, so that it can be removed from quoted text.
 struct Speaker {
     std::string endpoint;
     std::string secret;
 
-    /// "the model at ENDPOINT SAYS", as an error.
+    /// Returns an error with the text "the model at ENDPOINT SAYS".
     ModelError error(std::string_view says, ModelError::Details details) const;
 };
 
-/// What the header of a refusal says in addition to its status; empty: nothing.
+/// What the header of a refusal contains in addition to its status. Members are empty if they are missing.
 struct RefusalHead {
     int status = 0;
     std::string retry_after = {};
@@ -29,15 +29,16 @@ struct RefusalHead {
     std::string location = {};
 };
 
-/// An answer that is not 200.
+/// Returns the error for an answer whose status is not 200.
 ModelError refusal(const Speaker& speaker, const RefusalHead& head, std::string_view body,
                    std::chrono::system_clock::time_point now);
-/// An error that is reported in a stream that began with 200. `error` is the provider's: an object or a text.
+/// Returns an error that is reported in a stream that began with 200. `error` is the provider's: an object or a text.
 ModelError streamedError(const Speaker& speaker, const boost::json::value& error);
-/// A stream that ended, or broke, before the answer was whole. It may be asked for again.
+/// Returns the error for a stream that ended, or broke, before the answer was complete. The request may be repeated.
 ModelError brokenOff(const Speaker& speaker, std::string_view how);
 
-/// The header of that name: seconds, or a date of HTTP's. None: it is neither. Never negative, and at most a day.
+/// Reads the header of that name: seconds, or an HTTP date. Returns none if it is neither. The result is never
+/// negative, and at most a day.
 std::optional<std::chrono::milliseconds> retryAfter(std::string_view header, std::chrono::system_clock::time_point now);
 
 }  // namespace stategraph::model::http

@@ -41,7 +41,7 @@ void putProviderMembers(json::object& body, std::span<const ToolDescription> too
 
 ProviderBlocks::ProviderBlocks(std::span<const Message> messages, std::string_view format) {
     for (const Message& message : messages) {
-        if (message.role == Role::user) open_.clear();  // their results are no longer expected
+        if (message.role == Role::user) open_.clear();  // the results of these calls are no longer expected
         if (message.role != Role::assistant) continue;
         for (const Part& part : message.content) {
             const auto* const own = std::get_if<ProviderPart>(&part);

@@ -8,23 +8,24 @@
 
 #include <stategraph/model/model.hpp>
 
-// Tools that the provider executes: what declares them in a request, and what is sent back of their calls.
+// Tools that the provider executes: how a request declares them, and which of their calls and results are sent back.
 namespace stategraph::model::http {
 
-/// ToolDescription::provider as it goes into the request's `tools`; none if it is for the body. Errors: ModelError if
-/// it is no JSON object.
+/// Returns ToolDescription::provider in the form for the request's `tools`, or none if it belongs in the body. Errors:
+/// ModelError if it is no JSON object.
 std::optional<boost::json::object> providerTool(const ToolDescription& tool);
-/// Adds the members of declarations that have no type to the body. Errors: ModelError for a member that the body has
-/// already, such as `messages`.
+/// Adds the members of declarations without a type to the body. Errors: ModelError for a member that the body already
+/// has, such as `messages`.
 void putProviderMembers(boost::json::object& body, std::span<const ToolDescription> tools);
 
-/// The blocks of calls and results in one request that a provider of this format accepts: each result after its call,
-/// each call with its result. A call whose result is still to come is sent as long as no user's message follows it.
+/// The blocks of calls and results that a provider of this format accepts in one request: each result after its call,
+/// each call with its result. A call whose result is still to come is sent, as long as no message of the user follows
+/// it.
 class ProviderBlocks {
 public:
-    /// The messages must outlive this. Cost: a pass over the messages, and a parse of each block.
+    /// The messages must outlive this object. Cost: a pass over the messages, and a parse of each block.
     ProviderBlocks(std::span<const Message> messages, std::string_view format);
-    /// Null if the part is not to be sent.
+    /// Returns null if the part is not to be sent.
     const boost::json::object* of(const ProviderPart& part) const;
 
 private:

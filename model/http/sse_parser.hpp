@@ -6,19 +6,19 @@
 
 namespace stategraph::model::http {
 
-/// Server-sent events as the WHATWG's standard reads them: lines end with LF, CR or CRLF; a line that begins with a
-/// colon is a comment; several lines of data are one event's; an event ends with an empty line, and one that does not
-/// is dropped. `id` and `retry` mean nothing here. The bytes may come in any pieces. Not thread-safe. Cost: one pass,
+/// Parses server-sent events as the WHATWG standard does. Lines end with LF, CR or CRLF; a line that begins with a
+/// colon is a comment; several lines of data belong to one event; an event ends with an empty line, and one that does
+/// not is dropped. `id` and `retry` are ignored. The bytes may arrive in any pieces. Not thread-safe. Cost: one pass,
 /// and a copy of each line.
 class SseParser {
 public:
-    /// Valid during the call. The name is empty if the event has none.
+    /// The arguments are valid during the call. The name is empty if the event has none.
     using Take = std::function<void(std::string_view name, std::string_view data)>;
 
-    /// `limit`: of a line and of an event's data, in bytes.
+    /// `limit` is the limit of a line and of an event's data, in bytes.
     explicit SseParser(std::size_t limit) : limit_(limit) {}
-    /// Calls `take` for each event that these bytes complete. Errors: std::length_error beyond the limit; what `take`
-    /// throws. After an error it is not to be used any more.
+    /// Calls `take` for each event that these bytes complete. Errors: std::length_error beyond the limit; errors of
+    /// `take`. After an error the parser must not be used any more.
     void feed(std::string_view bytes, const Take& take);
     bool hasSeenEvent() const noexcept { return has_seen_event_; }
 

@@ -8,8 +8,8 @@
 
 namespace stategraph::model::http {
 
-/// What ends the waits of one `ask`: its stop token, the end of the run or the attempt that it is part of, and the end
-/// of its task. `asking` stays as long as this. Thread-safe.
+/// Ends the waits of one `ask`: by its stop token, by the end of the run or the attempt to which it belongs, and by the
+/// end of its task. `asking` must outlive this object. Thread-safe.
 class Stopping {
 public:
     explicit Stopping(const Asking& asking);
@@ -18,7 +18,7 @@ public:
 
     void request() noexcept { source_.request_stop(); }
     bool isRequested() const noexcept { return source_.stop_requested(); }
-    /// Errors: CancelledError if it is requested.
+    /// Throws CancelledError if a stop is requested.
     void check() const;
     std::stop_token token() const noexcept { return source_.get_token(); }
 
@@ -32,7 +32,7 @@ private:
     std::stop_callback<Request> run_ended_;
 };
 
-/// Requests the stop at its end, unless it was released: what was awaited meanwhile is then abandoned.
+/// Requests the stop when it is destroyed, unless it was released. What was awaited meanwhile is then abandoned.
 class StopsAtEnd {
 public:
     explicit StopsAtEnd(Stopping& stopping) noexcept : stopping_(&stopping) {}

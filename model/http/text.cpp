@@ -6,7 +6,7 @@ namespace stategraph::model::http {
 
 namespace {
 
-/// How many bytes from `at` on are one character; 0: it is none.
+/// Returns the number of bytes from `at` on that form one character, or 0 if they form none.
 std::size_t characterAt(std::string_view text, std::size_t at) {
     const auto byte = [&](std::size_t i) {
         return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
@@ -48,7 +48,7 @@ std::string validUtf8(std::string_view text) {
 }
 
 std::string quoted(std::string_view text, std::string_view secret, std::size_t limit) {
-    // The secret goes before the cut, which might leave a part of it.
+    // The secret is removed before the text is cut, because the cut might leave a part of it.
     std::string open(text.substr(0, limit + secret.size()));
     if (!secret.empty()) {
         for (std::size_t at = open.find(secret); at != std::string::npos; at = open.find(secret, at))

@@ -3,13 +3,13 @@
 #include <string>
 #include <string_view>
 
-// Texts on their way to a provider, and into errors.
+// Prepares texts for a provider, and for errors.
 namespace stategraph::model::http {
 
-/// The text with U+FFFD in place of what is not UTF-8. Cost: a pass; a copy.
+/// Returns the text with U+FFFD in place of invalid UTF-8. Cost: a pass, and a copy.
 std::string validUtf8(std::string_view text);
 
-/// What a provider said, for an error: at most `limit` bytes of UTF-8 in one line, without the secret.
+/// Returns what a provider said, for an error: at most `limit` bytes of UTF-8 in one line, without the secret.
 inline constexpr std::size_t quote_limit = 2048;
 std::string quoted(std::string_view text, std::string_view secret, std::size_t limit = quote_limit);
 

@@ -41,7 +41,7 @@ Url parseUrl(std::string_view text) {
     if (rest.starts_with("https://")) {
         url.is_tls = true;
     } else if (!rest.starts_with("http://")) {
-        if (rest.find('@') != std::string_view::npos) rest = {};  // it may have a password
+        if (rest.find('@') != std::string_view::npos) rest = {};  // that part may contain a password
         refuse(rest, "must begin with http:// or https://");
     }
     rest.remove_prefix(url.is_tls ? 8 : 7);

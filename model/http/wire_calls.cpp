@@ -21,7 +21,7 @@ bool isUsable(std::string_view id) {
 
 WireIds::WireIds(std::span<const Message> messages) : calls_(messages.size()), results_(messages.size()) {
     std::unordered_set<std::string> taken;
-    // First what providers gave, so that no name that is made up here meets one of them.
+    // The names of providers are taken first, so that no generated name equals one of them.
     for (std::size_t m = 0; m < messages.size(); ++m) {
         for (const ToolCall& call : messages[m].calls) {
             const bool keeps = isUsable(call.provider_id) && taken.insert(call.provider_id).second;

@@ -10,15 +10,16 @@
 
 namespace stategraph::model::http {
 
-/// The names that calls have in one request, as providers want them: 1 to 40 letters, digits, '_' and '-', each used
-/// once. A call keeps the provider's name if it is such a one; else it gets one from its place, which is the same in
-/// each request that has the same messages before. A result has the name of the last call before it with its call_id.
+/// The names of calls in one request, in the form that providers require: 1 to 40 letters, digits, '_' and '-', each
+/// used once. A call keeps the provider's name if that is valid. Otherwise it gets a name from its place, which is the
+/// same in each request that has the same messages before it. A result has the name of the last call before it with its
+/// call_id.
 class WireIds {
 public:
     /// Cost: a pass over the messages.
     explicit WireIds(std::span<const Message> messages);
     const std::string& ofCall(std::size_t message, std::size_t call) const { return calls_[message][call]; }
-    /// Empty: there is no such call before it, and a provider would refuse it.
+    /// Returns an empty name if there is no such call before the result, which a provider would refuse.
     const std::string& ofResult(std::size_t message) const { return results_[message]; }
 
 private:
@@ -26,8 +27,8 @@ private:
     std::vector<std::string> results_;
 };
 
-/// A call's arguments as a JSON object's text, which providers insist on: `{}` for none, and `{"unparsed": TEXT}` for
-/// what is no JSON object.
+/// Returns a call's arguments as the text of a JSON object, which providers require: `{}` for none, and `{"unparsed":
+/// TEXT}` for text that is no JSON object.
 std::string wireArguments(const ToolCall& call);
 
 }  // namespace stategraph::model::http

@@ -15,7 +15,7 @@
 #include "src/commit/open_questions.hpp"
 #include "src/threads/thread_claim.hpp"
 
-// answer: stores, without a run, what a run that is resumed with answers stores first.
+// answer: stores the answers without a run. It writes what a run that is resumed with answers stores first.
 namespace stategraph {
 namespace {
 
@@ -24,7 +24,7 @@ using engine::OpenQuestion;
 // How often the write is tried again if another writer was first.
 constexpr int attempts_max = 16;
 
-/// Either named answers or one for the only question.
+/// Holds either named answers or one answer for the only question.
 struct Given {
     std::span<const Answer> named;
     const Value* only = nullptr;
@@ -46,7 +46,8 @@ CheckpointTuple readNewest(BaseCheckpointSaver& saver, const LogName& log, Check
     return std::move(*tuple);
 }
 
-// The rows that change, and the note that the thread continues, each only if it is still what was read.
+// Writes the rows that change, and the note that the thread continues. Each is written only if it still is what was
+// read.
 void put(BaseCheckpointSaver& saver, const LogName& log, const CheckpointTuple& tuple,
          const checkpoint::Records& records, const std::set<std::string_view>& touched, bool sync) {
     std::deque<std::string> bytes;
@@ -105,14 +106,14 @@ std::vector<Interrupt> answerAs(BaseCheckpointSaver& saver, const Config& config
                                 const AnswerOptions& options) {
     commands::checkConfig(config, "answer");
     try {
-        // A run of this process that asks at this very moment would write over the answer.
+        // The claim is needed because a run of this process that asks at this moment would overwrite the answer.
         engine::ThreadClaim claim;
         claim.acquire(saver, config.thread_id.view(), options.on_busy, options.busy_timeout);
         for (int attempt = 1;; ++attempt) {
             try {
                 return tryAnswer(saver, config, given, options.durability == Durability::sync);
             } catch (const ConcurrentUpdateError&) {
-                if (attempt == attempts_max) throw;  // else: look again at what is open now
+                if (attempt == attempts_max) throw;  // otherwise look again at what is open now
             }
         }
     } catch (Error& error) {

@@ -14,13 +14,13 @@
 #include "src/commands/links.hpp"
 #include "src/commands/thread_line.hpp"
 
-// exportThread: the rows of a thread as lines of JSON.
+// exportThread: writes the rows of a thread as lines of JSON.
 namespace stategraph {
 namespace {
 
 using commands::LineWriter;
 
-// Rows in memory at once.
+// The number of rows that are in memory at once.
 constexpr std::size_t rows_at_once = 32;
 
 std::string libraryVersion() {
@@ -36,7 +36,7 @@ public:
     }
 
     ThreadRows run() {
-        // The root's log is read first: what it says about the logs of subgraphs is in them when they are read.
+        // The root's log is read first, so that the logs of subgraphs already contain what it says about them.
         writeLog("");
         std::vector<std::string> namespaces;
         for (const auto& head : saver_.list({.thread_id = done_.thread_id, .heads = true})) {

@@ -9,13 +9,15 @@
 #include <stategraph/graph_description.hpp>
 #include <stategraph/record.hpp>
 
-// Whose descriptions an exported thread has: those of the graphs that made its commits, and of the graphs inside them.
+// Finds the graphs whose descriptions an exported thread includes: those that created its commits, and the graphs
+// inside them.
 namespace stategraph::commands {
 
-/// The graphs of one log. A record says its graph only where that is not its parent's; a sealed one says nothing.
+/// Collects the graphs of one log. A record names its graph only where that differs from its parent's; a sealed record
+/// names none.
 class LogGraphs {
 public:
-    /// Of each commit, the newest first. Errors: CorruptCheckpointError for a record that cannot be read.
+    /// Adds a commit; the newest must come first. Errors: CorruptCheckpointError for a record that cannot be read.
     void add(const RowKey& key, std::string_view bytes, CheckpointId parent);
     void addTo(std::set<GraphFingerprint>& graphs) const;
 
@@ -29,12 +31,13 @@ private:
     std::vector<Said> said_;
 };
 
-/// Calls `write` once for each stored description of these graphs and of those inside them, in an order that depends on
-/// nothing else. One that is not stored or cannot be read is left out: a thread is read without it.
+/// Calls `write` once for each stored description of these graphs and of the graphs inside them. The order depends on
+/// nothing else. A description that is not stored or cannot be read is left out, since a thread can be read without it.
 void forEachDescription(BaseCheckpointSaver& saver, const std::set<GraphFingerprint>& graphs,
                         const std::function<void(const GraphFingerprint&, std::string_view bytes)>& write);
 
-/// What `putGraph` kept. Errors: WrongTypeError for bytes that are no description, or that of another graph.
+/// Decodes what `putGraph` stored. Errors: WrongTypeError for bytes that are no description, or are the description of
+/// another graph.
 GraphDescription descriptionOf(const GraphFingerprint& fingerprint, std::string_view bytes);
 
 }  // namespace stategraph::commands

@@ -22,8 +22,8 @@ namespace {
 
 using checkpoint::CommitFields;
 
-// As for a run's commits (src/commit/log_writer.cpp): the whole state is written where reading it back costs more than
-// this many times as much, and more than a page or so.
+// The rule is the same as for a run's commits (src/commit/log_writer.cpp): the whole state is written if reading it
+// back costs more than this many times as much, and more than about a page.
 constexpr std::size_t replay_factor = 3;
 constexpr std::size_t replay_bytes_min = 4096;
 constexpr std::size_t row_cost_bytes = 48;
@@ -51,7 +51,8 @@ CheckpointTuple read(BaseCheckpointSaver& saver, const LogName& log, CheckpointI
     throw InvalidArgumentError("there is nothing to fork: the thread has no checkpoint; check its name");
 }
 
-// The record of the checkpoint with its whole state, if reading it from its base has become expensive; else empty.
+// Returns the record of the checkpoint with its whole state if reading it from its base has become expensive, otherwise
+// an empty text.
 std::string wholeIfDue(const LogName& log, const checkpoint::Folded& from) {
     if (!isExpensive(from)) return {};
     try {
@@ -61,10 +62,11 @@ std::string wholeIfDue(const LogName& log, const checkpoint::Folded& from) {
     }
 }
 
-// What the copied commit says of what is due; all else is as in its parent, which is that commit.
+// Returns the fields of the copied commit that say what is due. All others equal those of its parent, which is the
+// commit that is copied.
 CommitFields follow(const checkpoint::Folded& from) {
     CommitFields copy = from.commit;
-    copy.ran = {};  // said again, as a run's first commit does
+    copy.ran = {};  // repeated, as a run's first commit does
     if (from.ran.kind == checkpoint::FoldedRan::Kind::several) copy.ran = {checkpoint::Ran::Kind::several, {}};
     if (from.ran.kind == checkpoint::FoldedRan::Kind::one) copy.ran = {checkpoint::Ran::Kind::one, from.ran.node};
     copy.joins.clear();
@@ -80,8 +82,8 @@ CommitFields follow(const checkpoint::Folded& from) {
 
 struct Forked {
     std::string commit;
-    std::string command;  // what a Command wrote to the superstep that waits there; empty: nothing
-    std::string run;      // that an edit made it; empty: nothing is due
+    std::string command;  // what a Command wrote to the superstep that waits there; empty if there was none
+    std::string run;      // the record that an edit created it; empty if nothing is due
     CheckpointId base;
 };
 

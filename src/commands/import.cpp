@@ -19,7 +19,7 @@
 #include "src/commands/thread_line.hpp"
 #include "src/threads/thread_claim.hpp"
 
-// importThread: lines are read and checked, all of them, and then stored.
+// importThread: reads and checks all lines, and stores them only then.
 namespace stategraph {
 namespace {
 
@@ -42,7 +42,7 @@ struct ReadLog {
     std::vector<ReadCommit> commits;
     std::vector<ReadWrite> writes;
 };
-// The root's log is stored last: until then no reader looks for the others.
+// The root's log is stored last: until then no reader looks for the other logs.
 using ReadLogs = std::map<std::string, ReadLog, std::greater<>>;
 
 [[noreturn]] void refuseLine(std::size_t line, const std::string& why) {
@@ -79,7 +79,7 @@ public:
     }
 
 private:
-    // What is wrong with the line that is read is said with its number.
+    // Adds the line's number to an error about the line that is being read.
     template <class F>
     auto inLine(F f) {
         try {
@@ -125,7 +125,7 @@ private:
         });
     }
 
-    // True: it was the end.
+    // Returns true at the end.
     bool readRow() {
         return inLine([&] {
             Line line = nextLine("the line that ends an exported thread");
@@ -212,7 +212,7 @@ private:
         count(sizeof(GraphFingerprint) + bytes.size());
         commands::descriptionOf(fingerprint, bytes);
         if (!graphs_.emplace(fingerprint, std::move(bytes)).second)
-            throw LineFault{"the description of its graph is there twice"};
+            throw LineFault{"the description of its graph occurs twice"};
     }
 
     bool isSealed(std::string_view bytes) const {
@@ -231,13 +231,13 @@ private:
                                    " bytes of memory; raise ImportOptions::bytes_max if they are meant to");
     }
 
-    // Checks that need several lines: order, links, and duplicate rows.
+    // Makes the checks that need several lines: order, links and duplicate rows.
     void check(const std::string& ns, ReadLog& log) const {
         std::ranges::sort(log.commits, {}, &ReadCommit::id);
         const auto same = std::ranges::adjacent_find(log.commits, {}, &ReadCommit::id);
         if (same != log.commits.end())
             refuseLine(std::max(same->line, std::next(same)->line),
-                       "the commit " + same->id.toString() + " is there twice");
+                       "the commit " + same->id.toString() + " occurs twice");
         std::vector<checkpoint::CommitLinks> links;
         for (const ReadCommit& commit : log.commits)
             links.push_back({.id = commit.id, .parent = commit.links.parent, .base = commit.links.base});
@@ -251,7 +251,7 @@ private:
             if (find(log, write.id) == nullptr)
                 refuseLine(write.line, "no line has the commit " + write.id.toString() + " that it belongs to");
             if (!rows.emplace(write.id, write.path).second)
-                refuseLine(write.line, "the pending write '" + write.path + "' is there twice");
+                refuseLine(write.line, "the pending write '" + write.path + "' occurs twice");
         }
     }
 
@@ -260,7 +260,7 @@ private:
         return found == log.commits.end() || found->id != id ? nullptr : &*found;
     }
 
-    // Operations that stand for values of the parent's input.
+    // Checks operations that refer to values of the parent's input.
     void checkNames(const std::string& ns, const ReadLog& log, const ReadCommit& commit) const {
         if (checkpoint::isSealed(commit.bytes)) return;
         checkpoint::CommitReader reader;
@@ -308,12 +308,12 @@ bool isGone(BaseCheckpointSaver& saver, const std::string& thread_id) noexcept {
     }
 }
 
-// After a failure: none of the thread is left. Errors: SaverError if that fails too.
+// After a failure, removes everything of the thread. Errors: SaverError if that fails too.
 void takeBack(BaseCheckpointSaver& saver, const std::string& thread_id, const std::string& why) {
     try {
         saver.deleteThread(thread_id);
     } catch (const std::exception& error) {
-        if (isGone(saver, thread_id)) return;  // it could not be written in the first place
+        if (isGone(saver, thread_id)) return;  // the thread could not be written in the first place
         throw SaverError("the import failed (" + why + "), and what was stored of it could not be deleted (" +
                              error.what() + "): delete the thread before you import it again",
                          {.thread_id = thread_id});

@@ -4,7 +4,7 @@
 
 namespace stategraph::commands {
 
-// A parent is older, so it has been found readable before.
+// A parent is older than its child, so the loop has already found it readable.
 std::optional<std::size_t> findUnreadable(std::span<const checkpoint::CommitLinks> log) {
     for (std::size_t i = 0; i < log.size(); ++i) {
         const checkpoint::CommitLinks& commit = log[i];

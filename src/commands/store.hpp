@@ -2,13 +2,14 @@
 #include <stategraph/config.hpp>
 #include <stategraph/saver.hpp>
 
-// What all commands that store and do not run do alike.
+// What the commands that store something without running have in common.
 namespace stategraph::commands {
 
-/// The one place where a command writes to a saver.
+/// Writes to a saver. Commands write nowhere else.
 void store(BaseCheckpointSaver& saver, const PutRequest& request);
 
-/// Throws InvalidArgumentError if the config names no thread, or a subgraph's log, which `command` does not take.
+/// Throws InvalidArgumentError if the config names no thread, or if it names a subgraph's log, which `command` does not
+/// accept.
 void checkConfig(const Config& config, const char* command);
 
 }  // namespace stategraph::commands

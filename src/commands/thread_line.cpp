@@ -333,7 +333,7 @@ std::optional<std::string_view> LineReader::next() {
         }
         line_ += Traits::to_char_type(c);
     }
-    if (line_.ends_with('\r')) line_.pop_back();  // a mail program's
+    if (line_.ends_with('\r')) line_.pop_back();  // an e-mail program may have added it
     return line_;
 }
 

@@ -7,27 +7,28 @@
 #include <string_view>
 #include <vector>
 
-// The lines of an exported thread: one flat JSON object each. docs/commands.md has their members.
+// Reads and writes the lines of an exported thread. Each is one flat JSON object; docs/commands.md lists their members.
 namespace stategraph::commands {
 
 inline constexpr std::string_view format_name = "stategraph thread";
-/// 1 had no descriptions of graphs.
+/// Version 1 had no descriptions of graphs.
 inline constexpr std::uint64_t format_version = 2;
 
-/// Standard base64 with padding.
+/// Encodes bytes in standard base64 with padding.
 std::string toBase64(std::string_view bytes);
-/// None for anything that `toBase64` does not write.
+/// Decodes base64; returns none for any text that `toBase64` does not write.
 std::optional<std::string> fromBase64(std::string_view text);
 
 /// Writes one line.
 class LineWriter {
 public:
-    /// As text; what is not UTF-8 as base64, in a member with "64" after its name.
+    /// Adds a member with a text. If the text is not UTF-8, it is written in base64, in a member with "64" after its
+    /// name.
     LineWriter& text(std::string_view name, std::string_view value);
     LineWriter& bytes(std::string_view name, std::string_view value);
     LineWriter& number(std::string_view name, std::uint64_t value);
     LineWriter& boolean(std::string_view name, bool value);
-    /// The line with its end.
+    /// Returns the line with its line end.
     std::string finish() &&;
 
 private:
@@ -35,19 +36,19 @@ private:
     std::string line_ = "{";
 };
 
-/// One line, read. Everything about it that is wrong is a LineFault.
+/// One line that was read. Every fault in it is reported as a LineFault.
 class Line {
 public:
     explicit Line(std::string_view json);
 
     bool has(std::string_view name) const noexcept { return find(name) != nullptr; }
-    /// What LineWriter::text wrote. Each of these functions consumes the member: `finish` refuses members that were not
-    /// consumed.
+    /// Returns a text that LineWriter::text wrote. Each of these functions consumes the member: `finish` refuses
+    /// members that were not consumed.
     std::string text(std::string_view name);
     std::string bytes(std::string_view name);
     std::uint64_t number(std::string_view name);
     bool boolean(std::string_view name);
-    /// Throws if a member is left.
+    /// Throws a LineFault if a member was not consumed.
     void finish() const;
 
 private:
@@ -63,19 +64,19 @@ private:
     std::vector<Member> members_;
 };
 
-/// Why a line cannot be read.
+/// Thrown with the reason why a line cannot be read.
 struct LineFault {
     std::string why;
 };
 
-/// The checksum of lines: XXH3-64.
+/// Computes the checksum of lines, which is XXH3-64.
 class LineHash {
 public:
     LineHash();
     LineHash(const LineHash&) = delete;
     LineHash& operator=(const LineHash&) = delete;
     ~LineHash();
-    /// A line with its end.
+    /// Adds a line, which includes its line end.
     void add(std::string_view line) noexcept;
     std::string text() const;
 
@@ -83,17 +84,17 @@ private:
     void* state_;
 };
 
-/// Reads lines, and the checksum of those read.
+/// Reads lines, and computes the checksum of those that it has read.
 class LineReader {
 public:
     LineReader(std::istream& in, std::size_t line_bytes_max);
 
-    /// The next line without its end, until the next call; none: there is none. Errors: InvalidArgumentError for one
-    /// that is too long, SaverError if the stream fails.
+    /// Returns the next line without its line end, or none at the end. The view is valid until the next call. Errors:
+    /// InvalidArgumentError for a line that is too long, SaverError if the stream fails.
     std::optional<std::string_view> next();
-    /// The number of the line that was read last, from 1.
+    /// Returns the number of the line that was read last. The first line has number 1.
     std::size_t number() const noexcept { return number_; }
-    /// The checksum of all lines before that one.
+    /// Returns the checksum of all lines before that line.
     std::string checksumBefore() const { return hash_.text(); }
 
 private:

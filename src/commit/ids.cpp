@@ -42,11 +42,11 @@ constexpr std::uint64_t variant(std::uint64_t bits) { return (bits & 0x3FFFFFFFF
 
 IdSequence::IdSequence(IdSource& source, std::uint64_t low_bits) noexcept : source_(&source), low_(variant(low_bits)) {}
 
-// The times that an id can hold: none before 1970, and at most one that still leaves room for ascending ids.
+// An id cannot hold a time before 1970, and the latest time must leave room for ascending ids.
 CheckpointId IdSequence::next() { return next(times::nowUs(*source_)); }
 
 CheckpointId IdSequence::next(std::int64_t now_us) {
-    constexpr std::int64_t latest_us = (std::int64_t{1} << 47U) * 1000;  // of the 48 bits of milliseconds half
+    constexpr std::int64_t latest_us = (std::int64_t{1} << 47U) * 1000;  // half of the range of 48 bits of milliseconds
     const auto us = static_cast<std::uint64_t>(std::clamp<std::int64_t>(now_us, 0, latest_us));
     const std::uint64_t now = ((us / 1000) << 12U) | (us % 1000 * 4096 / 1000);
     tick_ = now > tick_ ? now : tick_ + 1;
@@ -73,8 +73,8 @@ TaskId makeTaskId(const TaskKey& key) {
     const auto parts = {key.checkpoint_ns, key.node, key.path};
     const auto hashOf = [](XXH128_hash_t hash) { return TaskId(hash.high64, hash.low64); };
 
-    // Nearly all keys are short. Their bytes are hashed in one piece, which results in the same hash at a fraction of
-    // the cost.
+    // Nearly all keys are short. Their bytes are hashed in one piece, which gives the same hash at a fraction of the
+    // cost.
     std::array<char, 240> bytes;
     std::size_t size_of_all = fixed_size;
     for (const std::string_view part : parts) size_of_all += part.size() + sizeof(std::uint64_t);

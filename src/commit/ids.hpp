@@ -15,24 +15,24 @@ public:
 
     /// Returns an id that is later than every id created or observed so far.
     CheckpointId next();
-    /// The same for a time that is already known, in microseconds since 1970.
+    /// Does the same for a time that is already known, in microseconds since 1970.
     CheckpointId next(std::int64_t now_us);
     void observe(CheckpointId id) noexcept;
-    /// For a log inside this one: its ids are later than the ids of this one so far, and distinguished by the task's
-    /// id.
+    /// Returns a sequence for a log inside this one. Its ids are later than the ids of this one so far, and the task's
+    /// id distinguishes them.
     IdSequence inner(TaskId task) const noexcept;
-    /// After the inner log is done.
+    /// Call it when the inner log is done.
     void observe(const IdSequence& inner) noexcept {
         if (inner.tick_ > tick_) tick_ = inner.tick_;
     }
-    /// Whether this sequence, or another one with the same bits, created the id.
+    /// Returns whether this sequence, or another one with the same bits, created the id.
     bool made(CheckpointId id) const noexcept { return id.low() == low_; }
     IdSource& source() const noexcept { return *source_; }
 
 private:
     IdSource* source_;
     std::uint64_t low_;
-    std::uint64_t tick_ = 0;  // 1/4096 ms
+    std::uint64_t tick_ = 0;  // in units of 1/4096 ms
 };
 
 /// The parts from which a task's id is computed.
@@ -45,9 +45,9 @@ struct TaskKey {
 };
 TaskId makeTaskId(const TaskKey& key);
 
-/// A name for something that belongs to a task.
+/// Returns an id for something that belongs to a task.
 TaskId nameWithin(TaskId task, std::string_view name);
-/// The id of a question with a key, and of a graph that a node calls; no name within a task is the same.
+/// Returns the id of a question with a key, or of a graph that a node calls. No name within a task has the same id.
 TaskId idOfQuestion(TaskId asker, std::string_view key);
 TaskId idOfCall(TaskId caller, std::string_view key);
 

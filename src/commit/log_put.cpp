@@ -1,10 +1,10 @@
 #include "src/commit/log_writer.hpp"
 
-// Stores the records of a log, when and with what the run's durability says.
+// Stores the records of a log at the times and in the way that the run's durability prescribes.
 namespace stategraph::engine {
 namespace {
 
-// What the thread waits for after a commit, as far as the commit alone tells.
+// Returns what the thread waits for after a commit, as far as the commit alone tells.
 ThreadOutlook outlookOf(const CommitStep& step) noexcept {
     return {step.next.empty() ? ThreadStatus::finished : ThreadStatus::unknown, {}};
 }
@@ -26,7 +26,7 @@ void LogWriter::commit(const CommitStep& step) {
 
 void LogWriter::putCommit(CheckpointId id, CheckpointId parent, const ThreadOutlook& outlook) {
     record_.size = record_.text.size();
-    // What is too large to be kept for the next record.
+    // A buffer that is too large to be kept for the next record may be given away.
     const bool may_take = record_.text.capacity() > kept_bytes_max;
     if (may_take) record_.text.copy(record_.frame.data(), record_.frame.size());
     const CommitRow row{id, parent, account_.base, record_.text, may_take ? &record_.text : nullptr};
@@ -35,7 +35,7 @@ void LogWriter::putCommit(CheckpointId id, CheckpointId parent, const ThreadOutl
     stored_ = id;
 }
 
-// Null: only the rows that wait for a commit.
+// If `commit` is null, only the rows that wait for a commit are stored.
 void LogWriter::put(const CommitRow* commit, const ThreadOutlook& outlook) {
     std::vector<WriteRow> writes;
     for (const Row& kept : with_commit_.rows) writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
@@ -85,7 +85,7 @@ void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadOutlook& ou
         return;
     }
     if (queue_) queue_->wait();
-    // Under no lock: a saver lets pending writes overlap, so that tasks that finish together wait for the disk
+    // No lock is held: a saver lets pending writes overlap, so that tasks that finish together wait for the disk
     // together.
     try {
         settings_.saver->put({.log = {settings_.thread_id, settings_.checkpoint_ns},
@@ -125,11 +125,11 @@ void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, 
     }
 }
 
-// With exit, at a commit: the records of the superstep that it ends are never stored, unless they belong to the stored
-// checkpoint.
+// With exit durability: when a superstep ends in a commit, its records are never stored, unless they belong to the
+// stored checkpoint.
 void LogWriter::dropKeptRows() {
-    // Most supersteps keep no rows. Tasks that kept some have ended; a row of an abandoned one may wait for the next
-    // commit.
+    // Most supersteps keep no rows. The tasks that kept some have ended; a row of an abandoned task may wait for the
+    // next commit.
     if (!keeps_rows_.load(std::memory_order_relaxed)) return;
     const detail::LockGuard lock(mutex_);
     std::erase_if(kept_rows_, [this](const auto& kept) { return kept.first != stored_; });
@@ -153,7 +153,7 @@ void LogWriter::flush(const CommitStep& current, const ThreadOutlook& outlook) {
             encode(current, record_.text);
             putCommit(current.id, parent, current.next.empty() ? outlookOf(current) : outlook);
         } catch (...) {
-            snapshot_forced_ = true;  // what has changed is forgotten, so the next attempt stores the whole state
+            snapshot_forced_ = true;  // the changes are no longer known, so the next attempt stores the whole state
             throw;
         }
         folds_ = 0;

@@ -22,14 +22,14 @@ using detail::ChannelSpec;
 constexpr std::size_t replay_factor = 3;
 constexpr std::size_t replay_bytes_min = 4096;
 constexpr std::size_t kept_fields_max = 256;
-// Of a record that another run's was like.
+// Limits the room that is reserved because the record of another run had this size.
 constexpr std::size_t expected_bytes_max = std::size_t{64} << 20U;
 // The cost of reading one more commit, expressed in bytes.
 constexpr std::size_t row_cost_bytes = 48;
-// What a commit that holds everything has of one log of a subgraph, its name not counted.
+// The number of bytes that a commit with the whole state needs for one log of a subgraph, without its name.
 constexpr std::size_t visit_bytes = 19;
 
-// The fixed part of a channel's entry in a commit's operations, except for a clear.
+// Returns the fixed part of a channel's entry in a commit's operations, except for a clear.
 std::size_t entrySize(std::string_view channel, std::size_t value) noexcept {
     return detail::headSize(channel.size()) + channel.size() + 3 + value;
 }
@@ -129,7 +129,7 @@ void LogWriter::beginAnew() noexcept {
 bool LogWriter::snapshotIsDue() const noexcept {
     if (!hasSaver()) return false;
     if (stored_.empty()) return snapshot_forced_;
-    // Input that START has yet to take is about to be state.
+    // Input that START has yet to take is about to become state.
     return snapshot_forced_ || (account_.replay_bytes > replay_bytes_min &&
                                 account_.replay_bytes > replay_factor * (account_.state_bytes + input_.size()));
 }
@@ -159,7 +159,7 @@ void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_
     }
 }
 
-// The operations have been logged, or are few.
+// The operations have been logged already, or are few.
 void LogWriter::encodeLogged(const CommitStep& step, bool snapshot, std::string& out) {
     if (snapshot || !logsOperations()) {
         operations_.clear();
@@ -174,14 +174,14 @@ void LogWriter::encodeLogged(const CommitStep& step, bool snapshot, std::string&
     closeCommit(fields_, start, out);
 }
 
-// The state may be large: it is encoded where it is to be, behind the header.
+// The state may be large, so it is encoded where it belongs, after the header.
 void LogWriter::encodeInPlace(const State& state, bool snapshot, std::string& out) {
     fields_.writes = std::nullopt;
     fields_.names_input = false;
     const Extent extent = extentOf(state, snapshot);
     const std::size_t start = openCommit(fields_, extent.channels, out);
     operations_.clear();
-    // Growing would copy a large state once more; room that stays empty costs no memory.
+    // Growing would copy a large state once more, while room that stays empty costs no memory.
     out.reserve(out.size() + std::max(extent.bytes, std::min(record_.whole_size, expected_bytes_max)));
     operations_.entries.swap(out);
     try {
@@ -204,7 +204,7 @@ void LogWriter::logState(const State& state, bool snapshot) {
     changed_.assign(state.schema().size(), {});
 }
 
-// What `logState` is going to say: of how many channels, and about how many bytes.
+// Returns how many channels `logState` is going to write, and about how many bytes.
 LogWriter::Extent LogWriter::extentOf(const State& state, bool snapshot) const {
     Extent extent;
     for (const ChannelSpec& channel : state.schema().channels()) {
@@ -217,7 +217,7 @@ LogWriter::Extent LogWriter::extentOf(const State& state, bool snapshot) const {
     return extent;
 }
 
-// With exit durability: the new values of the channels that changed.
+// With exit durability: logs the new values of the channels that changed.
 void LogWriter::logChanges(const State& state) {
     const detail::Schema& schema = state.schema();
     for (const ChannelIndex index : schema.encodedOrder()) {
@@ -240,13 +240,13 @@ void LogWriter::logChanges(const State& state) {
     }
 }
 
-// The writes of a commit, without the values that its operations have.
+// Returns the writes of a commit without the values that its operations contain.
 std::string_view LogWriter::nameWrites(std::string_view writes) {
     if (writes.size() <= checkpoint::repeated_bytes_min) return writes;
     return checkpoint::nameLoggedValues(writes, operations_.entries, named_writes_) ? named_writes_ : writes;
 }
 
-// Its entry in a commit that holds the whole state.
+// Returns the channel's entry in a commit that holds the whole state.
 std::string LogWriter::encodeUnknown(const checkpoint::FoldedChannel& channel) const {
     std::string entry;
     Encoder out(entry);
@@ -254,7 +254,7 @@ std::string LogWriter::encodeUnknown(const checkpoint::FoldedChannel& channel) c
         checkpoint::writeWhole(channel.name, channel.pieces, out);
         return entry;
     } catch (const WrongTypeError&) {
-        entry.clear();  // it cannot be said so that its own program's first value counts
+        entry.clear();  // no entry could say that the first value of the channel's own program counts
     }
     try {
         writeLoggedOp(out, channel.name, LogOp::set);
@@ -268,7 +268,7 @@ std::string LogWriter::encodeUnknown(const checkpoint::FoldedChannel& channel) c
 
 void LogWriter::addUnknownChannels(OperationLog& log) {
     if (unknown_.empty()) return;
-    // Rare: another version of the program wrote them. Merge them in key order.
+    // This is rare: another version of the program wrote these channels. They are merged in the order of keys.
     struct Entry {
         std::string_view name;
         std::string_view bytes;
@@ -296,7 +296,7 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     if (fingerprints && settings_.core != nullptr) storeDescription(*settings_.saver, *settings_.core);
     if (snapshot || stored_.empty()) account_.base = step.id;
     schedule_.fill(*step.topology, step.state->schema(), *step.schedule, step.next, snapshot, fields_);
-    fields_.visits.clear();  // also of another graph's run: the writer is used again
+    fields_.visits.clear();  // possibly of another graph's run, since the writer is used again
     fields_.has_all_visits = false;
     if (step.topology->has_lasting || !step.schedule->visits().empty())
         ScheduleFields::fillVisits(*step.schedule, snapshot || stored_.empty(), fields_);
@@ -345,8 +345,8 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
     }
 }
 
-// A list that was never set, and is edited, begins with a value that only the program knows: nothing else could fold it
-// into one, so a prune could drop none of its commits. The next commit therefore holds the whole value.
+// If a list was never set and is edited, it begins with a value that only the program knows. Nothing else could fold
+// the edit into a value, so a prune could drop none of its commits. The next commit therefore holds the whole value.
 void LogWriter::noteOperation(ChannelIndex channel, LogOp op) {
     if (op == LogOp::edit && account_.channel_set[channel] == 0) snapshot_forced_ = true;
     if (op == LogOp::set) account_.channel_set[channel] = 1;

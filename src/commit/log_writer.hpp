@@ -24,9 +24,9 @@
 // the run's durability. There is one for each namespace of a run.
 namespace stategraph::engine {
 
-/// What is the same for all commits of a run in one namespace.
+/// The settings that are the same for all commits of a run in one namespace.
 struct LogSettings {
-    BaseCheckpointSaver* saver = nullptr;  // null: nothing is stored
+    BaseCheckpointSaver* saver = nullptr;  // null if nothing is stored
     std::string_view thread_id;
     std::string_view checkpoint_ns;
     Durability durability = Durability::async;
@@ -34,7 +34,7 @@ struct LogSettings {
     std::span<const checkpoint::LoggedParent> parents = {};  // of the enclosing graphs
     std::uint64_t graph = 0;
     std::uint64_t schema = 0;
-    const detail::Core* core = nullptr;  // the graph itself, whose description is stored; null: it is not
+    const detail::Core* core = nullptr;  // the graph whose description is stored; null if it is not stored
     Executor* executor = nullptr;
 };
 
@@ -45,25 +45,26 @@ struct CommitStep {
     Source source = Source::loop;
     const Topology* topology = nullptr;
     const State* state = nullptr;
-    Schedule* schedule = nullptr;            // its changes are logged, and then forgotten
+    Schedule* schedule = nullptr;            // its changes are logged and then forgotten
     std::span<const PlannedTask> next = {};  // the plan of `schedule`
-    std::string_view writes = {};            // of the one task that led here, a CBOR list; empty: as the operations say
+    // Of the single task that led here, a CBOR list; empty if the operations contain them all.
+    std::string_view writes = {};
     std::optional<checkpoint::LoggedTook> took = {};
-    std::uint64_t attempts = 1;  // of the one task that led here
+    std::uint64_t attempts = 1;  // of the single task that led here
 };
 
-/// It is reused for one run after another, because creating one costs more than a superstep.
+/// A writer is reused for one run after another, because creating one costs more than a superstep.
 class LogWriter {
 public:
-    LogWriter() noexcept {}  // not defaulted: it need not be filled with zeros first
+    LogWriter() noexcept {}  // not defaulted, because it need not be filled with zeros first
     explicit LogWriter(const LogSettings& settings) { start(settings); }
 
-    /// Begins for a run; what the settings point at must stay until it ends.
+    /// Begins for a run. What the settings refer to must exist until the run ends.
     void start(const LogSettings& settings);
-    /// After the run: waits for pending puts, and resets everything except its memory.
+    /// Call it after the run. It waits for pending puts, and resets everything except its memory.
     void end() noexcept;
 
-    /// Continues from a checkpoint (null: from nothing); `head` is the log's newest.
+    /// Continues from a checkpoint, or from nothing if `from` is null; `head` is the newest checkpoint of the log.
     /// Errors: CorruptCheckpointError if a channel that the schema does not have cannot be read.
     void open(CheckpointId head, const checkpoint::Folded* from, const detail::Schema& schema);
 
@@ -73,82 +74,85 @@ public:
         std::size_t replay_bytes = 0;
         std::size_t state_bytes = 0;
         std::vector<std::size_t> channel_bytes;
-        std::vector<std::uint8_t> channel_set;  // whether what the log says of them begins with a whole value
+        std::vector<std::uint8_t> channel_set;  // whether the log's operations for the channel begin with a whole value
     };
-    /// As opening the newest commit would find it. None: the next commit must hold the whole state, or the log has
-    /// channels that the program does not know.
+    /// Returns the account that opening the newest commit would give. Returns none if the next commit must hold the
+    /// whole state, or if the log has channels that the program does not know.
     std::optional<Account> account() const;
     /// Continues from a checkpoint that was left at the log's head, without reading it.
     void open(const checkpoint::CommitFields& from, Account account);
 
-    /// The checkpoint that was opened belongs to another log: the next commit is the first of this log, and holds the
-    /// whole state.
+    /// Declares that the checkpoint that was opened belongs to another log: the next commit is the first of this log,
+    /// and holds the whole state.
     void beginAnew() noexcept;
 
-    /// The checkpoint that was opened is to get a sibling: the next commit follows `parent`, and holds the whole state.
+    /// Declares that the checkpoint that was opened gets a sibling: the next commit follows `parent`, and holds the
+    /// whole state.
     void beginBeside(CheckpointId parent) noexcept {
         stored_ = parent;
         snapshot_forced_ = true;
     }
 
     bool hasSaver() const noexcept { return settings_.saver != nullptr; }
-    /// Whether each superstep's operations are to be logged; else (exit, no saver) only what changed is noted.
+    /// Returns whether each superstep's operations are logged. If not (exit durability, or no saver), only the changed
+    /// channels are noted.
     bool logsOperations() const noexcept { return hasSaver() && settings_.durability != Durability::exit; }
-    /// Whether the next commit will hold the whole state, because reading has become expensive.
+    /// Returns whether the next commit will hold the whole state, because reading has become expensive.
     bool snapshotIsDue() const noexcept;
     /// Makes the next commit hold the whole state, because something changed that no operation describes.
     void forceSnapshot() noexcept { snapshot_forced_ = true; }
-    /// The operations of the superstep under way.
+    /// Returns the operations of the current superstep.
     OperationLog& operations() noexcept { return operations_; }
-    /// Exit: notes what a closed set of writes is about to change.
+    /// With exit durability: notes what a closed set of writes is about to change.
     void noteChanges(const State& state, const WriteSet& writes, bool is_step);
 
-    /// The newest stored checkpoint that the run builds on; none at first.
+    /// Returns the newest stored checkpoint that the run builds on; there is none at first.
     CheckpointId stored() const noexcept { return stored_; }
     CheckpointId head() const noexcept { return head_; }
-    /// What it keeps for the next run.
+    /// Returns the size of the memory that the writer keeps for the next run.
     std::size_t roomBytes() const noexcept {
         return operations_.entries.capacity() + operations_.sizes.capacity() * sizeof(OperationLog::Size) +
                input_.capacity() + named_writes_.capacity() + record_.text.capacity() + schedule_.roomBytes() +
                account_.channel_bytes.capacity() * sizeof(std::size_t) + with_commit_.rows.capacity() * sizeof(Row) +
                changed_.capacity() * sizeof(Changed);
     }
-    /// Of the last commit that was made into a record.
+    /// Returns the size of the record of the last commit.
     std::size_t recordBytes() const noexcept { return record_.size; }
-    /// What the record of the newest commit begins with: its version and checksum. Empty: it is another run's.
+    /// Returns the beginning of the newest commit's record, which is its version and checksum. Returns an empty text if
+    /// another run stored that commit.
     std::string_view recordFrame() const noexcept {
         if (record_.text.empty() && record_.size > 0) return {record_.frame.data(), record_.frame.size()};
         return std::string_view(record_.text).substr(0, checkpoint::frame_size);
     }
 
-    /// Stores the next checkpoint, or with exit durability keeps it for `flush`.
-    /// Errors: ConcurrentUpdateError, SaverError; with async durability perhaps one call later.
+    /// Stores the next checkpoint, or with exit durability keeps it for `flush`. Errors: ConcurrentUpdateError and
+    /// SaverError; with async durability a later call may throw them.
     void commit(const CommitStep& step);
 
-    /// Stores a task's record under a checkpoint. `outlook`: what the thread waits for then, if that is known. Safe
-    /// from several threads.
+    /// Stores a task's record under a checkpoint. `outlook` is what the thread waits for afterwards, if that is known.
+    /// Safe from several threads.
     void putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
                  const ThreadOutlook& outlook = {});
     void putTask(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
                  const ThreadOutlook& outlook = {});
-    /// Stores several at once; an `expected` that does not hold is a ConcurrentUpdateError.
+    /// Stores several records at once. Throws ConcurrentUpdateError if an `expected` row does not match.
     void putTasks(std::span<const WriteRow> rows, const ThreadOutlook& outlook = {});
-    /// A task's, but together with the next commit. `outlook`: what the thread waits for after that commit; none: as
-    /// the commit says.
+    /// Stores a task's record together with the next commit. `outlook` is what the thread waits for after that commit;
+    /// without it, the commit decides.
     void putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record,
                            std::optional<ThreadOutlook> outlook = {});
 
-    /// Exit: stores the newest checkpoint if there is one to store, and the records kept. `outlook`: what the thread
-    /// waits for then, if something is due.
+    /// With exit durability: stores the newest checkpoint if it is not stored yet, and the records that were kept.
+    /// `outlook` is what the thread waits for afterwards if something is due.
     void flush(const CommitStep& current, const ThreadOutlook& outlook);
-    /// Says what the thread waits for, if the pending writes are as `compared`. It is only for the index of threads, so
-    /// failures are ignored. Call it after everything is stored.
+    /// Reports what the thread waits for, if the pending writes still equal `compared`. Only the index of threads uses
+    /// this, so failures are ignored. Call it after everything is stored.
     void tell(const ThreadOutlook& outlook, std::span<const WriteRow> compared) noexcept;
-    /// What the last stored request said that the thread waits for.
+    /// Returns what the thread waits for according to the last stored request.
     ThreadStatus told() const noexcept { return told_.load(std::memory_order_relaxed); }
-    /// Whether a pending write of this run could not be stored.
+    /// Returns whether a pending write of this run could not be stored.
     bool hasLostWrites() const noexcept { return has_lost_writes_.load(std::memory_order_relaxed); }
-    /// Returns when everything is stored; reports what went wrong.
+    /// Returns when everything is stored. Throws the errors of pending puts.
     void wait();
 
 private:
@@ -162,7 +166,7 @@ private:
         bool only_appended = false;
         std::size_t length_before = 0;
     };
-    // Room that a buffer keeps for the next run.
+    // The capacity that a buffer keeps for the next run.
     static constexpr std::size_t kept_bytes_max = std::size_t{64} << 10U;
     struct Extent {
         std::size_t channels = 0;
@@ -189,7 +193,7 @@ private:
     CheckpointId head_;
     CheckpointId stored_;
     Account account_;
-    std::string input_;  // of the newest commit, which START has yet to take
+    std::string input_;  // the input of the newest commit, which START has yet to take
     bool fingerprints_logged_ = false;
     bool snapshot_forced_ = false;
 
@@ -199,20 +203,23 @@ private:
     struct Record {
         std::string text;
         std::size_t size = 0;
-        std::array<char, checkpoint::frame_size> frame = {};  // of one that the saver took over
-        std::size_t whole_size = 0;  // of the last one that held a state, also another run's: the next is expected so
+        std::array<char, checkpoint::frame_size> frame = {};  // of a record that the saver took over
+        // Size of the last record that held a state, even if another run wrote it; the next one is expected to be as
+        // large.
+        std::size_t whole_size = 0;
     };
     Record record_;
     ScheduleFields schedule_;
 
-    // Stored channels that this program does not know, as they were when the run began; they never change.
+    // A stored channel that this program does not know, as it was when the run began. It never changes.
     struct Unknown {
         std::string name;
-        std::string entry;  // of a commit's operations
+        std::string entry;  // its entry in a commit's operations
     };
     std::vector<Unknown> unknown_;
 
-    // Exit. The rows that may be stored are those of two checkpoints: the stored one, and the one that the run is at.
+    // With exit durability: the rows that may be stored are those of two checkpoints: the stored one, and the one that
+    // the run has reached.
     std::vector<Changed> changed_;
     std::uint64_t folds_ = 0;
     std::map<CheckpointId, std::map<std::string, std::string>> kept_rows_
@@ -225,9 +232,9 @@ private:
     WithCommit with_commit_;
     std::atomic<ThreadStatus> told_ = ThreadStatus::unknown;
     std::atomic<bool> has_lost_writes_ = false;
-    std::atomic<bool> keeps_rows_ = false;  // false: kept_rows_ is empty
+    std::atomic<bool> keeps_rows_ = false;  // if false, kept_rows_ is empty
     detail::Mutex mutex_;
-    std::optional<PutQueue> queue_;  // if the saver is slow
+    std::optional<PutQueue> queue_;  // exists only if the saver is slow
 };
 
 }  // namespace stategraph::engine

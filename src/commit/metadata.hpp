@@ -4,14 +4,15 @@
 
 #include <stategraph/config.hpp>
 
-// The metadata of a commit: what its run was given.
+// Encodes the metadata of a commit, which its run was given.
 namespace stategraph::engine {
 
-/// As one CBOR map; empty for none. Errors: InvalidArgumentError for a key that is empty, taken, or there twice.
+/// Encodes metadata as one CBOR map; returns an empty text if there is none. Errors: InvalidArgumentError for a key
+/// that is empty, reserved or repeated.
 std::string encodeMetadata(const Metadata& metadata);
 
-/// A commit's metadata (a CBOR map, or empty) with these entries added; an entry with a key that is there replaces it.
-/// Errors: the same, and WrongTypeError if the bytes are not a map.
+/// Returns a commit's metadata (a CBOR map, or empty) with these entries added. An entry replaces one with the same
+/// key. Errors: InvalidArgumentError as above, and WrongTypeError if the bytes are not a map.
 std::string addMetadata(std::string_view stored, const Metadata& added);
 
 }  // namespace stategraph::engine

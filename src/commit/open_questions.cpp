@@ -20,7 +20,7 @@ namespace {
     throw InvalidArgumentError(std::move(why));
 }
 
-// Whether some question that fits was answered before.
+// Returns whether some question that fits was answered before.
 template <class Fits>
 bool wasAnswered(const checkpoint::Records& records, Fits fits) {
     for (const auto& [path, record] : records) {

@@ -9,7 +9,7 @@
 namespace stategraph::engine {
 namespace {
 
-// The name of a node in the log, for messages; another node may have that name now.
+// Returns the name of a node in the log, for messages. Another node may have that name now.
 std::string loggedNode(const Topology& topology, std::string_view name) {
     std::string text = "node '" + std::string(name) + "'";
     const NodeIndex namesake = topology.find(name);
@@ -19,7 +19,7 @@ std::string loggedNode(const Topology& topology, std::string_view name) {
     return text;
 }
 
-// A node of the log that is about to run.
+// Finds a node of the log that is about to run.
 NodeIndex findDue(const Topology& topology, std::string_view name, const checkpoint::Folded& from, GoneNodes gone) {
     const NodeIndex node = topology.findStored(name);
     if (gone == GoneNodes::skip) return node;
@@ -34,7 +34,7 @@ NodeIndex findDue(const Topology& topology, std::string_view name, const checkpo
     return node;
 }
 
-// The same for one that an edge, a join or a goto fired.
+// Does the same for a node that an edge, a join or a goto triggered.
 NodeIndex findFired(const Topology& topology, std::string_view name, const checkpoint::Folded& from, GoneNodes gone) {
     const NodeIndex node = findDue(topology, name, from, gone);
     if (node == no_node || !topology.nodes[node].payload_only) return node;
@@ -46,10 +46,10 @@ NodeIndex findFired(const Topology& topology, std::string_view name, const check
         {.checkpoint_id = from.commit.id.toString(), .node = topology.nodes[node].name});
 }
 
-// "join:a+b:c" in parts. A node's name has no ':'.
+// Splits "join:a+b:c" into its parts. A node's name has no ':'.
 std::string_view targetOf(std::string_view join_key) { return join_key.substr(join_key.rfind(':') + 1); }
 
-// Whether all of a stored join's sources had arrived.
+// Returns whether all sources of a stored join had arrived.
 bool wasFull(const checkpoint::FoldedJoin& join) {
     std::string key = "join:";
     for (const auto source : join.arrived) {
@@ -69,8 +69,8 @@ void arriveAt(const Topology& topology, JoinIndex index, const checkpoint::Folde
     }
 }
 
-// The join to which the arrivals of a join move that the graph no longer has: the only join into the same node that
-// waits for one of them and is unknown to the checkpoint. no_node: there is none.
+// If the graph no longer has a join, its arrivals move to the only join into the same node that waits for one of the
+// same sources and that the checkpoint does not know. Returns that join, or no_node if there is none.
 JoinIndex successorOf(const Topology& topology, const checkpoint::Folded& from, const checkpoint::FoldedJoin& gone) {
     const NodeIndex target = topology.findStored(targetOf(gone.key));
     JoinIndex found = no_node;
@@ -90,7 +90,7 @@ JoinIndex successorOf(const Topology& topology, const checkpoint::Folded& from, 
     return found;
 }
 
-// True: the log's joins are not the schedule's.
+// Returns true if the log's joins differ from those of the schedule.
 bool restoreJoins(const Topology& topology, const checkpoint::Folded& from, Schedule& schedule) {
     bool differs = false;
     const auto& commit = from.commit;
@@ -99,7 +99,7 @@ bool restoreJoins(const Topology& topology, const checkpoint::Folded& from, Sche
             arriveAt(topology, index, join, schedule);
             continue;
         }
-        // One that has fired already is spent: its target is in "next".
+        // A join that has fired already is spent: its target is in "next".
         const bool is_released = std::any_of(from.deferred.begin(), from.deferred.end(), [&](const auto& deferral) {
             return deferral.key == join.key && deferral.state == checkpoint::Deferral::released;
         });
@@ -107,20 +107,20 @@ bool restoreJoins(const Topology& topology, const checkpoint::Folded& from, Sche
         const bool is_spent = is_due && (is_released || wasFull(join));
         const JoinIndex index = is_spent ? no_node : successorOf(topology, from, join);
         if (index != no_node) arriveAt(topology, index, join, schedule);
-        // In the log it would arrive again after the new join has fired.
+        // If the log kept these arrivals, they would count again after the new join has fired.
         differs = differs || is_spent || index != no_node;
     }
     return differs;
 }
 
-// A task that was due by a join or a release that the graph no longer has is due nevertheless.
+// Keeps a task due even if the join or release that made it due no longer exists in the graph.
 void keepDue(const Topology& topology, const checkpoint::Folded& from, GoneNodes gone, Schedule& schedule) {
     if (from.commit.next.empty()) return;
     std::vector<PlannedTask> tasks;
     schedule.tidy();
     plan(topology, schedule, tasks);
     const auto sends = std::find_if(tasks.begin(), tasks.end(), [](const PlannedTask& task) { return task.is_send; });
-    const auto isTriggered = [&, sends](NodeIndex node) {  // those that are no Sends come first, by node
+    const auto isTriggered = [&, sends](NodeIndex node) {  // those that no Send created come first, by node
         const auto at = std::lower_bound(tasks.begin(), sends, node,
                                          [](const PlannedTask& task, NodeIndex wanted) { return task.node < wanted; });
         return at != sends && at->node == node;
@@ -129,7 +129,7 @@ void keepDue(const Topology& topology, const checkpoint::Folded& from, GoneNodes
         const NodeIndex node = findFired(topology, name, from, gone);
         if (node == no_node) continue;
         if (isTriggered(node)) continue;
-        bool released = false;  // its node has become a deferred one
+        bool released = false;  // true if its node has become a deferred one
         for (const JoinIndex join : schedule.activeJoins()) {
             if (topology.joins[join].target != node || !schedule.isFull(topology, join)) continue;
             schedule.releaseJoin(join, schedule.version);
@@ -192,8 +192,8 @@ bool isOfVisit(const checkpoint::CommitFields& inner, std::string_view outer_ns,
                        [&](const auto& each) { return each.checkpoint_ns == outer_ns && each.id == outer; });
 }
 
-// A version before all triggers of what is due: a join, or a release, may be older than the commit where that is a fork
-// or an edit, and is newer than what ran last.
+// Returns a version before all triggers of what is due. Where the commit is a fork or an edit, a join or a release may
+// be older than it; but each is newer than what ran last.
 static std::uint64_t beforeDue(const Topology& topology, const Schedule& schedule) {
     std::uint64_t first = schedule.version;
     for (const JoinIndex join : schedule.activeJoins()) {

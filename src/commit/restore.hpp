@@ -16,16 +16,17 @@ namespace stategraph::engine {
 /// Fills `state` from a checkpoint. Stored channels that the schema does not have are ignored. Errors:
 /// CorruptCheckpointError naming the channel whose stored value is not of its type.
 void restoreState(const checkpoint::Folded& from, State& state);
-/// The same from a checkpoint's channels alone, which are by name.
+/// Does the same from a checkpoint's channels alone, which are sorted by name.
 void restoreState(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, State& state);
-/// One channel of it, whose value is as before any write, or as other operations left it if the first is no set.
+/// Restores one channel. Before the call its value is as before any write, or any value if the first operation is a
+/// set.
 void loadChannel(const detail::ChannelSpec& channel, std::span<const checkpoint::LogPiece> pieces, CheckpointId id,
                  State& state);
 
-/// The channel that a stored one of these is read into; null if there is none.
+/// Returns the channel into which the stored channel with this name is read, or null if there is none.
 const detail::ChannelSpec* findStored(std::span<const checkpoint::ChannelPieces> channels, std::string_view name,
                                       const detail::Schema& schema);
-/// Calls `take(channel, stored)` for each that is read. Several may be of one channel, by former names.
+/// Calls `take(channel, stored)` for each channel that is read. Several may belong to one channel, by its former names.
 template <class Take>
 void forEachStored(std::span<const checkpoint::ChannelPieces> channels, const detail::Schema& schema, Take take) {
     for (const checkpoint::ChannelPieces& stored : channels) {
@@ -33,37 +34,37 @@ void forEachStored(std::span<const checkpoint::ChannelPieces> channels, const de
     }
 }
 
-/// Folds the update of a Command, which became part of the superstep that waits, into the state; consumes `writes`.
+/// Folds into the state the update of a Command that became part of the pending superstep. Consumes `writes`.
 void applyCommand(detail::Writes& writes, State& state);
 
-/// Whether a subgraph's checkpoint was made by the visit that the graph around it made from this checkpoint of its own.
+/// Returns whether the visit that the outer graph began at this checkpoint of its own created a subgraph's checkpoint.
 bool isOfVisit(const checkpoint::CommitFields& inner, std::string_view outer_ns, CheckpointId outer);
 
 /// What to do with due nodes that the graph does not have.
 enum class GoneNodes : std::uint8_t { refuse, skip };
 
 /// Fills `schedule` from a checkpoint. Tasks that were due then are due, even if the edges that led to them no longer
-/// exist. Arrivals at a join whose sources have changed move to the new join. Errors: InvalidArgumentError naming a due
-/// node that no longer exists, or that now takes only payloads; none with `skip`, because everything that is due is
-/// about to be dropped. Returns whether the schedule differs from the log's, so that the next commit must hold all of
-/// it.
+/// exist. Arrivals at a join whose sources have changed move to the new join. Returns whether the schedule differs from
+/// the log's, so that the next commit must hold all of it. Errors: InvalidArgumentError naming a due node that no
+/// longer exists, or that now takes only payloads. With `skip` there are no such errors, because everything that is due
+/// is about to be dropped.
 bool restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from,
                      Schedule& schedule, GoneNodes gone = GoneNodes::refuse);
 
-/// Reads what a task's record (or a Command's) says that it wrote and where it leads.
-/// Errors: those of `readWritesInto`; InvalidArgumentError naming a node that it leads to and that is gone, unless
-/// those are skipped.
+/// Reads from a task's record (or a Command's) what it wrote and where it leads. Errors: those of `readWritesInto`;
+/// InvalidArgumentError naming a node that it leads to and that no longer exists, unless such nodes are skipped.
 void restoreResult(const Topology& topology, const detail::Schema& schema, const checkpoint::TaskFields& record,
                    detail::Writes& writes, Routes& routes, GoneNodes gone = GoneNodes::refuse);
 
-/// A Send's stored payload as what its node takes now. Errors: InvalidUpdateError, WrongTypeError, naming the node.
+/// Decodes a Send's stored payload into what its node takes now. Errors: InvalidUpdateError and WrongTypeError, naming
+/// the node.
 detail::AnyValue restorePayload(const Node& node, std::string_view stored);
 
-/// Reads a CBOR list of writes into operations; those on channels that are unknown are an
-/// InvalidUpdateError, those of another type than their channel's a CorruptCheckpointError.
+/// Decodes a CBOR list of writes into operations. Errors: InvalidUpdateError for a write to an unknown channel,
+/// CorruptCheckpointError for one of another type than its channel's.
 void readWritesInto(const detail::Schema& schema, std::string_view cbor, detail::Writes& writes);
 
-/// The version of a trigger that the commit of a step set.
+/// Returns the version of a trigger that the commit of a step set.
 constexpr std::uint64_t versionOfStep(std::int64_t step) { return 2 * static_cast<std::uint64_t>(step + 2); }
 
 }  // namespace stategraph::engine

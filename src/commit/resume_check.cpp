@@ -14,7 +14,7 @@ namespace {
 
 using checkpoint::findRecord;
 
-// A finished task: its writes are about to be applied, and where it leads is due next.
+// Checks a finished task, whose writes are about to be applied and whose targets are due next.
 void checkResult(const Topology& topology, const detail::Schema& schema, const checkpoint::TaskFields& record) {
     detail::Writes writes;
     Routes routes;
@@ -24,8 +24,8 @@ void checkResult(const Topology& topology, const detail::Schema& schema, const c
 
 /// The part of a log from which a run is about to resume.
 struct LogCheck {
-    CheckpointId at = {};       // none: the newest
-    CheckpointId bound = {};    // Resumption's
+    CheckpointId at = {};       // none means the newest checkpoint
+    CheckpointId bound = {};    // see Resumption::bound
     bool is_new_visit = false;  // of a subgraph's log that lives with the thread
     bool reruns = false;
 };
@@ -36,7 +36,7 @@ void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogN
     const Topology& topology = core.topology();
     State state(core.schema());
     restoreState(folded, state);
-    if (check.is_new_visit) return;  // its input drops what is due
+    if (check.is_new_visit) return;  // the new input drops what is due
     Schedule schedule;
     restoreSchedule(topology, core.schema(), folded, schedule);
     if (topology.has_lasting && !schedule.knows_all_visits) {
@@ -63,7 +63,7 @@ void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogN
                      .inner_afresh = check.reruns});
 }
 
-// False: there is no such checkpoint.
+// Returns false if the checkpoint does not exist.
 bool checkFound(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log,
                 std::optional<CheckpointTuple> tuple, const LogCheck& check) {
     if (!tuple) return false;

@@ -13,15 +13,15 @@ namespace stategraph::engine {
 /// add up without an error that grows.
 using MomentUs = std::int64_t;
 
-/// When the supersteps of a run begin and end, for the log. One reading of the clock that never jumps serves as the
-/// time of an id too, so a superstep that is stored reads clocks twice: for its id, and when that is stored.
+/// Notes when the supersteps of a run begin and end, for the log. One reading of the clock that never jumps also gives
+/// the time of an id, so a superstep that is stored reads the clock twice: for its id, and after it was stored.
 ///
-/// The run changes it, while none of its tasks runs; they read it on any thread.
+/// Only the run changes this object, while none of its tasks runs; tasks read it on any thread.
 class RunTimes {
 public:
-    /// Without `measures` no other function may be called.
+    /// Without `measures`, no other function may be called.
     RunTimes(IdSource& source, bool measures) noexcept : source_(&source), measures_(measures) {}
-    /// For a run inside a task of this one.
+    /// Returns the times of a run inside a task of this one.
     RunTimes inner() const noexcept {
         RunTimes times(*source_, measures_);
         times.unix_offset_us_ = unix_offset_us_;
@@ -34,11 +34,11 @@ public:
     MomentUs now() const {
         return std::chrono::floor<std::chrono::microseconds>(source_->steady().time_since_epoch()).count();
     }
-    /// Microseconds since 1970, by the wall clock as it was read last.
+    /// Returns microseconds since 1970, by the last reading of the wall clock.
     std::int64_t unixUs(MomentUs moment) const noexcept { return moment + unix_offset_us_; }
 
-    /// The tasks of the next superstep are about to begin. `is_anew`: something else than the run may have taken time
-    /// since the last commit.
+    /// Call it when the tasks of the next superstep are about to begin. `is_anew` says that something other than the
+    /// run may have taken time since the last commit.
     void beginSuperstep(bool is_anew) {
         if (knows_beginning_ && !is_anew) return;
         began_ = now();
@@ -46,23 +46,23 @@ public:
     }
     MomentUs began() const noexcept { return began_; }
 
-    /// A checkpoint is made, now. Returns when.
+    /// Call it when a checkpoint is created. Returns the current time.
     MomentUs makeCheckpoint() {
         const MomentUs at = now();
         readWallClock(at);
         return at;
     }
-    /// What the commit of a superstep made at a moment is to say.
+    /// Returns what the commit of a superstep that was created at this time says.
     std::uint64_t superstepUs(MomentUs at) const noexcept { return since(began_, at); }
     std::optional<std::uint64_t> commitUs() const noexcept { return commit_us_; }
-    /// It has been stored, or passed to the queue that stores it.
+    /// Call it when the checkpoint has been stored, or passed to the queue that stores it.
     void noteStored(MomentUs at) {
         began_ = now();
         knows_beginning_ = true;
         commit_us_ = since(at, began_);
     }
 
-    /// Exit: the checkpoint was not stored, nor any time spent on it.
+    /// With exit durability: the checkpoint was not stored, and no time was spent on storing it.
     void noteKept(MomentUs at, bool is_superstep) noexcept {
         if (is_superstep) folded_us_ += since(began_, at);
         has_folded_ = has_folded_ || is_superstep;
@@ -76,8 +76,8 @@ private:
     static std::uint64_t since(MomentUs from, MomentUs to) noexcept {
         return to > from ? static_cast<std::uint64_t>(to - from) : 0;
     }
-    // Where supersteps are short, few of them read that clock; where they are long, the clock may have been set, or the
-    // machine may have slept.
+    // Where supersteps are short, only few of them read the wall clock. Where they are long, each does, because the
+    // clock may have been set, or the machine may have slept.
     void readWallClock(MomentUs at) {
         constexpr MomentUs read_every_us = 1000;
         if (has_read_ && at - read_at_ < read_every_us && at >= read_at_) return;

@@ -105,7 +105,7 @@ void ScheduleFields::fill(const Topology& topology, const detail::Schema& schema
     addLastRan(topology, schedule.last, everything, fields);
 }
 
-// Payloads and input are encoded one after the other; views into the buffer come when it no longer grows.
+// Payloads and input are encoded one after the other. Views into the buffer are taken only when it no longer grows.
 void ScheduleFields::addPayloads(const Topology& topology, const detail::Schema& schema, Schedule& schedule,
                                  CommitFields& fields) {
     payloads_.clear();

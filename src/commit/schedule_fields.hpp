@@ -13,21 +13,22 @@ class Schema;
 
 namespace stategraph::engine {
 
-/// Writes a run's schedule into the commits of one log: the changes, or the whole schedule.
+/// Writes a run's schedule into the commits of one log: either the changes, or the whole schedule.
 class ScheduleFields {
 public:
     /// Begins for a run.
     void start() noexcept;
-    /// Fills a commit's fields, which then refer to `topology` and, until the next call, to this. `next`: the plan of
-    /// `schedule`.
+    /// Fills a commit's fields, which then refer to `topology` and, until the next call, to this object. `next` is the
+    /// plan of `schedule`.
     void fill(const Topology& topology, const detail::Schema& schema, Schedule& schedule,
               std::span<const PlannedTask> next, bool everything, checkpoint::CommitFields& fields);
-    /// Where the logs of subgraphs are that live with the thread. `is_whole`: the commit holds the whole state.
+    /// Fills in the positions of the logs of subgraphs that live with the thread. `is_whole` says that the commit holds
+    /// the whole state.
     static void fillVisits(const Schedule& schedule, bool is_whole, checkpoint::CommitFields& fields);
-    /// The commit was made.
+    /// Call it when the commit is created.
     void noteCommit() noexcept { first_commit_ = false; }
 
-    /// What it keeps for the next run, and how to keep no more than so much.
+    /// Returns the size of the memory that is kept for the next run; `freeAbove` limits that memory.
     std::size_t roomBytes() const noexcept {
         return payloads_.capacity() + payload_ends_.capacity() * sizeof(std::size_t);
     }
@@ -38,8 +39,8 @@ private:
                      checkpoint::CommitFields& fields);
     void addLastRan(const Topology& topology, const LastRan& last, bool everything, checkpoint::CommitFields& fields);
 
-    std::string payloads_;                   // of Sends and of input, encoded
-    std::vector<std::size_t> payload_ends_;  // of each Send's in it
+    std::string payloads_;                   // the encoded payloads of Sends, and the encoded input
+    std::vector<std::size_t> payload_ends_;  // the end of each Send's payload in it
     LastRan logged_last_;
     bool first_commit_ = true;
 };

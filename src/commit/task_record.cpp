@@ -76,14 +76,14 @@ std::vector<std::string> addRoutes(const Topology& topology, const Routes& route
 
 namespace {
 
-// Whether the operation on a channel is the write itself, if it is the only one.
+// Returns whether the operation on a channel is the write itself, if it is the channel's only write.
 bool isOperation(const detail::ChannelSpec& channel, const Op& op) {
     const bool keeps = channel.kind != ChannelKind::reduced && channel.kind != ChannelKind::topic;
     return keeps ? op.kind == WriteKind::set || op.kind == WriteKind::write
                  : op.kind == WriteKind::add && (channel.reducer == "append" || channel.reducer == "merge");
 }
 
-/// Which channels are written more than once. Few writes are compared with each other, without allocating.
+/// Finds the channels that are written more than once. A few writes are compared with each other, without allocating.
 class Repeated {
 public:
     Repeated(const detail::Schema& schema, detail::Writes& writes) : writes_(writes) {
@@ -137,7 +137,8 @@ void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bo
             out.array(1);
             out.text(channel.name);
         } else {
-            const std::size_t begin = detail::encodeWrite(channel, op, out) + 1;  // behind the head of a list of one
+            // After the head of a list with one item.
+            const std::size_t begin = detail::encodeWrite(channel, op, out) + 1;
             if (op.is_item) items.add(op, begin, list.size() - begin);
         }
     }

@@ -147,8 +147,8 @@ void walkLog(BaseCheckpointSaver& saver, const LogName& log, CheckpointId before
     }
 }
 
-// Whether the outer log was on this branch when an inner log was edited: its newest checkpoint at that time is on the
-// branch.
+// Returns whether the outer log was on this branch when an inner log was edited, which means that its newest checkpoint
+// at that time is on the branch.
 bool wasOnBranch(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId stored, CheckpointId edit) {
     CheckpointId newest;
     walkLog(saver, outer, edit, [&newest](const ListedCheckpoint& listed) {
@@ -167,7 +167,7 @@ bool wasOnBranch(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId 
     return at == newest;
 }
 
-// The newest edit of the log since then that was made on this branch; none: there is none.
+// Returns the newest edit of the log since then that was made on this branch, or none.
 CheckpointId findEdit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from, CheckpointId last) {
     CheckpointId found;
     walkLog(saver, log, {}, [&](const ListedCheckpoint& listed) {
@@ -195,7 +195,7 @@ std::optional<CheckpointTuple> findVisit(BaseCheckpointSaver& saver, const LogNa
     if (from.checkpoint.empty()) return std::nullopt;
     CheckpointId found;
     walkLog(saver, log, newest->id, [&](const ListedCheckpoint& listed) {
-        if (listed.id < from.checkpoint) return false;  // a visit is later than what it was made from
+        if (listed.id < from.checkpoint) return false;  // a visit is later than the checkpoint that it began from
         if (isOurs(listed.id, listed.bytes)) found = listed.id;
         return found.empty();
     });

@@ -31,53 +31,55 @@ struct VisitFailure {
     std::exception_ptr original;
 };
 
-/// The input of a subgraph: from the state around it, or from the payload of the Send that visits it (null: no Send
-/// does). Errors: VisitFailure, and those of `restorePayload`.
+/// Creates the input of a subgraph from the state around it, or from the payload of the Send that visits it (null if no
+/// Send does). Errors: VisitFailure, and those of `restorePayload`.
 void makeInput(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send,
                detail::Writes& input);
-/// Input and key. Errors: the same, and InvalidUpdateError for a key that cannot be one.
+/// Creates the input and the key. Errors: the same, and InvalidUpdateError for an invalid key.
 void makeVisit(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send,
                Visit& visit);
 
-/// Only the key, empty if the subgraph's logs have none, for callers that look at a visit without making it. None: the
-/// visit would fail.
+/// Returns only the key, for callers that look at a visit without beginning it. The key is empty if the subgraph's logs
+/// have none. Returns none if the visit would fail.
 std::optional<std::string> findKey(const detail::Schema& outer, const Node& node, const State& state,
                                    const PendingSend* send);
 
-/// What the namespace of a log that lives with the thread adds to that of the log around it: the node's stored name,
-/// and the key.
+/// Returns what the namespace of a log that lives with the thread adds to that of the log around it: the node's stored
+/// name, and the key.
 std::string lastingLog(const Node& node, std::string_view key);
 
 /// The run, or the stored checkpoint, from which a subgraph is visited.
 struct VisitFrom {
-    std::string_view ns;      // of its log
-    CheckpointId checkpoint;  // whose task the visit is
-    CheckpointId stored;      // the newest stored one of its branch: the same, but for durability `exit`
+    std::string_view ns;      // the namespace of its log
+    CheckpointId checkpoint;  // the checkpoint whose task the visit is
+    // The newest stored checkpoint of its branch; it differs from `checkpoint` only with durability `exit`.
+    CheckpointId stored;
 };
 
-/// The newest checkpoint of a log that was made by the visit from there: one that was interrupted or failed. None: it
-/// has not begun. `head`: the log's newest, none if it is empty. Cost: one read, and more if other branches continued
-/// after that visit.
+/// Returns the newest checkpoint of a log that the visit from there created before it was interrupted or failed.
+/// Returns none if the visit has not begun. `head` receives the newest checkpoint of the log, none if the log is empty.
+/// Cost: one read, and more if other branches continued after that visit.
 std::optional<CheckpointTuple> findVisit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from,
                                          CheckpointId& head);
 
-/// The checkpoint from which a new visit of a log that lives with the thread continues: where the previous visit on
-/// this branch left the log (`last`; none: there was none), or what edits of the log have changed it to. None: the
-/// visit begins with a new state. Cost: one read; two and a listing if the log continued in other branches since.
+/// Returns the checkpoint from which a new visit of a log that lives with the thread continues: where the previous
+/// visit on this branch left the log (`last`; none if there was no visit), or what edits of the log have changed it to.
+/// Returns none if the visit begins with a new state. Cost: one read; two and a listing if the log has since continued
+/// in other branches.
 std::optional<CheckpointTuple> findVisitStart(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from,
                                               CheckpointId last, CheckpointId& head);
 
-/// Where a thread is in a log: at its newest checkpoint, or in one that lives with the thread where the thread's branch
-/// has it: the current visit, or the checkpoint from which the next one continues. None: nowhere. Cost: a read for each
-/// graph around it besides.
+/// Returns where a thread is in a log. That is the log's newest checkpoint or, in a log that lives with the thread, a
+/// checkpoint on the thread's branch: the one of the current visit, or the one from which the next visit continues.
+/// Returns none if there is no such checkpoint. Cost: one read more for each graph around it.
 std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& log, CheckpointId& head);
-/// The same from a checkpoint of the log around it. `name`: what the log's namespace adds to that one's.
+/// Does the same from a checkpoint of the log around it. `name` is what the log's namespace adds to that one's.
 std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& outer,
                                            const checkpoint::Folded& at, std::string_view name, CheckpointId& head);
 
-/// Of a checkpoint that an earlier version of the library stored, which does not say where the logs of its subgraphs
-/// were: takes the newest checkpoint of each, below `bound` (none: of all). `counts(root)`: whether that visit's root
-/// checkpoint was stored.
+/// Completes the visits of a checkpoint that an earlier version of the library stored, which does not say where the
+/// logs of its subgraphs were. It takes the newest checkpoint of each log, below `bound` if given. `counts(root)`
+/// returns whether that visit's root checkpoint was stored.
 template <class Counts>
 void completeVisits(BaseCheckpointSaver& saver, const LogName& log, CheckpointId bound, Schedule& schedule,
                     Counts counts) {
@@ -97,11 +99,11 @@ void completeVisits(BaseCheckpointSaver& saver, const LogName& log, CheckpointId
     schedule.tellAllVisits();
 }
 
-/// The log of a visit: below the log around it, by the node's stored name and the key or, if it does not live with the
-/// thread, the task.
+/// Returns the namespace of a visit's log. To that of the log around it, it adds the node's stored name and the key or,
+/// if the log does not live with the thread, the task.
 std::string innerNamespace(std::string_view outer, const Node& node, TaskId task, std::string_view key);
-/// The log of a graph that a node calls: below the log around it, by the node's stored name, the caller (the node's
-/// task, or what names its error handler) and the call's key.
+/// Returns the namespace of the log of a graph that a node calls. To that of the log around it, it adds the node's
+/// stored name, the caller (the node's task, or the name of its error handler) and the call's key.
 std::string calledNamespace(std::string_view outer, const Node& node, TaskId caller, std::string_view key);
 
 }  // namespace stategraph::engine

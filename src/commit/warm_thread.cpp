@@ -7,7 +7,7 @@
 namespace stategraph::engine {
 namespace {
 
-// The newest commit of a thread that is older than this one; none: of all.
+// Returns the newest commit of a thread that is older than this one, or the newest of all if `before` is none.
 std::optional<ListedCheckpoint> newestBefore(BaseCheckpointSaver& saver, std::string_view thread_id,
                                              CheckpointId before) {
     auto rows = saver.list(
@@ -24,8 +24,8 @@ std::optional<checkpoint::Folded> findWarmHead(BaseCheckpointSaver& saver, const
     if (!head || head->id != warm.id || !head->writes.empty() || !head->bytes.view().starts_with(warm.checksum))
         return {};
     if (warm.account.base != warm.id) {
-        // A prune may have dropped commits that the thread was read from, and rewritten another one as a whole. It
-        // drops the base before those after it, unless the base has a question.
+        // A prune may have dropped commits from which the thread was read, and rewritten another one as a whole. It
+        // drops the base before the commits after it, unless the base has a question.
         const auto base = newestBefore(saver, thread_id, detail::nextId(warm.account.base));
         if (!base || base->id != warm.account.base || !base->writes.empty()) return {};
     }

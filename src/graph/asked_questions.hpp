@@ -8,15 +8,15 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/runtime.hpp>
 
-// The types that answers must have, as far as this process asked the questions, so that a wrong answer is refused
+// Keeps the types that answers must have, for the questions that this process asked, so that a wrong answer is refused
 // before it is stored.
 namespace stategraph::engine {
 
-/// The text of the error that refuses an answer.
+/// Returns the text of the error that refuses an answer.
 std::string refusedAnswer(const std::string& node, const std::string& key, const WrongTypeError& why);
 
-/// The newest questions of a graph's runs. Older ones are dropped: their answers are checked when the node reads them.
-/// Safe from several threads.
+/// Keeps the newest questions of a graph's runs. Older ones are dropped: their answers are checked when the node reads
+/// them. Safe from several threads.
 class AskedQuestions {
 public:
     struct Key {
@@ -27,19 +27,19 @@ public:
     };
     struct Asked {
         std::string node;
-        std::string key;  // the question's, or empty
+        std::string key;  // the question's key, or empty
         detail::AnswerCheck check;
     };
     static constexpr std::size_t kept_max = 4096;
 
     void add(Key key, Asked asked);
-    /// Errors: WrongTypeError, naming the node, for an answer that the node would refuse.
+    /// Throws WrongTypeError, naming the node, for an answer that the node would refuse.
     void check(const Key& key, const Value& answer) const;
 
 private:
     mutable detail::Mutex mutex_;
     std::map<Key, Asked> asked_ SG_GUARDED_BY(mutex_);
-    std::deque<Key> order_ SG_GUARDED_BY(mutex_);  // in which they were asked first
+    std::deque<Key> order_ SG_GUARDED_BY(mutex_);  // in the order in which they were first asked
 };
 
 }  // namespace stategraph::engine

@@ -26,7 +26,7 @@ const CompileOptions& CompileOptions::defaults() noexcept {
 }
 
 namespace detail {
-// Leaves a graph without nodes over the same state.
+// Leaves a graph without nodes and with the same state in `from`.
 GraphSpec GraphBuilder::take(GraphSpec& from) {
     GraphSpec left;
     left.state = from.state;

@@ -16,18 +16,18 @@ namespace stategraph::engine {
 /// Where a run stops before or after nodes.
 struct Breakpoints {
     bool all = false;
-    std::vector<bool> nodes;  // by index; empty: none
+    std::vector<bool> nodes;  // by index; empty if there are none
 
     Breakpoints() = default;
-    /// Errors: InvalidArgumentError for a name that is no node's.
+    /// Throws InvalidArgumentError for a name that no node has.
     Breakpoints(const Topology& topology, const std::vector<std::string>& names);
     bool any() const noexcept { return all || !nodes.empty(); }
     bool has(NodeIndex node) const noexcept { return all || (!nodes.empty() && nodes[node]); }
 };
 
-/// Whether the logs of a subgraph live with the thread (PER_THREAD, perThread), and not for one task.
+/// Returns whether the logs of a subgraph live with the thread (PER_THREAD, perThread), and not only for one task.
 bool livesWithThread(const detail::Core& subgraph) noexcept;
-/// Whether a node is a subgraph whose logs have keys.
+/// Returns whether a node is a subgraph whose logs have keys.
 bool hasKeys(const Node& node) noexcept;
 
 }  // namespace stategraph::engine
@@ -47,18 +47,18 @@ public:
     const engine::Topology& topology() const noexcept { return topology_; }
     const engine::Breakpoints& before() const noexcept { return before_; }
     const engine::Breakpoints& after() const noexcept { return after_; }
-    /// Whether the graph takes, and returns, a channel.
+    /// Return whether the graph accepts a channel as input, and returns it.
     bool accepts(ChannelIndex channel) const noexcept { return input_.test(channel); }
     bool returns(ChannelIndex channel) const noexcept { return output_.test(channel); }
-    /// Whether a task's writes to some channel are completed by what depends on the task (Behaviour::prepare).
+    /// Returns whether some channel completes the writes to it by values that depend on the task (Behaviour::prepare).
     bool preparesWrites() const noexcept { return prepares_writes_; }
     Executor& executor() const;
     IdSource& ids() const;
-    /// Whether durations are measured where something is stored.
+    /// Returns whether durations are measured if something is stored.
     bool measures() const noexcept { return measures_; }
-    /// The questions of nodes in this process. Safe from several threads.
+    /// Returns the questions that nodes asked in this process. Safe from several threads.
     engine::AskedQuestions& askedQuestions() const noexcept { return asked_questions_; }
-    /// Threads that stay in memory between runs; null: none do.
+    /// Returns the threads that stay in memory between runs, or null if none do.
     engine::WarmCache* warmThreads() const noexcept { return warm_threads_.get(); }
 
 private:
@@ -72,7 +72,7 @@ private:
     bool prepares_writes_ = false;
     bool measures_ = false;
     mutable engine::AskedQuestions asked_questions_;
-    std::unique_ptr<engine::WarmCache> warm_threads_;  // goes first: it has states of the schema
+    std::unique_ptr<engine::WarmCache> warm_threads_;  // destroyed first, because it has states of the schema
 };
 
 }  // namespace stategraph::detail

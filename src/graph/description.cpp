@@ -54,7 +54,7 @@ DescribedChannel channelAsData(const detail::Schema& schema, const detail::Chann
         channel.behaviour->encode(channel, channel.initial, out);
         described.initial = Value::fromCbor(std::move(cbor));
     } catch (const Error&) {
-        // It can be stored only after it was written.
+        // This initial value cannot be stored, so the channel can be stored only after it was written.
     }
     return described;
 }

@@ -57,8 +57,8 @@ std::vector<std::string> detailsOf(const NodeSpec& node) {
     return details;
 }
 
-// What both formats show: the nodes in the order added between __start__ and __end__, and behind those the names that
-// only edges know.
+// Collects what both formats show: the nodes in the order added between __start__ and __end__, and after them the names
+// that only edges mention.
 class Drawing {
 public:
     explicit Drawing(const GraphSpec& graph) {
@@ -108,7 +108,7 @@ private:
             for (const auto& [label, to] : *branch.ends) connect(from, find(to), true, label);
             return;
         }
-        // It may lead anywhere; that it may lead to itself is left out.
+        // A node without declared targets may lead anywhere. That it may lead to itself is not drawn.
         for (std::size_t to = 1; to <= end; ++to) {
             if (to != from) connect(from, to, true);
         }
@@ -131,7 +131,8 @@ std::string hexByte(char c) {
     return digits;
 }
 
-// A drawing is for reading: bytes that are not text show as such and do not spoil the rest.
+// A drawing is made to be read, so bytes that are not UTF-8 are shown as replacement characters and do not spoil the
+// rest.
 std::string textOf(std::string_view bytes) {
     if (isUtf8(bytes)) return std::string(bytes);
     std::string out;
@@ -151,7 +152,7 @@ std::string_view leadingWord(std::string_view text) {
     return text.substr(0, size);
 }
 
-// Words of Mermaid's that end an id or a label that begins with them.
+// Returns whether the word has a meaning in Mermaid, so that it would end an id or a label that begins with it.
 bool isMermaidWord(std::string_view word) {
     static constexpr std::string_view words[] = {"graph",     "flowchart", "subgraph", "end",      "style",
                                                  "linkStyle", "class",     "classDef", "default",  "href",
@@ -160,8 +161,8 @@ bool isMermaidWord(std::string_view word) {
     return std::ranges::find(words, word) != std::end(words);
 }
 
-// Letters, digits, underscores and single inner hyphens stand for themselves, any other byte is a backslash and two
-// digits.
+// Encodes a name as an id: letters, digits, underscores and single inner hyphens stay, and any other byte becomes a
+// backslash and two digits.
 std::string mermaidId(std::string_view name) {
     if (name.empty()) return "\\empty";
     const bool reserved = isMermaidWord(leadingWord(name));
@@ -220,7 +221,7 @@ std::string mermaidArrow(const DrawnEdge& edge) {
     return isPlain(edge.label) ? " -. " + text + " .-> " : " -. \"" + text + "\" .-> ";
 }
 
-// A backslash is doubled; line ends and other control characters are escapes of the text that is shown, or of the id.
+// A backslash is doubled. Line ends and other control characters become escapes, of the shown text or of the id.
 std::string dotText(std::string_view bytes, bool shown) {
     const std::string text = shown ? textOf(bytes) : std::string(bytes);
     const bool utf8 = isUtf8(text);
@@ -251,7 +252,7 @@ std::string dotNode(const DrawnNode& node) {
     out += node.shape == Shape::start || node.shape == Shape::end ? "oval" : "box";
     if (node.shape == Shape::subgraph) out += ", peripheries=2";
     if (node.shape == Shape::unknown) out += ", style=dashed";
-    // The id is the label too, unless escapes in it would show.
+    // The id serves as the label too, unless escapes in it would show.
     const std::string label = dotText(text, true);
     if (label != id || id.find('\\') != std::string::npos) out += ", label=" + label;
     return out + "];";

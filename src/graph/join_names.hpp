@@ -6,16 +6,16 @@
 
 #include <stategraph/detail/graph_builder.hpp>
 
-// How the log knows joins and nodes.
+// The names by which the log knows joins and nodes.
 namespace stategraph::engine {
 
-/// Whether the edge is a join: it may have one source alone.
+/// Returns whether the edge is a join, which may have a single source.
 inline bool isJoin(const detail::EdgeSpec& edge) noexcept { return edge.join || edge.from.size() > 1; }
 
-/// The sources of a join, each once, in the order given.
+/// Returns the sources of a join, each once, in the order given.
 std::vector<std::string_view> distinctSources(const detail::EdgeSpec& join);
 
-/// From nodes' names to those that the log has (NodeOptions::stored_as).
+/// Maps the names of nodes to those in the log (NodeOptions::stored_as).
 class StoredNames {
 public:
     explicit StoredNames(const detail::GraphSpec& graph);
@@ -28,7 +28,7 @@ private:
     std::unordered_map<std::string_view, std::string_view> renamed_;
 };
 
-/// "join:a+b:c", by which the log knows the join: of stored names.
+/// Returns the name by which the log knows the join, such as "join:a+b:c". It consists of stored names.
 std::string joinKey(const detail::EdgeSpec& join, const StoredNames& stored);
 
 }  // namespace stategraph::engine

@@ -9,7 +9,7 @@ namespace {
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Insertions, deletions, replacements and swaps of neighbours.
+// Counts insertions, deletions, replacements and swaps of neighbours.
 std::size_t editDistance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before(b.size() + 1);
     std::vector<std::size_t> last(b.size() + 1);
@@ -46,7 +46,7 @@ std::string quotedList(std::span<const std::string_view> names) {
 }
 
 std::optional<std::string_view> closestName(std::string_view wrong, std::span<const std::string_view> names) {
-    // A third of a name may be wrong; long texts are not typing errors and would take long to compare.
+    // A third of a name may be wrong. Long texts are not typing errors and would take long to compare.
     std::size_t limit = std::max<std::size_t>(1, wrong.size() / 3);
     if (wrong.size() < 2 || wrong.size() > 200) return std::nullopt;
     std::optional<std::string_view> closest;

@@ -4,16 +4,16 @@
 #include <string>
 #include <string_view>
 
-// How messages name things.
+// How messages show names.
 namespace stategraph::engine {
 
-/// In single quotes.
+/// Puts a name into single quotes.
 std::string quoted(std::string_view name);
-/// Each in quotes, with commas between.
+/// Puts each name into quotes, and commas between them.
 std::string quotedList(std::span<const std::string_view> names);
 
-/// The name that `wrong` was probably meant to be: the closest by edits, case aside, if it is close enough; of equals
-/// the first.
+/// Returns the name that `wrong` was probably meant to be: the one with the fewest edits, ignoring case, if it is close
+/// enough. Of equally close names, the first is returned.
 std::optional<std::string_view> closestName(std::string_view wrong, std::span<const std::string_view> names);
 
 }  // namespace stategraph::engine

@@ -6,12 +6,12 @@
 
 namespace stategraph::engine {
 
-/// Adds a key to a namespace: %XX for what separates or cannot be seen.
+/// Adds a key to a namespace. Separators and characters that cannot be seen become %XX.
 void appendNamespaceKey(std::string& ns, std::string_view key);
-/// Whether it is the log of a graph that a node calls ("node:task:key"), or one below it.
+/// Returns whether it is the log of a graph that a node calls ("node:task:key"), or a log below it.
 bool isOfCall(std::string_view checkpoint_ns) noexcept;
 
-/// A subgraph by the namespace of its log: where it is in the graph. Errors: InvalidArgumentError if there is none.
+/// Finds the subgraph that has the log with this namespace. Errors: InvalidArgumentError if there is none.
 const detail::Core& resolveNamespace(const detail::Core& root, std::string_view checkpoint_ns);
 
 }  // namespace stategraph::engine

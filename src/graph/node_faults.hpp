@@ -7,8 +7,8 @@
 
 namespace stategraph::engine {
 
-/// The faults of one node by itself, each a sentence: of its name, what it executes, its limits, its retry policies and
-/// its cache.
+/// Returns the faults of one node by itself, each as a sentence. It checks the node's name, what it executes, its
+/// limits, its retry policies and its cache.
 std::vector<std::string> nodeFaults(const detail::GraphSpec& graph, std::size_t index);
 
 }  // namespace stategraph::engine

@@ -14,7 +14,7 @@ namespace stategraph::engine {
 namespace {
 
 std::string cacheNamespace(const Topology& topology, const Node& node, const std::string& ns) {
-    return detail::hexOf(topology.fingerprint) + '|' + node.stored_name + '|' + ns;  // no node's name has a '|'
+    return detail::hexOf(topology.fingerprint) + '|' + node.stored_name + '|' + ns;  // no node's name contains '|'
 }
 
 std::string numberText(double number) {
@@ -25,7 +25,7 @@ std::string numberText(double number) {
 
 void addFaults(const RetryPolicy& retry, const std::string& where, std::vector<std::string>& faults) {
     const auto check = [&](const char* option, double value, double least, const char* unit) {
-        // Written so that what is not a number fails too.
+        // The condition is written so that a NaN fails too.
         if (value >= least && std::isfinite(value)) return;
         faults.push_back(where + option + " is " + numberText(value) + unit + ", but must be a number of at least " +
                          numberText(least) + unit);
@@ -123,7 +123,7 @@ void clearCache(const Core& core, const NodeNames* nodes) {
         return;
     }
     for (const auto& name : nodes->names()) {
-        if (name != "*") (void)find(name);  // before anything is cleared
+        if (name != "*") (void)find(name);  // checks all names before anything is cleared
     }
     for (const auto& name : nodes->names()) {
         if (name != "*") {

@@ -27,7 +27,7 @@ std::vector<bool> reachableFrom(const G& graph, std::uint32_t root) {
 
 Reachability analyse(std::uint32_t vertices, std::span<const Arc> arcs, std::span<const std::uint32_t> roots,
                      std::span<const std::uint32_t> exits) {
-    // With one vertex before all roots and one after all exits, each question is one search.
+    // With one vertex before all roots and one after all exits, a single search answers each question.
     const std::uint32_t root = vertices;
     const std::uint32_t exit = vertices + 1;
     Graph graph(vertices + 2U);

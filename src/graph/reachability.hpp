@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-// Questions about directed graphs of numbered vertices.
+// Answers questions about directed graphs with numbered vertices.
 namespace stategraph::engine {
 
 struct Arc {
@@ -12,9 +12,10 @@ struct Arc {
 };
 
 struct Reachability {
-    std::vector<bool> from_roots;  // by vertex: some root leads there
-    std::vector<bool> to_exits;    // by vertex: it leads to some exit
-    /// The vertices of each knot of cycles that leads to no exit, ascending; the knots by their first vertex.
+    std::vector<bool> from_roots;  // by vertex: whether it can be reached from a root
+    std::vector<bool> to_exits;    // by vertex: whether it leads to an exit
+    /// The vertices of each set of connected cycles that leads to no exit, in ascending order. The sets are sorted by
+    /// their first vertex.
     std::vector<std::vector<std::uint32_t>> dead_cycles;
 };
 

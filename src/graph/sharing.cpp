@@ -12,7 +12,7 @@ namespace {
 using detail::ChannelSpec;
 using detail::Schema;
 
-// By present name alone: a former name is for reading what was stored under it.
+// Only present names count: a former name serves for reading what was stored under it.
 const ChannelSpec* findPresent(const Schema& schema, std::string_view name) {
     const ChannelSpec* found = schema.find(name);
     if (found == nullptr || found->name == name) return found;

@@ -81,14 +81,14 @@ void addBranches(Topology& topology, const detail::GraphSpec& graph) {
         branch.has_ends = spec.ends.has_value();
         if (!spec.ends) continue;
         for (const auto& [label, target] : *spec.ends) {
-            // END is not among the nodes.
+            // `find` does not find END, because END is not among the nodes.
             std::pair<std::string, NodeIndex> end{label, topology.find(target)};
             if (std::ranges::find(branch.ends, end) == branch.ends.end()) branch.ends.push_back(std::move(end));
         }
     }
 }
 
-// The meaning of a graph as unambiguous text.
+// Writes the meaning of a graph as unambiguous text.
 class FingerprintText {
 public:
     void add(char what, std::string_view name) {
@@ -114,7 +114,7 @@ std::uint64_t fingerprintOf(const Topology& topology) {
             text.add('B', branch.has_ends ? "ends" : "any");
             auto ends = branch.ends;
             for (auto& [label, target] : ends) {
-                // An end without a label of its own has its node's name.
+                // An end without a label of its own is labelled with its node's name.
                 if (target != no_node && label == topology.nodes[target].name)
                     label = topology.nodes[target].stored_name;
             }

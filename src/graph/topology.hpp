@@ -9,23 +9,23 @@
 
 #include <stategraph/detail/graph_builder.hpp>
 
-// The compiled graph as the superstep needs it: arrays by index. Nodes are numbered in the order of their stored names,
-// the virtual start node among them, because that is the order in which tasks are planned and their writes applied.
+// The compiled graph in the form that the superstep needs: arrays by index. Nodes, including the virtual start node,
+// are numbered in the order of their stored names, because tasks are planned and their writes applied in that order.
 //
-// A node has two names, which differ only if it was renamed: `name` is what users write and see, `stored_name` what the
-// log and everything derived from it has (NodeOptions::stored_as).
+// A node has two names, which differ only if it was renamed: `name` is what users write and see; `stored_name` is used
+// in the log and in everything derived from it (NodeOptions::stored_as).
 namespace stategraph::engine {
 
 using NodeIndex = std::uint32_t;
 using JoinIndex = std::uint32_t;
 inline constexpr NodeIndex no_node = 0xFFFFFFFF;
 
-/// A join: fires its target when every source has run since it last fired.
+/// A join fires its target when every source has run since it last fired.
 struct Join {
-    std::string key;  // "join:a+b:c", of stored names
+    std::string key;  // such as "join:a+b:c", with stored names
     std::vector<NodeIndex> sources;
     NodeIndex target;
-    bool deferred;  // its target is
+    bool deferred;  // whether its target is deferred
 };
 
 /// A node's place among the sources of a join.
@@ -37,7 +37,7 @@ struct JoinSlot {
 struct Branch {
     detail::RouterAction router;
     bool has_ends = false;
-    std::vector<std::pair<std::string, NodeIndex>> ends;  // no_node: END
+    std::vector<std::pair<std::string, NodeIndex>> ends;  // no_node means END
 };
 
 /// One channel that a node's input or a subgraph shares with the state.
@@ -52,10 +52,11 @@ struct Subgraph {
     std::vector<SharedChannel> out;
 };
 
-/// What a node's attempt may take, in ms; none: any time.
+/// Limits a node's attempt. None means no limit.
 struct AttemptLimits {
-    std::optional<std::chrono::milliseconds> timeout = {};       // of the whole attempt
-    std::optional<std::chrono::milliseconds> idle_timeout = {};  // since it last gave a sign
+    std::optional<std::chrono::milliseconds> timeout = {};  // limits the whole attempt
+    // Limits the time since the attempt last reported progress.
+    std::optional<std::chrono::milliseconds> idle_timeout = {};
 
     bool any() const noexcept { return timeout || idle_timeout; }
 };
@@ -64,32 +65,32 @@ struct AttemptLimits {
 struct NodeCache {
     CacheKey key;
     std::optional<std::chrono::milliseconds> ttl;
-    std::string ns;  // of its entries: the graph, the node, and what the policy says
+    std::string ns;  // namespace of its entries: the graph, the node, and what the policy says
 };
 
 /// The handler that is called when a node has failed.
 struct ErrorHandler {
     detail::NodeAction action;
-    bool takes_state = false;  // not what the node takes, which is something else
+    bool takes_state = false;  // takes the state and not what the node takes, which differs
 };
 
 struct Node {
     std::string name;
     std::string stored_name;
     detail::NodeAction action;
-    std::vector<SharedChannel> projection;  // of the state onto the input, if that is another type
+    std::vector<SharedChannel> projection;  // from the state onto the input, if the input is of another type
     bool projects = false;
-    bool payload_only = false;  // takes another type that is no part of the state: only a Send brings one
+    bool payload_only = false;  // takes a type that is no part of the state, so that only a Send can provide it
     std::optional<Subgraph> subgraph;
     bool deferred = false;
     RetryPolicy retry;
     AttemptLimits limits;
-    std::size_t seats = 0;  // how many of its tasks may run at once; 0: any number
+    std::size_t seats = 0;  // how many of its tasks may run at the same time; 0 means any number
     std::optional<NodeCache> cache;
     std::optional<ErrorHandler> on_error;
     Value metadata;
-    std::vector<NodeIndex> edges;  // static targets, in the order added; END left out
-    std::vector<JoinSlot> joins;   // of which it is a source
+    std::vector<NodeIndex> edges;  // static targets in the order added, without END
+    std::vector<JoinSlot> joins;   // the joins of which it is a source
     std::vector<Branch> branches;
 };
 
@@ -98,18 +99,18 @@ public:
     std::vector<Node> nodes;
     std::vector<Join> joins;  // in the order of their keys
     NodeIndex start = no_node;
-    bool has_deferred = false;      // some node or join is
-    bool has_limits = false;        // some node's attempts are limited
-    bool has_seats = false;         // some node may run only so many tasks at once
-    bool has_lasting = false;       // some node is a subgraph whose logs live with the thread
-    bool has_keys = false;          // some node is a subgraph whose logs have keys
+    bool has_deferred = false;      // whether some node or join is deferred
+    bool has_limits = false;        // whether some node's attempts are limited
+    bool has_seats = false;         // whether some node limits how many of its tasks run at the same time
+    bool has_lasting = false;       // whether some node is a subgraph whose logs live with the thread
+    bool has_keys = false;          // whether some node is a subgraph whose logs have keys
     std::uint64_t fingerprint = 0;  // of stored names, edges, joins and branches
 
-    /// Finds a node by its name; no_node if there is none.
+    /// Finds a node by its name; returns no_node if there is none.
     NodeIndex find(std::string_view name) const noexcept { return in(by_name_, name); }
     /// Finds a node by its name in the log.
     NodeIndex findStored(std::string_view name) const noexcept { return in(by_stored_name_, name); }
-    /// The name of a node of the log; its stored name if the graph does not have it.
+    /// Returns the name of a node of the log, or its stored name if the graph does not have the node.
     std::string_view shownName(std::string_view stored_name) const noexcept {
         const NodeIndex node = findStored(stored_name);
         return node == no_node ? stored_name : std::string_view(nodes[node].name);
@@ -130,7 +131,7 @@ private:
     Index joins_by_key_;
 };
 
-/// The checked graph in runnable form. Throws InvalidGraphError with every fault found.
+/// Returns the checked graph in runnable form. Throws InvalidGraphError with every fault found.
 Topology buildTopology(const detail::GraphSpec& graph, const CompileOptions& options);
 
 }  // namespace stategraph::engine

@@ -35,7 +35,7 @@ std::string edgeText(const EdgeSpec& edge) {
     return "join of " + quotedList(distinctSources(edge)) + " into " + quoted(edge.to);
 }
 
-// A name that is not one of a node is taken for the one it was probably meant to be, so that one mistake does not make
+// An unknown name is replaced by the node name that it was probably meant to be, so that one mistake does not make
 // every node after it look unreachable.
 class Validator {
 public:
@@ -81,7 +81,7 @@ private:
     static constexpr Vertex start_vertex = 0;
     static constexpr Vertex end_vertex = 1;
 
-    // Two equal edges have one fault.
+    // Equal faults, as of two equal edges, are reported once.
     void fault(const std::string& text) {
         if (said_.insert(text).second) faults_.push_back(text);
     }
@@ -90,7 +90,7 @@ private:
         if (vertices_.emplace(name, static_cast<Vertex>(names_.size())).second) names_.push_back(name);
     }
 
-    // Adds a fault if there is no such vertex, and then answers with the one that was probably meant.
+    // Returns the vertex with this name. If there is none, adds a fault and returns the vertex that was probably meant.
     std::optional<Vertex> resolve(std::string_view name, const std::string& where) {
         if (const auto found = vertices_.find(name); found != vertices_.end()) return found->second;
         const auto closest = closestName(name, names_);
@@ -115,7 +115,7 @@ private:
         return std::nullopt;
     }
 
-    // An unknown name does not count against the other end.
+    // An unknown name at one end is not counted as a fault of the other end.
     void connect(std::optional<Vertex> from, std::optional<Vertex> to) {
         if (from && to) {
             arcs_.push_back({*from, *to});
@@ -126,8 +126,8 @@ private:
         }
     }
 
-    // A path that is taken only after a failure: it makes nodes reachable, but does not count as an edge of the failing
-    // node.
+    // Adds a path that is taken only after a failure. It makes nodes reachable, but does not count as an edge of the
+    // failing node.
     void connectFailure(Vertex from, std::optional<Vertex> to) {
         if (to) failure_arcs_.push_back({from, *to});
     }
@@ -164,7 +164,7 @@ private:
             }
             const auto vertex = resolve(handler.node, where);
             if (!vertex) continue;
-            exits_.push_back(*vertex);  // it need not lead on
+            exits_.push_back(*vertex);  // a router may end the run here
             for (const auto& node : graph_.nodes) {
                 if (node.name == handler.node && !takes_state && !takesInputOf(node, *input)) {
                     fault(where + " takes neither the state nor what the node takes; let it take one of them");
@@ -185,7 +185,7 @@ private:
         }
     }
 
-    // The log must be able to tell nodes apart, and people the names in it.
+    // The log must be able to distinguish nodes, and people must be able to read the names in it.
     void checkStoredNames() {
         std::map<std::string_view, const NodeSpec*> stored;
         for (const auto& node : graph_.nodes) {
@@ -226,7 +226,7 @@ private:
         }
     }
 
-    // The key is what the log knows a join by, and '+' may be part of a name.
+    // The log knows a join by its key, and '+' may be part of a name.
     void checkJoinKeys() {
         std::map<std::string, Names> joins;
         const StoredNames stored(graph_);
@@ -312,7 +312,7 @@ private:
         arcs_.insert(arcs_.end(), failure_arcs_.begin(), failure_arcs_.end());
         exits_.push_back(end_vertex);
         for (const auto& node : graph_.nodes) {
-            // A Command without a goto leads nowhere; edges of the node's own would fire all the same.
+            // A Command without a goto leads nowhere; the node's own edges still fire.
             const Vertex v = vertices_.at(node.name);
             if (node.action.gives_commands && !leads_on_.contains(v)) exits_.push_back(v);
         }
@@ -321,7 +321,7 @@ private:
         }
         roots_.push_back(start_vertex);
         const Reachability paths = analyse(static_cast<Vertex>(names_.size()), arcs_, roots_, exits_);
-        // A router without declared ends may lead anywhere, and without an entry nothing is reached anyway.
+        // A router without declared ends may lead anywhere, and without an entry no node is reachable anyway.
         if (has_entry_ && !has_open_branch_) {
             for (Vertex v = end_vertex + 1; v < names_.size(); ++v) {
                 if (paths.from_roots[v]) continue;
@@ -357,13 +357,13 @@ private:
     const CompileOptions& options_;
     std::vector<std::string> faults_;
     std::unordered_set<std::string> said_;
-    Names names_;  // by vertex: __start__, __end__, then the nodes, each name once
+    Names names_;  // by vertex: __start__, __end__, then each node's name once
     std::unordered_map<std::string_view, Vertex> vertices_;
     std::vector<Arc> arcs_;
     std::vector<Arc> failure_arcs_;
     std::vector<Vertex> roots_;
     std::vector<Vertex> exits_;
-    // By node: one edge or declaration that leads there.
+    // By node: one edge or declaration that leads to it.
     std::map<std::string_view, std::string> static_targets_;
     std::unordered_set<Vertex> leads_on_;  // sources of edges and routers
     bool has_entry_ = false;
@@ -373,7 +373,7 @@ private:
 }  // namespace
 
 std::vector<std::string> validate(const detail::GraphSpec& graph, const CompileOptions& options) {
-    // Beyond these limits indexes do not fit, and no other fault is reported.
+    // Beyond these limits indexes do not fit, so no other fault is reported.
     std::vector<std::string> faults;
     const auto limit = [&](const char* what, std::size_t count, std::size_t most) {
         if (count <= most) return;

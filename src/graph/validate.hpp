@@ -6,7 +6,7 @@
 
 namespace stategraph::engine {
 
-/// Every fault of a graph, each a sentence with the names it is about; none if the graph can be compiled.
+/// Returns every fault of a graph as a sentence with the names that it is about, or none if the graph can be compiled.
 std::vector<std::string> validate(const detail::GraphSpec& graph, const CompileOptions& options);
 
 }  // namespace stategraph::engine

@@ -10,7 +10,7 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/warm_threads.hpp>
 
-// Threads whose runs have ended, kept in memory for their next runs.
+// Keeps threads whose runs have ended in memory for their next runs.
 namespace stategraph::engine {
 
 /// What a run leaves for the next one; src/commit/warm_thread.hpp defines it.
@@ -19,7 +19,8 @@ struct KeptThread {
     KeptThread(const KeptThread&) = delete;
     KeptThread& operator=(const KeptThread&) = delete;
     virtual ~KeptThread() = default;
-    /// Whether a reader has not finished yet. No other reader begins after it was taken out of the cache.
+    /// Returns whether a reader has not finished yet. No other reader begins after the state was taken out of the
+    /// cache.
     bool isRead() const noexcept { return readers.load(std::memory_order_acquire) > 0; }
     std::size_t bytes = 0;
     mutable std::atomic<int> readers = 0;
@@ -30,13 +31,13 @@ class WarmCache {
 public:
     explicit WarmCache(const WarmThreads& limits) : limits_(limits) {}
 
-    /// Removes a thread's state. Null: there is none.
+    /// Removes and returns a thread's state, or returns null if there is none.
     std::shared_ptr<KeptThread> take(std::string_view thread_id);
-    /// A thread's state, which stays. Null: there is none.
+    /// Returns a thread's state without removing it, or null if there is none.
     std::shared_ptr<const KeptThread> read(std::string_view thread_id);
-    /// Whether a run could begin with what it took.
+    /// Counts whether a run could begin with the state that it took.
     void note(bool is_hit) noexcept;
-    /// Keeps a state in place of the one that the thread has, if there is room for it when older ones are gone.
+    /// Keeps a state in place of the thread's previous one, if there is room for it once older ones have been removed.
     void put(std::string_view thread_id, std::unique_ptr<KeptThread> thread);
     bool hasRoomFor(std::size_t bytes) const noexcept { return bytes <= limits_.bytes_max / 4; }
     WarmThreadStats stats() const;
@@ -50,7 +51,7 @@ private:
     };
     using Entries = std::list<Entry>;
 
-    // Into `out`, as users' values are not destroyed under the lock.
+    // Moves the entry into `out`, because users' values are not destroyed under the lock.
     void drop(Entries::iterator entry, Entries& out) SG_REQUIRES(mutex_);
     void dropOld(Clock::time_point now, Entries& out) SG_REQUIRES(mutex_);
 

@@ -12,12 +12,12 @@
 #include "src/threads/thread_claim.hpp"
 #include "src/value/times.hpp"
 
-// cancelThread: nothing of the thread is due any more.
+// cancelThread: cancels a thread, so that nothing of it is due any more.
 namespace stategraph::detail {
 namespace {
 
-// For a thread that no run holds: stores a record next to its newest checkpoint, without the thread's claim, so that a
-// run that begins now is not refused. None: another writer has written to the thread meanwhile.
+// For a thread that no run holds: stores a record next to its newest checkpoint. It does not take the thread's claim,
+// so that a run that begins now is not refused. Returns none if another writer has written to the thread meanwhile.
 std::optional<bool> noteCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync) {
     CheckpointId head;
     auto tuple = engine::findCurrent(saver, log, head);
@@ -43,12 +43,13 @@ std::optional<bool> noteCancel(BaseCheckpointSaver& saver, const LogName& log, b
     return true;
 }
 
-// By the run that holds the thread, or in its place if none does.
+// Lets the run that holds the thread store the cancel, or stores it itself if no run does.
 bool storeCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync,
                  std::chrono::steady_clock::time_point until) {
     bool was_noted = false;
     for (;;) {
-        // Also after the record has been put: a run that had begun before would not know of it.
+        // The holder is asked even after the record has been put, because a run that had begun before would not know of
+        // it.
         if (const auto of_run = engine::ThreadClaim::cancelHolder(saver, log.thread_id, until))
             return *of_run || was_noted;
         if (was_noted) return true;

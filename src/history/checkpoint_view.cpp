@@ -34,7 +34,7 @@ void encodeOne(const LoggedWrite& write, Encoder& out) {
     }
 }
 
-// {channel: written}, null if nothing was.
+// Returns {channel: written}, or null if nothing was written.
 Value resultOf(std::vector<LoggedWrite> writes) {
     if (writes.empty()) return {};
     std::stable_sort(writes.begin(), writes.end(), [](const LoggedWrite& a, const LoggedWrite& b) {
@@ -59,7 +59,7 @@ Value resultOf(std::vector<LoggedWrite> writes) {
     return Value::fromCbor(std::move(cbor));
 }
 
-// As many microseconds as both a time and a duration can have.
+// Limits a number of microseconds to what both a time and a duration can hold.
 std::chrono::microseconds shownSignedUs(std::int64_t us) {
     constexpr std::int64_t most = times::microseconds(times::century).count();
     return times::microseconds(std::clamp(us, -most, most));
@@ -68,7 +68,7 @@ times::Moment momentOf(CheckpointId id, std::chrono::microseconds later) {
     return times::ofUnixUs(times::unixUs(id) + later.count());
 }
 
-// Of a task that has a record, and was executed.
+// Shows the times of a task that has a record and was executed.
 void showTimes(const checkpoint::TaskFields& record, CheckpointId checkpoint, TaskSnapshot& task) {
     task.attempts = record.attempts;
     if (!record.took) return;
@@ -76,7 +76,7 @@ void showTimes(const checkpoint::TaskFields& record, CheckpointId checkpoint, Ta
     task.started_at = momentOf(checkpoint, shownSignedUs(record.took->start_us));
 }
 
-// Of the one task of a superstep, which the commit ended.
+// Shows the times of the single task of a superstep, which ended with the commit.
 void showTimes(const checkpoint::CommitFields& ended, TaskSnapshot& task) {
     task.attempts = ended.attempts;
     task.took.reset();
@@ -86,7 +86,7 @@ void showTimes(const checkpoint::CommitFields& ended, TaskSnapshot& task) {
     task.started_at = momentOf(ended.id, -*task.took);
 }
 
-// What the one task of a superstep wrote, from the commit that it led to.
+// Returns what the single task of a superstep wrote, taken from the commit that it led to.
 Value resultFromCommit(const RowKey& key, const checkpoint::CommitFields& commit,
                        const checkpoint::CommitFields& next) {
     std::vector<checkpoint::LoggedOp> operations = checkpoint::readOperations(next.operations);
@@ -105,7 +105,8 @@ Value resultFromCommit(const RowKey& key, const checkpoint::CommitFields& commit
     return resultOf(std::move(writes));
 }
 
-// The commit of the superstep after a checkpoint, if it is the next one in the log and covers only that superstep.
+// Returns the commit of the superstep after a checkpoint, if it is the next commit in the log and covers only that
+// superstep.
 std::optional<checkpoint::CommitFields> endOf(const LogName& log, const checkpoint::CommitFields& commit,
                                               const std::optional<StoredCommit>& follower, bool header_only) {
     if (!follower) return {};

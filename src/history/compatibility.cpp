@@ -6,7 +6,7 @@
 
 #include "src/commit/resume_check.hpp"
 
-// checkCompatibility: every thread's newest checkpoint, a page of threads at a time.
+// checkCompatibility: checks the newest checkpoint of every thread, a page of threads at a time.
 namespace stategraph::detail {
 namespace {
 
@@ -22,7 +22,7 @@ void checkThread(BaseCheckpointSaver& saver, const Core& core, const std::string
         const ErrorContext& at = error.context();
         const CheckpointId id = at.checkpoint_id.empty() ? head : CheckpointId(at.checkpoint_id);
         found.push_back({thread_id, id, at.checkpoint_ns, at.node, at.channel, error.message()});
-    } catch (const std::exception& error) {  // a user's Codec
+    } catch (const std::exception& error) {  // thrown by a user's Codec
         found.push_back({thread_id, head, {}, {}, {}, error.what()});
     }
 }

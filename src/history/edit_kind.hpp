@@ -9,18 +9,18 @@
 
 namespace stategraph::engine {
 
-/// One edit: what a node's task would come to, without its running.
+/// One edit: the result that a node's task would have, without running it.
 struct StateEdit {
     detail::Writes writes;
     std::optional<std::string> as_node;
     std::vector<Target> go_to;
 };
 
-/// In whose name edits are made: nodes (`none`), or a special name, whose edit must be the only one.
+/// Who makes the edits: nodes (`none`), or a special name, whose edit must be the only one.
 enum class EditKind : std::uint8_t { none, end, input, copy };
 
-/// `is_inner`: the edited log is a subgraph's. Errors: InvalidUpdateError for a special edit that is not the only one,
-/// or that is not allowed for such a log.
+/// `is_inner` says that the edited log is a subgraph's. Errors: InvalidUpdateError for a special edit that is not the
+/// only one, or that is not allowed for such a log.
 EditKind kindOf(const std::vector<StateEdit>& edits, bool is_inner);
 
 }  // namespace stategraph::engine

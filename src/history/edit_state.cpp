@@ -6,13 +6,13 @@
 #include "src/history/history_saver.hpp"
 #include "src/threads/thread_claim.hpp"
 
-// updateState: writes without running, as a commit of their own.
+// updateState: writes a commit of its own without running.
 namespace stategraph::engine {
 namespace {
 
 using detail::Core;
 
-// That of the graph of a namespace, or of the nearest one around it that has one.
+// Returns the store of the namespace's graph, or of the nearest graph around it that has one.
 BaseStore* storeAt(const Core& root, std::string ns) {
     for (;;) {
         if (BaseStore* const store = resolveNamespace(root, ns).options().store.get()) return store;
@@ -28,7 +28,7 @@ BaseStore* storeAt(const Core& root, std::string ns) {
 namespace stategraph::detail {
 
 struct Edits::Data {
-    TypeKey state;  // what the updates are of
+    TypeKey state;  // the type of state that the updates are for
     std::vector<std::vector<engine::StateEdit>> supersteps;
 };
 

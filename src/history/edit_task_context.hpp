@@ -3,10 +3,10 @@
 
 namespace stategraph::engine {
 
-/// What a router works with that an edit of the state asks: there is no run, and the task did not run.
+/// The context of a router that an edit of the state calls: there is no run, and the task did not run.
 class EditTaskContext final : public detail::TaskContext {
 public:
-    /// `store`: null if there is none. They must live as long as this.
+    /// `store` is null if there is none. The arguments must outlive this object.
     EditTaskContext(const detail::Core& core, std::string_view node, BaseStore* store) noexcept
         : core_(core), node_(node), store_(store) {}
 

@@ -10,11 +10,11 @@
 #include "src/history/read_called.hpp"
 #include "src/history/stepped_values.hpp"
 
-// getStateHistory: a page of a thread's checkpoints at a time.
+// getStateHistory: reads a page of a thread's checkpoints at a time.
 namespace stategraph::detail {
 namespace {
 
-// Rows of a page: few at first, and later as many as fit into a limit of bytes.
+// The number of rows of a page: few at first, and later as many as fit into a limit of bytes.
 constexpr std::size_t page_rows_min = 64;
 constexpr std::size_t page_rows_max = 256;
 constexpr std::size_t page_bytes_max = std::size_t{1} << 18U;
@@ -31,7 +31,7 @@ bool matches(const Metadata& filter, Source source, std::int64_t step, const Met
 
 struct HistoryReader::Impl {
     std::shared_ptr<const Core> root;
-    const Core* core;  // null: the log belongs to a graph that a node calls, which is not available here
+    const Core* core;  // null if the log belongs to a graph that a node calls, which is not available here
     BaseCheckpointSaver& saver;
     Config config;
     HistoryOptions options;
@@ -40,11 +40,11 @@ struct HistoryReader::Impl {
     std::size_t page_rows = page_rows_min;
     bool last_page = false;
     std::size_t given = 0;
-    std::optional<StoredCommit> follower = {};  // of the next to be given
+    std::optional<StoredCommit> follower = {};  // the commit after the checkpoint that is given next
     std::optional<checkpoint::Lineage> lineage =
-        {};                      // what the last values came from; most likely the next ones do too
-    std::uint64_t lineages = 0;  // how many there were
-    // Two, used in turn: while the caller looks at one, the next is derived from the one before it.
+        {};                      // the lineage of the last values, from which the next ones most likely come too
+    std::uint64_t lineages = 0;  // how many lineages there were
+    // Two are used in turn: while the caller looks at one, the next is derived from the one before it.
     std::array<engine::SteppedValues, 2> stepped = {};
     std::size_t turn = 0;
 
@@ -98,7 +98,7 @@ struct HistoryReader::Impl {
         return false;
     }
 
-    // The config names one checkpoint: the history is that one, unless the options leave it out.
+    // If the config names one checkpoint, the history consists of that one, unless the options leave it out.
     bool only(SnapshotData& snapshot, const ValuesOut& out) {
         if (given++ > 0) return false;
         SnapshotData read = readState(*root, config, false, options.values ? out : ValuesOut());
@@ -140,18 +140,18 @@ struct HistoryReader::Impl {
         values.give(core->schema(), *channels, lineages, commit.id, snapshot, out);
     }
 
-    // After an error: what was given back is lost.
+    // Call it after an error: the values that the caller gave back are lost.
     void startAnew(std::size_t of_turn) noexcept {
         turn = of_turn;
         stepped[turn].forget();
     }
 
-    // None if the checkpoint was pruned meanwhile. `tuple` if it was read already.
+    // Returns none if the checkpoint was pruned meanwhile. `tuple` is set if it was read already.
     std::optional<std::span<const checkpoint::ChannelPieces>> channelsOf(CheckpointId id,
                                                                          std::optional<CheckpointTuple> tuple) {
         if (lineage) {
             if (const auto channels = lineage->channelsOf(id)) return channels;
-            lineage.reset();  // not two of them at a time
+            lineage.reset();  // two lineages never exist at the same time
         }
         if (!tuple) tuple = saver.getTuple({.log = log(), .checkpoint_id = id});
         if (!tuple) return {};

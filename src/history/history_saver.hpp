@@ -5,7 +5,8 @@
 
 namespace stategraph::engine {
 
-/// The saver that a graph's history is in. Errors: MissingCheckpointerError; InvalidArgumentError without a thread.
+/// Returns the saver that stores a graph's history. Errors: MissingCheckpointerError; InvalidArgumentError without a
+/// thread.
 BaseCheckpointSaver& historySaver(const detail::Core& core, const Config& config);
 
 }  // namespace stategraph::engine

@@ -13,7 +13,7 @@ namespace {
 
 int digitOf(char c) noexcept { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 0; }
 
-// appendNamespaceKey, taken back.
+// Reverses appendNamespaceKey.
 std::string keyOf(std::string_view escaped) {
     std::string key;
     for (std::size_t i = 0; i < escaped.size(); ++i) {
@@ -27,7 +27,7 @@ std::string keyOf(std::string_view escaped) {
     return key;
 }
 
-// The logs right below a task: a subgraph's visit, and calls.
+// Adds the logs right below a task: that of a subgraph's visit, and those of calls.
 void addLogs(BaseCheckpointSaver& saver, const Config& config, const std::vector<ListedCheckpoint>& heads,
              std::string_view name, const ReadLog& read_log, TaskSnapshot& task) {
     std::string visit = config.checkpoint_ns;

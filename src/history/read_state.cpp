@@ -12,7 +12,8 @@
 #include "src/history/history_saver.hpp"
 #include "src/history/read_called.hpp"
 
-// getState: one checkpoint, with what finished tasks of an unfinished superstep wrote if it is the newest.
+// getState: reads one checkpoint. If it is the newest, the values include what finished tasks of an unfinished
+// superstep wrote.
 namespace stategraph::engine {
 namespace {
 
@@ -24,8 +25,8 @@ void readInto(const detail::Schema& schema, const checkpoint::TaskFields& record
     if (record.writes) readWritesInto(schema, *record.writes, into);
 }
 
-// Applies what the finished tasks of the superstep that waits wrote. Writes that conflict are said on their tasks, and
-// the stored values stay.
+// Applies what the finished tasks of the pending superstep wrote. If writes conflict, the error is set on their tasks,
+// and the stored values stay.
 void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& state) {
     const detail::Schema& schema = state.schema();
     std::vector<detail::ChannelIndex> ending;
@@ -63,7 +64,7 @@ void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& sta
     endChannels(state, ending);
 }
 
-// Gives the state away.
+// Moves the state to the caller.
 void give(State& state, std::size_t bytes_expected, SnapshotData& snapshot, const ValuesOut& out) {
     snapshot.values_as_cbor = valuesOf(state, bytes_expected);
     if (out.present != nullptr) *out.present = state.present();
@@ -74,7 +75,7 @@ void give(State& state, std::size_t bytes_expected, SnapshotData& snapshot, cons
 SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config,
                   std::optional<CheckpointTuple> tuple, bool subgraphs, const ValuesOut& out);
 
-// The logs of subgraphs that are due, `state` being as their tasks see it.
+// Adds the logs of subgraphs that are due. `state` is the state that their tasks see.
 void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
                   const checkpoint::Folded& at, const std::vector<DueTask>& due, const State& state,
                   SnapshotData& snapshot) {
@@ -87,7 +88,7 @@ void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver
         PendingSend send;
         if (due[i].payload) send.stored = std::string(*due[i].payload);
         const auto key = findKey(core.schema(), core.topology().nodes[node], state, due[i].payload ? &send : nullptr);
-        if (!key) continue;  // a function of the user's fails
+        if (!key) continue;  // a function of the user's has failed
         std::string ns = innerNamespace(config.checkpoint_ns, core.topology().nodes[node], task.id, *key);
         const std::size_t outer = config.checkpoint_ns.size();
         task.state_config = Config{.thread_id = config.thread_id, .checkpoint_id = {}, .checkpoint_ns = ns};
@@ -145,11 +146,12 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
         if (latest) applyFinished(due, snapshot, state);
     }
     give(state, bytes_expected, snapshot,
-         out);  // its records are released first, so that there are never three of everything
+         out);  // its records are released first, so that everything exists at most twice at the same time
     return snapshot;
 }
 
-// The state of a thread that stays in memory and has nothing due at its newest checkpoint. None: it has to be read.
+// Returns the state of a thread that stays in memory and has nothing due at its newest checkpoint. Returns none if it
+// has to be read from the saver.
 std::optional<SnapshotData> readWarm(const Core& core, BaseCheckpointSaver& saver, const Config& config,
                                      const ValuesOut& out) {
     WarmCache* const cache = core.warmThreads();

@@ -23,7 +23,7 @@ void encodeEntry(const detail::ChannelSpec& channel, const State& state, Encoder
     channel.behaviour->encode(channel, state.value(channel), out);
 }
 
-// What a user's codec wrote: as `Value::fromCbor` refuses it inside a map.
+// Checks what a user's codec wrote, as `Value::fromCbor` would check it inside a map.
 void check(std::string_view item) {
     Decoder in(item);
     in.skip();
@@ -35,7 +35,7 @@ void check(std::string_view item) {
 void SteppedValues::give(const detail::Schema& schema, std::span<const checkpoint::ChannelPieces> channels,
                          std::uint64_t lineage, CheckpointId id, SnapshotData& snapshot, const detail::ValuesOut& out) {
     const bool is_typed = out.type == schema.state().type;
-    const bool has_values = !std::exchange(is_empty_, true);  // an error leaves it so
+    const bool has_values = !std::exchange(is_empty_, true);  // an error leaves it set
     std::string cbor;
     if (has_values) {
         if (is_typed) schema.state().move(state_->object(), out.object);
@@ -62,7 +62,7 @@ void SteppedValues::leave(const detail::Schema& schema, const detail::ValuesOut&
     schema.state().move(out.object, fresh.object());
 }
 
-// False: several of them are of one channel.
+// Returns false if several stored channels belong to one channel.
 bool SteppedValues::find(const detail::Schema& schema, std::span<const checkpoint::ChannelPieces> channels) {
     wanted_.assign(schema.size(), {});
     bool is_plain = true;
@@ -94,7 +94,7 @@ void SteppedValues::makeAll(std::span<const checkpoint::ChannelPieces> channels,
         if (state_->has(index)) encodeEntry(schema.channel(index), *state_, out);
         held_[index] = {wanted_[index], cbor.size() - begin};
     }
-    cbor = detail::ValueBytes::take(Value::fromCbor(std::move(cbor)));  // refuses what is too deep
+    cbor = detail::ValueBytes::take(Value::fromCbor(std::move(cbor)));  // throws if it is nested too deep
 }
 
 void SteppedValues::step(CheckpointId id, std::string& cbor) {
@@ -125,8 +125,8 @@ void SteppedValues::step(CheckpointId id, std::string& cbor) {
     splice(cbor);
 }
 
-// A list that was only appended to since: takes the last elements away. False, and nothing has changed: it is another
-// channel, or what is encoded is not what its codec writes.
+// Shortens a list to which elements were only appended since, by removing its last elements. Returns false and changes
+// nothing if the channel is not such a list, or if the encoded bytes are not what its codec writes.
 bool SteppedValues::shorten(const detail::ChannelSpec& channel, CheckpointId id, const std::string& cbor,
                             Segment& segment) {
     const Held& held = held_[channel.index];
@@ -142,7 +142,7 @@ bool SteppedValues::shorten(const detail::ChannelSpec& channel, CheckpointId id,
     const std::size_t length = behaviour.length(state_->value(channel));
     if (dropped == 0 || dropped > length) return false;
 
-    // Of the entry: the channel's name and the list's head, the elements that stay, those that go.
+    // The entry consists of the channel's name and the list's head, the elements that stay, and those that are removed.
     const std::string_view entry = std::string_view(cbor).substr(segment.kept_from, held.bytes);
     tail_.clear();
     Encoder out(tail_);

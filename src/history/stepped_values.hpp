@@ -12,35 +12,37 @@
 #include "checkpoint/fold.hpp"
 #include "src/superstep/apply.hpp"
 
-// The values of one checkpoint after the other, as a walk through a history needs them.
+// Gives the values of one checkpoint after the other, for a walk through a history.
 namespace stategraph::engine {
 
 /// Derives a checkpoint's values from those of another one if both are read from the same commits: channels with the
-/// same operations stay, lists that were only appended to are shortened, the others are read again. So a step costs as
-/// much as what changed, and the later bytes in `values_as_cbor` are moved if their place changes. Memory: two words
-/// for each channel, and what a step encodes; the values themselves are the caller's in between, unless they are of
-/// another type than the caller's.
+/// same operations stay, lists to which elements were only appended are shortened, and the others are read again. So a
+/// step costs as much as what changed; later bytes in `values_as_cbor` are moved if their place changes. Memory: two
+/// words for each channel, and what a step encodes. Between calls the caller holds the values themselves, unless they
+/// are of another type than the caller's.
 class SteppedValues {
 public:
-    /// Fills `snapshot.values_as_cbor`, and what `out` points to if it is of the schema's type. If this is not empty,
-    /// the snapshot and `out` hold what the last call gave. `channels` are of a lineage by this number: those of
-    /// another one are read without looking at what is there. Errors: those of `restoreState`; it is empty then.
+    /// Fills `snapshot.values_as_cbor`, and what `out` points to if it is of the schema's type. If this object is not
+    /// empty, the snapshot and `out` must hold what the last call gave. `lineage` numbers the lineage of `channels`:
+    /// channels of another lineage are read from the beginning. Errors: those of `restoreState`, after which this
+    /// object is empty.
     void give(const detail::Schema& schema, std::span<const checkpoint::ChannelPieces> channels, std::uint64_t lineage,
               CheckpointId id, SnapshotData& snapshot, const detail::ValuesOut& out);
-    /// Leaves what `out` points to as a new state is, if this is not empty. It is empty then.
+    /// Resets what `out` points to to a new state, if this object is not empty. Afterwards it is empty.
     void leave(const detail::Schema& schema, const detail::ValuesOut& out);
-    /// Whether the next call computes everything again.
+    /// Returns whether the next call computes everything again.
     bool empty() const noexcept { return is_empty_; }
     void forget() noexcept { is_empty_ = true; }
 
 private:
     using Pieces = std::span<const checkpoint::LogPiece>;
-    // For a channel: the operations of its value, and the length of its entry in the encoded values; 0: it is not set.
+    // For a channel: the operations of its value, and the length of its entry in the encoded values, which is 0 if the
+    // channel is not set.
     struct Held {
         Pieces pieces = {};
         std::size_t bytes = 0;
     };
-    // A part of the encoded values: bytes of `fresh_`, then bytes that were there.
+    // A part of the encoded values: bytes of `fresh_`, then bytes that existed before.
     struct Segment {
         std::size_t fresh_from;
         std::size_t fresh;
@@ -55,12 +57,12 @@ private:
     void renew(const detail::ChannelSpec& channel, CheckpointId id);
     void splice(std::string& cbor) const;
 
-    std::optional<State> state_;  // between calls without its values, if they are the caller's
+    std::optional<State> state_;  // between calls, it is without its values if the caller has them
     bool is_empty_ = true;
     std::uint64_t lineage_ = 0;
-    std::vector<Held> held_;      // by channel, as all of these
-    std::vector<Pieces> wanted_;  // the checkpoint's that is asked for
-    std::size_t head_ = 0;        // bytes before the first entry
+    std::vector<Held> held_;      // by channel, as in all of these vectors
+    std::vector<Pieces> wanted_;  // the operations of the checkpoint that is requested
+    std::size_t head_ = 0;        // the number of bytes before the first entry
     std::vector<Segment> segments_;
     std::string fresh_;
     std::string tail_;

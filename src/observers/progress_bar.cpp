@@ -34,17 +34,17 @@ std::int64_t nsSince(Clock::time_point then) noexcept {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - then).count();
 }
 
-// A run, and the superstep that it is in.
+// A run, and its current superstep.
 struct Watched {
     std::uint64_t root = 0;
-    bool is_open = false;     // in a superstep
-    bool is_counted = false;  // and it is not START's
+    bool is_open = false;     // whether it is in a superstep
+    bool is_counted = false;  // whether that is another superstep than START's
     std::uint64_t superstep = 0;
     Counts counts;
     Clock::time_point since;
 };
 
-// A run at the root, with all that is inside it.
+// A run of the root graph, with all runs inside it.
 struct Total {
     Counts counts;
     Clock::time_point since;
@@ -54,11 +54,11 @@ struct Total {
 
 struct ProgressBar::Impl {
     ProgressOptions options;
-    bool draws = false;  // the line
+    bool draws = false;  // whether the line is drawn
     detail::Mutex mutex;
     std::map<std::uint64_t, Watched> runs SG_GUARDED_BY(mutex);
-    std::map<std::uint64_t, Total> totals SG_GUARDED_BY(mutex);  // by root
-    std::string drawn SG_GUARDED_BY(mutex);                      // empty: no line is open
+    std::map<std::uint64_t, Total> totals SG_GUARDED_BY(mutex);  // by root run
+    std::string drawn SG_GUARDED_BY(mutex);                      // empty if no line is open
     Clock::time_point drawn_at SG_GUARDED_BY(mutex) = {};
 
     explicit Impl(const ProgressOptions& given) : options(given) {
@@ -67,7 +67,7 @@ struct ProgressBar::Impl {
                 (options.style == ProgressStyle::automatic && options.out == nullptr && canRedraw(options.fd));
     }
 
-    // Whether anything is ever shown.
+    // Returns whether nothing is ever shown.
     bool isQuiet() const noexcept { return !draws && options.style != ProgressStyle::plain; }
 
     void write(std::string_view text) const {
@@ -84,7 +84,8 @@ struct ProgressBar::Impl {
         }
     }
 
-    // One column stays free: a cursor after the last column begins a new line on some terminals.
+    // Returns the usable columns. One column stays free, because a cursor after the last column begins a new line on
+    // some terminals.
     std::size_t columns() const noexcept {
         if (options.width > 0) return static_cast<std::size_t>(options.width) - 1;
         winsize size = {};
@@ -93,7 +94,7 @@ struct ProgressBar::Impl {
         return usual_width - 1;
     }
 
-    /// The widest superstep under way, of several the outermost.
+    /// Returns the current superstep with the most tasks; of several, the outermost.
     const Watched* shown() const noexcept SG_REQUIRES(mutex) {
         const Watched* best = nullptr;
         for (const auto& [id, run] : runs) {
@@ -123,7 +124,8 @@ struct ProgressBar::Impl {
         return found == runs.end() ? nullptr : &found->second;
     }
 
-    // A run is known from its first superstep on: a bar may be given to a graph whose runs are under way.
+    // A run may be known only from a later superstep on, because a bar may be given to a graph whose runs are under
+    // way.
     Watched* findOrAdd(const ObservedRun& run) SG_REQUIRES(mutex) {
         if (Watched* const known = find(run.run_id)) return known;
         if (runs.size() >= runs_max) return nullptr;
@@ -178,7 +180,7 @@ ProgressBar::~ProgressBar() {
     try {
         if (!impl_->drawn.empty()) impl_->write("\n");
     } catch (...) {
-        // The failure cannot be reported.
+        // There is no way to report this failure.
     }
 }
 

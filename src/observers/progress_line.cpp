@@ -16,7 +16,7 @@ std::string counted(std::size_t count, const char* one, const char* several) {
     return std::to_string(count) + ' ' + (count == 1 ? one : several);
 }
 
-// Results a second; empty where there is nothing to tell.
+// Returns the results per second, or an empty text if there is nothing to report.
 std::string rateText(const Counts& counts) {
     const std::size_t made = counts.done - std::min(counts.restored, counts.done);
     if (made == 0 || counts.elapsed_ns <= 0) return {};

@@ -12,7 +12,7 @@
 #include "src/threads/fork.hpp"
 #include "src/value/bytes.hpp"
 
-// The events of observers as spans.
+// Turns the events of observers into spans.
 namespace stategraph {
 namespace {
 
@@ -20,7 +20,7 @@ std::string unixNs(std::chrono::system_clock::time_point time) {
     return std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
 }
 
-// Never all zeros, which would be no id.
+// Returns a random id. All bytes zero would be an invalid id, so it never returns that.
 template <std::size_t size>
 std::array<unsigned char, size> randomId() {
     std::array<unsigned char, size> id{};
@@ -83,11 +83,11 @@ struct SpanObserver::Impl {
         {
             const detail::LockGuard lock(mutex);
             const auto found = open.find(key);
-            if (found == open.end()) return;  // it was too much to record
+            if (found == open.end()) return;  // there were too many spans to record this one
             span = std::move(found->second);
             open.erase(found);
         }
-        // Durations come from a clock that never jumps.
+        // The duration is used because it comes from a clock that never jumps.
         span.end = span.start + std::chrono::duration_cast<std::chrono::system_clock::duration>(duration);
         span.attributes.emplace_back("stategraph.ending", Value(toString(ending)));
         for (auto& attribute : attributes) span.attributes.push_back(std::move(attribute));
@@ -213,7 +213,7 @@ void encodeAttribute(const std::pair<std::string, Value>& attribute, Encoder& ou
         case Decoder::Type::unsigned_integer:
         case Decoder::Type::negative_integer:
             out.text("intValue");
-            out.text(attribute.second.toJson());  // 64-bit integers are texts in OTLP/JSON
+            out.text(attribute.second.toJson());  // OTLP/JSON has 64-bit integers as texts
             break;
         case Decoder::Type::real:
             out.text("doubleValue");
@@ -252,7 +252,7 @@ void encodeSpan(const Span& span, Encoder& out) {
     out.text("name");
     out.text(span.name);
     out.text("kind");
-    out.integer(1);  // internal
+    out.integer(1);  // the kind "internal"
     out.text("startTimeUnixNano");
     out.text(unixNs(span.start));
     out.text("endTimeUnixNano");
@@ -275,7 +275,7 @@ void encodeSpan(const Span& span, Encoder& out) {
     }
     out.map(2);
     out.text("code");
-    out.integer(2);  // error
+    out.integer(2);  // the status "error"
     out.text("message");
     out.text(span.message);
 }

@@ -10,19 +10,19 @@
 
 #include "src/reading/log_page.hpp"
 
-// The way from a checkpoint to the first one of its branch, a page of the log at a time.
+// Walks from a checkpoint to the first one of its branch, reading a page of the log at a time.
 namespace stategraph::reading {
 
 class BranchReader {
 public:
-    /// From `config.checkpoint_id`, or the log's newest checkpoint. `config` must outlive it.
+    /// Begins at `config.checkpoint_id`, or at the log's newest checkpoint. `config` must outlive the reader.
     BranchReader(BaseCheckpointSaver& saver, const Config& config) : saver_(saver), config_(config) {
         next_ = config.checkpoint_id;
         is_newest_ = next_.empty();
     }
 
-    /// The next checkpoint of the branch, with its pending writes; none at its end, or where the rest was pruned. The
-    /// caller says with `follow` which one is above it.
+    /// Returns the next checkpoint of the branch with its pending writes, or none at its end or where the rest was
+    /// pruned. With `follow`, the caller names the parent with which to continue.
     std::optional<ListedCheckpoint> next() {
         if (next_.empty() && !is_newest_) return {};
         for (;;) {
@@ -41,10 +41,10 @@ public:
 
 private:
     void readPage() {
-        // Many ways back are short, and rows may be large.
+        // Pages begin small, because many branches are short and rows may be large.
         const std::size_t rows = rows_;
         rows_ = std::min(2 * rows_, rows_max);
-        // The first page begins with the checkpoint itself: the id above it is one more.
+        // The first page begins with the checkpoint itself, so the limit is the next greater id.
         CheckpointId before = last_;
         if (last_.empty() && next_)
             before = CheckpointId(next_.high() + (next_.low() == ~std::uint64_t{0}), next_.low() + 1);

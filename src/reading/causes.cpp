@@ -24,7 +24,7 @@ bool has(const std::vector<std::string_view>& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
 }
 
-// How far forks of forks are followed.
+// The number of forks of forks that are followed.
 constexpr int forks_max = 32;
 
 // A checkpoint with the tasks that are due at it.
@@ -44,7 +44,7 @@ std::optional<Place> readPlace(BaseCheckpointSaver& saver, const LogName& log, C
     return place;
 }
 
-// "join:a+b:c" in parts.
+// Splits "join:a+b:c" into its parts.
 std::string_view targetOf(std::string_view key) { return key.substr(key.rfind(':') + 1); }
 std::string_view sourcesOf(std::string_view key) {
     const std::size_t begin = key.find(':') + 1;
@@ -72,7 +72,7 @@ private:
     const checkpoint::CommitFields& commit() const noexcept { return at_.folded.commit; }
     std::string shown(std::string_view name) const { return graph_ ? graph_->shownName(name) : std::string(name); }
     CauseTask from(const DueTask& task) const { return {shown(task.name), task.path}; }
-    // Whether the tasks that ran just before are those of the parent.
+    // Returns whether the tasks that ran just before are those of the parent.
     bool isStep() const noexcept { return commit().source == Source::loop && commit().folds == 1 && before_; }
 
     std::vector<CauseTask> candidates() const {
@@ -116,7 +116,7 @@ private:
         }
     }
 
-    // Most joins fire in the superstep in which all sources ran: that needs no other checkpoint.
+    // Most joins fire in the superstep in which all sources ran. In that case no other checkpoint is read.
     std::vector<std::optional<std::int64_t>> arrivalsOf(const checkpoint::FoldedJoin& join) const {
         const auto had_some = [&] {
             const auto& joins = before_->folded.joins;
@@ -135,7 +135,7 @@ private:
         return arrived == sourcesOf(join.key);
     }
 
-    // Of a task that ran just before.
+    // Returns the path of a task that ran just before.
     std::string pathOf(std::string_view name) const {
         if (!isStep()) return {};
         const auto found = std::ranges::find(before_->due, name, &DueTask::name);
@@ -156,7 +156,7 @@ private:
             if (task.record != nullptr && has(task.record->to, name)) {
                 add(routeKind(task.name, name));
             } else if (!is_static && graph_ && before_->due.size() == 1) {
-                add(routeKind(task.name, name));  // of a superstep's one task no record is kept
+                add(routeKind(task.name, name));  // the only task of a superstep has no record
             }
         }
     }

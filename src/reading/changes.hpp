@@ -7,10 +7,11 @@
 #include "checkpoint/commit_fields.hpp"
 #include "checkpoint/repeated_values.hpp"
 
-// Operations of commits as data.
+// Shows operations of commits as data.
 namespace stategraph::reading {
 
-/// Reads a commit's record, with the values that its parent's input has. Errors: CorruptCheckpointError.
+/// Reads a commit's record. `parent_input` provides the values that are in its parent's input. Errors:
+/// CorruptCheckpointError.
 void readWithInput(const RowKey& key, std::string_view bytes, std::optional<std::string_view> parent_input,
                    checkpoint::CommitReader& commit);
 

@@ -21,8 +21,8 @@ const checkpoint::LoggedOp* find(const CommitReader& commit, std::string_view ch
     return found == commit.operations.end() ? nullptr : &*found;
 }
 
-// The tasks of the parent's superstep that wrote the channel, as their records or the commit itself say. None: the log
-// does not say who wrote what.
+// Returns the tasks of the parent's superstep that wrote the channel, according to their records or to the commit
+// itself. Returns none if the log does not say who wrote what.
 std::optional<std::vector<ChannelWriter>> writersOf(const CommitReader& commit, const ListedCheckpoint& parent,
                                                     std::string_view channel) {
     if (commit.fields.source != Source::loop || commit.fields.folds != 1) return {};
@@ -84,7 +84,7 @@ private:
         const auto* const operation = find(commit_, channel_);
         if (operation == nullptr) return;
         auto writers = parent ? writersOf(commit_, *parent, channel_) : std::nullopt;
-        // A commit that holds the whole state has a value of each channel, and its tasks say who wrote it.
+        // A commit that holds the whole state has a value for each channel; its tasks say who wrote it.
         const bool says_all = commit_.fields.base == listed.id && parent.has_value();
         if (says_all && writers && writers->empty()) return;
         history_.entries.push_back({.config = configOf(listed.id),

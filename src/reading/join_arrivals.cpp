@@ -13,7 +13,7 @@ std::vector<std::optional<std::int64_t>> joinArrivals(BaseCheckpointSaver& saver
     const Config from{
         .thread_id = ThreadId(log.thread_id), .checkpoint_id = id, .checkpoint_ns = std::string(log.checkpoint_ns)};
     std::vector<std::optional<std::int64_t>> steps(join.arrived.size());
-    // Of each source: whether it had arrived at all checkpoints that were read so far.
+    // For each source: whether it had arrived at all checkpoints that were read so far.
     std::vector<bool> is_before(join.arrived.size(), true);
     BranchReader branch(saver, from);
     for (int i = 0; i < arrival_commits_max; ++i) {
@@ -33,7 +33,7 @@ std::vector<std::optional<std::int64_t>> joinArrivals(BaseCheckpointSaver& saver
         if (commit.parent.empty() || std::ranges::find(is_before, true) == is_before.end()) return steps;
         branch.follow(commit.parent);
     }
-    // The branch continues beyond what was read: these sources may have arrived there.
+    // The branch continues before the oldest checkpoint that was read: these sources may have arrived there.
     for (std::size_t at = 0; at < steps.size(); ++at) {
         if (is_before[at]) steps[at].reset();
     }

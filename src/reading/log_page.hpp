@@ -11,12 +11,12 @@
 // What all readers without a graph begin with.
 namespace stategraph::reading {
 
-/// Errors: InvalidArgumentError, naming the function, for a config without a thread.
+/// Throws InvalidArgumentError, naming the function, for a config without a thread.
 void requireThread(const Config& config, const char* function);
 
 inline LogName logOf(const Config& config) noexcept { return {config.thread_id.view(), config.checkpoint_ns}; }
 
-/// Calls `read()`; errors of it name the thread and the namespace.
+/// Calls `read()`, and adds the thread and the namespace to its errors.
 template <class Read>
 auto named(const Config& config, Read read) {
     try {

@@ -8,11 +8,11 @@
 
 namespace stategraph::reading {
 
-/// What users call the nodes of a log, as far as a description of its graph is stored.
+/// Maps the nodes of a log to the names that users know, as far as a description of its graph is stored.
 class ShownNames {
 public:
-    /// The names of the graph that created a checkpoint, or of a graph by its fingerprints. A description that cannot
-    /// be read counts as missing. Errors: SaverError.
+    /// Reads the names of the graph that created a checkpoint, or of a graph by its fingerprints. A description that
+    /// cannot be read counts as missing. Errors: SaverError.
     ShownNames(BaseCheckpointSaver& saver, const Config& config);
     ShownNames(BaseCheckpointSaver& saver, const GraphFingerprint& fingerprint);
 

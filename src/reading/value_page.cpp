@@ -41,7 +41,7 @@ std::string keyText(std::string_view cbor) {
     return type == Type::text || type == Type::bytes ? std::string(Decoder(cbor).text()) : cborToJson(cbor);
 }
 
-// The beginning of a text, as JSON, not cut inside a character.
+// Returns the beginning of a text as JSON. It is not cut inside a character.
 std::string beginning(std::string_view text, std::size_t bytes_max) {
     std::size_t size = std::min(bytes_max, text.size());
     while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
@@ -69,7 +69,7 @@ ValueItem itemOf(std::string key, std::string_view cbor, std::size_t bytes_max) 
     return item;
 }
 
-// One part of a JSON Pointer, its escapes undone.
+// Removes the escapes from one part of a JSON Pointer.
 std::string unescape(std::string_view part) {
     std::string name;
     for (std::size_t i = 0; i < part.size(); ++i) {

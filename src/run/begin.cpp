@@ -10,7 +10,7 @@
 #include "src/run/execution.hpp"
 #include "src/run/run.hpp"
 
-// How a run begins: with input, by resuming, at an earlier checkpoint, or with a Command.
+// Begins a run: with input, by resuming, at an earlier checkpoint, or with a Command.
 namespace stategraph::engine {
 namespace {
 
@@ -35,7 +35,7 @@ RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config
     }
 }
 
-// Only a run whose end could not be stored has not been reported yet.
+// A run that still has to report its end here is one whose end could not be stored.
 Run::~Run() {
     if (env_.link == nullptr && env_.log.hasSaver()) env_.shared.claim.takeCancels(nullptr, nullptr);
     if (env_.observation.isOpen())
@@ -48,7 +48,7 @@ void Run::begin(RunInput&& input) {
     Start& start = start_.emplace();
     if (env_.link != nullptr) start.stop = env_.link->stop;
     if (env_.link == nullptr && !env_.shared.config->checkpoint_ns.empty()) planTravels(input);
-    // New input drops what is due, so it does not matter whether that still exists.
+    // New input drops what is due, so it does not matter whether that still exists in the graph.
     bool drops = input.kind == RunInput::Kind::update;
     if (env_.link != nullptr)
         drops = start.stop == nullptr && (!env_.link->start.resuming || env_.link->start.replaying);
@@ -64,7 +64,7 @@ void Run::begin(RunInput&& input) {
     if (start.travels() && (input.answer || !input.answers.empty())) start.kind = Start::Kind::rerun;
     const bool travels = start.travels();
     if (travels) {
-        // A bound for logs inside: their state when this checkpoint was created.
+        // A bound for the logs of graphs inside: they are used as they were when this checkpoint was created.
         start.inside.bound =
             wasEdited() && start.from->commit.parent ? start.from->commit.parent : env_.place.checkpoint;
     }
@@ -87,7 +87,7 @@ void Run::begin(RunInput&& input) {
         start.inside.resuming = resuming;
         start.inside.replaying = travels;
     }
-    env_.log.wait();  // the input is acknowledged now
+    env_.log.wait();  // the input has been acknowledged now
 }
 
 void Run::claimThread() {
@@ -97,7 +97,7 @@ void Run::claimThread() {
     env_.shared.claim.acquire(*env_.shared.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
 }
 
-// What earlier Commands wrote to the superstep that waits.
+// Takes what earlier Commands wrote to the pending superstep.
 void Run::takeEarlierCommands(GoneNodes gone) {
     for (const auto& [path, record] : start_->records) {
         if (path != command_path) continue;
@@ -139,7 +139,7 @@ void Run::checkStored(const RunInput& input) const {
                      .bound = start_->inside.bound});
 }
 
-// A run that names a checkpoint gets it, whatever the state of the thread.
+// A run whose config names a checkpoint gets it, whatever the state of the thread is.
 void Run::checkNotCancelled() const {
     if (!checkpoint::saysCancelled(start_->records)) return;
     throw InvalidArgumentError(
@@ -177,7 +177,7 @@ void Run::beginInput(detail::Writes& writes) {
     commit(Source::input);
 }
 
-// Writes that come from outside a superstep: nothing is consumed and nothing ends.
+// Applies writes that come from outside a superstep: they consume nothing, and end nothing.
 void Run::applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log) {
     WriteSet& set = env_.memory->superstep.writes;
     set.clear();
@@ -253,8 +253,8 @@ bool Run::beginCommand(RunInput& input) {
         return false;
     }
     if (input.writes.empty() && routes.empty()) return true;
-    // It becomes part of the superstep that waits: it is stored next to the records of the tasks, with the updates of
-    // earlier Commands.
+    // The Command becomes part of the pending superstep: it is stored next to the records of the tasks, with the
+    // updates of earlier Commands.
     env_.log.putTask(env_.place.checkpoint, command_path, encodeCommand(input.writes, routes));
     applyOutside(input.writes, routes, nullptr);
     env_.log.forceSnapshot();

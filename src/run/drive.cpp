@@ -3,7 +3,7 @@
 #include "src/run/task_turns.hpp"
 #include "src/run/task_window.hpp"
 
-// A run driven on the calling thread, with the executor's help.
+// Drives a run on the calling thread, with the executor's help.
 namespace stategraph::engine {
 
 void Run::execute(Task& task) noexcept { Execution(env_, task)(); }
@@ -27,12 +27,12 @@ void Run::executeAll() noexcept {
             };
             env_.shared.executor->forEach(todo.size(), env_.shared.concurrency, run, this);
         } catch (...) {
-            executeInTurn();  // no memory for helpers, and nothing has begun
+            executeInTurn();  // there was no memory for helpers, and nothing has begun
         }
     }
 }
 
-// Executed by as many workers as tasks may run at the same time.
+// As many workers execute the tasks as may run at the same time.
 void Run::executeWithin(TaskWindow& window) {
     struct Both {
         Run& run;
@@ -51,7 +51,7 @@ void Run::executeInTurn() noexcept {
         Execution execution(env_, *task);
         try {
             if (turns.number() > 1) execution.waitAfter(turns.number() - 1);
-        } catch (...) {  // it cannot wait: no memory
+        } catch (...) {  // it cannot wait, because there is no memory
             execution.couldNotRun(std::current_exception());
         }
         if (!task->progress.hasEnded() && !execution.once(turns.number())) turns.again();

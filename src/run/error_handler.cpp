@@ -6,8 +6,8 @@
 #include "src/run/execution.hpp"
 #include "src/task/task_input.hpp"
 
-// What follows a node's failure: its error handler, within the same task, and what becomes of the superstep's other
-// tasks.
+// Handles a node's failure: calls its error handler within the same task, and decides what becomes of the superstep's
+// other tasks.
 namespace stategraph::detail {
 
 const NodeFailure& failureOf(Runtime& runtime) noexcept { return *runtime.taskContext().failure; }
@@ -17,7 +17,8 @@ const NodeFailure& failureOf(Runtime& runtime) noexcept { return *runtime.taskCo
 namespace stategraph::engine {
 namespace {
 
-// Its questions are distinguished from those that the node asked before it failed.
+// The handler's questions are counted from here, which distinguishes them from those that the node asked before it
+// failed.
 constexpr std::uint64_t first_question = std::uint64_t{1} << 32U;
 
 std::string textOf(const std::exception_ptr& error) {
@@ -34,8 +35,8 @@ std::string textOf(const std::exception_ptr& error) {
 
 }  // namespace
 
-// A failure of the node's own, its routers' and of what is inside a subgraph; not what the library refuses, nor a
-// saver's.
+// Returns true for failures of the node itself, of its routers, and of what is inside a subgraph. Returns false for
+// what the library refuses, and for failures of a saver.
 bool Execution::isHandled(const std::exception_ptr& error) const noexcept {
     if (!node_.on_error || task_.record.failure) return false;
     try {
@@ -49,7 +50,7 @@ bool Execution::isHandled(const std::exception_ptr& error) const noexcept {
     }
 }
 
-// The call of the handler belongs to the attempt that failed: observers see one end.
+// The call of the handler belongs to the attempt that failed, so observers see one end for both.
 bool Execution::handle(const std::exception_ptr& error, int attempts, TaskWatch& watch) noexcept {
     if (!isHandled(error)) return false;
     try {
@@ -61,7 +62,7 @@ bool Execution::handle(const std::exception_ptr& error, int attempts, TaskWatch&
             task_.record.error = failure.error;
             env_.teller.emitTaskEnd(env_.teller.taskEnds(task_, TaskStatus::failed));
         }
-        task_.record.error.reset();  // from here on it would be the handler's
+        task_.record.error.reset();  // from here on it would be an error of the handler
         task_.record.failure = std::move(failure);
         if (env_.hasSaver()) env_.storeRecord(task_, false);
     } catch (...) {
@@ -93,7 +94,7 @@ void Execution::callHandler() {
     }
     try {
         if (may_be_stopped) {
-            callApart(handler.action, context, std::move(shared), {});  // the node's limits are not its handler's
+            callApart(handler.action, context, std::move(shared), {});  // the node's limits do not apply to its handler
         } else {
             Runtime runtime(context);
             handler.action.call(handler.action.callable.get(), input->get(), runtime, task_.result);

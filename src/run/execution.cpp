@@ -24,7 +24,7 @@ using detail::StopSignal;
 void Execution::operator()() noexcept {
     try {
         for (int number = 1; !once(number); ++number) waitAfter(number);
-    } catch (...) {  // it cannot wait: no memory
+    } catch (...) {  // it cannot wait, because there is no memory
         couldNotRun(std::current_exception());
     }
 }
@@ -51,7 +51,7 @@ void Execution::waitAfter(int number) const {
     }
 }
 
-// At most a century: what is longer has no place in a clock.
+// Limits the wait to a century, because a clock cannot hold much longer times.
 std::chrono::nanoseconds Execution::waitTime(int number) const {
     const auto wait = retryWait(task_.retried_by == nullptr ? node_.retry : *task_.retried_by, number);
     if (env_.observation) env_.observeRetry(task_, number, wait);
@@ -66,20 +66,20 @@ bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) con
     } catch (const NodeError& node_error) {
         original = node_error.original();
     } catch (...) {
-        return false;  // not the node's: a write that nothing can take, a saver that failed
+        return false;  // not the node's failure: a write that no channel accepts, or a saver that failed
     }
     try {
         task_.retried_by = policyAfter(node_.retry, original, attempt);
         return task_.retried_by != nullptr;
     } catch (...) {
-        return false;  // a predicate that fails says no
+        return false;  // a predicate that fails counts as false
     }
 }
 
 void Execution::attempt(int number) {
     RunTaskContext context = beginAttempt(number);
     std::optional<FlightMark> mark;
-    if (env_.is_inside_flight) mark.emplace();  // this thread may be another than that of who leads
+    if (env_.is_inside_flight) mark.emplace();  // this thread may differ from the leader's
     CachedTask cached(env_, task_, context);
     if (!cached.restoreOrLead()) call(context);
     endAttempt(context, cached);
@@ -87,7 +87,8 @@ void Execution::attempt(int number) {
 
 void Execution::call(RunTaskContext& context) {
     if (task_.planned.node == env_.topology().start) {
-        task_.result.writes = env_.schedule.input;  // a copy: the superstep may have to be repeated
+        // The input is copied, because the superstep may have to be repeated.
+        task_.result.writes = env_.schedule.input;
         return;
     }
     if (node_.subgraph) {
@@ -116,7 +117,8 @@ void Execution::callApart(const detail::NodeAction& called, RunTaskContext& cont
     if (task_.leads_flight || env_.is_inside_flight) {
         const auto marked = std::make_shared<ActionInFlight>(called, std::move(input));
         action = &marked->outer;
-        input = std::shared_ptr<const void>(marked, marked->input.get());  // so that it exists as long as the attempt
+        // The mark then exists as long as the attempt.
+        input = std::shared_ptr<const void>(marked, marked->input.get());
     }
     const auto attempt = std::make_shared<Attempt>(env_.core().shared_from_this(), *action, std::move(input), context,
                                                    env_.stop, limits);
@@ -149,7 +151,7 @@ void Execution::callSubgraph(int number) {
     endInside(child, [&]() -> auto& { return child.drive(std::move(input)); });
 }
 
-// What a task inside wrote for this graph.
+// Takes what a task inside wrote for this graph.
 void Execution::takeParentCommand(ParentCommandSignal& signal) {
     adoptCommand(signal, env_.core().schema(), node_);
     task_.result.writes = std::move(signal.result.writes);
@@ -200,8 +202,8 @@ void Execution::route(Runtime& runtime) {
     }
 }
 
-// The only task of its superstep: its writes go into the state itself, where the routers see them, and come out again
-// if one of them fails.
+// For the only task of its superstep: its writes go into the state itself, where the routers see them. They are removed
+// again if a router fails.
 void Execution::routeAlone(Runtime& runtime) {
     WriteSet& writes = env_.superstep->memory().writes;
     writes.clear();
@@ -209,7 +211,7 @@ void Execution::routeAlone(Runtime& runtime) {
     try {
         writes.close(env_.core().schema());
     } catch (const InvalidUpdateError&) {
-        return;  // the end of the superstep will say so
+        return;  // the end of the superstep will report it
     }
     env_.prepareSingle(task_);
     env_.superstep->memory().present_before = env_.state.values.present();
@@ -222,7 +224,7 @@ void Execution::routeAlone(Runtime& runtime) {
     }
 }
 
-// Beside others: the routers see a copy.
+// For one of several tasks: the routers see a copy of the state.
 void Execution::routeBeside(Runtime& runtime) {
     State seen(env_.state.values);
     detail::Writes copy(task_.result.writes);
@@ -242,7 +244,8 @@ void Execution::finish() {
     task_.progress.end(TaskStatus::finished);
 }
 
-// Equal nodes of one superstep differ in their Sends. An error of a task inside has its own task's.
+// Tasks of the same node in one superstep differ in their Sends, so the error names the Send. An error of a task inside
+// already has that task's Send.
 void Execution::nameSend(const std::exception_ptr& error) const noexcept {
     if (!task_.planned.is_send) return;
     try {
@@ -259,7 +262,7 @@ void Execution::nameSend(const std::exception_ptr& error) const noexcept {
                 own.addContext({.send = task_.planned.send});
         }
     } catch (...) {
-        // It is the failure that matters.
+        // The failure itself matters more than its name.
     }
 }
 
@@ -281,7 +284,7 @@ void Execution::failed(std::exception_ptr error) noexcept {
             task_.record.error = detail::describe(task_.extra().failure);
         }
     } catch (...) {
-        task_.record.error = "out of memory";  // short enough to need none
+        task_.record.error = "out of memory";  // this text is short enough to need no memory
     }
     env_.taskStopped(task_);
 }
@@ -291,7 +294,7 @@ void Execution::couldNotRun(const std::exception_ptr& why) noexcept {
     if (env_.stopStatus()) return stopped();
     try {
         std::rethrow_exception(why);
-    } catch (const std::system_error&) {  // no thread
+    } catch (const std::system_error&) {  // there was no thread
         try {
             failed(std::make_exception_ptr(env_.nodeError(
                 task_,
@@ -304,7 +307,7 @@ void Execution::couldNotRun(const std::exception_ptr& why) noexcept {
     }
 }
 
-// Nothing of it is kept: it is as if it had not begun.
+// Nothing of the task is kept, as if it had not begun.
 void Execution::stopped() noexcept {
     task_.progress.end(TaskStatus::stopped);
     task_.result.writes.clear();

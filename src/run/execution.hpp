@@ -18,24 +18,25 @@
 
 namespace stategraph::engine {
 
-/// Runs one task, all its attempts, and stores its record where one is due. Called on the thread that runs the task.
+/// Runs one task with all its attempts, and stores its record if one is due. Called on the thread that runs the task.
 class Execution {
 public:
     Execution(TaskEnv& env, Task& task) noexcept : env_(env), task_(task), node_(env.nodeOf(task)) {}
     void operator()() noexcept;
-    /// One attempt. False: it is to be tried again, after a wait.
+    /// Makes one attempt. Returns false if the task is to be tried again, after a wait.
     bool once(int number) noexcept;
     void waitAfter(int number) const;
-    /// Where its driver failed, and not the task: it has failed of that, unless it has ended.
+    /// Call it if the driver failed and not the task: unless the task has ended, it fails with that error.
     void couldNotRun(const std::exception_ptr& why) noexcept;
 
-    /// Whether an attempt is to be awaited (`onceAsync`) where the run is: the node is a coroutine, or a graph.
+    /// Returns whether an awaited run must await an attempt (`onceAsync`), because the node is a coroutine or a graph.
     bool isAsync() const noexcept { return node_.action.start != nullptr || node_.subgraph.has_value(); }
-    /// Whether it is not, and never waits between attempts either.
+    /// Returns whether it need not be awaited, and never waits between attempts either.
     bool isPlain() const noexcept {
         return !isAsync() && node_.retry.max_attempts == 1 && node_.retry.otherwise.empty();
     }
-    /// `once` for those, and the wait that `waitAfter` sleeps: async/execution.cpp.
+    /// The counterpart of `once` for those, and the awaited form of the wait that `waitAfter` sleeps; both are in
+    /// async/execution.cpp.
     stategraph::Task<bool> onceAsync(int number);
     std::chrono::nanoseconds waitTime(int number) const;
 
@@ -66,7 +67,7 @@ private:
     void routeBeside(Runtime& runtime);
     void finish();
     void failed(std::exception_ptr error) noexcept;
-    // error_handler.cpp
+    // These are in error_handler.cpp.
     bool isHandled(const std::exception_ptr& error) const noexcept;
     bool handle(const std::exception_ptr& error, int attempts, TaskWatch& watch) noexcept;
     void callHandler();
@@ -80,7 +81,7 @@ private:
     const Node& node_;
 };
 
-// Whether the attempt is to be made: not if the run is to end, nor if it starts no more tasks.
+// Returns whether the attempt is to be made. It is not if the run is to end, or starts no more tasks.
 inline bool Execution::mayBegin(int number) noexcept {
     task_.attempt = number;
     if (env_.stopStatus()) {
@@ -89,7 +90,7 @@ inline bool Execution::mayBegin(int number) noexcept {
     }
     if (number == 1 && env_.startsNoMore()) return false;  // it stays due
     if (number == 1 && !isAlone() && env_.measures()) task_.began = env_.times.now();
-    if (number > 1 || task_.progress.wasLeft()) {  // else it is as it was planned
+    if (number > 1 || task_.progress.wasLeft()) {  // otherwise it is as it was planned
         TaskExtra& extra = task_.useExtra();
         extra.asked_with_key.clear();
         extra.calls.clear();
@@ -99,7 +100,7 @@ inline bool Execution::mayBegin(int number) noexcept {
 }
 
 inline RunTaskContext Execution::beginAttempt(int number) {
-    if (number > 1 || task_.progress.wasLeft()) {  // else it is as it was planned
+    if (number > 1 || task_.progress.wasLeft()) {  // otherwise it is as it was planned
         task_.result.writes.clear();
         task_.result.go_to.clear();
         task_.result.to_parent = false;
@@ -131,7 +132,8 @@ inline void Execution::endAttempt(RunTaskContext& context, CachedTask& cached) {
     cached.store();
 }
 
-// What an attempt came to, `rest` being it or its end. False: it is to be tried again.
+// Handles the outcome of an attempt: `rest` performs it or its remaining part. Returns false if the task is to be tried
+// again.
 template <class F>
 bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
     try {
@@ -153,7 +155,7 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
         }
     } catch (...) {
         const std::exception_ptr error = std::current_exception();
-        if (env_.stopStatus()) {  // what fails then fails of being stopped, and was not the node's fault
+        if (env_.stopStatus()) {  // a failure now is a consequence of being stopped, and not the node's fault
             stopped();
             return true;
         }
@@ -166,7 +168,7 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
     return true;
 }
 
-// What the node itself throws becomes a NodeError.
+// Calls `call`, and turns what the node itself throws into a NodeError.
 template <class F>
 void Execution::asNode(F call) {
     try {
@@ -196,7 +198,7 @@ void Execution::asNode(F call) {
     }
 }
 
-// Takes what the run inside came to.
+// Takes the outcome of the run inside.
 template <class F>
 void Execution::endInside(Run& child, F drive) {
     const auto leave = [&] {

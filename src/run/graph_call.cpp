@@ -11,7 +11,7 @@
 #include "src/superstep/task_context.hpp"
 #include "src/value/utf8.hpp"
 
-// A graph that a node calls: its stored result if it has ended, otherwise a run inside the node's task.
+// Calls a graph from a node: takes its stored result if it has ended, and otherwise runs it inside the node's task.
 namespace stategraph::engine {
 namespace {
 
@@ -21,7 +21,7 @@ bool isKept(const detail::Core& core, const detail::ChannelSpec& channel) noexce
     return core.returns(channel.index) && channel.kind != detail::ChannelKind::untracked;
 }
 
-// {channel: value} of what the graph returns.
+// Returns {channel: value} of what the graph returns.
 std::string encodeOutput(const detail::Core& core, const State& state) {
     const detail::Schema& schema = core.schema();
     const auto isOne = [&](detail::ChannelIndex index) {
@@ -62,7 +62,7 @@ GraphCall::GraphCall(Runtime& runtime, std::shared_ptr<const detail::Core> core,
     task_ = held.task;
     check();
     const TaskId task = runtime.taskId();
-    called_.caller = context_.failure == nullptr ? task : idOfCall(task, {});  // an error handler is not its node
+    called_.caller = context_.failure == nullptr ? task : idOfCall(task, {});  // an error handler differs from its node
     called_.id = idOfCall(called_.caller, key_);
     called_.key = key_;
     path_ = checkpoint::effectPath(called_.id, "result");
@@ -150,7 +150,7 @@ Run& GraphCall::begin() {
     }
     called_.stop = context_.beginGraph();
     is_inside_attempt_ = true;
-    // As a subgraph's (Execution::linkInside).
+    // The link is the same as a subgraph's (Execution::linkInside).
     link_.emplace(ParentLink{.env = &env, .task = &task, .start = env.startInside(is_first), .call = &called_});
     return child_.emplace(*core_, env.shared, &*link_);
 }
@@ -162,8 +162,8 @@ void GraphCall::pause(const RunOutcome& outcome) {
         call.asked = outcome.interrupts;
         call.wake_at = outcome.wake_at;
     }
-    // The thread that waits for the attempt may see this earlier, because the thread that would report it is the one
-    // that drove the call.
+    // The stop may be visible here before it is reported, because the thread that would report it is the one that drove
+    // the call.
     const bool is_late = called_.stop != nullptr && called_.stop->requested() && !env_->stopStatus();
     if (is_late) context_.graphTimedOut();
     throw InnerPause{outcome.interrupts, outcome.wake_at};

@@ -16,18 +16,19 @@ namespace stategraph::engine {
 /// threads, one at a time.
 class GraphCall {
 public:
-    /// Errors: InvalidArgumentError for a key, or a graph, that cannot be; InvalidUpdateError while an edit asks a
+    /// Errors: InvalidArgumentError for an invalid key or graph; InvalidUpdateError if an edit of the state calls a
     /// router; CancelledError.
     GraphCall(Runtime& runtime, std::shared_ptr<const detail::Core> core, std::string_view key);
-    /// The run has ended, or was left.
+    /// The run has ended or was abandoned before.
     ~GraphCall();
     GraphCall(const GraphCall&) = delete;
     GraphCall& operator=(const GraphCall&) = delete;
 
-    /// Whether the call has ended before: then `values`, a new object of the state's type, gets what it returned.
-    /// Errors: WrongTypeError if that is of another type by now.
+    /// Returns whether the call has ended before. If so, `values`, a new object of the state's type, gets what it
+    /// returned. Errors: WrongTypeError if that is now of another type.
     bool restore(void* values);
-    /// The run, to be driven. Errors: InvalidUpdateError if a call with this key is under way; CancelledError.
+    /// Returns the run, which the caller drives. Errors: InvalidUpdateError if a call with this key is under way;
+    /// CancelledError.
     Run& begin();
     /// Stores the outcome of `drive()` (RunOutcome&) and writes it to `values`. Throws what the run threw; if the run
     /// paused, throws the pause through the node.
@@ -51,7 +52,8 @@ private:
 
     Runtime& runtime_;
     detail::TaskContext& context_;
-    TaskEnv* env_ = nullptr;  // of the run around, which exists while it is held, or a call is inside the attempt
+    // Of the outer run, which exists while the attempt is held, or while a call is registered with it.
+    TaskEnv* env_ = nullptr;
     Task* task_ = nullptr;
     std::shared_ptr<const detail::Core> core_;
     std::string key_;

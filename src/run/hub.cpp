@@ -9,7 +9,7 @@
 #include "src/run/invoke.hpp"
 #include "src/stream/subscription.hpp"
 
-// The threads with subscribers, and positions in their streams.
+// Keeps the threads with subscribers, and positions in their streams.
 namespace stategraph {
 namespace detail {
 
@@ -96,7 +96,7 @@ StreamHub::StreamHub(std::shared_ptr<BaseCheckpointSaver> saver) {
 StreamHub::~StreamHub() = default;
 
 namespace {
-// No run reports to a hub without a graph.
+// If the hub has no graph, no run reports to it, so the log is polled.
 SubscribeOptions polling(SubscribeOptions options) {
     if (options.poll.count() <= 0) options.poll = std::chrono::milliseconds(100);
     return options;
@@ -117,7 +117,7 @@ Subscription StreamHub::subscribe(const ThreadId& thread_id, const SubscribeOpti
     impl->saver = impl_->kept;
     impl->topic = impl_->topic(thread_id.view());
     impl->mailbox = std::make_shared<stream::Mailbox>(impl_->core ? options : polling(options));
-    impl->topic->add(impl->mailbox);  // first: what is committed from here on is read or notified
+    impl->topic->add(impl->mailbox);  // added first, so that everything committed from now on is read or notified
     if (impl_->saver != nullptr) {
         impl->log.emplace(impl_->core, *impl_->saver, thread_id, options.modes, options.from);
         impl->moveTo(impl->log->told());

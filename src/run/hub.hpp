@@ -11,7 +11,7 @@
 
 namespace stategraph::detail {
 
-/// The implementation of StreamHub: the topics of threads with subscribers or with a run under way.
+/// The implementation of StreamHub. It holds the topics of threads with subscribers or with a run under way.
 struct HubImpl {
     HubImpl(std::shared_ptr<const Core> graph, BaseCheckpointSaver* reads, std::shared_ptr<BaseCheckpointSaver> keeps)
         : core(std::move(graph)), saver(reads), kept(std::move(keeps)) {}
@@ -19,19 +19,21 @@ struct HubImpl {
     /// Returns the topic of a thread, and creates it if there is none.
     std::shared_ptr<stream::Topic> topic(std::string_view thread_id);
 
-    const std::shared_ptr<const Core> core;  // null: the hub has only a saver
-    BaseCheckpointSaver* const saver;        // the core's, or `kept`; null without
+    const std::shared_ptr<const Core> core;  // null if the hub has only a saver
+    BaseCheckpointSaver* const saver;        // the core's saver, or `kept`; null if there is none
     const std::shared_ptr<BaseCheckpointSaver> kept;
     mutable detail::Mutex mutex;
     std::map<std::string, std::weak_ptr<stream::Topic>, std::less<>> topics SG_GUARDED_BY(mutex);
-    std::size_t swept_at SG_GUARDED_BY(mutex) = 64;  // topics that are not in use are removed when there are so many
+    // When there are this many topics, those that are not in use are removed.
+    std::size_t swept_at SG_GUARDED_BY(mutex) = 64;
 };
 
 }  // namespace stategraph::detail
 
 namespace stategraph::stream {
 
-/// The topic for a run. Errors: InvalidArgumentError if it has no thread, or is of another graph or saver than the hub.
+/// Returns the topic for a run. Errors: InvalidArgumentError if the run has no thread, or belongs to another graph or
+/// saver than the hub.
 std::shared_ptr<Topic> topicForRun(StreamHub& hub, const detail::Core& core, BaseCheckpointSaver* saver,
                                    const ThreadId& thread_id);
 

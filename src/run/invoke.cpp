@@ -10,7 +10,7 @@
 #include "src/task/flight.hpp"
 #include "src/value/times.hpp"
 
-// From a call to a run: what is shared by a run and those inside it, checked first.
+// Turns a call into a run: checks what a run shares with the runs inside it.
 namespace stategraph::engine {
 namespace {
 
@@ -51,7 +51,7 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
                                        {.checkpoint_id = config.checkpoint_id.toString()});
     }
     std::shared_ptr<RunStop> stop;
-    // Asked only where there is one: a result that is moved at once would stall on its stores.
+    // Called only if there is a reason, because a result that is moved at once would stall on its stores.
     if (config.control != nullptr || config.timeout) stop = RunStop::of(config);
     if (config.hub != nullptr)
         events.attach(stream::topicForRun(*config.hub, core, saver, config.thread_id), saver != nullptr, stop);

@@ -5,15 +5,15 @@
 
 namespace stategraph::engine {
 
-/// The saver of a graph that is run at the root; null without one.
+/// Returns the saver of a graph that is run at the root, or null if it has none.
 BaseCheckpointSaver* saverOf(const detail::Core& core);
 
-/// Checks a call's configuration. It refers to `config` and `events`. Errors: InvalidArgumentError,
+/// Checks a call's configuration. The result refers to `config` and `events`. Errors: InvalidArgumentError,
 /// MissingCheckpointerError.
 RunShared shareRun(const detail::Core& core, const RunConfig& config, Events& events);
 
-/// Where a run can keep its state: in its caller's object, if that needs no context for its construction and no attempt
-/// may outlive the run; otherwise null: in an object of its own.
+/// Returns where a run can keep its state: in its caller's object, if constructing that needs no context and no attempt
+/// may outlive the run. Otherwise returns null, which means an object of the run's own.
 void* placeOf(const detail::Core& core, const RunShared& shared, void* values) noexcept;
 
 /// Moves a finished run's output into the caller's object.

@@ -9,7 +9,7 @@ namespace stategraph::engine {
 
 using detail::RunInput;
 
-// Where each of the runs begins if the config names a checkpoint of a subgraph.
+// Determines where each of the runs begins if the config names a checkpoint of a subgraph.
 void Run::planTravels(const RunInput& input) {
     const RunConfig& config = *env_.shared.config;
     const ErrorContext context{.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns};
@@ -28,13 +28,14 @@ void Run::planTravels(const RunInput& input) {
     start_->stop = env_.shared.stops.data();
 }
 
-// Whether a root checkpoint that a visit names is in the log: not if the process died before it was stored.
+// Returns whether a root checkpoint that a visit names is in the log. It is not if the process died before it was
+// stored.
 bool Run::wasStored(CheckpointId root_checkpoint) const noexcept {
     const TaskEnv& root = env_.root();
     return root_checkpoint <= root.place.head_at_begin || root.ids.made(root_checkpoint);
 }
 
-// What an earlier version stored does not say where the logs of subgraphs were.
+// Completes a checkpoint of an earlier version, which does not say where the logs of subgraphs were.
 void Run::completeVisits() {
     if (!topology().has_lasting || !start_->from || env_.schedule.knows_all_visits) return;
     CheckpointId bound = start_->travels() ? start_->inside.bound : CheckpointId();
@@ -43,7 +44,7 @@ void Run::completeVisits() {
                            [this](CheckpointId root) { return wasStored(root); });
 }
 
-// The checkpoint that a run begins at unless one is wanted, and the log's newest.
+// Returns the checkpoint at which a run begins if its config names none, and the newest checkpoint of the log.
 std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& head) const {
     const bool resumes = env_.link != nullptr && env_.link->start.resuming && !env_.link->start.replaying;
     if (env_.isPerThread()) {
@@ -54,15 +55,17 @@ std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& h
         const CheckpointId last = outer.schedule.lastVisit(lastingLog(outer.nodeOf(*env_.link->task), env_.link->key));
         return findVisitStart(*env_.shared.saver, log, outer.visitFrom(), last, head);
     }
-    // A fresh task's inner log cannot exist yet.
+    // The inner log of a fresh task cannot exist yet.
     if (env_.link != nullptr && !resumes && !env_.link->start.replaying) return std::nullopt;
     auto tuple = env_.shared.saver->getTuple({.log = log});
     if (tuple) head = tuple->head;
-    if (env_.link != nullptr && env_.link->start.replaying) return std::nullopt;  // travelling in time it begins afresh
+    // In time travel, it begins with a new state.
+    if (env_.link != nullptr && env_.link->start.replaying) return std::nullopt;
     return tuple;
 }
 
-// The namespace of a task's log that lives with the thread; none: the task has none, or a user's function fails.
+// Returns the namespace of a task's log that lives with the thread. Returns none if the task has no such log, or if a
+// user's function fails.
 std::optional<std::string> Run::lastingLogOf(const Task& task) const {
     const Node& node = env_.nodeOf(task);
     if (!node.subgraph || !livesWithThread(*node.subgraph->spec.core)) return std::nullopt;
@@ -72,7 +75,7 @@ std::optional<std::string> Run::lastingLogOf(const Task& task) const {
     return lastingLog(node, *key);
 }
 
-// Where the visit of the current superstep has left a log; none: it has not begun.
+// Returns where the visit of the current superstep has left a log, or none if the visit has not begun.
 CheckpointId Run::visitOf(const std::string& log) const {
     if (!hasSaver()) return {};
     const std::string ns = env_.place.ns.empty() ? log : env_.place.ns + '|' + log;
@@ -82,8 +85,8 @@ CheckpointId Run::visitOf(const std::string& log) const {
     return visit ? visit->id : CheckpointId();
 }
 
-// The superstep ends: later visits continue from where its visits left their logs. Those of tasks that an earlier run
-// finished are found in the logs.
+// When the superstep ends, later visits continue from where its visits left their logs. The visits of tasks that an
+// earlier run finished are found in the logs.
 void Run::findEndedVisits() {
     std::vector<Schedule::LastVisit>& ended = env_.memory->superstep.ended_visits;
     ended.clear();
@@ -96,7 +99,7 @@ void Run::findEndedVisits() {
     }
 }
 
-// New input drops what is due; what a visit has stored by then stays in its log.
+// New input drops what is due, but what a visit has stored so far stays in its log.
 void Run::noteAbandonedVisits() {
     for (const PlannedTask& planned : env_.plan) {
         Task task;
@@ -107,7 +110,7 @@ void Run::noteAbandonedVisits() {
     }
 }
 
-// Whether an inner run resumes from what it has loaded; otherwise it begins with its input.
+// Returns whether an inner run resumes from what it has loaded. Otherwise it begins with its input.
 bool Run::goesOnInside(const checkpoint::Folded& from) const {
     if (start_->stop != nullptr) return true;
     if (!env_.link->start.resuming || env_.link->start.replaying) return false;
@@ -135,8 +138,8 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     const bool is_elsewhere = start.isElsewhere(env_.place.ns);
     const LogName log{thread_id,
                       start.stop != nullptr ? std::string_view(start.stop->ns) : std::string_view(env_.place.ns)};
-    // The checkpoint that a log inside belongs to is stored before anything of that log: else a failed put would leave
-    // it without.
+    // The outer checkpoint is stored before anything of the inner log. Otherwise a failed put would leave that log
+    // without it.
     if (env_.link != nullptr) env_.link->env->log.wait();
     std::optional<CheckpointTuple> tuple;
     CheckpointId head;
@@ -169,7 +172,7 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     if (differs) env_.log.forceSnapshot();
     if (is_elsewhere) {
         env_.log.beginAnew();
-        env_.schedule.forgetVisits();  // they are of other logs
+        env_.schedule.forgetVisits();  // they belong to other logs
     }
     if (!wanted) {
         if (goes_on) start.kind = Start::Kind::resume;
@@ -180,7 +183,7 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     start.kind = !at_head || is_taken_along ? Start::Kind::travel : Start::Kind::rerun;
 }
 
-// The records of the loaded checkpoint's tasks, and what their effects have done.
+// Takes the records of the loaded checkpoint's tasks, and what their effects have done.
 void Run::takeRecords() {
     std::vector<checkpoint::Records::Record> records;
     for (const auto& write : start_->from->tuple.writes) {

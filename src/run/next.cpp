@@ -6,7 +6,7 @@
 #include "src/commit/task_record.hpp"
 #include "src/run/run.hpp"
 
-// One superstep of a run: from the plan to the commit, or to the pause or failure it ends in.
+// Runs one superstep: from the plan to the commit, the pause or the failure that ends it.
 namespace stategraph::engine {
 
 // If the superstep of START is neither reported nor stored, it consists only of the input's writes and START's edges,
@@ -32,7 +32,7 @@ void Run::startQuietly() {
     start_.reset();
 }
 
-// Of the run that made the checkpoint whose tasks are next.
+// Returns the metadata of the run that created the checkpoint whose tasks are next.
 std::string_view Run::checkpointMetadata() const noexcept {
     const bool is_loaded = start_ && start_->from && env_.place.checkpoint == start_->from->commit.id;
     return is_loaded ? start_->from->commit.metadata : std::string_view(env_.shared.metadata);
@@ -54,7 +54,7 @@ bool Run::next() {
     const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
     if (!only_start) ++env_.supersteps.begun;
     prepareTasks();
-    // The reader of events may have taken some time since the commit.
+    // The reader of events may have spent some time since the commit.
     if (env_.measures()) env_.times.beginSuperstep(env_.teller.any());
     if (superstep.todo().empty()) {
         if (env_.observation) env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size());
@@ -92,7 +92,7 @@ bool Run::endsFromOutside() {
     return end.has_value();
 }
 
-// Gives the tasks what is stored of them; those that an earlier run finished are not run again.
+// Gives the tasks what is stored about them. Tasks that an earlier run finished do not run again.
 void Run::prepareTasks() {
     std::vector<Task*>& todo = env_.superstep->todo();
     if (start_ && !start_->records.empty()) {
@@ -108,8 +108,8 @@ void Run::prepareTasks() {
             todo.push_back(task);
         }
     }
-    // They begin as in LangGraph: sends first, then triggered nodes; and subgraphs last, so that events of single nodes
-    // do not wait for whole runs.
+    // Tasks begin in LangGraph's order: sends first, then triggered nodes. Subgraphs come last, so that events of
+    // single nodes do not wait for whole runs.
     if (todo.size() > 1) {
         env_.memory->superstep.in_turn.reserve(todo.size());
         const auto place = [this](const Task* task) {
@@ -117,7 +117,7 @@ void Run::prepareTasks() {
         };
         const auto before = [&](const Task* a, const Task* b) { return place(a) < place(b); };
         if (!std::is_sorted(todo.begin(), todo.end(), before))
-            std::stable_sort(todo.begin(), todo.end(), before);  // it allocates
+            std::stable_sort(todo.begin(), todo.end(), before);  // std::stable_sort allocates
     }
 }
 
@@ -164,7 +164,7 @@ void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
         task.record.sortAnswers();
     }
     if (reruns) {
-        // It runs again: what it wrote before must not be found if this process dies.
+        // The task runs again. What it wrote before must not be found if this process dies.
         if (fields.writes || fields.failure || (asks_again && !fields.answers.empty())) env_.storeRecord(task, false);
         return;
     }
@@ -183,8 +183,7 @@ void Run::restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, b
                                       .attempts = static_cast<int>(std::min(failure.attempts, most))};
 }
 
-// After a driver that was destroyed: tasks that were under way are due again, and those that have ended stay as they
-// are.
+// After a driver was destroyed: tasks that were under way are due again, and those that have ended stay as they are.
 void Run::takeUpLeft() noexcept {
     std::erase_if(env_.superstep->todo(), [this](Task* task) {
         task->progress.leave();

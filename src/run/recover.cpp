@@ -14,7 +14,7 @@
 #include "checkpoint/fold.hpp"
 #include "src/run/invoke.hpp"
 
-// Resumes what a dead process left.
+// Resumes the runs that a dead process left unfinished.
 namespace stategraph::detail {
 namespace {
 
@@ -26,7 +26,7 @@ struct Recovery {
     const RecoverOptions& options;
     std::chrono::system_clock::time_point now = core.ids().now();
     RecoverReport report = {};
-    std::vector<RecoveredThread> threads = {};  // under way
+    std::vector<RecoveredThread> threads = {};  // the threads that are being recovered
 
     bool takes(const UnfinishedThread& thread) const {
         const bool wakes = thread.reason == Unfinished::sleeping && thread.wake_at <= now;
@@ -63,7 +63,7 @@ struct Recovery {
         std::move(threads.begin(), threads.end(), std::back_inserter(report));
     }
 
-    // Threads of which nothing is known, or that were edited. Of a saver without an index: all.
+    // Resumes threads whose status is unknown, or that were edited. If the saver has no index, it resumes all threads.
     void runOpen() {
         UnfinishedQuery query{.reason = {}, .after_thread_id = {}, .limit = page_size};
         ThreadStatuses statuses = ThreadStatus::unknown;
@@ -76,7 +76,7 @@ struct Recovery {
         }
     }
 
-    // Those that sleep, and are to wake by now: that sleep again meanwhile, for later.
+    // Resumes threads that sleep and whose wake time has come. A thread that then sleeps again wakes later.
     void runDue() {
         std::set<std::string> taken;
         for (const RecoveredThread& thread : report) taken.insert(thread.thread_id);
@@ -94,7 +94,7 @@ struct Recovery {
         }
     }
 
-    // Why a thread is not this graph's to run; empty if it is.
+    // Returns why a thread is not this graph's to run, or an empty text if it is.
     std::string othersReason(const std::string& thread_id) const {
         if (options.other_versions) return {};
         const LogName log{thread_id, ""};

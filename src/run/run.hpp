@@ -20,7 +20,7 @@ class TaskWindow;
 class WarmCache;
 struct WarmThread;
 
-/// The nodes that a run stops before and after: the graph's, or those that its config says.
+/// The nodes before and after which a run stops: the graph's, or those that its config names.
 class RunBreakpoints {
 public:
     RunBreakpoints(const detail::Core& core, const RunConfig& config, bool is_root);
@@ -34,15 +34,16 @@ private:
     };
     const Breakpoints* before_;
     const Breakpoints* after_;
-    std::unique_ptr<Overrides> overrides_;  // null: the config says none
+    std::unique_ptr<Overrides> overrides_;  // null if the config names none
 };
 
-/// The row of the root's checkpoint that says how a run on it ended (checkpoint::run_path).
+/// The row of the root's checkpoint that says how a run from there ended (checkpoint::run_path).
 struct EndRow {
     std::string_view if_it_throws = checkpoint::run_failed;
-    bool says_running = false;   // of this checkpoint: a run has continued after the end that the row reports
-    bool has_due = false;        // tasks, at this checkpoint; under the claim's lock, as a cancel looks at it
-    ThreadOutlook outlook = {};  // what the row says of the thread, if it is stored
+    bool says_running = false;  // of this checkpoint: says that a run has resumed after the end that the row reports
+    // Whether tasks are due at this checkpoint; guarded by the claim's lock, as a cancel reads it.
+    bool has_due = false;
+    ThreadOutlook outlook = {};  // what the row says about the thread, if it is stored
 };
 
 /// One run of a graph in one namespace: a state machine that its driver feeds with executed tasks.
@@ -58,7 +59,7 @@ struct EndRow {
 /// called from several threads.
 class Run {
 public:
-    /// `place`: where the state is to be (State); null: in an object of the run's own.
+    /// `place` is where the state is created (State); null means in an object of the run's own.
     Run(const detail::Core& core, RunShared& shared, const ParentLink* link = nullptr, void* place = nullptr);
     ~Run();
 
@@ -68,38 +69,38 @@ public:
     void execute(Task& task) noexcept;
     /// Call it before the tasks are executed again, if their executor was destroyed.
     void takeUpLeft() noexcept;
-    /// All that is to do, on this thread with the executor's help.
+    /// Executes everything in `todo`, on this thread with the executor's help.
     void executeAll() noexcept;
     bool isPaused() const noexcept { return outcome_.status != Status::done; }
     void endSuperstep();
-    /// What it came to is there as long as the run.
+    /// Ends the run. The outcome exists as long as the run.
     RunOutcome& finish();
-    /// After an exception out of the others.
+    /// Call it after one of the other functions threw an exception.
     void fail() noexcept;
-    /// Instead of continuing: no caller waits for the end any more.
+    /// Call it instead of continuing, when no caller waits for the end any more.
     void leave() noexcept;
 
     /// Runs to the end or a pause on the calling thread, with the executor's help. Stores what is to be kept if it
     /// throws.
     RunOutcome& drive(detail::RunInput&& input);
 
-    /// Instead of running: stores the beginning of the run, from which another run resumes. Returns the newest
+    /// Stores the beginning of the run instead of running, so that another run can resume from it. Returns the newest
     /// checkpoint.
     Config submit(detail::RunInput&& input);
 
-    /// What its tasks work with.
+    /// Returns what the run's tasks work with.
     TaskEnv& env() noexcept { return env_; }
     const detail::Core& core() const noexcept { return env_.core(); }
     RunShared& shared() noexcept { return env_.shared; }
     State& state() noexcept { return env_.state.values; }
-    /// Before the state changes.
+    /// Call it before the state changes.
     void ownState() { env_.state.own(); }
 
 private:
     const Topology& topology() const noexcept { return env_.topology(); }
     bool hasSaver() const noexcept { return env_.hasSaver(); }
 
-    // What it begins with: load.cpp.
+    // What the run begins with is loaded in load.cpp.
     void planTravels(const detail::RunInput& input);
     bool wasStored(CheckpointId root_checkpoint) const noexcept;
     std::optional<CheckpointTuple> newestOf(const LogName& log, CheckpointId& head) const;
@@ -113,27 +114,27 @@ private:
     void standAt(const checkpoint::CommitFields& commit) noexcept;
     void takeRecords();
 
-    // From and for memory: warm.cpp.
+    // The state of warm threads is taken and kept in warm.cpp.
     WarmCache* warmThreads() const noexcept;
     bool loadWarm();
     bool beginWarm(WarmThread& warm);
     void keepWarm() noexcept;
 
-    // Beginning: begin.cpp.
+    // The run begins in begin.cpp.
     bool wasEdited() const noexcept { return env_.place.source == Source::update || env_.place.source == Source::fork; }
     void checkStored(const detail::RunInput& input) const;
     void checkNotCancelled() const;
     void claimThread();
     void takeEarlierCommands(GoneNodes gone);
-    bool beginWith(detail::RunInput& input);     // true: it resumes the superstep that waits
-    bool beginCommand(detail::RunInput& input);  // the same
+    bool beginWith(detail::RunInput& input);     // returns true if it resumes the pending superstep
+    bool beginCommand(detail::RunInput& input);  // returns the same
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);
     void putAnswers(const std::set<std::string_view>& touched);
     void beginInput(detail::Writes& writes);
     void applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log);
 
-    // Supersteps: superstep.cpp.
+    // Supersteps run in next.cpp.
     bool startsQuietly() const noexcept;
     void startQuietly();
     [[noreturn]] void throwAtLimit();
@@ -144,11 +145,11 @@ private:
     bool stopsAt(const Breakpoints& breakpoints) const noexcept;
     bool endsFromOutside();
     std::string_view checkpointMetadata() const noexcept;
-    // drive.cpp
+    // These are in drive.cpp.
     void executeInTurn() noexcept;
     void executeWithin(TaskWindow& window);
 
-    // Their ends: superstep_end.cpp.
+    // Supersteps end in superstep_end.cpp.
     void advanceAll();
     bool endUnfinished();
     void addOthers(Error& error, const Task& failed) const;
@@ -158,7 +159,7 @@ private:
     Status pauseWithoutQuestions() const;
     bool touchesOutput(std::span<Task* const> tasks) const;
 
-    // What it stores, and its own end: run_end.cpp.
+    // The run is stored, and ends, in run_end.cpp.
     void commit(Source source);
     CommitStep commitStep(Source source, std::int64_t step);
     void noteSuperstep(MomentUs at, CommitStep& commit) const;
@@ -181,16 +182,16 @@ private:
     bool storeCancel();
     bool mustNoteGoingOn() const;
 
-    // What it tells: run_told.cpp.
+    // The run is reported in run_told.cpp.
     void observeStart() noexcept;
     void observeEnd(Status status) noexcept;
-    void observeFailure() noexcept;  // what is being handled
+    void observeFailure() noexcept;  // the exception that is being handled
     void tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
-    void tellFailure() noexcept;  // what is being handled
+    void tellFailure() noexcept;  // the exception that is being handled
     void observeStored(CheckpointId before, std::int64_t step, std::chrono::steady_clock::time_point began) noexcept;
 
     TaskEnv env_;
-    std::optional<Start> start_;  // until the first superstep has ended
+    std::optional<Start> start_;  // exists until the first superstep has ended
     RunBreakpoints breakpoints_;
     EndRow end_row_;
     RunOutcome outcome_;

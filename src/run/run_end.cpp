@@ -9,7 +9,7 @@
 #include "src/run/run.hpp"
 #include "src/value/times.hpp"
 
-// What a run stores, and how it ends: done, in a pause, failed, or left.
+// Stores a run, and ends it: done, in a pause, failed, or abandoned.
 namespace stategraph::engine {
 
 CommitStep Run::commitStep(Source source, std::int64_t step) {
@@ -25,7 +25,7 @@ CommitStep Run::commitStep(Source source, std::int64_t step) {
     return commit;
 }
 
-// What the commit of the superstep under way says of its time, `at` being now.
+// Notes what the commit of the current superstep says about its time, if it is created at `at`.
 void Run::noteSuperstep(MomentUs at, CommitStep& commit) const {
     if (!env_.superstep || !env_.log.logsOperations()) return;
     if (env_.measures())
@@ -36,7 +36,7 @@ void Run::noteSuperstep(MomentUs at, CommitStep& commit) const {
         commit.attempts = first.attempts();
 }
 
-// The checkpoint is in the log, or will be; `at`: when it was made.
+// Notes that the checkpoint is in the log, or will be. It was created at `at`.
 void Run::noteStored(Source source, MomentUs at) {
     if (env_.log.logsOperations()) {
         env_.times.noteStored(at);
@@ -87,7 +87,8 @@ void Run::pause(Status status, std::vector<Interrupt> interrupts) {
     outcome_.interrupts = std::move(interrupts);
 }
 
-// Puts what the finished tasks wrote into the superstep's writes, to be closed. False: none is finished.
+// Adds what the finished tasks wrote to the superstep's writes, which the caller closes. Returns false if no task is
+// finished.
 bool Run::collectFinished() {
     bool any = false;
     env_.memory->superstep.writes.clear();
@@ -99,7 +100,7 @@ bool Run::collectFinished() {
     return any;
 }
 
-// A paused run shows what its finished tasks wrote; nothing of it is stored again.
+// The outcome of a paused run shows what its finished tasks wrote; nothing of it is stored again.
 void Run::showPause() {
     if (env_.superstep && collectFinished()) {
         WriteSet& writes = env_.memory->superstep.writes;
@@ -109,21 +110,21 @@ void Run::showPause() {
             writes.close(core().schema());
             applyWrites(env_.state.values, writes, {}, nullptr);
         } catch (const InvalidUpdateError&) {
-            return;  // they conflict: what is stored is shown
+            return;  // the writes conflict, so the outcome shows what is stored
         }
         if (shows) env_.teller.values();
     }
     if (outcome_.status == Status::breakpoint) env_.teller.breakpoint();
 }
 
-// Why a thread with due tasks stays as it is, for calls that look for unfinished threads. A run that was drained or
-// replaced is continued by another run.
+// Stores why a thread with due tasks stays as it is, for calls that look for unfinished threads. A run that was drained
+// or replaced stores nothing, because another run continues it.
 void Run::noteEnd() {
     if (env_.link != nullptr || !isPaused() || env_.plan.empty()) return;
     if (outcome_.status == Status::timed_out) {
         note(checkpoint::run_timed_out);
     } else if (outcome_.status == Status::cancelled && env_.stopStatus()) {
-        note(checkpoint::run_cancelled);  // also if a task of it sleeps: nobody wakes a cancelled thread
+        note(checkpoint::run_cancelled);  // even if a task of it sleeps, because a cancelled thread is not woken
     } else if (outcome_.wake_at) {
         note(checkpoint::sleepingUntil(times::unixMs(*outcome_.wake_at)));
     } else if (outcome_.status == Status::breakpoint) {
@@ -154,7 +155,7 @@ RunOutcome& Run::finish() {
     return outcome_;
 }
 
-// After a failure: whether tasks were not started, of which no record tells why.
+// After a failure: returns whether tasks were not started, so that no record tells why.
 bool Run::leftSome() const noexcept {
     if (!env_.superstep || !env_.superstep->hasFailed()) return false;
     return std::ranges::any_of(env_.superstep->tasks(), [](const Task* task) { return !task->progress.hasEnded(); });
@@ -167,7 +168,8 @@ void Run::fail() noexcept {
             note(end_row_.if_it_throws);
         }
     } catch (...) {
-        // The failure that is on its way out matters more; the thread counts as in flight.
+        // The failure that is being reported matters more. If the note was not stored, the thread
+        // counts as in flight.
     }
     flushQuietly(outlookNow());
     tellIndex();
@@ -203,7 +205,7 @@ void Run::flushQuietly(const ThreadOutlook& outlook) noexcept {
     }
 }
 
-// How this run ended, or that it resumed after such an end; for calls that look for unfinished threads.
+// Stores how this run ended, or that it resumed after such an end, for calls that look for unfinished threads.
 void Run::note(std::string_view end) {
     if (!hasSaver()) return;
     const auto storing = env_.shared.claim.storing();
@@ -214,7 +216,7 @@ void Run::note(std::string_view end) {
     end_row_.outlook = outlook;
 }
 
-// What the thread waits for if its run's row says `end`.
+// Returns what the thread waits for if its run's row says `end`.
 ThreadOutlook Run::outlookAfter(std::string_view end) const {
     if (const auto outlook = checkpoint::outlookOfRun(end)) return *outlook;
     const ThreadOutlook of_tasks = outlookOfTasks();
@@ -222,8 +224,8 @@ ThreadOutlook Run::outlookAfter(std::string_view end) const {
     return fails ? of_tasks : ThreadOutlook();
 }
 
-// What it waits for if the records of the tasks that the run stopped with say it alone. Tasks of which there is no
-// record, or may be none, are for another run.
+// Returns what the thread waits for, if the records of the tasks with which the run stopped say it alone. Tasks without
+// a record, or perhaps without one, are left to another run.
 ThreadOutlook Run::outlookOfTasks() const noexcept {
     if (env_.link != nullptr || !env_.superstep || env_.log.hasLostWrites()) return {};
     bool has_failed = false;
@@ -248,8 +250,9 @@ ThreadOutlook Run::outlookNow() const noexcept {
     return end_row_.outlook.status != ThreadStatus::unknown ? end_row_.outlook : outlookOfTasks();
 }
 
-// Where no record said it for all tasks: of a superstep in which several asked, or one failed. Another process may have
-// stored an answer meanwhile, or resumed the thread, so all that it follows from is compared.
+// Updates the index where no record said it for all tasks: in a superstep in which several tasks asked, or one failed.
+// Another process may have stored an answer meanwhile, or resumed the thread, so everything from which the status
+// follows is compared.
 void Run::tellIndex() noexcept {
     if (env_.link != nullptr || !hasSaver()) return;
     if (end_row_.outlook.status != ThreadStatus::unknown) return;  // its row says so
@@ -273,7 +276,7 @@ void Run::tellIndex() noexcept {
         if (outlook.status == ThreadStatus::failed)
             rows.push_back({env_.place.checkpoint, checkpoint::run_path, {}, ""});
         env_.log.tell(outlook, rows);
-    } catch (...) {  // no memory: callers that list threads detect it themselves
+    } catch (...) {  // there is no memory; callers that list threads detect it themselves
     }
 }
 
@@ -285,7 +288,7 @@ std::string Run::noteRecord(std::string_view end) const {
     return record;
 }
 
-// From the first superstep on: before it there may be nothing that could be cancelled.
+// A cancel is accepted from the first superstep on. Before it there may be nothing that could be cancelled.
 void Run::takeCancels() {
     {
         const auto storing = env_.shared.claim.storing();
@@ -294,8 +297,8 @@ void Run::takeCancels() {
     env_.shared.claim.takeCancels([](void* run) { return static_cast<Run*>(run)->storeCancel(); }, this);
 }
 
-// Called on the thread of the caller that cancels, while tasks may run. False: nothing is due, so the run has ended by
-// itself.
+// Called on the thread of the caller that cancels, while tasks may run. Returns false if nothing is due, so that the
+// run has ended by itself.
 bool Run::storeCancel() {
     if (end_row_.has_due)
         env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled),
@@ -303,7 +306,7 @@ bool Run::storeCancel() {
     return end_row_.has_due;
 }
 
-// Whether what is stored says that the thread stopped, which is no longer so.
+// Returns true if the stored run record says that the thread stopped although the run has resumed.
 bool Run::mustNoteGoingOn() const { return env_.link == nullptr && sayStopped(start_->records); }
 
 }  // namespace stategraph::engine

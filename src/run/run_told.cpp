@@ -4,7 +4,7 @@
 
 #include "src/run/run.hpp"
 
-// What a run reports to observers and readers of its events: its beginning, its end, what it stores.
+// Reports a run to observers and to readers of its events: its beginning, its end, and what it stores.
 namespace stategraph::engine {
 
 void Run::observeStart() noexcept {
@@ -34,7 +34,7 @@ void Run::observeFailure() noexcept {
     }
 }
 
-// For the root, this is the last action of the run: a subscriber that is notified may begin the next run.
+// For the root, this is the last action of the run, because a subscriber that is notified may begin the next run.
 void Run::tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept {
     if (env_.link != nullptr) return;
     env_.shared.claim.release();
@@ -55,14 +55,14 @@ void Run::tellFailure() noexcept {
         try {
             try {
                 std::rethrow_exception(failure);
-            } catch (NodeError& error) {  // no dynamic_cast: a program without RTTI has errors of its own without it
+            } catch (NodeError& error) {  // without dynamic_cast, because a program without RTTI has errors of its own
                 error.addContext({.thread_id = env_.shared.config->thread_id.toString()});
                 interrupts = error.interrupts();
             } catch (Error& error) {
                 error.addContext({.thread_id = env_.shared.config->thread_id.toString()});
             }
         } catch (...) {
-            // It is no error of this library, or there is no memory: the questions are in the log too.
+            // Either it is no error of this library, or there is no memory. The questions are in the log too.
         }
         text = describedOrEmpty(failure);
     }

@@ -7,12 +7,12 @@
 #include "src/run/stream_driver.hpp"
 #include "src/task/attempt.hpp"
 
-// A run as a range of events, whose reader blocks.
+// Gives a run as a range of events, whose reader blocks.
 namespace stategraph::detail {
 
 struct StreamRun::Impl {
     engine::StreamDriver driver;
-    std::optional<StreamEvent> event;  // the current one
+    std::optional<StreamEvent> event;  // the current event
 
     Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& config, const StreamOptions& options)
         : driver(std::move(graph), std::move(given), config, options, engine::StreamQueue::WhenFull::wait) {}
@@ -44,8 +44,8 @@ struct StreamRun::Impl {
         driver.endSuperstep();
     }
 
-    // On a thread of the executor or, if all of them are busy and may wait for this very reader, on a spare one. False:
-    // there is none at all, and the reader runs the tasks.
+    // Starts the tasks on a thread of the executor or, if all of them are busy and may wait for this very reader, on a
+    // spare one. Returns false if there is no thread at all; then the reader runs the tasks.
     bool startTasks() {
         const auto run_all = [](void* self) {
             auto& driven = *static_cast<engine::StreamDriver*>(self);
@@ -58,13 +58,13 @@ struct StreamRun::Impl {
                 engine::attemptThreads().trySubmit(run_all, &driver))
                 return true;
         } catch (...) {
-            // No memory.
+            // There is no memory.
         }
         driver.queue.endTasks();
         return false;
     }
 
-    // A reader that leaves early waits for the superstep under way.
+    // If the reader leaves early, this waits for the current superstep.
     ~Impl() {
         driver.queue.close();
         driver.queue.waitForTasks();

@@ -60,7 +60,7 @@ void StreamDriver::leave() noexcept {
     try {
         if (phase_ == Phase::running && !queue.hasTasks()) run_.endSuperstep();
     } catch (...) {
-        // The failure is in the record of its task, and there is no reader any more.
+        // The failure is in the record of its task, and no reader is left.
     }
     if (!end_.isThere()) run_.leave();
 }

@@ -29,40 +29,41 @@ public:
     StreamQueue queue;
 
     Run& run() noexcept { return run_; }
-    /// Whether events come from inside tasks, which then run at the same time as the reader.
+    /// Returns whether events come from inside tasks, which then run at the same time as the reader.
     bool isLive() const noexcept { return is_live_; }
-    /// Whether `advance` is about to take the run's turn on its thread (OnBusy).
+    /// Returns whether `advance` is about to take the run's turn on its thread (OnBusy).
     bool isAtBegin() const noexcept { return phase_ == Phase::begin; }
 
-    /// True: `event` is the next one, or none after the last. Throws what the run failed with, once, after the events
-    /// before it.
+    /// Returns true if `event` is the next one, or is empty after the last. Throws what the run failed with, once,
+    /// after the events before the failure.
     bool take(std::optional<StreamEvent>& event);
 
-    /// What the reader is to do before it looks again.
+    /// What the reader has to do before it looks again.
     enum class Todo : std::uint8_t {
         nothing,
-        tasks,  // run the superstep's tasks, then `endSuperstep`; or run them during the reading: `beginTasks`
-        wait,   // for an event, or for the end of the tasks that run at the same time as the reader
-        join,   // those have ended: `endSuperstep`
+        tasks,  // run the superstep's tasks, then `endSuperstep`; or call `beginTasks`, and run them while reading
+        wait,   // wait for an event, or for the end of the tasks that run at the same time as the reader
+        join,   // call `endSuperstep`, because those tasks have ended
     };
     Todo advance();
-    /// Until `queue.endTasks`, which comes after the last of them.
+    /// Tasks run from here until `queue.endTasks`, which is called after the last of them.
     void beginTasks();
     void endSuperstep();
-    /// With the exception that is being handled.
+    /// Fails with the exception that is being handled.
     void fail() { end_.fail(run_); }
-    /// Instead of `next`: the reader has left. No task is running; a superstep whose tasks have all ended is committed.
+    /// Call it instead of `advance` when the reader has left and no task is running. A superstep whose tasks have all
+    /// ended is committed.
     void leave() noexcept;
 
-    /// What the run came to and, in `values`, the state that it left. Once, after the last event.
+    /// Returns the outcome of the run and, in `values`, the state that it left. Call it once, after the last event.
     RunOutcome takeOutcome(void* values) { return end_.take(run_, values); }
 
 private:
     enum class Phase : std::uint8_t {
         begin,
-        plan,     // the next superstep
-        due,      // its tasks are to be run; some may have been left by a reader that was destroyed
-        running,  // they run at the same time as the reader
+        plan,     // the next superstep is to be planned
+        due,      // the superstep's tasks are to be run; a reader that was destroyed may have left some of them
+        running,  // the tasks run at the same time as the reader
     };
 
     detail::RunInput input_;
@@ -72,7 +73,7 @@ private:
     RunShared shared_;
     Run run_;
     Phase phase_ = Phase::begin;
-    bool may_get_events_ = false;  // when the queue was looked at last
+    bool may_get_events_ = false;  // of the last look at the queue
     StreamEnd end_;
 };
 

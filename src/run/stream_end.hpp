@@ -7,14 +7,14 @@
 
 #include "src/run/invoke.hpp"
 
-// What streams have in common, whether their reader blocks or awaits.
+// What streams whose reader blocks and streams whose reader awaits have in common.
 namespace stategraph::engine {
 
 /// The outcome of a stream's run, which the reader receives after the last event.
 class StreamEnd {
 public:
     bool isThere() const noexcept { return is_there_; }
-    /// What it came to and, in `values`, the state that it left. Once.
+    /// Returns the outcome and, in `values`, the state that the run left. Call it once.
     RunOutcome take(Run& run, void* values) {
         if (!has_outcome_) {
             throw InvalidArgumentError(
@@ -26,7 +26,7 @@ public:
         giveValues(run, values, nullptr);
         return std::move(outcome_);
     }
-    /// Throws what the run failed with, once.
+    /// Throws what the run failed with, the first time.
     void tell() {
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
@@ -37,7 +37,7 @@ public:
         has_outcome_ = true;
         run.shared().claim.release();
     }
-    /// With the exception that is being handled.
+    /// Fails with the exception that is being handled.
     void fail(Run& run) {
         is_there_ = true;
         try {

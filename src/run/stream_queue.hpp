@@ -10,27 +10,29 @@
 
 namespace stategraph::engine {
 
-/// Events between the tasks of a run and the one reader of its stream, which blocks or is a coroutine. While tasks run
-/// at the same time as the reader, the queue is bounded. Safe from any thread.
+/// Holds events between the tasks of a run and the only reader of its stream, which blocks or is a coroutine. While
+/// tasks run at the same time as the reader, the queue is bounded. Safe from any thread.
 class StreamQueue final : public detail::EventSink {
 public:
-    /// What becomes of a task that writes while the queue is full.
+    /// What happens to a task that writes while the queue is full.
     enum class WhenFull : std::uint8_t {
-        wait,    // its thread waits for the reader; there is room for 1,024 events
-        refuse,  // InvalidArgumentError: the task may be a coroutine, which Runtime::write cannot suspend; for 65,536
+        wait,  // its thread waits for the reader; the queue holds 1,024 events
+        // Throws InvalidArgumentError, because the task may be a coroutine, which Runtime::write cannot suspend; the
+        // queue holds 65,536.
+        refuse,
     };
     explicit StreamQueue(WhenFull when_full) : when_full_(when_full) {}
 
     void take(StreamEvent&& event) override;
 
-    /// Call these when tasks begin to run at the same time as the reader, and when all have ended.
+    /// Call these when tasks begin to run at the same time as the reader, and when all of them have ended.
     void beginTasks();
     void endTasks() noexcept;
     bool hasTasks() const;
-    /// The reader has left: later events of tasks are dropped, and no task waits.
+    /// Call it when the reader has left: later events of tasks are dropped, and no task waits.
     void close();
 
-    // For the reader.
+    // The following functions are for the reader.
 
     /// Returns the next event. If there is none, `has_tasks` says whether running tasks may still write one.
     void poll(std::optional<StreamEvent>& event, bool& has_tasks);
@@ -39,7 +41,7 @@ public:
     /// Blocks until the tasks have ended.
     void waitForTasks();
 
-    /// A reader that is suspended. It is woken once, under the queue's lock: until then it exists.
+    /// A suspended reader. It is woken once, under the queue's lock, and must exist until then.
     class Suspended {
     public:
         virtual void wake() noexcept = 0;
@@ -47,9 +49,9 @@ public:
     protected:
         ~Suspended() = default;
     };
-    /// As `wait`, for a reader that is woken by a callback. False: there is nothing to wait for.
+    /// Like `wait`, but for a reader that is woken by a callback. Returns false if there is nothing to wait for.
     bool suspend(Suspended& reader);
-    /// It is not to be woken any more.
+    /// Removes a reader that need not be woken any more.
     void forget(const Suspended& reader) noexcept;
 
 private:
@@ -61,11 +63,11 @@ private:
 
     const WhenFull when_full_;
     mutable detail::Mutex mutex_;
-    std::condition_variable changed_;  // for the reader
-    std::condition_variable room_;     // for tasks
+    std::condition_variable changed_;  // wakes the reader
+    std::condition_variable room_;     // wakes tasks
     std::deque<StreamEvent> events_ SG_GUARDED_BY(mutex_);
     Suspended* suspended_ SG_GUARDED_BY(mutex_) = nullptr;
-    std::size_t waiting_tasks_ SG_GUARDED_BY(mutex_) = 0;  // for room
+    std::size_t waiting_tasks_ SG_GUARDED_BY(mutex_) = 0;  // tasks that wait for room
     bool is_reader_waiting_ SG_GUARDED_BY(mutex_) = false;
     bool has_tasks_ SG_GUARDED_BY(mutex_) = false;
     bool is_closed_ SG_GUARDED_BY(mutex_) = false;

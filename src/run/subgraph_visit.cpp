@@ -39,7 +39,7 @@ bool SubgraphVisit::isVisitedTwice() const {
     return std::ranges::count_if(env_.superstep->tasks(), isHere) > 1;
 }
 
-// One log takes one visit at a time.
+// A log can be visited by one task at a time.
 void SubgraphVisit::checkVisits() const {
     if (!isVisitedTwice()) return;
     const ErrorContext context{.node = node_.name, .step = env_.place.step};

@@ -5,13 +5,14 @@
 #include <stategraph/error.hpp>
 #include <stategraph/stream_hub.hpp>
 
-// submit: the beginning of a run, without the run.
+// submit: stores the beginning of a run without running it.
 namespace stategraph::engine {
 namespace {
 
 using detail::RunInput;
 
-// The configuration of the run that stores: no observer is notified, and the beginning is stored before it returns.
+// Returns the configuration of the run that stores: no observer is notified, and the beginning is stored before the
+// call returns.
 RunConfig quietly(const detail::Core& core, const RunInput& input, const RunConfig& config) {
     if (saverOf(core) == nullptr)
         throw MissingCheckpointerError(

@@ -6,13 +6,13 @@ namespace stategraph::engine {
 /// Stores an input or a Command as the beginning of a run, without running. The core must outlive it.
 class Submission {
 public:
-    /// Errors: InvalidArgumentError for what cannot be stored without running, MissingCheckpointerError, and those of
-    /// `shareRun`.
+    /// Throws InvalidArgumentError for what cannot be stored without running, MissingCheckpointerError, and the errors
+    /// of `shareRun`.
     Submission(const detail::Core& core, const detail::RunInput& input, const RunConfig& config);
 
-    /// To wait for the thread's turn, if it may wait.
+    /// The caller uses it to wait for the thread's turn, if it may wait.
     RunShared& shared() noexcept { return shared_; }
-    /// Once. Returns the thread's newest checkpoint.
+    /// Stores the beginning and returns the thread's newest checkpoint. Call it once.
     Config store(detail::RunInput&& input);
 
 private:

@@ -6,7 +6,7 @@
 
 #include "src/run/run.hpp"
 
-// How a superstep ends: in a commit, a pause or a failure.
+// Ends a superstep: in a commit, a pause or a failure.
 namespace stategraph::engine {
 
 void Run::endSuperstep() {
@@ -18,7 +18,7 @@ void Run::endSuperstep() {
         return;
     }
     const bool has_lasting = topology().has_lasting;
-    if (has_lasting) findEndedVisits();  // before the state changes, which their keys are made of
+    if (has_lasting) findEndedVisits();  // called before the state changes, because the keys of visits are made from it
     if (!env_.superstep->isApplied()) {
         WriteSet& writes = env_.memory->superstep.writes;
         writes.clear();
@@ -42,12 +42,12 @@ void Run::endSuperstep() {
     if (stops) pause(Status::breakpoint, {});
 }
 
-// The writes are in the state: the tasks' edges and routes fire.
+// The writes are in the state already; now the tasks' edges and routes fire.
 void Run::advanceAll() {
     SuperstepMemory& memory = env_.memory->superstep;
     if (!memory.ending.empty()) endChannels(env_.state.values, memory.ending);
     memory.routed.clear();
-    // A handled task leads only where its handler says.
+    // A task whose failure was handled leads only where its handler says.
     for (Task* task : env_.superstep->tasks())
         memory.routed.push_back({task->record.failure ? no_node : task->planned.node, &task->routes});
     advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = memory.routed, .is_step = true});
@@ -67,7 +67,7 @@ void Run::addOthers(Error& error, const Task& failed) const {
 
 namespace {
 
-// How the tasks of a superstep ended that cannot end itself: the first of each kind.
+// Collects why the tasks of a superstep cannot end it: the first task of each kind.
 struct Unfinished {
     const Task* failed = nullptr;
     const Task* to_parent = nullptr;
@@ -115,8 +115,9 @@ private:
 
 }  // namespace
 
-// Whether the superstep cannot end, because a task failed, asked, or speaks for another graph. A failure comes first,
-// then pauses. A superstep with a task of which no end is known does not end either: its driver was lost.
+// Returns whether the superstep cannot end, because a task failed, asked a question, or has a Command for the outer
+// graph. A failure counts first, then pauses. A superstep with a task whose end is unknown does not end either, because
+// its driver was lost.
 bool Run::endUnfinished() {
     if (std::ranges::all_of(env_.superstep->tasks(), [](const Task* task) { return task->isDone(); })) return false;
     Unfinished left(env_.superstep->tasks());
@@ -131,11 +132,11 @@ bool Run::endUnfinished() {
     }
     if (left.is_stopped) {
         const Status status =
-            left.interrupts.empty() ? pauseWithoutQuestions() : Status::interrupted;  // before the move
+            left.interrupts.empty() ? pauseWithoutQuestions() : Status::interrupted;  // determined before the move
         const bool paused_itself =
             status == Status::interrupted || status == Status::breakpoint || status == Status::sleeping;
-        // What is finished can only conflict again: no answer mends that. A run inside says so when it resumes, as in
-        // LangGraph.
+        // What is finished can only conflict again, and no answer resolves that. A run inside reports it when it
+        // resumes, as in LangGraph.
         if (env_.link == nullptr && paused_itself && collectFinished())
             env_.memory->superstep.writes.close(core().schema());
         pause(status, std::move(left.interrupts));
@@ -148,7 +149,7 @@ bool Run::endUnfinished() {
 void Run::throwFailure(const Task& failed, std::vector<Interrupt> interrupts) const {
     try {
         std::rethrow_exception(failed.extra().failure);
-    } catch (NodeError& error) {  // no dynamic_cast: a program without RTTI has errors of its own without it
+    } catch (NodeError& error) {  // without dynamic_cast, because a program without RTTI has errors of its own
         error.setInterrupts(std::move(interrupts));
         addOthers(error, failed);
         throw;
@@ -169,7 +170,7 @@ void Run::throwToParent(Task& task) const {
                               written != nullptr};
 }
 
-// For a superstep without questions: where the inner runs stopped, or what stopped all of them.
+// Returns the status of a superstep without questions: where the inner runs stopped, or what stopped all of them.
 Status Run::pauseWithoutQuestions() const {
     if (const auto status = env_.stopStatus()) return *status;
     if (outcome_.wake_at) return Status::sleeping;
@@ -180,8 +181,8 @@ Status Run::pauseWithoutQuestions() const {
 bool Run::touchesOutput(std::span<Task* const> tasks) const {
     if (!env_.teller.wants(StreamMode::values)) return false;
     return std::any_of(tasks.begin(), tasks.end(), [this](Task* task) {
-        if (task->progress.status() == TaskStatus::to_parent) return false;  // it writes to the graph around
-        for (const detail::Op& op : task->result.writes) {                   // none unless it is done
+        if (task->progress.status() == TaskStatus::to_parent) return false;  // it writes to the outer graph
+        for (const detail::Op& op : task->result.writes) {                   // there are none unless it is done
             if (!env_.place.isInside() || core().returns(op.channel)) return true;
         }
         return false;

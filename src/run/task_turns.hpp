@@ -15,14 +15,14 @@ namespace stategraph::engine {
 ///     }
 class TaskTurns {
 public:
-    /// `room` is used until all have ended; where it has the capacity for `todo` nothing is allocated.
+    /// `room` is used until all tasks have ended. If it has the capacity for `todo`, nothing is allocated.
     TaskTurns(std::vector<Task*>& room, std::span<Task* const> todo) : left_(room) {
         left_.assign(todo.begin(), todo.end());
     }
     TaskTurns(const TaskTurns&) = delete;
     TaskTurns& operator=(const TaskTurns&) = delete;
 
-    /// Null: there are none left.
+    /// Returns the next task, or null if none is left.
     Task* next() noexcept {
         if (at_ == left_.size()) {
             left_.resize(again_);
@@ -31,14 +31,14 @@ public:
         }
         return at_ == left_.size() ? nullptr : left_[at_++];
     }
-    /// Which attempt of that task it is, from 1.
+    /// Returns the number of the attempt at that task, from 1.
     int number() const noexcept { return number_; }
     void again() noexcept { left_[again_++] = left_[at_ - 1]; }
 
 private:
     std::vector<Task*>& left_;
     std::size_t at_ = 0;
-    std::size_t again_ = 0;  // that are to be tried again, at the beginning of `left_`
+    std::size_t again_ = 0;  // tasks that are to be tried again, at the beginning of `left_`
     int number_ = 1;
 };
 

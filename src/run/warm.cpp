@@ -18,8 +18,8 @@ WarmCache* Run::warmThreads() const noexcept {
     return env_.link == nullptr && hasSaver() && !topology().has_lasting ? core().warmThreads() : nullptr;
 }
 
-// Whether the thread is where its last run left it, and begins with what is in memory. A kept state that is not the
-// thread's any more is dropped.
+// Returns whether the thread is where its last run left it, and if so begins with what is in memory. A kept state that
+// no longer matches the thread is dropped.
 bool Run::loadWarm() {
     WarmCache* const cache = warmThreads();
     if (cache == nullptr) return false;
@@ -36,7 +36,7 @@ bool Run::beginWarm(WarmThread& warm) {
     checkpoint::Folded& from = start_->from.emplace(std::move(*head));
     from.ran = {warm.ran, warm.ran_node};
     restoreSchedule(topology(), core().schema(), from, env_.schedule);
-    from.ran = {};  // it is of what goes now
+    from.ran = {};  // it refers to the state that is about to be destroyed
     if (warm.isRead()) {
         env_.state.values.assign(warm.state);
         env_.log.open(from.commit, LogWriter::Account(warm.account));
@@ -47,7 +47,7 @@ bool Run::beginWarm(WarmThread& warm) {
     return true;
 }
 
-// After the run has ended well: its state as reading it would give it. Without memory for it none is kept.
+// After the run has ended well, keeps its state as reading it would give it. Without memory for that, nothing is kept.
 void Run::keepWarm() noexcept {
     try {
         WarmCache* const cache = warmThreads();
@@ -71,7 +71,7 @@ void Run::keepWarm() noexcept {
         kept->bytes = WarmThread::bytesOf(*account);
         kept->account = std::move(*account);
         cache->put(env_.place.thread_id, std::move(kept));
-    } catch (...) {  // the next run reads the thread
+    } catch (...) {  // the next run reads the thread from the saver
     }
 }
 

@@ -13,33 +13,33 @@
 
 namespace stategraph::engine {
 
-/// Where a run is: in which graph and log, and at which checkpoint and step of it. The run alone changes it, while none
-/// of its tasks runs; so tasks, and those that report them, read it on any thread.
+/// Where a run is: in which graph and log, and at which checkpoint and step. Only the run changes it, while none of its
+/// tasks runs; so tasks, and the code that reports them, read it on any thread.
 struct Place {
     const detail::Core& core;                            // the graph
-    std::string_view thread_id;                          // empty: the run has none
-    std::string ns;                                      // of the log
-    std::vector<std::string> path = {};                  // the names in `ns`, as events have them
-    std::vector<checkpoint::LoggedParent> parents = {};  // the checkpoints around; they refer to `ns`
-    CheckpointId checkpoint = {};                        // whose tasks are next, stored or not
-    CheckpointId parent = {};                            // the one before it in its lineage
-    Source source = Source::input;                       // what made it
+    std::string_view thread_id;                          // empty if the run has none
+    std::string ns;                                      // namespace of the log
+    std::vector<std::string> path = {};                  // the names in `ns`, in the form that events have
+    std::vector<checkpoint::LoggedParent> parents = {};  // the checkpoints of the outer graphs; they refer to `ns`
+    CheckpointId checkpoint = {};                        // the checkpoint whose tasks are next, stored or not
+    CheckpointId parent = {};                            // the checkpoint before it in its lineage
+    Source source = Source::input;                       // what created it
     std::int64_t step = -1;                              // of the next commit
     CheckpointId head_at_begin = {};                     // of the log
 
     Place(const detail::Core& graph, std::string_view thread) noexcept : core(graph), thread_id(thread) {}
-    /// Inside a task of the graph around: its log is `log_ns`.
+    /// Constructs the place of a run inside a task of the outer graph, whose log is `log_ns`.
     Place(const detail::Core& graph, const Place& outer, std::string log_ns);
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
     LogName log() const noexcept { return {thread_id, ns}; }
-    /// Whether it is inside another graph's run.
+    /// Returns whether it is inside another graph's run.
     bool isInside() const noexcept { return !path.empty(); }
     const Topology& topology() const noexcept { return core.topology(); }
     const detail::Schema& schema() const noexcept { return core.schema(); }
     const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }
-    /// The task's id, computed at the first call; call it for a task on one thread at a time.
+    /// Returns the task's id, which the first call computes. Call it for a task on one thread at a time.
     TaskId idOf(Task& task) const;
 };
 

@@ -12,11 +12,11 @@
 
 namespace stategraph::engine {
 
-/// How the runs inside a superstep's tasks begin.
+/// How the runs inside the tasks of a superstep begin.
 struct InnerStart {
-    /// From their log's newest checkpoint, if there is one.
+    /// They begin at the newest checkpoint of their log, if there is one.
     bool resuming = false;
-    /// The run around them went back in time: they begin with a new state, or where their log was then, which is before
+    /// The outer run went back in time: they begin with a new state, or where their log was then, which is before
     /// `bound`.
     bool replaying = false;
     CheckpointId bound = {};
@@ -29,28 +29,29 @@ struct Start {
         input,    // with new input; what was due is dropped
         command,  // with what a Command says, in a superstep of its own
         resume,   // with the superstep that waits, whose finished tasks stay finished
-        rerun,    // with that of a checkpoint which the config names: all its tasks run again
-        travel,   // the same, and the thread has moved on since: what was answered there is asked again
+        rerun,    // with the superstep of a checkpoint that the config names; all its tasks run again
+        travel,   // the same, but the thread has moved on since, so that questions answered there are asked again
     };
 
-    Start() noexcept {}  // not defaulted: all of it would be set to zero first, and it is large
+    Start() noexcept {}  // not defaulted, because the object is large and all of it would be set to zero first
     Start(const Start&) = delete;
     Start& operator=(const Start&) = delete;
 
     Kind kind = Kind::input;
-    const TravelStop* stop = nullptr;  // the checkpoint that it begins at; null: the config's, or its log's newest
-    std::optional<checkpoint::Folded> from = {};  // the stored checkpoint; none: there is none
-    checkpoint::Records records = {};             // those of its tasks; they refer to `from` and `answers`
-    std::list<Value> answers = {};                // given to this run
-    InnerStart inside = {};                       // of the runs inside the first superstep
+    // The checkpoint at which it begins; null means the config's, or the newest of its log.
+    const TravelStop* stop = nullptr;
+    std::optional<checkpoint::Folded> from = {};  // the stored checkpoint; none if there is none
+    checkpoint::Records records = {};             // the records of its tasks; they refer to `from` and `answers`
+    std::list<Value> answers = {};                // the answers that were given to this run
+    InnerStart inside = {};                       // for the runs inside the first superstep
 
-    /// Whether all tasks of the first superstep run, even those with stored results.
+    /// Returns whether all tasks of the first superstep run, even those with stored results.
     bool reruns() const noexcept { return kind == Kind::rerun || kind == Kind::travel; }
     bool travels() const noexcept { return kind == Kind::travel; }
-    /// Whether it resumes where a run stopped or was stopped: then a breakpoint before the first superstep does not
-    /// stop it again.
+    /// Returns whether it resumes where a run stopped or was stopped. Then a breakpoint before the first superstep does
+    /// not stop it again.
     bool goesOn() const noexcept { return kind != Kind::input; }
-    /// Whether it begins at a checkpoint of another log than its own.
+    /// Returns whether it begins at a checkpoint of another log than its own.
     bool isElsewhere(std::string_view ns) const noexcept { return stop != nullptr && stop->ns != ns; }
 };
 

@@ -16,12 +16,12 @@
 
 namespace stategraph::engine {
 
-/// Of the one task of a superstep, made before its writes are applied.
+/// Encoded data of the single task of a superstep, created before its writes are applied.
 struct Drafts {
     bool made = false;
-    std::string writes;  // if the operations do not say them
+    std::string writes;  // set if the operations do not contain them
     detail::EncodedItems items{writes};
-    std::string record;  // if the commit does not
+    std::string record;  // set if the commit does not contain it
     std::vector<StreamEvent> messages;
     std::optional<StreamEvent> update;
     std::optional<StreamEvent> end;
@@ -40,8 +40,8 @@ struct Drafts {
 
 /// The memory that supersteps use, one after the other.
 struct SuperstepMemory {
-    std::vector<std::unique_ptr<Task>> tasks;  // the first of them are in use
-    std::size_t tasks_used = 0;                // the most of them that were, in this run
+    std::vector<std::unique_ptr<Task>> tasks;  // those in use come first
+    std::size_t tasks_used = 0;                // the largest number of them that was in use in this run
     std::vector<Task*> current;
     std::vector<Task*> todo;
     std::vector<Task*> in_turn;
@@ -68,36 +68,36 @@ struct SuperstepMemory {
     }
 
 private:
-    // Until there are so many.
+    // Adds tasks until there are `count` of them.
     void addTasks(std::size_t count);
 };
 
 /// The current superstep: `Run::next` creates it from a plan, and it exists until it has been committed. The run
-/// changes it while none of its tasks runs; a single task may change it too. Functions that are safe from several
-/// threads say so.
+/// changes it while none of its tasks runs; a task that runs alone may change it too. Functions that are safe from
+/// several threads say so.
 class Superstep {
 public:
-    /// `memory`: in use for its plan. `start`: what the run began from, in its first superstep; null: it is another.
-    /// Both must outlive this.
+    /// `memory` has been prepared for its plan by `use`. `start` is what the run began from if this is its first
+    /// superstep, and otherwise null. Both must outlive this object.
     Superstep(SuperstepMemory& memory, const Start* start) noexcept : memory_(memory), start_(start) {}
     Superstep(const Superstep&) = delete;
     Superstep& operator=(const Superstep&) = delete;
 
-    /// All its tasks, as planned.
+    /// Returns all its tasks in planned order.
     const std::vector<Task*>& tasks() const noexcept { return memory_.current; }
-    /// Those that are to be executed.
+    /// Returns those that are to be executed.
     std::vector<Task*>& todo() noexcept { return memory_.todo; }
     const std::vector<Task*>& todo() const noexcept { return memory_.todo; }
     bool hasOneTask() const noexcept { return memory_.current.size() == 1; }
     SuperstepMemory& memory() noexcept { return memory_; }
     Drafts& drafts() noexcept { return memory_.drafts; }
-    /// Null: it is not the run's first.
+    /// Returns null if it is not the run's first superstep.
     const Start* start() const noexcept { return start_; }
 
-    /// Whether its writes are in the state, and no commit has them yet.
+    /// Returns whether its writes are in the state while no commit contains them yet.
     bool isApplied() const noexcept { return is_applied_; }
     void setApplied(bool is_applied) noexcept { is_applied_ = is_applied; }
-    /// Whether one of its tasks has failed. Safe from several threads.
+    /// Returns whether one of its tasks has failed. Safe from several threads.
     bool hasFailed() const noexcept { return has_failed_.load(std::memory_order_relaxed); }
     void noteFailure() noexcept { has_failed_.store(true, std::memory_order_relaxed); }
 

@@ -21,36 +21,36 @@
 
 namespace stategraph::engine {
 
-/// What is kept of a task besides its writes; it outlives attempts, pauses and processes.
+/// What is kept of a task besides its writes. It outlives attempts, pauses and processes.
 struct TaskRecord {
     std::optional<std::string> error;
     std::vector<Interrupt> interrupts;
-    /// Sorted by id and index; for a subgraph's node those of the tasks inside.
+    /// Sorted by id and index. For a subgraph's node, they are the answers of the tasks inside.
     std::vector<Interrupt> answers;
     /// Why the node's error handler has taken over.
     std::optional<NodeFailure> failure;
-    /// As it was executed last.
+    /// The time of its last execution.
     std::optional<checkpoint::LoggedTaskTime> took;
     std::uint64_t attempts = 1;
     bool stored = false;
 
     void sortAnswers();
-    /// The answer to a question; null if there is none.
+    /// Returns the answer to a question, or null if there is none.
     const Interrupt* findAnswer(TaskId question, std::uint64_t index) const noexcept;
     bool empty() const noexcept { return !error && interrupts.empty() && answers.empty() && !failure; }
 };
 
 enum class TaskStatus : std::uint8_t {
     due,        // not begun
-    under_way,  // begun, and nothing is known of its end
-    // Ends. With a result:
+    under_way,  // begun, and its end is not known
+    // The following are ends. Those with a result:
     restored,  // finished by an earlier run
     finished,
-    // Without:
+    // Those without a result:
     failed,
-    interrupted,  // or stopped at a breakpoint inside a subgraph: then without interrupts
-    stopped,      // the run is to end
-    to_parent,    // returned a Command for the graph around this one
+    interrupted,  // also stopped at a breakpoint inside a subgraph, then without interrupts
+    stopped,      // stopped, because the run is to end
+    to_parent,    // returned a Command for the outer graph
 };
 
 /// The progress of a task. Only a task that has ended in a known way counts for the superstep, and only one that is
@@ -59,20 +59,20 @@ class TaskProgress {
 public:
     TaskStatus status() const noexcept { return status_; }
     bool hasEnded() const noexcept { return status_ != TaskStatus::due && status_ != TaskStatus::under_way; }
-    /// Whether it has a result, from this run or an earlier one.
+    /// Returns whether it has a result, from this run or an earlier one.
     bool isDone() const noexcept { return isResult(status_); }
-    /// Whether an attempt at it was abandoned before, because its driver was destroyed.
+    /// Returns whether an earlier attempt at it was abandoned because its driver was destroyed.
     bool wasLeft() const noexcept { return was_left_; }
 
-    /// An attempt, or the node's error handler, begins.
+    /// Notes that an attempt, or the node's error handler, begins.
     void begin() noexcept {
         if (status_ == TaskStatus::due) status_ = TaskStatus::under_way;
     }
-    /// A task without a result never gets one; one with a result may lose it.
+    /// Notes an end. A task that ended without a result never gets one; one with a result may lose it.
     void end(TaskStatus how) noexcept {
         if (status_ < TaskStatus::failed || !isResult(how)) status_ = how;
     }
-    /// The task is no longer running. If it has not ended, it is due again.
+    /// Notes that the task is no longer running. If it has not ended, it is due again.
     void leave() noexcept {
         if (status_ != TaskStatus::under_way) return;
         status_ = TaskStatus::due;
@@ -88,7 +88,7 @@ private:
     bool was_left_ = false;
 };
 
-/// A graph that the task's node has called in the attempt under way (GraphCall).
+/// A graph that the task's node has called in the current attempt (GraphCall).
 struct NodeCall {
     TaskId id;
     std::string key;
@@ -97,65 +97,65 @@ struct NodeCall {
     std::optional<std::chrono::system_clock::time_point> wake_at = {};
 };
 
-/// Data that few tasks have.
+/// Data that only few tasks have.
 struct TaskExtra {
     std::exception_ptr failure;
-    std::vector<Interrupt> asked;                                  // what it stopped at this time
-    std::vector<Interrupt> asked_with_key;                         // of the attempt under way, by key
-    std::vector<NodeCall> calls;                                   // the same
-    std::optional<std::chrono::system_clock::time_point> wake_at;  // it sleeps until then
+    std::vector<Interrupt> asked;           // the questions at which it stopped this time
+    std::vector<Interrupt> asked_with_key;  // the questions of the current attempt with a key, by key
+    std::vector<NodeCall> calls;            // the graphs called in the current attempt, by key
+    std::optional<std::chrono::system_clock::time_point> wake_at;  // the time until which it sleeps
     std::optional<IdSequence> inner_ids;
-    CheckpointId inner_end;        // of a subgraph whose log lives with the thread: where its visit left it
-    bool is_cached = false;        // its result is from the cache
-    std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
-    std::string stored_record;     // of one that stopped among several, if they are few: what is in the log
+    CheckpointId inner_end;        // for a subgraph whose log lives with the thread: where its visit left the log
+    bool is_cached = false;        // whether its result is from the cache
+    std::unique_ptr<Visit> visit;  // for a subgraph whose logs have keys
+    std::string stored_record;     // for one of several tasks that stopped, if they are few: what is in the log
 };
 
-/// One task of the superstep under way.
+/// One task of the current superstep.
 struct Task {
     PlannedTask planned;
     TaskProgress progress;
-    int attempt = 1;                          // the one under way, or the last
-    MomentUs began = 0;                       // its first attempt, of several tasks whose times are measured
+    int attempt = 1;                          // the current attempt, or the last
+    MomentUs began = 0;                       // the start of its first attempt, if several tasks' times are measured
     const RetryPolicy* retried_by = nullptr;  // which of the node's policies decided about the last failed attempt
     detail::TaskResult result;
     Routes routes;
     TaskRecord record;
     TaskId id;                  // computed when it is needed
-    bool leads_flight = false;  // equal tasks wait for it
-    bool is_empty = true;       // cleared since it was used
+    bool leads_flight = false;  // whether equal tasks wait for it
+    bool is_empty = true;       // whether it has been cleared since it was used
 
     const TaskExtra& extra() const noexcept { return extra_; }
-    /// To be changed.
+    /// Returns the extra data for changes.
     TaskExtra& useExtra() noexcept {
         has_extra_ = true;
         return extra_;
     }
 
     bool isDone() const noexcept { return progress.isDone(); }
-    /// At its node, of one that has begun. The call of an error handler is none.
+    /// Returns the number of attempts at the node of a task that has begun. A call of its error handler does not count.
     std::uint64_t attempts() const noexcept {
         return static_cast<std::uint64_t>(record.failure ? record.failure->attempts : attempt);
     }
-    /// For the next superstep.
+    /// Prepares the task for the next superstep.
     void use(const PlannedTask& planned_task) {
         if (!is_empty) clear();
         is_empty = false;
         planned = planned_task;
     }
-    /// Releases what it was used for.
+    /// Releases what it used.
     void clear();
 
 private:
     TaskExtra extra_;
-    bool has_extra_ = false;  // it has been changed since the task was cleared
+    bool has_extra_ = false;  // whether the extra data have changed since the task was cleared
 };
 
-/// The Send that created the task; null: an edge, a join or a goto did.
+/// Returns the Send that created the task, or null if an edge, a join or a goto did.
 inline const PendingSend* sendOf(const Schedule& schedule, const Task& task) noexcept {
     return task.planned.is_send ? &schedule.sends[task.planned.send] : nullptr;
 }
-/// Its payload.
+/// Encodes the payload of a Send.
 void encodeSend(const PendingSend& send, Encoder& out);
 
 }  // namespace stategraph::engine

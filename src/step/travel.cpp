@@ -35,7 +35,7 @@ std::vector<TravelStop> planTravel(const detail::Core& root, BaseCheckpointSaver
     stops.push_back({ns, config.checkpoint_id});
     for (const TravelStop& stop : stops) {
         const LogName at{log.thread_id, stop.ns};
-        // The root's is checked like any run's, when it is loaded.
+        // The root's checkpoint is checked like that of any run, when it is loaded.
         const bool is_there = stop.ns.empty() ? saver.getTuple({.log = at, .checkpoint_id = stop.id}).has_value()
                                               : checkStop(resolveNamespace(root, stop.ns), saver, at, stop.id);
         if (is_there) continue;

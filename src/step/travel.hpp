@@ -4,18 +4,19 @@
 
 #include "src/graph/core.hpp"
 
-// A run that begins at a checkpoint of a subgraph.
+// Plans a run that begins at a checkpoint of a subgraph.
 namespace stategraph::engine {
 
-/// Where one of the runs begins: a checkpoint of a log.
+/// The checkpoint of a log at which one of the runs begins.
 struct TravelStop {
     std::string ns;
     CheckpointId id;
 };
 
-/// The stops on the way to a subgraph's checkpoint, the root's first and the wanted one last: where each graph around
-/// it was at that time. Errors: InvalidArgumentError if there is no such subgraph or checkpoint, or one of the graphs
-/// around it cannot begin there any more; and what `checkResumption` says of those inside.
+/// Returns the stops on the way to a subgraph's checkpoint, which say where each outer graph was at that time. The
+/// root's stop is first and the requested checkpoint is last. Errors: InvalidArgumentError if there is no such subgraph
+/// or checkpoint, or if one of the outer graphs can no longer begin there; and those of `checkResumption` for the
+/// graphs inside.
 std::vector<TravelStop> planTravel(const detail::Core& root, BaseCheckpointSaver& saver, const RunConfig& config);
 
 }  // namespace stategraph::engine

@@ -6,7 +6,7 @@
 #include "src/stream/events.hpp"
 #include "src/value/build_value.hpp"
 
-// The data of events that can also be created from stored checkpoints.
+// Creates the data of events that can also be created from stored checkpoints.
 namespace stategraph::engine {
 namespace {
 
@@ -26,8 +26,8 @@ void encodeWritten(const detail::Op& op, Encoder& out) {
     }
 }
 
-// What the library says of a checkpoint and what its run does, in one map in the order of encoded keys; a run's keys
-// are other ones.
+// Encodes what the library says about a checkpoint and what its run adds, in one map in the order of encoded keys. Keys
+// of a run never equal keys of the library.
 void encodeMetadata(const CheckpointEvent& event, Encoder& out) {
     struct Entry {
         std::string_view key;

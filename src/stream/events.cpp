@@ -24,7 +24,7 @@ bool Events::sinkWants(StreamMode mode, bool inner) const noexcept {
     return sink_ != nullptr && (options_.subgraphs || !inner) && options_.modes.has(mode);
 }
 
-// What the log says is read there.
+// A subscriber of a hub reads in the log what the log says.
 bool Events::topicWants(StreamMode mode, bool inner) const noexcept {
     if (topic_ == nullptr || !topic_->wants(mode, inner)) return false;
     return !stored_ || inner ||
@@ -58,7 +58,7 @@ void Events::emit(std::optional<StreamEvent>&& event, std::optional<bool> with_i
     if (is_for_sink && sinkWants(event->mode, inner)) give(std::move(*event));
 }
 
-// A mode may be requested only by readers for whom no event of the task is meant: then nothing is created.
+// Even if a mode is requested, no event of the task may be meant for any of its readers; then none is created.
 bool Events::wantsInputs(bool with_inputs) const noexcept {
     return (sink_ != nullptr && options_.task_inputs == with_inputs) ||
            (topic_ != nullptr && topic_->wantsInputs(with_inputs));
@@ -87,7 +87,7 @@ std::vector<std::string> Events::takeMessages(TaskId task) {
     return messages;
 }
 
-// A run whose beginning was reported has ended, in whatever way.
+// The run has ended, however it did, but its end was not reported yet.
 Events::~Events() {
     if (is_run_open_ && topic_ != nullptr) topic_->runEnds(nullptr, at_.load(std::memory_order_relaxed), stop_.get());
 }
@@ -110,7 +110,7 @@ void Events::giveRunEnd(std::optional<StreamEvent>&& event) noexcept {
     try {
         if (event && sinkWants(StreamMode::runs, false)) give(std::move(*event));
     } catch (...) {
-        // No memory: the reader of the stream learns the run's end from the stream's end.
+        // There is no memory. The reader of the stream learns of the run's end from the end of the stream.
     }
 }
 

@@ -25,8 +25,8 @@ namespace stategraph::engine {
 
 class RunStop;
 
-/// The readers of a run and of its inner runs: what each wants, and how it is delivered. The Teller of each run creates
-/// the events. The functions may be called from several threads; events are delivered one at a time.
+/// The readers of a run and of its inner runs: which events each wants, and how they are delivered. The Teller of each
+/// run creates the events. The functions may be called from several threads; events are delivered one at a time.
 class Events {
 public:
     Events() = default;
@@ -34,37 +34,40 @@ public:
     Events(const Events&) = delete;
     Events& operator=(const Events&) = delete;
     ~Events();
-    /// One shared object for all runs without readers: without a sink or a topic nothing in it is changed.
+    /// Returns one shared object for all runs without readers. Without a sink or a topic, nothing in it is changed.
     static Events& nobody() noexcept;
-    /// Before the run begins: tell a hub's subscribers too. `stored`: they read in the log what that says of the root
-    /// graph. `stop`: what may end the run, if anything can.
+    /// Adds the subscribers of a hub; call it before the run begins. `stored` says that they read in the log what it
+    /// says about the root graph. `stop` is what may end the run; null if nothing can.
     void attach(std::shared_ptr<stream::Topic> topic, bool stored, std::shared_ptr<const RunStop> stop);
 
     bool any() const noexcept { return sink_ != nullptr || topic_ != nullptr; }
-    /// `inner`: of a run inside.
+    /// `inner` says that the event is of a run inside.
     bool wants(StreamMode mode, bool inner) const noexcept;
     bool wantsDebug(bool inner) const noexcept {
         return sinkWants(StreamMode::debug, inner) || topicWants(StreamMode::debug, inner);
     }
-    /// Whether some want tasks' events with, or without, the tasks' inputs.
+    /// Returns whether some readers want tasks' events with (or without) the tasks' inputs.
     bool wantsInputs(bool with_inputs) const noexcept;
     void emit(std::optional<StreamEvent>&& event) { emit(std::move(event), {}); }
-    /// `with_inputs`: only to those who want tasks' inputs, or only to those who do not; none: to all.
+    /// `with_inputs` selects the readers that want tasks' inputs, or those that do not; none selects all.
     void emit(std::optional<StreamEvent>&& event, std::optional<bool> with_inputs);
 
-    /// Keeps that a part of a message was emitted by a task, as long as there is room.
+    /// Notes that a task emitted a part of a message, as long as there is room.
     void noteMessage(TaskId task, std::string_view message);
-    /// The messages that a task emitted parts of. Once.
+    /// Returns the messages of which a task emitted parts, and forgets them.
     std::vector<std::string> takeMessages(TaskId task);
 
-    // Of the root graph.
+    // The following are for the root graph.
 
     void runBegins();
-    /// False: it has not begun, or its end is known. `stored`: the newest stored checkpoint, if there is one.
+    /// Returns false if the run has not begun, or if its end is known. `stored` is the newest stored checkpoint, if
+    /// there is one.
     bool closeRun(CheckpointId stored) noexcept;
-    /// Called after that. None: no reader wants it, or there was no memory to create it.
+    /// Call it after `closeRun` with the event. It is none if no reader wants it, or if there was no memory to create
+    /// it.
     void giveRunEnd(std::optional<StreamEvent>&& event) noexcept;
-    /// Which checkpoint's superstep is under way; that a checkpoint was stored; that the log may say more.
+    /// These note at which checkpoint the current superstep is, that a checkpoint was stored, and that the log may
+    /// contain more.
     void at(CheckpointId id) noexcept;
     void committed(CheckpointId id);
     void changed();
@@ -79,10 +82,10 @@ private:
     std::shared_ptr<stream::Topic> topic_;
     std::shared_ptr<const RunStop> stop_;
     bool stored_ = false;
-    bool is_run_open_ = false;  // its beginning has been reported, and its end not
+    bool is_run_open_ = false;  // whether its beginning has been reported and its end has not
     std::atomic<std::int64_t> at_ = 0;
     detail::Mutex mutex_;
-    // The messages that tasks under way emitted parts of: at most so many, the last ones.
+    // The last messages of which tasks under way emitted parts; their number is limited.
     struct Emitted {
         TaskId task;
         std::string message;
@@ -95,17 +98,17 @@ private:
 struct CheckpointEvent {
     LogName log;
     CheckpointId id;
-    CheckpointId parent;  // none: the first
+    CheckpointId parent;  // none for the first checkpoint
     Source source = Source::loop;
     std::int64_t step = 0;
-    std::string_view metadata;                          // the run's, a CBOR map, or empty
-    std::vector<std::pair<TaskId, std::string>> tasks;  // that are due, with their nodes' names
+    std::string_view metadata;                          // the run's metadata, a CBOR map, or empty
+    std::vector<std::pair<TaskId, std::string>> tasks;  // the tasks that are due, with the names of their nodes
 };
-/// `encodeValues`: appends the state.
+/// `encodeValues` appends the state.
 Value checkpointData(const CheckpointEvent& event, const std::function<void(Encoder&)>& encodeValues);
 
-/// {channel: written} of a task's writes; several writes to one channel as {"$writes": [...]}. Only to the channels of
-/// `only`, if given.
+/// Encodes a task's writes as {channel: written}; several writes to one channel become {"$writes": [...]}. If `only` is
+/// given, only its channels are included.
 void encodeResult(const detail::Schema& schema, detail::Writes& writes, Encoder& out,
                   const detail::ChannelSet* only = nullptr);
 

@@ -18,16 +18,16 @@ namespace stategraph::stream {
 namespace {
 
 constexpr std::string_view start_name = "__start__";
-// How many ids are kept at most; a reader that is further behind reads the log again.
+// The largest number of ids that is kept; a reader that is further back reads the log again.
 constexpr std::size_t ids_max = 32768;
 constexpr std::size_t rows_at_once = 16;
 constexpr std::size_t page_min = 8;
 constexpr std::size_t page_max = 64;
-// Behind the updates, however many those are.
+// Values come after the updates, however many those are.
 constexpr std::uint32_t values_index = 1U << 30U;
 constexpr std::uint32_t checkpoint_index = values_index + 1;
 
-// When a checkpoint was made, to the microsecond.
+// Returns the time at which a checkpoint was created, to the microsecond.
 std::chrono::system_clock::time_point timeOf(CheckpointId id) noexcept {
     const std::int64_t part_us = (sequenceOf(id) & 0xFFF) * 1000 / 4096;
     return id.time() + std::chrono::microseconds(part_us);
@@ -55,14 +55,14 @@ bool LogReader::isTold(CheckpointId id) const noexcept {
     return sequence < told_.sequence || (sequence == told_.sequence && told_.index == StreamPosition::whole);
 }
 
-// Listings begin at the newest: walks back to where the subscriber is.
+// Walks back to the position of the subscriber, because listings begin at the newest commit.
 void LogReader::findIds() {
     ListQuery query{.thread_id = thread_id_.toString(), .checkpoint_ns = "", .limit = page_min};
     for (;;) {
         const std::vector<ListedCheckpoint> page = saver_.list(query);
         for (const ListedCheckpoint& listed : page) {
             if (isTold(listed.id)) return;
-            if (ids_.size() == ids_max) ids_.pop_back();  // the newest so far
+            if (ids_.size() == ids_max) ids_.pop_back();  // drops the newest so far
             ids_.push_front(listed.id);
         }
         if (page.size() < *query.limit) return;
@@ -71,7 +71,7 @@ void LogReader::findIds() {
     }
 }
 
-// The next commits and the one before them, with its tasks' records as they were in the end.
+// Reads the next commits and the one before them, with the final records of its tasks.
 void LogReader::readRows() {
     const std::size_t count = std::min(ids_.size(), rows_at_once);
     rows_ = saver_.list({.thread_id = thread_id_.toString(),
@@ -109,7 +109,7 @@ std::optional<std::int64_t> LogReader::next(std::deque<Durable>& out, bool newes
         listed = row(id);
     }
     std::deque<Durable> events;
-    if (listed != nullptr) {  // else it was pruned meanwhile
+    if (listed != nullptr) {  // otherwise it was pruned meanwhile
         const checkpoint::CommitFields commit = checkpoint::readCommit({thread_id_.view(), "", id}, listed->bytes);
         if (modes_.has(StreamMode::updates)) addUpdates(*listed, commit, events);
         const bool shows = !newest_only || ids_.size() == 1;
@@ -168,7 +168,7 @@ std::optional<ListedCheckpoint> LogReader::parentRow(CheckpointId id) const {
     const auto found =
         std::find_if(rows_.begin(), rows_.end(), [&](const ListedCheckpoint& listed) { return listed.id == id; });
     if (found != rows_.end()) return *found;
-    auto tuple = saver_.getTuple({.log = log(), .checkpoint_id = id});  // the start of a branch
+    auto tuple = saver_.getTuple({.log = log(), .checkpoint_id = id});  // the commit begins a branch
     if (!tuple) return {};
     return ListedCheckpoint{thread_id_.toString(), "", id, std::move(tuple->commits.back().bytes),
                             std::move(tuple->writes)};
@@ -178,14 +178,14 @@ std::vector<engine::DueTask> LogReader::dueTasks(CheckpointId id, const checkpoi
                                                  const engine::Records& records, bool latest) const {
     if (core_) return engine::dueTasks(core_->topology(), commit, records, latest);
     auto due = engine::calledTasks(commit, records, latest);
-    // Each version of a graph begins with a commit that names it.
+    // Each version of a graph begins with a commit that names that version.
     if (!names_ || commit.graph) names_.emplace(saver_, Config{.thread_id = thread_id_, .checkpoint_id = id});
     names_->show(due);
     return due;
 }
 
-// The tasks whose superstep led to a commit, with what they wrote: in their records, or if there was one, in the
-// commit. None where that is not known.
+// Returns the tasks whose superstep led to a commit, with what they wrote. That is in their records or, if there was a
+// single task, in the commit. Returns none if it is not known.
 std::vector<TaskSnapshot> LogReader::tasksBefore(const ListedCheckpoint& listed,
                                                  const checkpoint::CommitFields& commit) const {
     if (commit.source != Source::loop || commit.folds != 1 || !commit.parent) return {};
@@ -198,10 +198,10 @@ std::vector<TaskSnapshot> LogReader::tasksBefore(const ListedCheckpoint& listed,
         .tasks;
 }
 
-// Whether the superstep that led to a commit wrote something. Operations alone do not tell where they are the whole
-// state, or channels that ended.
+// Returns whether the superstep that led to a commit wrote something. Operations alone do not tell if they hold the
+// whole state, or if channels ended.
 bool LogReader::changesValues(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) const {
-    if (commit.input) return false;  // what START has yet to take is no change
+    if (commit.input) return false;  // input that START has yet to take is no change
     const auto operations = checkpoint::readOperations(commit.operations);
     const auto ends = [](const checkpoint::LoggedOp& operation) { return operation.op == checkpoint::LogOp::clear; };
     const bool only_ends = std::all_of(operations.begin(), operations.end(), ends);
@@ -238,7 +238,7 @@ void LogReader::addUpdates(const ListedCheckpoint& listed, const checkpoint::Com
     }
 }
 
-// None if it was pruned meanwhile.
+// Returns none if the checkpoint was pruned meanwhile.
 std::optional<Value> LogReader::values(CheckpointId id) {
     if (!core_) {
         auto snapshot = readCheckpoint(saver_, {.thread_id = thread_id_, .checkpoint_id = id});
@@ -246,8 +246,8 @@ std::optional<Value> LogReader::values(CheckpointId id) {
     }
     std::optional<std::span<const checkpoint::ChannelPieces>> channels;
     if (lineage_) channels = lineage_->channelsOf(id);
-    // One read serves all commits that the newest of the next few is read from; else it is another branch, or a
-    // snapshot is between.
+    // One read serves all commits from which the newest of the next few is read. The others belong to another branch,
+    // or a snapshot lies between.
     for (const CheckpointId from : {rows_.empty() ? id : rows_.back().id, id}) {
         if (channels) break;
         lineage_.reset();

@@ -15,28 +15,29 @@
 
 namespace stategraph::stream {
 
-/// The number of a checkpoint.
+/// Returns the sequence number of a checkpoint.
 std::int64_t sequenceOf(CheckpointId id) noexcept;
 
-/// An event that waits for its subscriber.
+/// A durable event that waits for its subscriber.
 struct Durable {
     HubEvent event;
-    std::int64_t bound;  // it comes after ephemeral events that are before this
+    std::int64_t bound;  // it comes after ephemeral events that are before this position
 };
 
-/// Reads a thread's durable events out of its log, a commit at a time. Holds the ids of some of the commits to come,
-/// and the records of a few. Not safe from several threads.
+/// Reads a thread's durable events from its log, a commit at a time. It holds the ids of some of the next commits, and
+/// the records of a few. Not safe from several threads.
 class LogReader {
 public:
-    /// Core null: of a thread whose graph is not here; names and initial values are those of its stored description.
+    /// A null `core` means a thread whose graph is not available here; names and initial values are then those of its
+    /// stored description.
     LogReader(std::shared_ptr<const detail::Core> core, BaseCheckpointSaver& saver, const ThreadId& thread_id,
               StreamModes modes, std::optional<StreamPosition> from);
 
-    /// Adds the events of the next commit, which may be none, and returns its sequence; none if there is no next
-    /// commit. With `newest_only`, values and checkpoints only of the last that is known of. On an error nothing has
-    /// changed.
+    /// Adds the events of the next commit, of which there may be none, and returns its sequence, or none if there is no
+    /// next commit. With `newest_only`, values and checkpoints are added only for the last known commit. An error
+    /// changes nothing.
     std::optional<std::int64_t> next(std::deque<Durable>& out, bool newest_only);
-    /// Whether more commits are known of.
+    /// Returns whether more commits are known.
     bool hasMore() const noexcept { return !ids_.empty(); }
     StreamPosition told() const noexcept { return told_; }
     /// Adds the open questions that it has not given yet.
@@ -57,15 +58,15 @@ private:
     void add(StreamEvent event, CheckpointId id, std::uint32_t index, std::deque<Durable>& out) const;
     LogName log() const noexcept { return {thread_id_.view(), ""}; }
 
-    std::shared_ptr<const detail::Core> core_;  // null: there is none
+    std::shared_ptr<const detail::Core> core_;  // null if there is none
     BaseCheckpointSaver& saver_;
     ThreadId thread_id_;
     StreamModes modes_;
     StreamPosition told_;
     std::deque<CheckpointId> ids_;        // oldest first
-    std::vector<ListedCheckpoint> rows_;  // oldest first: some of those, and the one before them
+    std::vector<ListedCheckpoint> rows_;  // some of those, oldest first, and the commit before them
     std::optional<checkpoint::Lineage> lineage_;
-    mutable std::optional<reading::ShownNames> names_;  // without a core
+    mutable std::optional<reading::ShownNames> names_;  // used without a core
     std::set<std::pair<TaskId, std::uint64_t>> asked_;
     CheckpointId asked_at_;
 };

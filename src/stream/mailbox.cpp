@@ -11,7 +11,7 @@
 namespace stategraph::stream {
 namespace {
 
-// What an event takes, roughly: its values, and the object.
+// Estimates the size of an event: its values, and the object.
 std::size_t sizeOf(const StreamEvent& event) noexcept {
     std::size_t bytes = sizeof(Mailbox::Waiting) + event.data.bytes().size() + event.node.size();
     for (const auto& segment : event.ns) bytes += sizeof(segment) + segment.size();
@@ -29,7 +29,7 @@ bool Mailbox::isFull(std::size_t bytes) const noexcept {
     return !events_.empty() && (events_.size() >= options_.capacity || bytes_ + bytes > options_.capacity_bytes);
 }
 
-// The others first: a reader that waits for the end of a run must not miss it.
+// Events of other modes are dropped first, because a reader that waits for the end of a run must not miss it.
 void Mailbox::dropOldest() {
     const auto isOther = [](const Waiting& each) { return each.event.mode != StreamMode::runs; };
     auto oldest = std::find_if(events_.begin(), events_.end(), isOther);
@@ -45,13 +45,13 @@ void Mailbox::push(const StreamEvent& event, std::int64_t after, std::size_t byt
     notifyReader();
 }
 
-// Under the lock, because the waiting reader exists until then.
+// Called under the lock, because the waiting reader exists until then.
 void Mailbox::notifyReader() noexcept {
     filled_.notify_all();
     if (Waiter* const waiter = std::exchange(waiter_, nullptr)) waiter->wake(waiter->context);
 }
 
-// The newest part of the same message that waits takes this one in.
+// Appends the event to the newest waiting part of the same message.
 bool Mailbox::joinPart(const StreamEvent& event, std::size_t bytes) {
     for (auto at = events_.rbegin(); at != events_.rend(); ++at) {
         if (at->bytes + bytes > options_.capacity_bytes || !join(at->event, event)) continue;
@@ -73,7 +73,7 @@ void Mailbox::disconnect() {
     room_.notify_all();
 }
 
-// False: the run is to end first.
+// Returns false if the run is to end first.
 template <class Ready>
 bool Mailbox::waitForRoom(std::unique_lock<std::mutex>& lock, const engine::RunStop* stop, Ready has_room) {
     const auto is_over = [&]() SG_REQUIRES(mutex_) { return closed_ || has_room(); };
@@ -91,7 +91,8 @@ void Mailbox::offer(const StreamEvent& event, std::int64_t after, const engine::
 void Mailbox::runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept {
     detail::UniqueLock lock(mutex_);
     if (closed_ || ends_after_) return;
-    if (options_.until == Until::run_end) {  // before it waits for room: what other runs offer is not taken
+    // Set before it waits for room, so that events of other runs are not accepted.
+    if (options_.until == Until::run_end) {
         ends_after_ = after;
         is_ending_ = true;
     }

@@ -16,8 +16,8 @@ class RunStop;
 
 namespace stategraph::stream {
 
-/// What waits for one subscriber, between the runs' threads and its own: ephemeral events up to a limit, and word that
-/// the log has more.
+/// Holds what waits for one subscriber, between the runs' threads and its own: ephemeral events up to a limit, and the
+/// notice that the log has more.
 class Mailbox {
 public:
     using Clock = std::chrono::steady_clock;
@@ -29,40 +29,40 @@ public:
 
     explicit Mailbox(const SubscribeOptions& options) : options_(options) {}
 
-    /// For runs. With OnFull::block they wait for room, until the run is to end (`stop`, if anything can end it):
-    /// events that find no room then are dropped and counted, and checkpoints wait in the log.
+    /// Called by runs. With OnFull::block they wait for room until the run is to end (`stop`, if anything can end it).
+    /// Events that find no room then are dropped and counted, and checkpoints wait in the log.
     void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop);
     void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
-    /// A run has ended, and `end` reports it (or null). A subscription until the end of a run takes nothing after that.
-    /// Never fails: an event that there is no memory for is dropped and counted.
+    /// Notes that a run has ended. `end` is the event that reports it, or null. A subscription until the end of a run
+    /// accepts nothing after that. It never fails: an event for which there is no memory is dropped and counted.
     void runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept;
 
-    /// For the subscriber. The oldest event, if it is before `bound`; unless the log has been `read` so far, none if
-    /// that is to be read first.
+    /// The following are called by the subscriber. Returns the oldest event if it is before `bound`. If the log is to
+    /// be read first and has not been `read` so far, returns none.
     std::optional<Waiting> take(std::int64_t bound, bool read);
-    /// Whether the log is to be read; it counts as read from now on.
+    /// Returns whether the log is to be read; afterwards it counts as read.
     bool takeChanged();
-    /// A checkpoint has been reported.
+    /// Notes that a checkpoint has been reported.
     void told(std::int64_t sequence);
-    /// Everything that was notified before `takeChanged` is reported.
+    /// Notes that everything that was notified before `takeChanged` has been reported.
     void toldAll();
-    /// Until there is something to do. False: `deadline` passed, or it ended.
+    /// Waits until there is something to do. Returns false if `deadline` has passed, or if the mailbox was closed.
     bool wait(std::optional<Clock::time_point> deadline);
-    /// Instead of `wait`: `waiter` is called, once, when there is something to do. False: there is already, and it will
-    /// not be called. Errors: InvalidArgumentError if another one waits.
+    /// The alternative to `wait`: `waiter` is called once, when there is something to do. Returns false if there is
+    /// something already; then it will not be called. Errors: InvalidArgumentError if another waiter waits.
     struct Waiter {
-        void (*wake)(void* context) noexcept;  // under the mailbox's lock
+        void (*wake)(void* context) noexcept;  // called under the mailbox's lock
         void* context;
     };
     bool watch(Waiter& waiter);
     void forget(const Waiter& waiter) noexcept;
-    /// Has the reader's wait end, the one under way or the next.
+    /// Ends the reader's current or next wait.
     void wakeReader() noexcept;
-    /// Whether it did, for this.
+    /// Returns whether `wakeReader` ended the wait.
     bool takeWoken() noexcept;
-    /// The sequence of the last checkpoint to be reported, after the end of the run with which the subscription ends;
-    /// none: that run has not ended.
+    /// Returns the sequence of the last checkpoint to be reported, once the run with which the subscription ends has
+    /// ended; before that, none.
     std::optional<std::int64_t> endsAfter() const;
     /// What is left when there is no event: nothing; the log, which is to be read again; or the end of a run, which
     /// waits for room.
@@ -99,13 +99,13 @@ private:
     std::condition_variable_any room_;
     std::deque<Waiting> events_ SG_GUARDED_BY(mutex_);
     std::size_t bytes_ SG_GUARDED_BY(mutex_) = 0;
-    std::size_t ahead_ SG_GUARDED_BY(mutex_) = 0;                       // checkpoints notified and not reported
-    std::optional<std::int64_t> first_notified_ SG_GUARDED_BY(mutex_);  // those before it are not counted
+    std::size_t ahead_ SG_GUARDED_BY(mutex_) = 0;  // the number of checkpoints that were notified and not reported
+    std::optional<std::int64_t> first_notified_ SG_GUARDED_BY(mutex_);  // checkpoints before it are not counted
     bool changed_ SG_GUARDED_BY(mutex_) = true;
     bool woken_ SG_GUARDED_BY(mutex_) = false;
     Waiter* waiter_ SG_GUARDED_BY(mutex_) = nullptr;
     std::optional<std::int64_t> ends_after_ SG_GUARDED_BY(mutex_);
-    bool is_ending_ SG_GUARDED_BY(mutex_) = false;  // the event of the end waits for room
+    bool is_ending_ SG_GUARDED_BY(mutex_) = false;  // whether the event of the end waits for room
     std::atomic<bool> closed_ = false;
     std::atomic<bool> disconnected_ = false;
     std::atomic<std::uint64_t> dropped_ = 0;

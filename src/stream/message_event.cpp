@@ -5,7 +5,7 @@
 namespace stategraph::stream {
 namespace {
 
-// Calls take(key, value's CBOR) for each entry of a map with text keys; false if it is none.
+// Calls take(key, value's CBOR) for each entry of a map with text keys. Returns false if it is no such map.
 template <class Take>
 bool forEachEntry(std::string_view cbor, Take take) {
     Decoder in(cbor);

@@ -11,20 +11,21 @@ namespace stategraph::stream {
 struct MessageEvent {
     bool delta = false;
     int attempt = 1;
-    std::string_view message;  // CBOR
+    std::string_view message;  // as CBOR
     std::string_view task_id;  // 32 hexadecimal digits
 };
 
 Value toValue(const MessageEvent& event);
-/// None if the value has another shape. Views into it.
+/// Returns views into `data`, or none if it has another shape.
 std::optional<MessageEvent> readMessageEvent(const Value& data);
 
-/// The "id" of a message; empty if it has none, or is no map. Never throws for CBOR that is well formed.
+/// Returns the "id" of a message, or an empty text if it has none or is no map. Never throws for CBOR that is well
+/// formed.
 std::string_view messageId(std::string_view message);
 
-/// Adds a part of a message to the part before it: the texts of "content" joined, everything else as in the first.
-/// False, and nothing done, if they are not parts of one message of one task's attempt, or their contents are not
-/// texts.
+/// Appends a part of a message to the part before it: the texts of "content" are joined, and everything else stays as
+/// in the first. Returns false and does nothing if they are not parts of one message of one attempt at a task, or if
+/// their contents are not texts.
 bool join(StreamEvent& part, const StreamEvent& next);
 
 }  // namespace stategraph::stream

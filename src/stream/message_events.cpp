@@ -3,11 +3,11 @@
 #include "src/stream/message_event.hpp"
 #include "src/stream/teller.hpp"
 
-// What a run reports of messages: parts that nodes emit, and messages that tasks wrote.
+// Reports messages of a run: parts that nodes emit, and messages that tasks wrote.
 namespace stategraph::engine {
 namespace {
 
-// Calls take(message's CBOR) for each item of a list, or for the one item.
+// Calls take(message's CBOR) for each item of a list, or for the single item.
 template <class Take>
 void forEachMessage(std::string_view cbor, Take take) {
     Decoder in(cbor);
@@ -20,7 +20,7 @@ void forEachMessage(std::string_view cbor, Take take) {
 
 bool isRemoval(std::string_view message) {
     Decoder in(message);
-    if (in.peek() != Decoder::Type::map) return true;  // no message
+    if (in.peek() != Decoder::Type::map) return true;  // it is no message
     for (std::size_t left = in.map(); left > 0; --left) {
         const std::string_view key = in.peek() == Decoder::Type::text ? in.text() : in.raw();
         if (key == "role") return in.peek() == Decoder::Type::text && in.text() == "remove";

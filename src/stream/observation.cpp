@@ -8,7 +8,7 @@
 #include "src/step/place.hpp"
 #include "src/threads/run_stop.hpp"
 
-// What is reported to observers: a run, its supersteps, its tasks and what it stores.
+// Reports a run to observers: its supersteps, its tasks, and what it stores.
 namespace stategraph {
 
 Observer::~Observer() = default;
@@ -104,7 +104,7 @@ void TaskWatch::start() noexcept {
     try {
         (void)place_.idOf(task_);
     } catch (...) {
-        // No memory for its name: it is reported without.
+        // There is no memory for its name, so it is reported without a name.
     }
     began_ = Clock::now();
     observation_.tell(&Observer::taskStarts,

@@ -14,11 +14,11 @@ struct Place;
 class RunStop;
 struct Task;
 
-/// For durations: it never jumps.
+/// The clock of durations. It never jumps.
 using Clock = std::chrono::steady_clock;
 
 Ending endingOf(Status status) noexcept;
-/// What an error says; empty where there is no memory for it.
+/// Returns the text of an error, or an empty text if there is no memory for it.
 std::string describedOrEmpty(const std::exception_ptr& error) noexcept;
 
 /// Reports one run to its observers. Without observers, every call is one branch.
@@ -35,7 +35,7 @@ public:
     }
 
     void runStarts(const ObservedRun& run) noexcept;
-    /// The first end counts. `supersteps`: that it took.
+    /// Reports the end of the run; only the first call counts. `supersteps` is the number of its supersteps.
     void runEnds(Ending ending, int supersteps, std::string_view error) noexcept;
     void superstepStarts(std::int64_t step, std::size_t tasks, std::size_t restored) noexcept;
     void superstepEnds(Ending ending) noexcept;
@@ -53,10 +53,10 @@ private:
     bool in_superstep_ = false;
 };
 
-/// Tells of one attempt at a task, from its making to its end.
+/// Reports one attempt at a task, from its construction to its end.
 class TaskWatch {
 public:
-    /// It refers to all of them. `stop`: what may end the run; null: nothing.
+    /// The object refers to its arguments. `stop` is what may end the run; null if nothing can.
     TaskWatch(const Observation& observation, const Place& place, RunStop* stop, Task& task, int attempt) noexcept
         : observation_(observation),
           place_(place),
@@ -71,7 +71,7 @@ public:
     ~TaskWatch() {
         if (watches_) end();
     }
-    /// The attempt failed, and there will be another.
+    /// Reports that the attempt failed, and that there will be another.
     void retries(const std::exception_ptr& error) noexcept;
 
 private:

@@ -12,7 +12,7 @@
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
 
-// The kinds of events by name; an event as text, and what an event says about the end of a run.
+// The names of the kinds of events; events as text; and what an event says about the end of a run.
 namespace stategraph {
 namespace {
 
@@ -31,7 +31,7 @@ constexpr std::array<const char*, sizeof...(i)> namesOfModes(std::index_sequence
     return {terminated_name<static_cast<StreamMode>(i)>.data()...};
 }
 
-/// Text, JSON, reading back (json/ndjson.cpp) and the server's names of modes are all the enumerators'.
+/// Text, JSON, reading back (json/ndjson.cpp) and the server's names of modes all use the names of the enumerators.
 constexpr auto mode_names = namesOfModes(std::make_index_sequence<stream_mode_count>());
 
 Ending endingNamed(std::string_view name) {
@@ -52,7 +52,7 @@ const char* toString(StreamMode mode) noexcept {
 bool isRunEnd(const StreamEvent& event) {
     if (event.mode != StreamMode::runs) return false;
     Decoder in(event.data.bytes());
-    return in.peek() == Decoder::Type::map && in.map() > 1;  // a beginning says nothing else
+    return in.peek() == Decoder::Type::map && in.map() > 1;  // the event of a beginning contains nothing else
 }
 
 std::optional<EndOfRun> endOf(const StreamEvent& event) {

@@ -7,12 +7,12 @@
 
 #include "src/value/times.hpp"
 
-// One subscriber of a thread: its next event, from the log or from its mailbox.
+// Gives one subscriber of a thread its next event, from the log or from its mailbox.
 namespace stategraph {
 namespace detail {
 
 SubscriptionImpl::~SubscriptionImpl() {
-    if (!mailbox) return;  // it was never complete: there was no memory for the mailbox
+    if (!mailbox) return;  // its construction failed, because there was no memory for the mailbox
     mailbox->close();
     if (topic) topic->remove(mailbox.get());
 }
@@ -21,7 +21,7 @@ void SubscriptionImpl::schedulePoll() {
     if (mailbox->options().poll.count() > 0) poll_at = times::after(Clock::now(), mailbox->options().poll);
 }
 
-// Reads the next commit that has events. False: there is none.
+// Reads the next commit that has events. Returns false if there is none.
 bool SubscriptionImpl::read() {
     const bool changed = mailbox->takeChanged();
     if (!log) return false;
@@ -31,7 +31,7 @@ bool SubscriptionImpl::read() {
         while (const auto told = log->next(pending, mailbox->options().on_full == OnFull::coalesce)) {
             if (!pending.empty()) {
                 telling = told;
-                if (changed) mailbox->changed();  // there may be more
+                if (changed) mailbox->changed();  // the log may contain more
                 return true;
             }
             moveTo({*told, StreamPosition::whole});
@@ -63,7 +63,7 @@ HubEvent SubscriptionImpl::takePending() {
     return event;
 }
 
-// Whether the next event of the log belongs to a run after the one with which the subscription ends.
+// Returns whether the next event of the log belongs to a run after the one with which the subscription ends.
 bool SubscriptionImpl::isPast(std::optional<std::int64_t> last) const {
     return last && !pending.empty() && pending.front().event.durable && pending.front().event.position.sequence > *last;
 }
@@ -71,12 +71,12 @@ bool SubscriptionImpl::isPast(std::optional<std::int64_t> last) const {
 std::optional<HubEvent> SubscriptionImpl::take() {
     for (;;) {
         if (mailbox->isClosed()) return {};
-        // Checked before the log is read, which then has everything that the run reported.
+        // Read before the log, which then contains everything that the run reported.
         const std::optional<std::int64_t> last = mailbox->endsAfter();
         const bool may_end = last || (mailbox->options().until == Until::idle && topic->isIdle());
         if (pending.empty()) read();
         const bool is_past = isPast(last);
-        // While the log has more events, later ones wait.
+        // Later events wait as long as the log has more events.
         if (is_past || !pending.empty() || !log || !log->hasMore()) {
             const bool is_first = pending.empty() || is_past;
             const std::int64_t bound = is_first ? std::numeric_limits<std::int64_t>::max() : pending.front().bound;
@@ -93,7 +93,7 @@ std::optional<HubEvent> SubscriptionImpl::take() {
             if (!may_end) return {};
         }
         const stream::Mailbox::Left left = mailbox->left();
-        if (left == stream::Mailbox::Left::end) return {};  // it comes now that there is room
+        if (left == stream::Mailbox::Left::end) return {};  // the event arrives now that there is room
         if (is_past || left == stream::Mailbox::Left::nothing) mailbox->close();
     }
 }
@@ -118,7 +118,7 @@ void wakeReader(const SubscriptionImpl& subscription) noexcept { subscription.ma
 
 namespace {
 
-// No reader receives an event of a destroyed subscription, even if it keeps the implementation.
+// Destroying a subscription closes its mailbox, even if a reader keeps the implementation.
 void end(const std::shared_ptr<detail::SubscriptionImpl>& impl) noexcept {
     if (impl == nullptr) return;
     impl->mailbox->close();

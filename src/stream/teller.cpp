@@ -38,7 +38,7 @@ void Teller::encodeValues(Encoder& out, bool all) const {
     }
 }
 
-// What an error handler does and says goes by a name of its own.
+// Returns the name of the task's node. An error handler has a name of its own.
 std::string Teller::nodeName(const Task& task) const {
     const std::string& name = place_.nodeOf(task).name;
     return task.record.failure ? "__error_handler__" + name : name;
@@ -99,7 +99,7 @@ std::optional<StreamEvent> Teller::update(Task& task, bool restored) const {
     return event;
 }
 
-// As its own mode and as debug, whichever is wanted.
+// Emits the event as its own mode and as debug, as far as they are wanted.
 void Teller::emitBoth(StreamEvent event, std::string_view debug_type, std::optional<bool> with_inputs) {
     events_.emit(StreamEvent(event), with_inputs);
     if (!events_.wantsDebug(place_.isInside())) return;
@@ -237,7 +237,8 @@ void Teller::runEnds(const RunEndFields& end) noexcept {
     try {
         if (wants(StreamMode::runs)) event = runEnd(end);
     } catch (...) {
-        // No memory to report it: subscribers that end with the run do, and others see the next run's.
+        // There is no memory to report the end. Subscribers that end with the run still end, and others see the next
+        // run's events.
     }
     events_.giveRunEnd(std::move(event));
 }

@@ -14,10 +14,10 @@
 namespace stategraph::engine {
 
 /// Reports one run to its readers (Events): creates events, in LangGraph's shapes, only if a reader requested their
-/// mode. Safe from several threads as far as the task, the place and the state are.
+/// mode. It is as safe from several threads as the task, the place and the state are.
 class Teller {
 public:
-    /// It refers to all of them. `clock`: the run's.
+    /// The object refers to its arguments. `clock` is the run's.
     Teller(Events& events, const Place& place, const State& state, const Schedule& schedule, IdSource& clock) noexcept
         : events_(events), place_(place), state_(state), schedule_(schedule), clock_(clock) {}
 
@@ -26,35 +26,36 @@ public:
     Events& events() noexcept { return events_; }
 
     void values();
-    /// The update of a finished task, before its writes are applied.
+    /// Returns the update of a finished task. Call it before the task's writes are applied.
     std::optional<StreamEvent> update(Task& task, bool restored) const;
     void taskStarts(Task& task);
-    /// The end of a task, created before its writes are applied and delivered afterwards; `how` it ends.
+    /// Returns the event of a task's end. It is created before the task's writes are applied, and delivered afterwards.
+    /// `how` says how it ends.
     std::optional<StreamEvent> taskEnds(Task& task, TaskStatus how) const;
     void emit(std::optional<StreamEvent>&& event) { events_.emit(std::move(event)); }
     void emitTaskEnd(std::optional<StreamEvent>&& event);
     void interrupted(const Task& task, const std::vector<Interrupt>& interrupts);
     void breakpoint();
-    /// `metadata`: of the run that made the checkpoint, a CBOR map, or empty. `tasks`: that are due.
+    /// `metadata` is that of the run that created the checkpoint, a CBOR map or empty. `tasks` are those that are due.
     void checkpoint(std::span<Task* const> tasks, std::string_view metadata);
     void custom(const Task& task, const Value& data);
-    /// An event whose data the caller writes: `encode(Encoder&)` writes one item.
+    /// Reports an event whose data the caller writes: `encode(Encoder&)` writes one item.
     template <class Encode>
     void report(StreamMode mode, const Task& task, const Encode& encode) {
         if (wants(mode)) give(mode, task, buildValue(encode));
     }
     void messagePart(Task& task, int attempt, const Value& part);
-    /// The messages that a finished task wrote, before its writes are applied.
+    /// Returns the messages that a finished task wrote. Call it before its writes are applied.
     std::vector<StreamEvent> messages(Task& task, int attempt);
 
-    /// For the root: reports once that the run has begun, and once how it has ended.
+    /// For the root: these report once that the run has begun, and once how it has ended.
     void runBegins();
     struct RunEndFields {
         Ending ending;
         const std::vector<Interrupt>& interrupts;
-        std::string_view error;  // what it failed with
+        std::string_view error;  // the failure of the run
         std::optional<std::chrono::system_clock::time_point> wake_at;
-        CheckpointId stored;  // the newest stored checkpoint; none: none is
+        CheckpointId stored;  // the newest stored checkpoint, or none
     };
     void runEnds(const RunEndFields& end) noexcept;
 

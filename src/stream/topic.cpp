@@ -30,7 +30,7 @@ void Topic::replace(Mailboxes mailboxes) {
     has_stale_ = false;
 }
 
-// Those that are there, but for `removed`, and for closed ones if one of them could not be removed before.
+// Returns the current mailboxes except `removed`, and except closed ones if one of them could not be removed before.
 Topic::Mailboxes Topic::without(const Mailbox* removed) const {
     Mailboxes all = *mailboxes_;
     const bool has_stale = has_stale_;
@@ -49,7 +49,7 @@ void Topic::remove(const Mailbox* mailbox) noexcept {
     const detail::LockGuard lock(mutex_);
     try {
         replace(without(mailbox));
-    } catch (const std::bad_alloc&) {  // a closed mailbox takes nothing; it is removed with the next one
+    } catch (const std::bad_alloc&) {  // a closed mailbox accepts nothing; it is removed with the next one
         has_stale_ = true;
     }
 }
@@ -65,10 +65,10 @@ bool Topic::wants(StreamMode mode, bool inner) const noexcept {
     return ((inner ? inner_modes_ : modes_).load(std::memory_order_relaxed) & bit(mode)) != 0;
 }
 
-// Without the lock: a mailbox may make the run wait.
+// The lock is not held, because a mailbox may make the run wait.
 void Topic::offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop,
                   std::optional<bool> with_inputs) {
-    const auto all = mailboxes();  // kept while it is walked
+    const auto all = mailboxes();  // keeps the list while it is walked
     for (const auto& mailbox : *all) {
         if (!with_inputs || *with_inputs == mailbox->options().task_inputs) mailbox->offer(event, after, stop);
     }

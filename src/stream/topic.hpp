@@ -14,27 +14,27 @@ namespace stategraph::stream {
 class Topic {
 public:
     void add(std::shared_ptr<Mailbox> mailbox);
-    /// Of a mailbox that is closed.
+    /// Removes a mailbox that is closed.
     void remove(const Mailbox* mailbox) noexcept;
     std::size_t size() const;
 
-    /// Whether a reader wants events of this mode, of the root graph or of subgraphs.
+    /// Returns whether a reader wants events of this mode, from the root graph or from subgraphs.
     bool wants(StreamMode mode, bool inner) const noexcept;
-    /// Whether some subscriber wants tasks' inputs, or does not.
+    /// Returns whether some subscriber wants tasks' inputs (or does not).
     bool wantsInputs(bool with_inputs) const noexcept {
         return (with_inputs ? with_inputs_ : without_inputs_).load(std::memory_order_relaxed);
     }
-    /// `stop`: what may end the run, which then waits for no subscriber; null: nothing. `with_inputs`: only to those
-    /// who want tasks' inputs, or only to those who do not; none: to all.
+    /// `stop` is what may end the run, which then waits for no subscriber; null if nothing can. `with_inputs` selects
+    /// the readers that want tasks' inputs, or those that do not; none selects all.
     void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop,
                std::optional<bool> with_inputs = {});
     void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
-    /// A run has the thread; it has ended, with all stored up to `after`. `end`: the event that reports it, null if no
-    /// reader wants it.
+    /// These note that a run has begun on the thread, and that it has ended, with everything up to `after` stored.
+    /// `end` is the event that reports it, or null if no reader wants it.
     void runBegins() noexcept { runs_.fetch_add(1); }
     void runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept;
-    /// Whether no run of this hub is under way.
+    /// Returns whether no run of this hub is under way.
     bool isIdle() const noexcept { return runs_.load() == 0; }
 
 private:
@@ -47,8 +47,9 @@ private:
     std::shared_ptr<const Mailboxes> mailboxes_ SG_GUARDED_BY(mutex_) =
         std::make_shared<Mailboxes>();  // never changed, only replaced
     std::atomic<bool> any_ = false;
-    bool has_stale_ SG_GUARDED_BY(mutex_) = false;  // one that has left could not be removed, for want of memory
-    std::atomic<int> runs_ = 0;                     // under way
+    // Whether a mailbox that was closed could not be removed, because there was no memory.
+    bool has_stale_ SG_GUARDED_BY(mutex_) = false;
+    std::atomic<int> runs_ = 0;  // the number of runs under way
     std::atomic<bool> with_inputs_ = false;
     std::atomic<bool> without_inputs_ = false;
     std::atomic<unsigned> modes_ = 0;

@@ -75,7 +75,7 @@ bool advanceAlone(const Topology& topology, Schedule& schedule, const Advance& b
         return false;
     if (!from.routes->sends.empty() || !schedule.sends.empty() || !schedule.activeJoins().empty()) return false;
     if (schedule.has_input != (task.node == topology.start)) return false;
-    // A node that was deferred when this was stored may not be deferred any more.
+    // A node that was deferred when this was stored may no longer be deferred.
     for (const NodeIndex node : schedule.activeEdges()) {
         if (schedule.edge(node).state != EdgeState::fired) return false;
     }
@@ -95,7 +95,7 @@ void advance(const Topology& topology, Schedule& schedule, const Advance& by) {
     if (by.is_step) dropFired(schedule);
 
     const std::uint64_t version = ++schedule.version;
-    bool fired = false;  // something is due now, so that deferred nodes keep waiting
+    bool fired = false;  // whether something is due now, so that deferred nodes keep waiting
     const auto fire = [&](NodeIndex node) {
         if (topology.nodes[node].deferred) {
             schedule.setEdge(node, EdgeState::waiting, version);

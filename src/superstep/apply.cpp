@@ -36,8 +36,8 @@ State::~State() {
 
 const std::shared_ptr<void>& State::share() {
     if (shared_ == nullptr) {
-        // Created from an owner, which is released only when there is memory: with a pointer, a failure would destroy
-        // the object.
+        // The copy is created from an owner that is released only once there is memory. With a bare pointer, a failure
+        // would destroy the object.
         std::unique_ptr<void, void (*)(void*) noexcept> object(object_, schema_->state().destroy);
         try {
             shared_ = std::move(object);
@@ -92,11 +92,11 @@ void WriteSet::add(const Schema& schema, detail::Writes& writes, std::string_vie
     for (Op& op : writes) items_.push_back({schema.rank(op.channel), op.channel, index, &op});
 }
 
-// Equal ranks stay in their order.
+// Writes with equal ranks keep their order.
 void WriteSet::sortByRank() {
     constexpr std::size_t few = 16;
     const auto by_rank = [](const Item& a, const Item& b) { return a.rank < b.rank; };
-    if (items_.size() <= few) {  // in its place: std::stable_sort allocates
+    if (items_.size() <= few) {  // sorted in place, because std::stable_sort allocates
         for (std::size_t i = 1; i < items_.size(); ++i) {
             for (std::size_t j = i; j > 0 && by_rank(items_[j], items_[j - 1]); --j)
                 std::swap(items_[j], items_[j - 1]);
@@ -107,7 +107,7 @@ void WriteSet::sortByRank() {
 }
 
 void WriteSet::close(const Schema& schema) {
-    if (items_.size() == 1) {  // as often
+    if (items_.size() == 1) {  // the usual case
         ops_.assign(1, items_.front().op);
         groups_.assign(1, {items_.front().channel, 0, 1});
         return;
@@ -168,7 +168,7 @@ bool leavesUnset(const ChannelSpec& channel, std::span<Op* const> ops) {
 }  // namespace
 
 void OperationLog::close(const ChannelSpec& channel, std::size_t start, std::size_t shallow_bytes) {
-    // text(name) array(1 or 2) text(op) …
+    // An entry consists of: text(name) array(1 or 2) text(op) …
     const std::size_t name = detail::headSize(channel.name.size()) + channel.name.size();
     const auto op = static_cast<LogOp>(entries[start + name + 2]);
     const std::string_view value = std::string_view(entries).substr(start + name + 3);
@@ -237,7 +237,7 @@ void applyWrites(State& state, const WriteSet& writes, std::span<const ChannelIn
             const ChannelSpec& written = schema.channel(group.channel);
             written.behaviour->undo(written, state.value(written), writes.ops(group));
         }
-        if (is_folded) throw;  // no reducer's: what came of it cannot be stored
+        if (is_folded) throw;  // not the reducer's fault: its result cannot be stored
         nestReducerError(*channel);
     }
     logEnded(detail::channel_by_name);

@@ -11,11 +11,11 @@
 // Folds the writes of a superstep into channels: in task order, never in completion order.
 namespace stategraph::engine {
 
-/// The values of a state: the user's object and which channels are set.
+/// The values of a state: the user's object, and which of its channels are set.
 class State {
 public:
-    /// A state as before any write. `place` is an object of the state's type in that condition, which its owner keeps;
-    /// null: an object is created.
+    /// Constructs a state without any write. `place` is an object of the state's type in that condition, which its
+    /// owner keeps; null means that an object is created.
     explicit State(const detail::Schema& schema, void* place = nullptr);
     State(const State& other);
     State(State&& other) noexcept;
@@ -31,34 +31,35 @@ public:
     void setPresent(std::size_t channel, bool present) noexcept { present_.set(channel, present); }
     const detail::ChannelSet& present() const noexcept { return present_; }
 
-    /// Shares the object with others, who may read it until `separate`; only for a state that owns its object.
+    /// Shares the object with readers, who may read it until `separate`. Call it only for a state that owns its object.
     const std::shared_ptr<void>& share();
     /// Leaves the object to those with whom it was shared, and continues with a copy.
     void separate();
 
-    /// As before any write.
+    /// Returns to the condition without any write.
     void reset();
     void assign(const State& other);
-    /// Afterwards the other one can only be destroyed.
+    /// Takes the values of another state, which can only be destroyed afterwards.
     void take(State& other);
 
 private:
     const detail::Schema* schema_;
     void* object_;
     bool owns_;
-    std::shared_ptr<void> shared_;  // then it owns the object
+    std::shared_ptr<void> shared_;  // if set, it owns the object
     detail::ChannelSet present_;
 };
 
-/// The writes of one superstep, by channel. Reused from superstep to superstep, it keeps its memory.
+/// The writes of one superstep, sorted by channel. It is reused from superstep to superstep, and keeps its memory.
 class WriteSet {
 public:
     /// Forgets everything.
     void clear();
-    /// Adds a task's writes, after those of tasks before it. `writer` names the task in errors; both must outlive this.
+    /// Adds a task's writes, after those of tasks before it. `writer` names the task in errors. Both must outlive this
+    /// object.
     void add(const detail::Schema& schema, detail::Writes& writes, std::string_view writer);
-    /// Sorts what was added, and refuses it if a channel cannot take it: InvalidUpdateError naming the channel and who
-    /// wrote.
+    /// Sorts what was added, and refuses writes that a channel cannot take. Errors: InvalidUpdateError naming the
+    /// channel and the writer.
     void close(const detail::Schema& schema);
 
     struct Group {
@@ -66,15 +67,15 @@ public:
         std::uint32_t first;
         std::uint32_t count;
     };
-    /// After `close`: by channel, in encoded order.
+    /// After `close`: the writes by channel, in encoded order.
     std::span<const Group> groups() const noexcept { return groups_; }
     std::span<detail::Op* const> ops(const Group& group) const noexcept {
         return {ops_.data() + group.first, group.count};
     }
     bool writes(detail::ChannelIndex channel) const noexcept;
-    /// For how many writes it has room.
+    /// Returns the number of writes for which there is room.
     std::size_t room() const noexcept { return items_.capacity(); }
-    /// The size of the memory that it keeps for the next superstep.
+    /// Returns the size of the memory that it keeps for the next superstep.
     std::size_t roomBytes() const noexcept {
         return items_.capacity() * sizeof(Item) + ops_.capacity() * sizeof(detail::Op*) +
                groups_.capacity() * sizeof(Group) + writers_.capacity() * sizeof(std::string_view);
@@ -96,13 +97,13 @@ private:
     std::vector<std::string_view> writers_;
 };
 
-/// The entries of a commit's operations as they come: CBOR pairs and their number.
+/// The entries of a commit's operations in the order in which they are added: CBOR pairs and their number.
 struct OperationLog {
     std::string entries;
     std::size_t count = 0;
-    /// What is known of the items that are to be logged; null: nothing.
+    /// Known positions of the items that are to be logged; null if nothing is known.
     const detail::EncodedItems* items = nullptr;
-    /// How many bytes each added, to keep track of the state's size.
+    /// The number of bytes that each channel's operation added, to keep track of the state's size.
     struct Size {
         detail::ChannelIndex channel;
         checkpoint::LogOp op;
@@ -116,25 +117,26 @@ struct OperationLog {
         items = nullptr;
         sizes.clear();
     }
-    /// Notes the entry that begins at `start`. Errors: InvalidUpdateError if its value is nested too deep to be stored.
+    /// Ends the entry that begins at `start`. Errors: InvalidUpdateError if its value is nested too deep to be stored.
     void close(const detail::ChannelSpec& channel, std::size_t start, std::size_t shallow_bytes = 0);
 };
 
-/// The channels whose value a superstep with these writes ends, because they live for one and were not written again;
-/// in encoded order.
+/// Finds the channels whose value ends with a superstep with these writes, because they live for one superstep and were
+/// not written again. They are in encoded order.
 void findEnding(const State& state, const WriteSet& writes, std::vector<detail::ChannelIndex>& ending);
-/// Unsets them.
+/// Clears those channels.
 void endChannels(State& state, std::span<const detail::ChannelIndex> ending);
 
-/// Folds a closed set into a state. Logs what came of it, if asked, and the end of `ending` (which `endChannels`
-/// carries out). Errors: a reducer's exception as InvalidUpdateError naming the channel, with the original nested;
-/// InvalidUpdateError for a value that is nested too deep to be logged. The state is then as before.
+/// Folds a closed set into a state. If asked, it logs the results, and the end of the channels in `ending` (which
+/// `endChannels` carries out). Errors: a reducer's exception as InvalidUpdateError naming the channel, with the
+/// original nested; InvalidUpdateError for a value that is nested too deep to be logged. After an error the state is as
+/// before.
 void applyWrites(State& state, const WriteSet& writes, std::span<const detail::ChannelIndex> ending, OperationLog* log);
 
-/// Undoes an `applyWrites`, as long as nothing ended: `before` is what was set before it.
+/// Undoes an `applyWrites`, if no channel has ended since. `before` says which channels were set before it.
 void undoWrites(State& state, const WriteSet& writes, const detail::ChannelSet& before);
 
-/// Every set channel as a set operation, in encoded order.
+/// Logs every channel that is set as a set operation, in encoded order.
 void logEverything(const State& state, OperationLog& log);
 
 }  // namespace stategraph::engine

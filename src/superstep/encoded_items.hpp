@@ -8,18 +8,18 @@
 
 namespace stategraph::detail {
 
-/// Where items that a task adds to a list are in the buffer that its writes have been encoded into, so that the
-/// operation of the list copies their bytes. Only of the first few; the others are encoded again. Valid until the
-/// writes or the buffer change.
+/// Remembers where the items that a task adds to a list are in the buffer into which its writes have been encoded, so
+/// that the list's operation can copy their bytes. It remembers only the first few; the others are encoded again. Valid
+/// until the writes or the buffer change.
 class EncodedItems {
 public:
     void clear() noexcept { count_ = 0; }
     bool empty() const noexcept { return count_ == 0; }
-    /// The item of `op` is `size` bytes at `begin`. More than there is room for are skipped.
+    /// Notes that the item of `op` is `size` bytes at `begin`. Items for which there is no room are skipped.
     void add(const Op& op, std::size_t begin, std::size_t size) noexcept {
         if (count_ < items_.size()) items_[count_++] = {&op, begin, size};
     }
-    /// Empty: it is not known.
+    /// Returns an empty view if the item is not known.
     std::string_view find(const Op& op) const noexcept {
         for (std::size_t i = 0; i < count_; ++i) {
             if (items_[i].op == &op) return std::string_view(*buffer_).substr(items_[i].begin, items_[i].size);

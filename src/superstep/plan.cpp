@@ -18,7 +18,7 @@ void plan(const Topology& topology, const Schedule& schedule, std::vector<Planne
         if (schedule.isDue(topology, join)) due(topology.joins[join].target, schedule.join(join).version);
     }
     if (tasks.size() > 1) {
-        // One task for each node, however many triggers fired it; the newest trigger counts.
+        // A node gets one task, however many triggers fired it; the newest trigger counts.
         std::sort(tasks.begin(), tasks.end(), [](const PlannedTask& a, const PlannedTask& b) {
             return a.node != b.node ? a.node < b.node : a.version > b.version;
         });

@@ -20,7 +20,7 @@ NodeIndex require(const Topology& topology, std::string_view node, std::string_v
     return found;
 }
 
-// What a node takes, from JSON: it is checked here, before anything of the superstep is stored.
+// Reads a node's payload from JSON, and checks it before anything of the superstep is stored.
 detail::AnyValue readPayload(const detail::ValueOps& type, const detail::AnyValue& given, std::string_view node,
                              std::string_view from) {
     std::string cbor;

@@ -8,7 +8,7 @@
 // Turns names into places in the graph, for the decisions of tasks and routers.
 namespace stategraph::engine {
 
-/// The type a node's payload has, null if it takes none.
+/// Returns the type of a node's payload, or null if it takes none.
 const detail::ValueOps* payloadOf(const Node& node) noexcept;
 
 /// Resolves where a task wants to go. END leads nowhere. Errors: InvalidUpdateError for a node that does not exist or

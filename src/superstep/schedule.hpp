@@ -17,31 +17,32 @@ namespace stategraph::engine {
 struct PendingSend {
     NodeIndex node = no_node;
     detail::AnyValue payload;
-    std::string stored;  // CBOR; empty if there is a value
+    std::string stored;  // as CBOR; empty if there is a value
 };
 
 struct JoinState {
-    std::vector<std::uint64_t> arrived;  // bits by the place among the sources
+    std::vector<std::uint64_t> arrived;  // one bit for each source, by its place among the sources
     std::uint32_t count = 0;
-    bool released = false;  // a deferred one: everything else is done
+    bool released = false;  // of a deferred join: whether everything else is done
     std::uint64_t version = 0;
 };
 
-enum class EdgeState : std::uint8_t { idle, fired, waiting, released };  // the last two: edges to deferred nodes
+// The last two occur only for edges to deferred nodes.
+enum class EdgeState : std::uint8_t { idle, fired, waiting, released };
 
 struct EdgeTrigger {
     EdgeState state = EdgeState::idle;
     std::uint64_t version = 0;
 };
 
-/// The node that ran last, for updates without `as_node`: the one with the newest trigger.
+/// The node that ran last, which is the one with the newest trigger. Updates without `as_node` are made in its name.
 struct LastRan {
     enum class Kind : std::uint8_t { nobody, several, one } kind = Kind::nobody;
     NodeIndex node = no_node;
     std::uint64_t version = 0;
 };
 
-/// Versions are one counter of the whole schedule: what changed together has the same version.
+/// Versions come from one counter of the whole schedule: what changed together has the same version.
 class Schedule {
 public:
     /// Resets the schedule for a graph, and keeps the memory.
@@ -57,18 +58,19 @@ public:
 
     const EdgeTrigger& edge(NodeIndex node) const noexcept { return edges_[node]; }
     const JoinState& join(JoinIndex join) const noexcept { return joins_[join]; }
-    /// Nodes with an edge that is not idle, and joins with an arrival; in ascending order after `plan` or `advance`.
+    /// Return the nodes with an edge that is not idle, and the joins with an arrival. They are in ascending order after
+    /// `plan` or `advance`.
     const std::vector<NodeIndex>& activeEdges() const noexcept { return active_edges_; }
     const std::vector<JoinIndex>& activeJoins() const noexcept { return active_joins_; }
 
     void setEdge(NodeIndex node, EdgeState state, std::uint64_t at_version);
-    /// Every edge falls idle but those to these two lists' nodes, none of which is deferred.
+    /// Makes every edge idle except those to the nodes in these two lists, none of which is deferred.
     void fireOnly(std::span<const NodeIndex> nodes, std::span<const NodeIndex> more, std::uint64_t at_version);
-    /// False if that source had arrived already.
+    /// Returns false if that source had arrived already.
     bool arrive(const Topology& topology, JoinSlot slot, std::uint64_t at_version);
     void releaseJoin(JoinIndex join, std::uint64_t at_version);
     void resetJoin(JoinIndex join);
-    /// Whether every source has arrived (and, deferred, it was released): its target is due.
+    /// Returns whether every source has arrived (and a deferred join was released), so that its target is due.
     bool isFull(const Topology& topology, JoinIndex join) const noexcept {
         return joins_[join].count == topology.joins[join].sources.size();
     }
@@ -78,8 +80,8 @@ public:
     /// Forgets edges that became idle and joins that emptied, and sorts the rest.
     void tidy();
 
-    /// Joins and edges to deferred nodes that changed since `forgetChanges`; sorted and without repetition after
-    /// `tidy`.
+    /// Return the joins and the edges to deferred nodes that changed since `forgetChanges`. They are sorted and without
+    /// repetition after `tidy`.
     const std::vector<JoinIndex>& changedJoins() const noexcept { return changed_joins_; }
     const std::vector<NodeIndex>& changedDeferred() const noexcept { return changed_deferred_; }
     void forgetChanges() noexcept {
@@ -88,27 +90,27 @@ public:
         if (visits_changed_) forgetVisitChanges();
     }
 
-    /// Where a log that lives with the thread, of one of the graph's subgraphs, is on this branch: what its next visit
-    /// begins with.
+    /// The checkpoint of this branch in a subgraph's log that lives with the thread. Its next visit begins there.
     struct LastVisit {
         std::string log;  // what its namespace adds to the graph's
         CheckpointId at;
-        bool is_changed = false;  // since `forgetChanges`
+        bool is_changed = false;  // whether it has changed since `forgetChanges`
     };
-    /// In the order of CBOR.
+    /// Returns the last visits in the order of CBOR.
     const std::vector<LastVisit>& visits() const noexcept { return visits_; }
-    /// None: it was never visited on this branch.
+    /// Returns none if the log was never visited on this branch.
     CheckpointId lastVisit(std::string_view log) const noexcept;
     void setVisit(std::string_view log, CheckpointId at);
     void restoreVisit(std::string_view log, CheckpointId at);
     void forgetVisits() noexcept;
-    /// Whether `visits` has all; else an earlier version of the library stored some of the branch, which did not say.
+    /// Whether `visits` is complete. It is not if an earlier version of the library, which did not store visits, stored
+    /// some of the branch.
     bool knows_all_visits = true;
-    /// Marks them as complete, which the next commit stores.
+    /// Marks the visits as complete, which the next commit stores.
     void tellAllVisits() noexcept { knows_all_visits = tells_all_visits_ = visits_changed_ = true; }
     bool tellsAllVisits() const noexcept { return tells_all_visits_; }
 
-    /// What it keeps for the next run.
+    /// Returns the size of the memory that it keeps for the next run.
     std::size_t roomBytes() const noexcept {
         return visits_.capacity() * sizeof(LastVisit) + sends.capacity() * sizeof(PendingSend) +
                edges_.capacity() * sizeof(EdgeTrigger) + joins_.capacity() * sizeof(JoinState) +
@@ -135,13 +137,14 @@ private:
 struct PlannedTask {
     NodeIndex node = no_node;
     bool is_send = false;
-    std::uint32_t send = 0;     // its place in Schedule::sends
+    std::uint32_t send = 0;     // index in Schedule::sends
     std::uint64_t version = 0;  // of its newest trigger
 
     bool operator==(const PlannedTask&) const = default;
 };
 
-/// The tasks that are due: triggered nodes by name, then sends in order. Their writes are applied in this order too.
+/// Plans the tasks that are due: triggered nodes by name, then sends in order. Their writes are applied in this order
+/// too.
 void plan(const Topology& topology, const Schedule& schedule, std::vector<PlannedTask>& tasks);
 
 /// Where a finished task leads in addition to its node's static edges.
@@ -156,8 +159,8 @@ struct Routes {
     }
 };
 
-/// A node whose routing takes effect: a finished task's, or the one in whose name state is edited. `node` may be
-/// no_node: routes alone.
+/// A node whose routing takes effect: that of a finished task, or the one in whose name the state is edited. If `node`
+/// is no_node, only the routes count.
 struct Routed {
     NodeIndex node = no_node;
     Routes* routes = nullptr;  // its sends are moved from
@@ -169,10 +172,10 @@ struct Advance {
     std::span<const PlannedTask> consumed = {};
     /// What fires next, in order.
     std::span<const Routed> routed = {};
-    /// Whether this ends a superstep: edges that were due and did not fire again fall idle, and where nothing is due
-    /// any more deferred nodes are released.
+    /// Whether this ends a superstep. If so, edges that were due and did not fire again become idle, and if nothing is
+    /// due any more, deferred nodes are released.
     bool is_step = false;
-    /// New input for the start node; moved from.
+    /// New input for the start node; it is moved from.
     detail::Writes* input = nullptr;
 };
 

@@ -21,9 +21,9 @@ class RunStop;
 class TaskEnv;
 struct Task;
 
-/// The run that a task belongs to. The task is not abandoned as long as this is held, so the run exists.
+/// The run to which a task belongs. While this is held, the task is not abandoned, so the run exists.
 struct HeldRun {
-    TaskEnv* env = nullptr;  // null: there is no run
+    TaskEnv* env = nullptr;  // null if there is no run
     Task* task = nullptr;
     std::unique_lock<std::recursive_mutex> lock = {};
 };
@@ -34,19 +34,20 @@ namespace stategraph::detail {
 class CallQuestions;
 class Core;
 
-/// The interface that Runtime calls: one attempt of one task. What a Runtime offers is implemented once for each kind
-/// of attempt: within its run (RunTaskContext), apart from it, so that it can be abandoned (ApartTaskContext), and for
-/// a router that an edit of the state asks, without a run (EditTaskContext). Used on the threads of the node's call.
+/// The interface that Runtime calls; it represents one attempt at one task. What a Runtime offers is implemented once
+/// for each kind of attempt: within its run (RunTaskContext), apart from it, so that it can be abandoned
+/// (ApartTaskContext), and without a run, for a router that an edit of the state calls (EditTaskContext). Used on the
+/// threads of the node's call.
 struct TaskContext {
     int attempt = 1;
-    std::uint64_t calls = 0;                 // of interrupt, in this attempt; not those in functions that `once` calls
-    std::uint64_t calls_inside = 0;          // those, but for what Flow::start began
-    bool took_old_answer = false;            // TaskQuestions::takeOldAnswer
-    bool has_payload = false;                // the input is a Send's payload
-    CallQuestions* awaited_calls = nullptr;  // functions that are coroutines, the one that began last first
-    const NodeFailure* failure = nullptr;    // of an error handler: why it is called
+    std::uint64_t calls = 0;         // calls of interrupt in this attempt, except in functions that `once` calls
+    std::uint64_t calls_inside = 0;  // calls in such functions, except in those that Flow::start began
+    bool took_old_answer = false;    // set by TaskQuestions::takeOldAnswer
+    bool has_payload = false;        // whether the input is a Send's payload
+    CallQuestions* awaited_calls = nullptr;  // functions that are coroutines; the one that began last is first
+    const NodeFailure* failure = nullptr;    // for an error handler: why it is called
 
-    // The functions of Runtime with the same names.
+    // The functions of Runtime with the same names follow.
     virtual std::string_view node() const noexcept = 0;
     virtual std::int64_t step() const noexcept = 0;
     virtual int remainingSteps() const noexcept = 0;
@@ -63,28 +64,29 @@ struct TaskContext {
     virtual void write(const Value& data) = 0;
     virtual void emitMessage(const Value& part) = 0;
 
-    /// Whether a reader of the run's stream wants events of a mode now.
+    /// Returns whether a reader of the run's stream wants events of a mode now.
     virtual bool wants(StreamMode mode) const = 0;
-    /// Null: there is none.
+    /// Returns null if there is none.
     virtual BaseStore* store() const = 0;
-    /// The graph's, if it is of the type with this key (typeKey). Errors: InvalidArgumentError.
+    /// Returns the graph's state if it is of the type with this key (typeKey). Errors: InvalidArgumentError.
     virtual const void* state(const void* type) const = 0;
-    /// The graph that the node is in.
+    /// Returns the graph to which the node belongs.
     virtual const Core& core() const noexcept = 0;
 
-    /// The run, for what needs more than the functions above. Errors: CancelledError if the attempt was abandoned.
+    /// Holds the run, for what needs more than the functions above. Errors: CancelledError if the attempt was
+    /// abandoned.
     virtual engine::HeldRun hold() const = 0;
-    /// The same of an attempt that must have a run. `what` completes "a router …" of the error for one that has none.
-    /// Errors: also InvalidUpdateError.
+    /// Holds the run of an attempt that must have one. `what` completes "a router …" in the error for one that has
+    /// none. Errors: also InvalidUpdateError.
     engine::HeldRun holdFor(const char* what) const;
 
     /// Called when a graph that the node calls begins and ends; the run exists in between. Returns what may end the
-    /// graph's run; null: nothing. Errors: CancelledError if the attempt was abandoned.
+    /// graph's run, or null if nothing can. Errors: CancelledError if the attempt was abandoned.
     virtual std::shared_ptr<engine::RunStop> beginGraph() = 0;
     virtual void endGraph() = 0;
-    /// Between them: the graph's run was ended by the attempt's time.
+    /// Called between them if the attempt's time limit ended the graph's run.
     virtual void graphTimedOut() = 0;
-    /// detail::keepNode. Null: the node is never destroyed midway.
+    /// See detail::keepNode. Returns null if the node is never destroyed before it returns.
     virtual std::shared_ptr<void> keepNode() = 0;
 
 protected:
@@ -92,18 +94,18 @@ protected:
     TaskContext(const TaskContext&) = default;
     TaskContext& operator=(const TaskContext&) = delete;
     ~TaskContext() = default;
-    /// The error for a state that is not available: `why` completes its text.
+    /// Throws the error for a state that is not available; `why` completes its text.
     [[noreturn]] void refuseState(const char* why) const;
 };
 
-/// Exceptions that unwind a node that asked. They are not derived from std::exception, so that a node's own handlers do
-/// not catch them.
+/// Exceptions that unwind a node that has asked a question. They are not derived from std::exception, so that a node's
+/// own handlers do not catch them.
 struct InterruptSignal {
     Interrupt interrupt;
 };
-/// The run is to end before the node is done.
+/// Thrown if the run is to end before the node is done.
 struct StopSignal {};
-/// The node sleeps until a later time.
+/// Thrown to make the node sleep until a later time.
 struct SleepSignal {
     std::int64_t wake_unix_ms;
 };

@@ -6,15 +6,16 @@ namespace stategraph::engine {
 class Attempt;
 class RunTaskContext;
 
-/// An attempt that may be abandoned, after which its run may be destroyed. What it reports about its task was copied;
-/// functions that need the run hold the attempt meanwhile, and throw CancelledError once it was abandoned.
+/// The context of an attempt that may be abandoned, after which its run may be destroyed. What it reports about its
+/// task was copied. Functions that need the run hold the attempt meanwhile, and throw CancelledError once it was
+/// abandoned.
 class ApartTaskContext final : public detail::TaskContext {
 public:
-    /// Continues `begun`, of the same attempt, which need not outlive its run.
+    /// Continues `begun`, a context of the same attempt, which need not outlive its run.
     ApartTaskContext(Attempt& attempt, const RunTaskContext& begun) noexcept;
     ApartTaskContext(const ApartTaskContext&) = delete;
 
-    /// While the attempt is held, or was not abandoned.
+    /// Use it only while the attempt is held, or was not abandoned.
     TaskEnv& env() const noexcept { return env_; }
 
     std::string_view node() const noexcept override;

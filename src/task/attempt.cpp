@@ -53,7 +53,7 @@ Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAct
     if (context.failure != nullptr) context_.failure = &failure_.emplace(*context.failure);
 }
 
-// The limit that is reached first, and what its passing means.
+// Returns the limit that is reached first, and what reaching it means.
 std::optional<Clock::time_point> Attempt::nextLimit(End& end) const {
     std::optional<Clock::time_point> next;
     const auto consider = [&](Clock::time_point at, End meaning) {
@@ -113,7 +113,7 @@ std::optional<Attempt::End> Attempt::outcome(std::optional<Clock::time_point>& l
     if (done_) return End::returned;
     std::optional<End> ended;
     if (given_up_) {
-        ended = End::stopped;  // it returned, but only after the run was to end
+        ended = End::stopped;  // it returned only after the run was to end
     } else if (stop_ != nullptr && stop_->token().stop_requested()) {
         ended = End::stopped;
     } else {
@@ -158,7 +158,7 @@ void Attempt::giveUp() {
     // dropped, even if it checked its token, because a result cannot be distinguished from a reaction to the stop.
     const detail::LockGuard entry(entry_);
     detail::UniqueLock lock(mutex_);
-    // Nearly always they have ended. Where an attempt could not be waited for at all they are waited for here.
+    // Nearly always they have ended. If nothing could wait for an attempt, its graphs are waited for here.
     changed_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return graphs_inside_ == 0; });
     given_up_ = true;
 }
@@ -180,20 +180,20 @@ void Attempt::call() noexcept {
     end(std::move(result), std::move(thrown));
 }
 
-// When the run has ended, its caller may destroy the graph and open the saver's database again: no thread of ours may
-// still hold them.
+// When the run has ended, its caller may destroy the graph and open the saver's database again. No thread of the
+// library may still hold them.
 void Attempt::releaseGraph() noexcept {
     input_.reset();
     info_.store.reset();
     info_.state.reset();
     info_.context = {};
-    core_.reset();  // last: `action_` is the graph's
+    core_.reset();  // last, because `action_` belongs to the graph
 }
 
 void Attempt::end(detail::TaskResult result, std::exception_ptr thrown) {
     const bool in_vain = stop_ != nullptr && stop_->requested();
     const detail::LockGuard lock(mutex_);
-    if (given_up_) return;  // what came of it ends here, on this thread
+    if (given_up_) return;  // the result is destroyed here, on this thread
     if (in_vain) {
         given_up_ = true;
     } else {
@@ -229,7 +229,7 @@ void Attempt::sleepUntil(Clock::time_point until) {
     const std::stop_token run_token = stop_ != nullptr ? stop_->token() : std::stop_token();
     detail::UniqueLock lock(mutex_);
     const std::stop_token own = source_.get_token();
-    // Both may end it; the run's own stop always reaches the attempt's, which is what is waited on.
+    // Either stop ends it. The run's own stop always reaches the attempt's token, which is the one that is waited for.
     changed_.wait_until(lock.native(), own, until,
                         [&]() SG_REQUIRES(mutex_) { return given_up_ || run_token.stop_requested(); });
     if (given_up_ || own.stop_requested() || run_token.stop_requested()) {

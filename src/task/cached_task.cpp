@@ -13,7 +13,7 @@
 namespace stategraph::engine {
 namespace {
 
-// The channels that the node sees, by name.
+// Encodes the channels that the node sees, by name.
 void encodeSeen(TaskEnv& env, const Node& node, Encoder& out) {
     const State& state = env.state.values;
     const detail::Schema& schema = state.schema();
@@ -66,7 +66,8 @@ void CachedTask::open(TaskEnv& env, Task& task, detail::TaskContext& context) {
         cache = at->core().options().cache.get();
     }
     if (cache == nullptr) return;
-    if (TaskQuestions(env, task).hasAnswers()) return;  // an answer is not a function of the input
+    // A result that depends on an answer is not a function of the input.
+    if (TaskQuestions(env, task).hasAnswers()) return;
     std::string input = encodeInput(env, task, context);
     CacheName name = cacheNameOf(input);
     entry_.emplace(Entry{.env = env,
@@ -92,7 +93,7 @@ bool CachedTask::restore() {
 
 bool CachedTask::restoreEntryOrLead() {
     BaseCache& cache = entry_->cache;
-    // Each time that it is asked the cache counts a miss, and at most one of them is an execution.
+    // The cache counts a miss each time that it is asked, and at most one of them is an execution.
     const auto correct = [&cache](std::uint64_t misses, bool is_given) {
         if (misses > 0) cache.waitedFor(misses, is_given);
     };
@@ -107,7 +108,7 @@ bool CachedTask::restoreEntryOrLead() {
         try {
             answer = seat_.join(entry_->env, entry_->task, entry_->cache, entry_->policy.ns, entry_->key, ended);
         } catch (const std::bad_alloc&) {
-            // It runs, and no task waits.
+            // The task runs, and no other task waits for it.
         } catch (const detail::StopSignal&) {
             correct(entry_->misses, false);
             throw;
@@ -121,7 +122,7 @@ bool CachedTask::restoreEntryOrLead() {
     return false;
 }
 
-// False: it is of no use.
+// Returns false if the entry is of no use.
 bool CachedTask::take(std::string_view stored) {
     Task& task = entry_->task;
     try {
@@ -132,7 +133,7 @@ bool CachedTask::take(std::string_view stored) {
         try {
             entry_->cache.remove(entry_->policy.ns, entry_->key);
         } catch (...) {
-            // It is written over, or found damaged again.
+            // The entry is overwritten later, or found damaged again.
         }
         return false;
     }
@@ -141,7 +142,7 @@ bool CachedTask::take(std::string_view stored) {
     return true;
 }
 
-// False: it is of another input, whose hash happens to be the same.
+// Returns false if the entry belongs to another input whose hash happens to be the same.
 bool CachedTask::read(std::string_view stored) {
     const auto record = resultOf(stored, entry_->input);
     if (!record) return false;
@@ -166,13 +167,13 @@ void CachedTask::noteEntryWrites() {
     }
     for (const detail::Op& op : writes) {
         if (schema.channel(op.channel).kind != detail::ChannelKind::untracked) continue;
-        drop();  // what is never stored would be missing
+        drop();  // a value that is never stored would be missing
         return;
     }
     try {
         entry_->writes = encodeWriteList(schema, writes);
     } catch (const InvalidUpdateError&) {
-        drop();  // it cannot be stored: without a saver it need not be
+        drop();  // it cannot be stored; without a saver it need not be
     }
 }
 
@@ -195,7 +196,7 @@ void CachedTask::storeEntry() noexcept {
         if (TaskQuestions(entry_->env, entry_->task).hasAnswers()) return drop();
         entry_->cache.set(entry_->policy.ns, entry_->key, entry_->value, entry_->policy.ttl);
     } catch (...) {
-        // The task has its result, and the next one runs.
+        // This task has its result, and one of the waiting tasks runs.
     }
     seat_.give(std::move(entry_->value));
 }

@@ -9,34 +9,36 @@
 
 namespace stategraph::engine {
 
-/// One attempt of a task and the cache. Of a node without a policy, or where no cache is, nothing here does anything.
+/// One attempt of a task, with respect to the cache. For a node without a cache policy, or without a cache, its
+/// functions do nothing.
 ///
-/// The entry has what the node returned: its writes and where its Command leads. Its routers are called each time,
-/// because they may read more than the node does. Damaged entries, and failures of the cache, count as missing entries.
+/// The entry contains what the node returned: its writes and where its Command leads. The node's routers are called
+/// each time, because they may read more than the node does. Damaged entries, and failures of the cache, count as
+/// missing entries.
 class CachedTask {
 public:
-    /// Makes the key. Errors: NodeError if the policy's function throws.
+    /// Computes the key. Errors: NodeError if the policy's function throws.
     CachedTask(TaskEnv& env, Task& task, detail::TaskContext& context) {
         if (task.extra().is_cached) task.useExtra().is_cached = false;
         if (env.nodeOf(task).cache) open(env, task, context);
     }
-    /// True: the task has its result.
+    /// Returns true if the task has its result.
     bool restore();
-    /// The same, and if an equal task is under way, waits for it; from then on equal ones may wait for this. Errors:
-    /// StopSignal.
+    /// Does the same. If an equal task is under way, waits for it; afterwards, equal tasks may wait for this one.
+    /// Errors: StopSignal.
     bool restoreOrLead() { return entry_ && restoreEntryOrLead(); }
-    /// What the node returned, before anything is done with it, and the routes that this alone led to.
+    /// Notes what the node returned, before anything is done with it, and the routes to which that alone led.
     void noteWrites() {
         if (entry_) noteEntryWrites();
     }
     void noteRoutes() {
         if (entry_) noteEntryRoutes();
     }
-    /// After the task has finished.
+    /// Call it after the task has finished.
     void store() noexcept {
         if (entry_) storeEntry();
     }
-    /// Instead: its result is not for other tasks.
+    /// Call it instead of `store` if the task's result is not for other tasks.
     void drop() noexcept;
 
 private:
@@ -45,12 +47,12 @@ private:
         Task& task;
         const NodeCache& policy;
         BaseCache& cache;
-        std::string input;  // what the key is of
+        std::string input;  // the input from which the key is computed
         CheckpointId hash;
         std::string key;
         std::string writes = {};
         std::string value = {};
-        std::uint64_t misses = 0;  // how often the cache was asked in vain
+        std::uint64_t misses = 0;  // how often the cache was asked without success
     };
 
     // Most nodes have no cache, and nothing is called then.

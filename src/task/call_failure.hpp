@@ -3,15 +3,15 @@
 
 namespace stategraph::engine {
 
-/// A failure of the storage below a graph that a node called. It is not the node's: no policy and no error handler
-/// is asked, and the superstep is not committed, as if the graph were a node.
+/// A failure of the storage below a graph that a node called. It is not a failure of the node: no policy and no error
+/// handler is used, and the superstep is not committed, as if the graph were a node.
 template <class E>
 class CallFailure : public E {
 public:
     explicit CallFailure(const E& error) : E(error) {}
 };
 
-/// Calls `drive`, and marks what the storage throws.
+/// Calls `drive`, and marks the exceptions that the storage throws.
 template <class F>
 decltype(auto) markingFailures(F&& drive) {
     try {

@@ -10,19 +10,20 @@
 
 namespace stategraph::engine {
 
-/// The effects (Runtime::once) of the root's superstep under way, those of subgraphs' tasks among them: what was begun,
-/// and what came of it. A mirror of their rows; where nothing is stored it is all there is. Safe from any thread.
+/// The effects (Runtime::once) of the root's current superstep, including those of subgraphs' tasks: which have begun,
+/// and what their results are. It mirrors their rows; if nothing is stored, it is the only record. Safe from any
+/// thread.
 class Effects {
 public:
-    Effects() noexcept {}  // not defaulted: `= {}` would fill it with zeros first, once a run
+    Effects() noexcept {}  // not defaulted, because `= {}` would fill it with zeros first, once in each run
 
     struct Entry {
-        std::uint64_t begun = 0;            // how often, as far as it is stored
-        std::optional<std::string> result;  // CBOR
+        std::uint64_t begun = 0;            // how often it has begun, as far as that is stored
+        std::optional<std::string> result;  // as CBOR
     };
 
     Entry find(const std::string& path) {
-        if (!any_.load(std::memory_order_relaxed)) return {};  // the task's own, if any, were set before
+        if (!any_.load(std::memory_order_relaxed)) return {};  // the task's own effects, if any, were set before
         const detail::LockGuard lock(mutex_);
         const auto found = entries_.find(path);
         return found == entries_.end() ? Entry() : found->second;
@@ -38,9 +39,9 @@ public:
         }
         any_.store(true, std::memory_order_relaxed);
     }
-    /// At the end of the superstep: tasks to come have other names.
+    /// Call it at the end of the superstep: later tasks have other names.
     void clear() {
-        if (!any_.load(std::memory_order_relaxed)) return;  // as nearly always; all that could set it have ended
+        if (!any_.load(std::memory_order_relaxed)) return;  // the usual case; all threads that could set it have ended
         const detail::LockGuard lock(mutex_);
         spare_ = entries_.extract(entries_.begin());
         spare_.mapped() = {};
@@ -53,7 +54,7 @@ private:
     std::atomic<bool> any_{false};
     std::map<std::string, Entry> entries_ SG_GUARDED_BY(mutex_);
     std::map<std::string, Entry>::node_type spare_
-        SG_GUARDED_BY(mutex_);  // an agent has an effect in every other superstep: its memory
+        SG_GUARDED_BY(mutex_);  // its memory is kept, because an agent has an effect in every other superstep
 };
 
 }  // namespace stategraph::engine

@@ -18,9 +18,9 @@ struct Flight {
 
     explicit Flight(const RunShared& shared) : run(&shared), is_read(shared.events->any()) {}
 
-    const RunShared* const run;  // of the leader
-    const bool is_read;          // its run's events are
-    // Under the mutex of all flights, as is `place`; the result does not change once it is given.
+    const RunShared* const run;  // the leader's run
+    const bool is_read;          // whether that run's events are read
+    // Guarded by the mutex of all flights, as is `place`. The result does not change once it is given.
     State state = State::under_way;
     std::string result;
     std::condition_variable_any changed;
@@ -35,7 +35,7 @@ struct Flights {
     std::atomic<std::uint64_t> ended = 0;
 };
 
-// Never destroyed, as threads may outlive main.
+// Never destroyed, because threads may outlive main.
 Flights& flights() {
     static auto* all = new Flights;
     return *all;

@@ -24,8 +24,8 @@ namespace stategraph::detail {
 
 struct FlowThreads::Impl {
     std::shared_ptr<Executor> executor;
-    std::string prefix;                // of its calls' keys
-    const FlowCall* within = nullptr;  // the started call that it was made in
+    std::string prefix;                // of the keys of its calls
+    const FlowCall* within = nullptr;  // the started call in which it was created
     std::vector<std::shared_ptr<FlowCall>> calls;
     std::size_t next_look = 64;  // for calls that have ended
 
@@ -38,20 +38,20 @@ struct FlowThreads::Impl {
 
 namespace {
 
-thread_local const FlowCall* started_call = nullptr;  // the innermost on this thread
+thread_local const FlowCall* started_call = nullptr;  // the innermost one on this thread
 
-// Of a cache's entries. A node's name has no '|'; a call's may.
+// Returns the namespace of a cache's entries. A node's name never contains '|'; a call's may.
 std::string cacheNamespace(std::string_view node, std::string_view call, std::string_view ns) {
     return "call|" + std::string(node) + '|' + std::to_string(call.size()) + '|' + std::string(call) + '|' +
            std::string(ns);
 }
 
-// As long for every call, and so are keys as long at any depth.
+// Digests have the same length for every call, so keys have the same length at any depth.
 std::string digestOf(std::string_view key) { return detail::hexOf(XXH3_64bits(key.data(), key.size())); }
 
 const Core& coreOf(Runtime& runtime) { return runtime.taskContext().core(); }
 
-// A call that asks or sleeps has not failed.
+// Returns whether it is a pause: a call that asks or sleeps has not failed.
 bool isPause(const std::exception_ptr& error) noexcept {
     try {
         std::rethrow_exception(error);
@@ -100,7 +100,7 @@ FlowThreads::FlowThreads(Runtime& runtime, std::string_view within) : impl_(std:
     impl_->within = started_call;
     const Core& core = coreOf(runtime);
     impl_->executor = core.options().executor ? core.options().executor : Executor::common();
-    (void)runtime.taskId();  // made once, before several threads ask for it
+    (void)runtime.taskId();  // computed before several threads ask for it
 }
 
 FlowThreads::~FlowThreads() {
@@ -122,7 +122,7 @@ void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
             held.get());
         (void)held.release();
     } catch (...) {
-        // No memory or thread for it: the thread that waits for the call executes it.
+        // There is no memory or thread for it. The thread that waits for the call executes it.
     }
 }
 
@@ -136,7 +136,7 @@ CallReport::~CallReport() {
     try {
         tell("failed", "its result could not be stored");
     } catch (...) {
-        // The run has ended without it, or there is no memory to report it.
+        // The run has ended without the call, or there is no memory to report it.
     }
 }
 
@@ -173,7 +173,7 @@ void CallReport::fails(std::string_view event, const std::exception_ptr& error) 
     try {
         tell(event, event == "paused" ? std::nullopt : std::optional(describe(error)));
     } catch (...) {
-        // The run is to end, or there is no memory to report it: the call fails with its own error.
+        // The run is to end, or there is no memory to report it. The call fails with its own error.
     }
 }
 
@@ -183,7 +183,7 @@ void CallReport::ends() noexcept {
     try {
         tell(was_made ? "done" : is_cached_ ? "cached" : "restored", {});
     } catch (...) {
-        // As above. The result is stored.
+        // The result is stored; the same holds for reporting it.
     }
 }
 
@@ -252,7 +252,7 @@ std::optional<std::string> CachedCall::find() noexcept {
         const auto result = engine::resultOf(*stored, input_);
         return result ? std::optional<std::string>(*result) : std::nullopt;
     } catch (...) {
-        return {};  // the call is made
+        return {};  // the call is being made
     }
 }
 
@@ -261,7 +261,7 @@ void CachedCall::keep(std::string_view value) noexcept {
     try {
         cache_->set(ns_, key_, engine::makeEntry(input_, value), policy_.ttl);
     } catch (...) {
-        // The next attempt executes the call.
+        // The next attempt executes the call again.
     }
 }
 

@@ -8,7 +8,7 @@
 #include "src/task/task_questions.hpp"
 #include "src/value/utf8.hpp"
 
-// What a node asks (interrupt), and which answer is whose.
+// Asks a node's questions (interrupt), and determines which answer belongs to which.
 namespace stategraph {
 namespace {
 
@@ -46,21 +46,21 @@ TaskId CallQuestions::id() const {
 
 CallQuestions::~CallQuestions() {
     CallQuestions** place = part_ == Of::awaited ? &context_->awaited_calls : &innermost_call;
-    while (*place != this) place = &(*place)->outer_;  // awaited ones end in any order
+    while (*place != this) place = &(*place)->outer_;  // needed because awaited ones end in any order
     *place = outer_;
 }
 
-/// The next question of a task: whose it is, and where it is counted.
+/// The next question of a task: to whom it belongs, and where it is counted.
 struct Questions {
-    // The function that asks; null: the node itself does. A thread may wait in one task's function and do another one's
-    // work meanwhile.
+    // Returns the function that asks, or null if the node itself does. A thread may wait in one task's function and do
+    // another one's work meanwhile.
     static CallQuestions* callOf(const TaskContext& context) noexcept {
         CallQuestions* call = innermost_call;
         while (call != nullptr && call->context_ != &context) call = call->outer_;
         return call != nullptr ? call : context.awaited_calls;
     }
 
-    // Which of several coroutines asks cannot be known.
+    // If several coroutines are under way, it is not known which of them asks.
     static void check(const TaskContext& context, const Runtime& runtime) {
         const CallQuestions* const call = callOf(context);
         if (call == nullptr || call->part_ != CallQuestions::Of::awaited || call->outer_ == nullptr) return;
@@ -106,7 +106,7 @@ struct Questions {
         const CallQuestions* const call = callOf(context);
         TaskId asker = call == nullptr ? task : call->id();
         if (call == nullptr && context.failure != nullptr)
-            asker = engine::idOfQuestion(task, {});  // an error handler is not its node
+            asker = engine::idOfQuestion(task, {});  // an error handler differs from its node
         return {engine::idOfQuestion(asker, key), 0, {}, std::string(key)};
     }
 
@@ -120,7 +120,7 @@ void restartQuestions(Runtime& runtime) noexcept { Questions::restart(runtime.ta
 namespace {
 
 void checkMayAsk(Runtime& runtime, const engine::HeldRun& held) {
-    // A subgraph without a saver asks all the same: the run around it keeps the question.
+    // A subgraph without a saver may still ask, because the outer run stores the question.
     if (held.env->shared.saver == nullptr) {
         throw MissingCheckpointerError(
             "node '" + std::string(runtime.node()) +

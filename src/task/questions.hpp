@@ -7,11 +7,11 @@ class Runtime;
 
 namespace stategraph::engine {
 
-/// Whether a task's error says that an answer was refused.
+/// Returns whether a task's error says that an answer was refused.
 bool isRefusal(std::string_view error) noexcept;
 
-/// While a function that Flow::start was given runs, on its thread: others of its task ask at the same time, so the
-/// order among them says nothing.
+/// Marks the thread while a function that Flow::start was given runs on it. Others of its task may ask at the same
+/// time, so the order among their questions has no meaning.
 class StartedCall {
 public:
     StartedCall() noexcept;
@@ -27,7 +27,8 @@ private:
 
 namespace stategraph::detail {
 
-/// The function that `once` calls is called again within one attempt of the node: it asks from the beginning.
+/// Call it when the function that `once` calls is called again within one attempt of the node: its questions are
+/// counted from the beginning again.
 void restartQuestions(Runtime& runtime) noexcept;
 
 }  // namespace stategraph::detail

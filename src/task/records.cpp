@@ -12,12 +12,12 @@
 namespace stategraph::engine {
 namespace {
 
-// For a superstep with more tasks, the index of threads does not learn why it stopped.
+// For a superstep with more tasks than this, the index of threads does not learn why it stopped.
 constexpr std::size_t told_tasks_max = 64;
 
 }  // namespace
 
-// Of a task that this run executes, up to now.
+// Notes the times of a task that this run executes, up to now.
 void TaskEnv::noteTimes(Task& task) const {
     if (task.progress.status() == TaskStatus::due || task.progress.status() == TaskStatus::restored) return;
     task.record.attempts = task.attempts();
@@ -74,7 +74,7 @@ void TaskEnv::storeRecord(Task& task, bool finished) {
 
 void TaskEnv::storeEffect(const std::string& path, Effects::Entry entry) {
     TaskEnv* outer = this;
-    // The checkpoint that a task's name is made of must not be lost where its effect is kept.
+    // A task's name is derived from its checkpoint. The checkpoint must not be lost if the task's effect is kept.
     for (; outer->link != nullptr; outer = outer->link->env) outer->log.wait();
     if (outer->hasSaver()) {
         checkpoint::TaskFields fields;
@@ -86,7 +86,8 @@ void TaskEnv::storeEffect(const std::string& path, Effects::Entry entry) {
     shared.effects.set(path, std::move(entry));
 }
 
-// The one task of a superstep: what its commit and its events need, before its writes are applied and so lost.
+// For the single task of a superstep: prepares what its commit and its events need, before its writes are applied and
+// no longer available.
 void TaskEnv::prepareSingle(Task& task) {
     Drafts& drafts = superstep->drafts();
     if (drafts.made || isQuiet()) return;
@@ -95,7 +96,7 @@ void TaskEnv::prepareSingle(Task& task) {
         encodeCommitWrites(core().schema(), task.result.writes, log.snapshotIsDue(), drafts.writes, drafts.items);
         if (!drafts.items.empty()) log.operations().items = &drafts.items;
     }
-    // Its commit says what it wrote, unless that commit does not directly follow this checkpoint in the log.
+    // The commit says what the task wrote, unless the commit does not directly follow this checkpoint in the log.
     const bool apart = log.logsOperations() ? log.stored() != log.head() : place.checkpoint == log.stored();
     if (hasSaver() && apart) drafts.record = encodeRecord(task, true);
     if (teller.any()) {
@@ -128,7 +129,7 @@ void TaskEnv::taskFinished(Task& task) {
 }
 
 void TaskEnv::taskStopped(Task& task) noexcept {
-    if (superstep->hasOneTask()) superstep->drafts().clear();  // only single tasks have any
+    if (superstep->hasOneTask()) superstep->drafts().clear();  // only single tasks have drafts
     try {
         if (hasSaver() && !task.record.empty()) storeRecord(task, false);
         if (observation) observeQuestions(task);
@@ -145,7 +146,7 @@ void TaskEnv::taskStopped(Task& task) noexcept {
 }
 
 void TaskEnv::observeQuestions(const Task& task) const noexcept {
-    if (nodeOf(task).subgraph) return;  // the inner run reported it
+    if (nodeOf(task).subgraph) return;  // the inner run has reported it
     for (const Interrupt& asked : task.extra().asked) {
         observation.tell(&Observer::interruptRaised,
                          InterruptRaised{observation.run(), place.step, nodeOf(task).name, asked});

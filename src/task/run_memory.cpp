@@ -7,10 +7,10 @@
 namespace stategraph::engine {
 namespace {
 
-// As many as runs are nested in each other at most, in ordinary graphs.
+// Ordinary graphs nest at most this many runs in each other.
 constexpr std::size_t kept_max = 4;
 constexpr std::size_t kept_tasks_max = 64;
-// The size of the memory that is kept, in addition to its first tasks.
+// The size of the memory that is kept, in addition to that of its first tasks.
 constexpr std::size_t kept_bytes_max = std::size_t{256} << 10U;
 constexpr std::size_t kept_task_bytes_max = std::size_t{2} << 10U;
 
@@ -20,7 +20,7 @@ struct Kept {
     ~Kept();
 };
 
-// A run may end after the variables of its thread were destroyed.
+// Whether the variables of the thread were destroyed; a run may end after that.
 thread_local bool is_gone = false;
 thread_local Kept kept;
 
@@ -44,7 +44,7 @@ std::size_t roomOf(const RunMemory& memory) noexcept {
            roomOf(drafts.messages);
 }
 
-// False only if none of what a run without a saver can grow is large, which is cheaper to see than to measure
+// Returns false only if nothing that a run without a saver can grow is large. This is cheaper to check than to measure
 // everything. Call it before `forget`.
 bool mayBeTooLarge(const RunMemory& memory) noexcept {
     constexpr std::size_t few = 256;
@@ -53,7 +53,7 @@ bool mayBeTooLarge(const RunMemory& memory) noexcept {
            memory.superstep.drafts.messages.capacity() > few;
 }
 
-// Users' values, and a wide superstep's room.
+// Releases users' values, and the memory of a wide superstep.
 void forget(RunMemory& memory) {
     memory.log.end();
     memory.schedule.input.clear();
@@ -93,7 +93,7 @@ RunMemoryLoan::RunMemoryLoan() {
 RunMemoryLoan::~RunMemoryLoan() {
     if (is_gone) return;
     const bool is_measured = mayBeTooLarge(*memory_);
-    forget(*memory_);  // before it is kept: it calls destructors of users' values, which may run graphs
+    forget(*memory_);  // before it is kept, because this calls destructors of users' values, which may run graphs
     if (kept.count == kept_max || (is_measured && roomOf(*memory_) > kept_bytes_max)) return;
     kept.memories[kept.count++] = std::move(memory_);
 }

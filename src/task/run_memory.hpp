@@ -8,7 +8,7 @@
 
 namespace stategraph::engine {
 
-/// The data of a run, superstep by superstep; only its memory outlives the run.
+/// The data of a run, changed from superstep to superstep. Only its memory outlives the run.
 struct RunMemory {
     Schedule schedule;
     std::vector<PlannedTask> plan;  // of `schedule`
@@ -16,7 +16,8 @@ struct RunMemory {
     LogWriter log;
 };
 
-/// A RunMemory for the time of one run. A thread keeps a few for its next runs, so that short runs hardly allocate.
+/// Lends a RunMemory for the time of one run. A thread keeps a few for its next runs, so that short runs hardly
+/// allocate.
 class RunMemoryLoan {
 public:
     RunMemoryLoan();

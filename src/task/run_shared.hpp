@@ -21,7 +21,7 @@ namespace stategraph::engine {
 
 class Events;
 
-/// What a run and the runs inside it share.
+/// What a run shares with the runs inside it.
 struct RunShared {
     const RunConfig* config;
     BaseCheckpointSaver* saver;
@@ -29,16 +29,19 @@ struct RunShared {
     std::size_t concurrency;
     Events* events;
     std::string metadata;              // a CBOR map, or empty
-    detail::Mutex answers_mutex = {};  // over the answers in tasks' records
-    std::vector<std::pair<TaskId, std::uint64_t>> new_answers SG_GUARDED_BY(answers_mutex) = {};  // given to this run
+    detail::Mutex answers_mutex = {};  // guards the answers in tasks' records
+    // The answers given to this run.
+    std::vector<std::pair<TaskId, std::uint64_t>> new_answers SG_GUARDED_BY(answers_mutex) = {};
     std::atomic<std::uint64_t> run_bits =
         0;  // distinguishes this run from others if nothing is stored; created when it is needed
     Effects effects = {};
     ThreadClaim claim = {};
-    std::shared_ptr<RunStop> stop = {};  // null: nothing can stop the run
-    std::vector<TravelStop> stops = {};  // of a run that begins inside a subgraph: each graph's, the root's first
-    bool is_inside_flight = false;       // it was begun by a node that others may wait for
-    bool is_submission = false;          // only its beginning is stored, and another run continues: nothing is reported
+    std::shared_ptr<RunStop> stop = {};  // null if nothing can stop the run
+    // For a run that begins inside a subgraph: one for each graph, the root's first.
+    std::vector<TravelStop> stops = {};
+    bool is_inside_flight = false;  // whether a node began it for whose task others may wait
+    // Whether only its beginning is stored, for another run to continue; then nothing is reported.
+    bool is_submission = false;
 };
 
 }  // namespace stategraph::engine

@@ -4,7 +4,7 @@
 
 namespace stategraph::engine {
 
-/// An attempt that its run waits for, so that the run exists as long as the attempt.
+/// The context of an attempt that its run waits for, so that the run exists as long as the attempt.
 class RunTaskContext final : public detail::TaskContext {
 public:
     RunTaskContext(TaskEnv& env, Task& task, int number) noexcept : env_(env), task_(task) {

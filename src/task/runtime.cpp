@@ -75,14 +75,14 @@ std::string Runtime::idempotencyKey(std::string_view key) const {
     const auto held = context_->holdFor("has no idempotency key");
     engine::RunShared& shared = held.env->shared;
     TaskId id = held.env->idOf(*held.task);
-    // Without a saver only the run distinguishes its tasks from those of other runs.
+    // Without a saver, only the run distinguishes its tasks from those of other runs.
     if (shared.saver == nullptr) {
         std::atomic<std::uint64_t>& bits = shared.run_bits;
         std::uint64_t none = 0;
         if (bits.load() == 0) bits.compare_exchange_strong(none, held.env->core().ids().uniqueBits() | 1U);
         id = engine::nameWithin(id, std::to_string(bits.load()));
     } else {
-        id = engine::nameWithin(id, shared.config->thread_id.view());  // a copied thread has tasks of the same ids
+        id = engine::nameWithin(id, shared.config->thread_id.view());  // a copied thread has tasks with the same ids
     }
     std::string text = id.toString();
     if (!key.empty()) text += ":" + std::string(key);
@@ -103,7 +103,8 @@ Effect::Effect(Runtime& runtime, std::string_view key) : runtime_(runtime), key_
     if (entry.result) result_ = Value::fromCbor(std::move(*entry.result));
 }
 
-// Not the task's: which of its questions come before may change, and the effect's must not.
+// The effect's questions do not use the task's id: which questions the task asks before them may change, and their
+// numbers must not change with that.
 TaskId Effect::questionId() const { return engine::nameWithin(runtime_.taskId(), key_); }
 
 std::optional<Value> Effect::ask() {

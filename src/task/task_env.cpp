@@ -38,7 +38,7 @@ bool isInsideFlightOf(const RunShared& shared, const ParentLink* link) noexcept 
     return link->task->leads_flight || link->env->is_inside_flight;
 }
 
-// What the run says, or the graph, or the graph around it.
+// Returns the limit of the run, or of the graph, or of the graph around it.
 int limitOf(const detail::Core& core, const RunConfig& config, const ParentLink* link) noexcept {
     if (config.recursion_limit) return *config.recursion_limit;
     if (core.options().recursion_limit) return *core.options().recursion_limit;
@@ -87,8 +87,8 @@ std::shared_ptr<BaseStore> TaskEnv::store() const noexcept {
 bool TaskEnv::isPerThread() const noexcept { return link != nullptr && livesWithThread(core()); }
 
 InnerStart TaskEnv::startInside(bool is_first) const noexcept {
-    // What is inside a run resumes where it was in the first superstep only. But a graph without a log that is run
-    // again begins from its beginning, and each of its supersteps may repeat one of the run before.
+    // Runs inside resume where they were in the first superstep only. But a graph without a log that is run again
+    // begins from its beginning, and each of its supersteps may repeat one of the previous run.
     const Start* const first = superstep->start();
     const bool repeats = link != nullptr && link->start.resuming && !hasSaver();
     const InnerStart start = first != nullptr ? first->inside : InnerStart{.resuming = repeats};

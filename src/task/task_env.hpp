@@ -29,22 +29,22 @@ class TaskEnv;
 
 /// A graph that a task's node calls (GraphCall).
 struct CalledGraph {
-    TaskId caller;  // the task, or what names its error handler
-    TaskId id;      // the call's
+    TaskId caller;  // the task, or the name of its error handler
+    TaskId id;      // the call's id
     std::string_view key;
     std::shared_ptr<RunStop> stop = {};
 };
 
-/// How a run inside a task hangs on the run around it.
+/// Connects a run inside a task with the run around it.
 struct ParentLink {
-    TaskEnv* env;  // of the run around
+    TaskEnv* env;  // of the outer run
     Task* task;
     InnerStart start;
-    /// Which of the subgraph's logs it is; empty: there is one. The task's.
+    /// The task's key, which selects one of the subgraph's logs; empty if there is only one.
     std::string_view key = {};
-    /// Where the run is to begin instead of the newest checkpoint; null: there.
+    /// The checkpoint at which the run begins; null means the newest.
     const TravelStop* stop = nullptr;
-    /// Null: the task is a subgraph's visit.
+    /// Null if the task is a subgraph's visit.
     const CalledGraph* call = nullptr;
 };
 
@@ -54,9 +54,9 @@ struct RunState {
 
     State values;
 
-    /// An abandoned attempt keeps what it reads. From any thread.
+    /// Leaves the state to an abandoned attempt, which may still read it. Safe from any thread.
     void leave() noexcept { is_left_.store(true); }
-    /// Before the values change.
+    /// Call it before the values change.
     void own() {
         if (!is_left_.load(std::memory_order_relaxed))
             return;  // the common case; the thread that sets it has ended or was waited for
@@ -68,7 +68,7 @@ private:
     std::atomic<bool> is_left_ = false;
 };
 
-/// How many supersteps a run may take, and has begun.
+/// The number of supersteps that a run may begin, and of those that it has begun.
 struct SuperstepCount {
     int limit;
     int begun = 0;
@@ -78,33 +78,34 @@ struct SuperstepCount {
 };
 
 /// What the tasks of a run work with. The run owns it, and changes it while none of them runs; they read it on any
-/// thread. What a task itself changes is said so.
+/// thread. Members that a task itself changes say so.
 class TaskEnv {
 public:
-    /// `place`: where the state is to be (State); null: in an object of its own.
+    /// `place` is where the state is created (State); null means in an object of its own.
     TaskEnv(const detail::Core& core, RunShared& shared, const ParentLink* link, void* place);
     TaskEnv(const TaskEnv&) = delete;
     TaskEnv& operator=(const TaskEnv&) = delete;
 
-    // As long as the run. The run changes the place and the state, which its log refers to.
+    // The following exist as long as the run. The run changes the place and the state, to which its log refers.
     RunShared& shared;
-    const ParentLink* const link;  // to the run around; null: it is the root
+    const ParentLink* const link;  // to the outer run; null if this is the root
     const std::shared_ptr<RunStop>
-        stop;  // what may end it; null: nothing. The root's, or that of a call which a node's limits may end as well
-    // Whether it is part of a task that others may wait for (Flight). A task leads before a run inside it is made.
+        stop;  // what may end it, or null: the root's, or that of a call, which a node's limits may end too
+    // Whether it is part of a task for which others may wait (Flight). A task becomes a leader before a run inside it
+    // is created.
     const bool is_inside_flight;
     Place place;
     RunState state;
     RunMemoryLoan memory;
     Schedule& schedule = memory->schedule;
-    std::vector<PlannedTask>& plan = memory->plan;  // of `schedule`, as the checkpoint has it
+    std::vector<PlannedTask>& plan = memory->plan;  // of `schedule`, as of the checkpoint
     LogWriter& log = memory->log;                   // records of tasks are put from any thread
     IdSequence ids;
     RunTimes times;
     SuperstepCount supersteps;
-    std::optional<Superstep> superstep = {};  // the one under way, or that the run stopped in
+    std::optional<Superstep> superstep = {};  // the current one, or the one in which the run stopped
 
-    // Where tasks report what they do, from any thread.
+    // Tasks report their progress to these, from any thread.
     Teller teller;
     Observation observation;
 
@@ -114,48 +115,49 @@ public:
     TaskId idOf(Task& task) const { return place.idOf(task); }
     const PendingSend* sendOf(const Task& task) const noexcept { return engine::sendOf(schedule, task); }
     bool hasSaver() const noexcept { return log.hasSaver(); }
-    /// Whether the log is to say how long things took.
+    /// Returns whether the log contains durations.
     bool measures() const noexcept { return times.measures() && hasSaver(); }
-    /// Of the outermost run.
+    /// Returns the environment of the outermost run.
     TaskEnv& root() noexcept;
     const TaskEnv& root() const noexcept { return const_cast<TaskEnv&>(*this).root(); }
-    /// Why the run is to end immediately, if it is.
+    /// Returns why the run is to end immediately; none if it is not.
     std::optional<Status> stopStatus() const { return stop ? stop->requested() : std::nullopt; }
-    /// Whether nodes are called in a way that allows abandoning them.
+    /// Returns whether nodes are called in a way that allows abandoning them.
     bool callsApart(const Node& node) const noexcept { return stop != nullptr || node.limits.any(); }
-    /// Whether tasks are neither stored nor reported, except to observers.
+    /// Returns whether tasks are neither stored nor reported, except to observers.
     bool isQuiet() const noexcept { return !hasSaver() && !teller.any(); }
-    /// Whether no more of the superstep's tasks are to be begun.
+    /// Returns whether no more of the superstep's tasks are to be begun.
     bool startsNoMore() const noexcept {
         return core().options().on_failure == FailurePolicy::cancel_siblings && superstep->hasFailed();
     }
-    /// The graph's store, or that of the nearest graph around it that has one; null if none has.
+    /// Returns the graph's store, or that of the nearest graph around it that has one; null if none has.
     std::shared_ptr<BaseStore> store() const noexcept;
 
-    /// How a run inside a task begins: a later attempt resumes where the previous one failed.
+    /// Returns how a run inside a task begins: a later attempt resumes where the previous one failed.
     InnerStart startInside(bool is_first) const noexcept;
-    /// The stop of the run inside a task, if the way of this run leads into it.
+    /// Returns the stop of the run inside a task, if this run's time travel leads into it.
     const TravelStop* nextStop(const Task& task, std::string_view key) const;
-    /// Whether the log lives with the thread.
+    /// Returns whether the log lives with the thread.
     bool isPerThread() const noexcept;
     VisitFrom visitFrom() const noexcept { return {place.ns, place.checkpoint, log.stored()}; }
 
-    /// Keeps what is known of an effect of one of this run's tasks: in the outermost log, under the superstep that the
-    /// task belongs to.
+    /// Stores what is known about an effect of one of this run's tasks: in the outermost log, under the superstep to
+    /// which the task belongs.
     void storeEffect(const std::string& path, Effects::Entry entry);
 
-    // Storing and reporting a task, on its thread: records.cpp.
+    // The following store and report a task, on its thread; they are in records.cpp.
 
-    /// Of the one task of a superstep, before its writes are applied.
+    /// Call it for the single task of a superstep, before its writes are applied.
     void prepareSingle(Task& task);
-    /// The superstep's writes, which are closed, go into the state.
+    /// Applies the superstep's writes, which are closed, to the state.
     void applyTasksWrites();
-    /// Out of it again, after that.
+    /// Removes them from the state again.
     void takeBackWrites() noexcept;
     void taskFinished(Task& task);
     void taskStopped(Task& task) noexcept;
     void storeRecord(Task& task, bool finished);
-    /// What a task fails with whose node, or a function of the node's, threw `original`, which is the user's.
+    /// Returns the error with which a task fails if its node, or a function of the node, threw the user's exception
+    /// `original`.
     NodeError nodeError(Task& task, std::string text, std::exception_ptr original = std::current_exception()) const;
     void observeRetry(Task& task, int attempt, std::chrono::duration<double, std::milli> wait) const noexcept;
 
@@ -165,19 +167,19 @@ private:
     void observeQuestions(const Task& task) const noexcept;
 };
 
-/// A breakpoint or interrupts inside a subgraph, on their way to the task around it.
+/// A breakpoint or questions inside a subgraph, thrown to the task around it.
 struct InnerPause {
     std::vector<Interrupt> interrupts;
-    std::optional<std::chrono::system_clock::time_point> wake_at;  // if a task inside sleeps
+    std::optional<std::chrono::system_clock::time_point> wake_at;  // set if a task inside sleeps
 };
-/// A Command for the graph around, on its way there.
+/// A Command for the outer graph, thrown to it.
 struct ParentCommandSignal {
     detail::TaskResult result;
-    const detail::Schema* schema;  // whose channels it writes
-    bool is_typed = false;         // it was written for the state of the graph around
+    const detail::Schema* schema;  // the schema of the channels that it writes
+    bool is_typed = false;         // whether it was written for the state of the outer graph
 };
-/// Makes its writes those of the graph around it, whose node `node` is or called the graph that it comes from:
-/// channels' names count. Errors: InvalidUpdateError.
+/// Turns its writes into writes of the outer graph; channels are matched by their names. `node` is the outer graph's
+/// node that is, or called, the graph from which the Command comes. Errors: InvalidUpdateError.
 void adoptCommand(ParentCommandSignal& signal, const detail::Schema& own, const Node& node);
 
 }  // namespace stategraph::engine

@@ -6,14 +6,14 @@
 
 namespace stategraph::engine {
 
-/// What a task's node takes, as an object: the payload of its Send, its part of the state, or the state.
-/// Errors: those of `restorePayload`.
+/// The object that a task's node takes: the payload of its Send, its part of the state, or the state. Errors: those of
+/// `restorePayload`.
 class TaskInput {
 public:
-    /// `takes_state`: the state in any case.
+    /// With `takes_state`, it is the state in any case.
     TaskInput(TaskEnv& env, const Task& task, bool takes_state);
     const void* get() const noexcept { return object_; }
-    /// The same for a call that may outlive the run.
+    /// Does the same for a call that may outlive the run.
     static std::shared_ptr<const void> shared(TaskEnv& env, const Task& task, bool takes_state = false);
 
 private:

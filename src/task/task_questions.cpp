@@ -25,8 +25,8 @@ std::optional<Value> TaskQuestions::findAnswer(TaskId id, std::uint64_t index, b
     const Interrupt* const answer = record.findAnswer(id, index);
     if (answer == nullptr) return {};
     if (is_new != nullptr) {
-        // It was used before if the asker continued to another question, or failed for another reason than a refused
-        // answer.
+        // The answer was used before if the asker continued to another question, or failed for another reason than a
+        // refused answer.
         const auto comesLater = [&](const Interrupt& asked) { return asked.id == id && asked.index > index; };
         const bool was_taken =
             (record.error && !isRefusal(*record.error)) || std::ranges::any_of(record.interrupts, comesLater);

@@ -18,7 +18,7 @@ public:
     }
     bool try_lock() noexcept SG_TRY_ACQUIRE(true) { return !is_held_.exchange(true, std::memory_order_acquire); }
     void unlock() noexcept SG_RELEASE() { is_held_.store(false, std::memory_order_release); }
-    /// As of detail::AnnotatedMutex.
+    /// Works like detail::AnnotatedMutex::assertHeld.
     void assertHeld() const noexcept SG_ASSERT_HELD() {}
 
 private:

@@ -17,12 +17,12 @@ namespace stategraph {
 namespace {
 
 // Waking a sleeping thread takes several microseconds, as much as dozens of tiny tasks. A thread without work therefore
-// looks for more for this long before it sleeps; only one thread of an executor at a time does so, and only if there is
+// looks for more for this long before it sleeps. Only one thread of an executor at a time does so, and only if there is
 // more than one core.
 constexpr std::chrono::microseconds look_out_max{20};
 const bool has_cores = std::thread::hardware_concurrency() > 1;
 
-// Whether `is_there` became true in that time.
+// Returns whether `is_there` became true in that time.
 template <class F>
 bool lookOut(F is_there) {
     if (!has_cores) return is_there();
@@ -45,12 +45,12 @@ struct Batch {
     std::size_t count;
     std::size_t helpers_max;
     std::atomic<std::size_t> next{0};
-    std::atomic<std::size_t> helpers{0};  // asked for so far
+    std::atomic<std::size_t> helpers{0};  // the number of helpers requested so far
     detail::Mutex mutex;
     std::condition_variable done;
     std::atomic<std::size_t> finished{0};
 
-    // Takes indexes until there are none. `before_each` is called before each that is taken while more are left.
+    // Takes indexes until none is left. `before_each` is called before each index that is taken while more are left.
     template <class F>
     void work(F before_each) {
         std::size_t mine = 0;
@@ -61,7 +61,7 @@ struct Batch {
         }
         if (mine == 0) return;
         if (finished.fetch_add(mine) + mine < count) return;
-        const detail::LockGuard lock(mutex);  // nothing may end between the waiter's check and its wait
+        const detail::LockGuard lock(mutex);  // so that nothing ends between the waiter's check and its wait
         done.notify_all();
     }
     bool isDone() const noexcept { return finished.load() == count; }
@@ -78,7 +78,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
     Impl() : ForkAware(Rank::executor) {}
 
     struct Work {
-        std::shared_ptr<Batch> batch;  // or:
+        std::shared_ptr<Batch> batch;  // one of them is set: this, or
         void (*run)(void* context) = nullptr;
         void* context = nullptr;
         std::uint64_t number = 0;
@@ -91,15 +91,16 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
     std::deque<Work> queue SG_GUARDED_BY(mutex);
     std::uint64_t pushed SG_GUARDED_BY(mutex) = 0;
     std::size_t threads SG_GUARDED_BY(mutex) = 0;
-    std::size_t starting SG_GUARDED_BY(mutex) = 0;  // of those, not there yet, and perhaps never
-    std::size_t idle SG_GUARDED_BY(mutex) = 0;      // asleep
-    bool looks_out SG_GUARDED_BY(mutex) = false;    // one thread does
-    std::atomic<std::size_t> queued{0};             // as many as `queue` has, or it is stopping
+    std::size_t starting SG_GUARDED_BY(mutex) = 0;  // those that have not begun yet, and perhaps never will
+    std::size_t idle SG_GUARDED_BY(mutex) = 0;      // threads that sleep
+    bool looks_out SG_GUARDED_BY(mutex) = false;    // whether one thread looks for work
+    std::atomic<std::size_t> queued{0};             // the size of `queue`; not zero if it is stopping
     bool stopping SG_GUARDED_BY(mutex) = false;
 
-    // Adds it to the queue. `at_once`: only if a thread is free for it or can be started; else this gives false.
+    // Adds work to the queue. With `at_once`, only if a thread is free for it or can be started; otherwise returns
+    // false.
     bool push(Work work, bool at_once = false) SG_EXCLUDES(mutex) {
-        const auto self = shared_from_this();  // what is pushed may be done, and end the executor, before this returns
+        const auto self = shared_from_this();  // the pushed work may be done, and end the executor, before this returns
         detail::UniqueLock lock(mutex);
         const std::size_t waiting = queue.size() + 1 - (looks_out ? 1 : 0);
         const bool is_full = threads >= options.threads_max;
@@ -127,7 +128,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
             --threads;
             ended.notify_all();
             if (!at_once && threads > starting) return true;  // the existing threads will execute it
-            // It may never be started: the caller must know that, or it would wait forever.
+            // The work may never be started. The caller must know that, or it would wait forever.
             if (std::erase_if(queue, [&](const Work& each) { return each.number == number; }) == 0)
                 return true;  // another thread has begun it
             queued.store(queue.size(), std::memory_order_relaxed);
@@ -138,7 +139,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
 
     void lockForFork() noexcept override SG_ACQUIRE(mutex) { mutex.lock(); }
     void unlockAfterFork() noexcept override SG_RELEASE(mutex) { mutex.unlock(); }
-    // Its threads are in the parent process, and so is their work.
+    // Its threads and their work exist only in the parent process.
     void restartInChild() noexcept override SG_RELEASE(mutex) {
         queue.clear();
         queued.store(0);
@@ -146,12 +147,12 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
         starting = 0;
         idle = 0;
         looks_out = false;
-        ::new (&wake) std::condition_variable();  // the old ones have waiters that are gone
+        ::new (&wake) std::condition_variable();  // the waiters of the old one do not exist here
         ::new (&ended) std::condition_variable();
         mutex.unlock();
     }
 
-    // Adds one helper, unless there are enough; a helper that finds more work requests the next, so that a burst of
+    // Adds one helper, unless there are enough. A helper that finds more work requests the next, so that a burst of
     // tiny tasks wakes few threads, and blocking tasks soon have a thread each.
     void help(const std::shared_ptr<Batch>& batch) SG_EXCLUDES(mutex) {
         if (batch->helpers.load() >= batch->helpers_max) return;
@@ -190,7 +191,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
                 work.batch->work([&] {
                     try {
                         help(work.batch);
-                    } catch (...) {  // no memory for one more helper: the existing ones do the work
+                    } catch (...) {  // there is no memory for one more helper, so the existing ones do the work
                     }
                 });
             } else {
@@ -216,7 +217,7 @@ Executor::~Executor() {
     detail::UniqueLock lock(impl_->mutex);
     impl_->stopping = true;
     impl_->wake.notify_all();
-    if (served == impl_.get()) return;  // the last that held it ended on one of its threads, which end by themselves
+    if (served == impl_.get()) return;  // the last owner was released on one of its threads, which end by themselves
     impl_->ended.wait(lock.native(), [this]() SG_REQUIRES(impl_->mutex) { return impl_->threads == 0; });
 }
 
@@ -242,7 +243,7 @@ void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(v
             impl_->help(batch);
         }
     } catch (...) {
-        // No memory for a helper: the caller does the work.
+        // There is no memory for a helper, so the caller does the work.
     }
     if (takes_part) {
         batch->work([&] {});
@@ -261,7 +262,7 @@ bool Executor::trySubmit(void (*run)(void* context), void* context) {
 }
 
 const std::shared_ptr<Executor>& Executor::common() {
-    // Never destroyed: threads of it may outlive main.
+    // Never destroyed, because its threads may outlive main.
     static const auto* executor = new std::shared_ptr<Executor>(std::make_shared<Executor>());
     return *executor;
 }

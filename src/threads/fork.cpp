@@ -26,7 +26,7 @@ struct ForkList {
     ForkList() {
 #ifdef STATEGRAPH_FORKS
         (void)pthread_atfork(prepare, inParent,
-                             inChild);  // without memory for it, a child is as any other process's is
+                             inChild);  // if there is no memory for it, forks are not noticed
 #endif
     }
 
@@ -87,8 +87,8 @@ std::mt19937_64 newGenerator() noexcept {
         std::seed_seq sequence(std::begin(seeds), std::end(seeds));
         return std::mt19937_64(sequence);
     } catch (...) {
-        // The system gives no random bits or no memory: the time and the place of this thread's stack tell it from
-        // others too.
+        // The system gives no random bits, or there is no memory. The time and the position of this thread's stack
+        // distinguish it from others too.
         const auto now = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
         const auto place = reinterpret_cast<std::uintptr_t>(&seeds);
         seeds[6] ^= static_cast<std::uint32_t>(now);

@@ -3,11 +3,11 @@
 
 namespace stategraph::engine {
 
-/// What must be locked around a fork, and created again in the child, which has one thread and none of those that
-/// served the parent.
+/// An object that must be locked around a fork, and created again in the child, which has one thread and none of those
+/// that served the parent.
 ///
-/// Around a fork the forking thread locks each of these, in the order of `Rank` and of their making, so that in the
-/// child no lock is held by a thread that does not exist there.
+/// Around a fork the forking thread locks each of these objects, in the order of `Rank` and of their construction, so
+/// that in the child no lock is held by a thread that does not exist there.
 class ForkAware {
 public:
     /// An object that others lock while they hold their own lock comes after them.
@@ -19,9 +19,9 @@ public:
     virtual ~ForkAware();
 
     virtual void lockForFork() noexcept = 0;
-    /// In the parent.
+    /// Called in the parent.
     virtual void unlockAfterFork() noexcept = 0;
-    /// In the child; unlocks too.
+    /// Called in the child; it unlocks too.
     virtual void restartInChild() noexcept = 0;
 
 private:
@@ -30,12 +30,12 @@ private:
     const Rank rank_;
 };
 
-/// How many forks this process descends from, as far as it has noticed: a thread that keeps data which must differ
-/// between processes checks it.
+/// Returns how many forks this process descends from, as far as it has noticed. A thread that keeps data which must
+/// differ between processes checks it.
 std::uint64_t forkCount() noexcept;
 
-/// 64 random bits: no two threads and no two processes draw the same ones, forked ones neither. Safe from any thread;
-/// never fails.
+/// Returns 64 random bits. No two threads and no two processes, not even forked ones, draw the same bits. Safe from any
+/// thread; never fails.
 std::uint64_t randomBits() noexcept;
 
 }  // namespace stategraph::engine

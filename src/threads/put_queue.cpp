@@ -51,7 +51,7 @@ struct PutQueue::Job {
         }
     }
 
-    // Called by the first thread that has time.
+    // Called by the first thread that is free.
     void run() {
         if (is_begun.exchange(true)) return;
         std::exception_ptr failure;
@@ -62,8 +62,9 @@ struct PutQueue::Job {
         }
         const detail::LockGuard lock(queue->mutex_);
         queue->busy_ = false;
-        queue->job_ = nullptr;                             // the thread that executes it holds it too
-        if (failure) queue->failed_ = std::move(failure);  // all of it: the run's thread is the one to destroy it
+        queue->job_ = nullptr;  // the thread that executes the request holds it too
+        // The failure as a whole, so that the run's thread destroys it.
+        if (failure) queue->failed_ = std::move(failure);
         queue->idle_.notify_all();
     }
 };
@@ -79,7 +80,8 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
     {
         detail::UniqueLock lock(mutex_);
         waitQuietly(lock.native());
-        if (failed_) std::rethrow_exception(failed_);  // permanently: later requests would not fit the log
+        // The failure stays, because later requests would not fit the log.
+        if (failed_) std::rethrow_exception(failed_);
         busy_ = true;
         job_ = job;
     }
@@ -91,7 +93,7 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
             held.get());
     } catch (...) {
         const detail::LockGuard lock(mutex_);
-        busy_ = false;  // nobody has the job
+        busy_ = false;  // no thread has taken the request
         job_ = nullptr;
         throw;
     }
@@ -101,7 +103,7 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
 void PutQueue::wait() {
     detail::UniqueLock lock(mutex_);
     waitQuietly(lock.native());
-    if (failed_) std::rethrow_exception(failed_);  // to each task that calls it, and at the end of the run
+    if (failed_) std::rethrow_exception(failed_);  // thrown to each task that calls it, and at the end of the run
 }
 
 void PutQueue::waitQuietly(std::unique_lock<std::mutex>& lock) {

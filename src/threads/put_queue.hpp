@@ -15,9 +15,10 @@ class Executor;
 
 namespace stategraph::engine {
 
-/// Async durability for savers that are slow: stores in order, one request at a time, on a thread of the executor. At
-/// most one request is under way; the next waits for it, so that a crash loses no more than that. A thread that waits
-/// for a request that no thread has begun executes it, because all threads of the executor may be waiting.
+/// Implements async durability for savers that are slow: it stores in order, one request at a time, on a thread of the
+/// executor. At most one request is under way, and the next waits for it, so that a crash loses no more than that. A
+/// thread that waits for a request that no thread has begun executes it itself, because all threads of the executor may
+/// be waiting.
 class PutQueue {
 public:
     PutQueue() = default;
@@ -37,7 +38,7 @@ private:
     detail::Mutex mutex_;
     std::condition_variable idle_;
     bool busy_ SG_GUARDED_BY(mutex_) = false;
-    std::shared_ptr<Job> job_ SG_GUARDED_BY(mutex_);  // of the request under way
+    std::shared_ptr<Job> job_ SG_GUARDED_BY(mutex_);  // the request under way
     std::exception_ptr failed_ SG_GUARDED_BY(mutex_);
 };
 

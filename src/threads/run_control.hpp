@@ -10,7 +10,7 @@
 
 namespace stategraph::detail {
 
-/// What a RunControl consists of. `outer` is last: its callback uses the rest.
+/// The parts of a RunControl. `outer` is last, because its callback uses the others.
 struct RunControlParts {
     std::stop_source source;
     detail::Mutex mutex;

@@ -19,32 +19,33 @@ namespace stategraph::engine {
 
 using Clock = std::chrono::steady_clock;
 
-/// Ends a run from outside: its control and its deadline. Most runs have neither, and pay nothing for it. Shared with
-/// attempts that outlive the run. Safe from any thread.
+/// Ends a run from outside, by its control or its deadline. Most runs have neither, and pay nothing for it. It is
+/// shared with attempts that outlive the run. Safe from any thread.
 class RunStop {
 public:
-    /// Null if nothing can stop such a run. Errors: InvalidArgumentError for a timeout below 1 ms.
+    /// Returns null if nothing can stop such a run. Errors: InvalidArgumentError for a timeout below 1 ms.
     static std::shared_ptr<RunStop> of(const RunConfig& config);
 
     explicit RunStop(const RunConfig& config);
-    /// For a graph that a node calls, if the node's attempt may end before the run does: `outer` (null: nothing else
-    /// ends it), the attempt's token, or the time until which it may take (none: any).
+    /// Constructs the stop of a graph that a node calls, if the node's attempt may end before the run does. Any of
+    /// these may end it: `outer` (null if there is none), the attempt's token, and the time limit `until` (none if
+    /// there is none).
     RunStop(std::shared_ptr<RunStop> outer, std::stop_token attempt, std::optional<Clock::time_point> until);
     RunStop(const RunStop&) = delete;
     RunStop& operator=(const RunStop&) = delete;
 
-    /// cancelled or timed_out; none: the run may continue.
+    /// Returns cancelled or timed_out, or none if the run may continue.
     std::optional<Status> requested() noexcept;
     bool drains() const noexcept;
-    /// Returns earlier when the run is to end.
+    /// Waits. It returns earlier if the run is to end.
     void waitFor(std::chrono::duration<double, std::milli> duration);
-    /// Until `is_ready`; returns earlier, with false, when the run is to end.
+    /// Waits until `is_ready`. It returns earlier, with false, if the run is to end.
     template <class Ready>
     bool wait(std::condition_variable_any& changed, std::unique_lock<std::mutex>& lock, Ready is_ready) const {
         return deadline_ ? changed.wait_until(lock, token(), *deadline_, is_ready)
                          : changed.wait(lock, token(), is_ready);
     }
-    /// Stopped when the control is; the deadline is to be looked at beside it.
+    /// A stop is requested when the control stops the run. The caller must look at the deadline too.
     std::stop_token token() const noexcept { return source_.get_token(); }
     std::optional<Clock::time_point> deadline() const noexcept { return deadline_; }
 
@@ -57,7 +58,7 @@ private:
     std::optional<std::stop_callback<std::function<void()>>> attempt_link_;
     std::optional<Clock::time_point> deadline_;
     std::atomic<bool> timed_out_{false};
-    // For waits that only the stop ends: created with this object, because waiting must not fail.
+    // For waits that only the stop ends. These are created with this object, because waiting must not fail.
     detail::Mutex waiting_mutex_;
     std::condition_variable_any waiting_;
 };

@@ -18,15 +18,15 @@
 
 namespace stategraph::engine {
 
-// The lines of some threads, as lists that run through the claims themselves: entering and leaving allocate nothing,
-// and cost the same however many wait. A line's first claim is the thread's holder, and has what is known of the whole
-// line.
+// The lines of some threads, as lists that link the claims themselves: entering and leaving allocate nothing, and cost
+// the same however many claims wait. A line's first claim is the thread's holder, and contains what is known about the
+// whole line.
 struct alignas(64) ThreadClaim::Shard {
     static constexpr std::size_t chain_count = 64;
     detail::Mutex mutex;
-    std::array<ThreadClaim*, chain_count> chains SG_GUARDED_BY(mutex){};  // of first claims, by hash
+    std::array<ThreadClaim*, chain_count> chains SG_GUARDED_BY(mutex){};  // the first claims of lines, by hash
 
-    // The link to the first claim of a thread's line: the place for a new line if there is none.
+    // Returns the link to the first claim of a thread's line, or the place for a new line if there is none.
     ThreadClaim** linkOf(const ThreadClaim& claim) noexcept SG_REQUIRES(mutex) {
         ThreadClaim** link = &chains[claim.chain_];
         while (*link != nullptr) {
@@ -66,7 +66,7 @@ void checkTimeout(std::chrono::milliseconds timeout) {
 
 }  // namespace
 
-// At the end of its line; true if that is its beginning too.
+// Enters the end of the line. Returns true if that is its beginning too.
 bool ThreadClaim::enter(Shard& shard) noexcept {
     shard.mutex.assertHeld();
     ThreadClaim** const link = shard.linkOf(*this);
@@ -93,7 +93,7 @@ bool ThreadClaim::enter(Shard& shard) noexcept {
     return false;
 }
 
-// From any place in its line. If that was the first, the next claim holds the thread, and is notified.
+// Leaves the line from any place. If the claim was the first, the next claim holds the thread, and is notified.
 void ThreadClaim::leave(Shard& shard) noexcept {
     shard.mutex.assertHeld();
     ThreadClaim** const link = shard.linkOf(*this);
@@ -126,7 +126,7 @@ void ThreadClaim::giveTurn() noexcept {
     try {
         turn_(turn_context_);
     } catch (...) {
-        // No memory to wake it: it looks for itself when its time is over.
+        // There is no memory to wake it, so it looks for itself when its time is over.
     }
 }
 
@@ -144,7 +144,7 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
                 "another run is under way on the thread; wait for it to end, or choose OnBusy::wait or OnBusy::replace",
                 {.thread_id = std::string(thread_id)});
         }
-        std::condition_variable_any comes;  // before it enters: this may throw
+        std::condition_variable_any comes;  // constructed before the claim enters, because this may throw
         enter(shard);
         waiting_ = &comes;
         auto until = times::after(std::chrono::steady_clock::now(), timeout);
@@ -201,7 +201,7 @@ void ThreadClaim::release() noexcept {
         leave(own_shard);
         holds_ = false;
     }
-    takeCancels(nullptr, nullptr);  // waits for one that found it before
+    takeCancels(nullptr, nullptr);  // waits for a thread that found the cancel function before
 }
 
 void ThreadClaim::takeCancels(StoreCancel store, void* context) noexcept {
@@ -220,11 +220,12 @@ std::optional<bool> ThreadClaim::cancelHolder(const BaseCheckpointSaver& saver, 
         detail::UniqueLock lock(shard.mutex);
         ThreadClaim* const holder = *shard.linkOf(wanted);
         if (holder == nullptr) return {};
-        // The lock is not waited for while the shard is locked, because its holder may be waiting for a disk.
+        // The shard must not stay locked while the lock is waited for, because the lock's holder may be waiting for a
+        // disk.
         if (std::unique_lock storing(holder->storing_, std::try_to_lock); storing) {
             holder->storing_.assertHeld();
             if (holder->store_cancel_ != nullptr) {
-                lock.unlock();  // the holder stays: it does not end before it has this lock
+                lock.unlock();  // the holder continues to exist, because it does not end before it has this lock
                 if (!holder->store_cancel_(holder->store_context_)) return false;
                 holder->cancelled_ = true;
                 return true;

@@ -6,7 +6,7 @@
 
 namespace stategraph::engine {
 
-/// The value that `fill(encoder)` writes, which must be one item. Cost: one pass to check it.
+/// Returns the value that `fill(encoder)` writes, which must be one item. Cost: one pass to check it.
 template <class Fill>
 Value buildValue(Fill&& fill) {
     std::string cbor;

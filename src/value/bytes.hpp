@@ -5,16 +5,16 @@
 #include <string_view>
 #include <utility>
 
-// Numbers as bytes and as hexadecimal digits, and the order of bytes.
+// Converts numbers to bytes and to hexadecimal digits, and back; and orders bytes.
 namespace stategraph::detail {
 
-/// Writes 8 bytes, the highest first. Without a loop, so that compilers turn it into one instruction.
+/// Writes 8 bytes, the highest first. It has no loop, so that compilers turn it into one instruction.
 inline void storeBigEndian(std::uint64_t number, char* out) noexcept {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
         ((out[I] = static_cast<char>(number >> (56U - 8U * I) & 0xffU)), ...);
     }(std::make_index_sequence<8>());
 }
-/// The same, the lowest first.
+/// Writes 8 bytes, the lowest first.
 inline void storeLittleEndian(std::uint64_t number, char* out) noexcept {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
         ((out[I] = static_cast<char>(number >> (8U * I) & 0xffU)), ...);
@@ -25,9 +25,9 @@ inline void appendBigEndian(std::string& out, std::uint64_t number) {
     storeBigEndian(number, bytes);
     out.append(bytes, sizeof bytes);
 }
-/// The number whose bytes, at most 8, these are, the highest first.
+/// Returns the number with these bytes, of which there are at most 8, the highest first.
 inline std::uint64_t loadBigEndian(std::string_view bytes) noexcept {
-    if (bytes.size() == 8) {  // an id's half, a checksum: the compiler knows this as one load
+    if (bytes.size() == 8) {  // the common case, as of an id's half or a checksum: the compiler turns it into one load
         const auto at = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(bytes[i])}; };
         return at(0) << 56U | at(1) << 48U | at(2) << 40U | at(3) << 32U | at(4) << 24U | at(5) << 16U | at(6) << 8U |
                at(7);
@@ -37,8 +37,8 @@ inline std::uint64_t loadBigEndian(std::string_view bytes) noexcept {
     return number;
 }
 
-/// The number that the head of a CBOR item says (RFC 8949, section 3): an integer's value, -1 - n of a negative integer
-/// n, a length, a count, or the bits of a real number. `head` is one whole head and nothing after it.
+/// Returns the number in the head of a CBOR item (RFC 8949, section 3): the value of an integer, -1 - n of a negative
+/// integer n, a length, a count, or the bits of a real number. `head` must be exactly one head.
 inline std::uint64_t headNumber(std::string_view head) noexcept {
     return head.size() == 1 ? static_cast<unsigned char>(head.front()) & 0x1fU : loadBigEndian(head.substr(1));
 }
@@ -49,13 +49,13 @@ inline void appendHex(std::string& out, unsigned char byte, std::string_view dig
     out += digits[byte >> 4U];
     out += digits[byte & 15U];
 }
-/// 16 digits.
+/// Returns 16 digits.
 inline std::string hexOf(std::uint64_t number) {
     std::string out;
     for (int shift = 56; shift >= 0; shift -= 8) appendHex(out, static_cast<unsigned char>(number >> shift & 0xffU));
     return out;
 }
-/// The value of a hexadecimal digit in either case, -1 for any other character.
+/// Returns the value of a hexadecimal digit in either case, or -1 for any other character.
 constexpr int hexDigit(char c) noexcept {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -63,7 +63,7 @@ constexpr int hexDigit(char c) noexcept {
     return -1;
 }
 
-/// The least key that is greater than every key with this prefix, which must not be all 0xFF.
+/// Returns the least key that is greater than every key with this prefix, which must not be all 0xFF.
 inline std::string prefixEnd(std::string prefix) {
     while (prefix.back() == '\xFF') prefix.pop_back();
     prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);

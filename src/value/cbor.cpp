@@ -12,7 +12,7 @@
 #include "src/value/bytes.hpp"
 #include "src/value/utf8.hpp"
 
-// Items are written and read in one file, longer than others, because their heads are inlined into both.
+// Reading and writing of items share one file, longer than other files, because their heads are inlined into both.
 namespace stategraph {
 namespace {
 
@@ -45,19 +45,19 @@ enum Major : unsigned {
     appendItem(out, major | (23U + static_cast<unsigned>(std::bit_width(size))), number, size);
 }
 
-// The commonest head, of a small number or a short length, is one byte and costs no call.
+// The most common head, of a small number or a short length, is one byte and costs no call.
 [[gnu::always_inline]] inline void appendHead(std::string& out, Major major, std::uint64_t number) {
     if (number < 24) return out.push_back(static_cast<char>(major | number));
     appendLongHead(out, major, number);
 }
 
-// Any text; apart from the short ones, which so save and restore fewer registers.
+// Appends any text. It is a function of its own so that callers with short texts save and restore fewer registers.
 [[gnu::noinline]] void appendText(std::string& out, std::string_view text) {
     appendHead(out, detail::isUtf8(text) ? is_text : is_bytes, text.size());
     out.append(text);
 }
 
-// Copies a text by words, with reads and writes that overlap. False: not all of it is ASCII.
+// Copies a text by words, with reads and writes that overlap. Returns false if it is not all ASCII.
 [[gnu::always_inline]] inline bool copyIfAscii(std::string_view from, char* to) noexcept {
     const auto copy = [&]<class Word>(Word, std::size_t at) {
         Word word;
@@ -78,7 +78,7 @@ enum Major : unsigned {
     return (all & 0x8080808080808080U) == 0;
 }
 
-// The bits of the half-precision float that equals `value`, -1 if there is none.
+// Returns the bits of the half-precision float that equals `value`, or -1 if there is none.
 int halfBits(float value) noexcept {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = bits >> 16U & 0x8000U;
@@ -98,7 +98,7 @@ int halfBits(float value) noexcept {
     return static_cast<int>(sign | whole >> shift);
 }
 
-// The half-precision float of these bits.
+// Returns the value of the half-precision float with these bits.
 double fromHalf(unsigned bits) noexcept {
     const unsigned exponent = bits >> 10U & 0x1fU;
     const unsigned fraction = bits & 0x3ffU;
@@ -145,18 +145,18 @@ const char* describe(Type type) noexcept {
 
 [[noreturn]] void failCut(Type type) { failWith(describe(type), "only the beginning of it; the bytes are cut off"); }
 
-// The number of a head that has more than one byte.
+// Returns the number in a head of more than one byte.
 std::uint64_t takeLongNumber(std::string_view& rest, Type type) {
     const std::size_t head = 1 + (std::size_t{1} << ((static_cast<unsigned char>(rest.front()) & 0x1fU) - 24));
     if (rest.size() < head) failCut(type);
-    // Most of them are sizes of short texts.
+    // Most such heads are sizes of short texts.
     const std::uint64_t number =
         head == 2 ? static_cast<unsigned char>(rest[1]) : detail::loadBigEndian(rest.substr(1, head - 1));
     rest.remove_prefix(head);
     return number;
 }
 
-// Reads the head of an item whose type peek() has found: its number, or the bits of a real one.
+// Reads the head of an item whose type peek() has found. Returns its number, or the bits of a real number.
 inline std::uint64_t takeNumber(std::string_view& rest, Type type) {
     const unsigned info = static_cast<unsigned char>(rest.front()) & 0x1fU;
     if (info >= 24) return takeLongNumber(rest, type);
@@ -164,7 +164,7 @@ inline std::uint64_t takeNumber(std::string_view& rest, Type type) {
     return info;
 }
 
-// The same with the content of a text, or of bytes.
+// Does the same for a text or bytes, and returns the content.
 inline std::string_view takeString(std::string_view& rest, Type type) {
     std::string_view after = rest;
     const std::uint64_t size = takeNumber(after, type);
@@ -190,7 +190,7 @@ double takeReal(std::string_view& rest) {
     return std::bit_cast<double>(bits);
 }
 
-// The types by an item's first byte; `end` where there is none that this library writes.
+// Returns the types by an item's first byte. It is `end` for a byte that this library does not write.
 constexpr std::array<Type, 256> makeTypes() {
     constexpr std::array<Type, 6> majors{
         Type::unsigned_integer, Type::negative_integer, Type::bytes, Type::text, Type::array, Type::map};
@@ -222,7 +222,7 @@ inline Type typeOf(std::string_view rest) {
     return type;
 }
 
-// An item takes at least one byte, so a count above the number of bytes is false; it is refused before memory is
+// An item has at least one byte, so a count above the number of bytes is wrong. It is refused before memory is
 // reserved.
 inline std::size_t takeCount(std::string_view& rest, Type type, std::size_t bytes_each) {
     const std::uint64_t count = takeNumber(rest, type);
@@ -250,7 +250,7 @@ void Encoder::unsignedInteger(std::uint64_t value) { appendHead(*out_, is_unsign
 void Encoder::real(double value) {
     int half = 0x7e00;
     if (!std::isnan(value)) {
-        // The conversion to float is undefined for what is out of its range.
+        // The conversion to float is undefined for a value outside of its range.
         const bool in_range = std::isinf(value) || std::fabs(value) <= std::numeric_limits<float>::max();
         const float single = in_range ? static_cast<float>(value) : 0.0F;
         if (!in_range || static_cast<double>(single) != value) {
@@ -264,7 +264,7 @@ void Encoder::real(double value) {
 
 void Encoder::text(std::string_view value) {
     constexpr std::size_t short_max = 64;
-    if (value.size() <= short_max) {  // the commonest: head and text are appended as one piece
+    if (value.size() <= short_max) {  // the most common case: head and text are appended as one piece
         std::array<char, 2 + short_max> item;
         const std::size_t head = value.size() < 24 ? 1 : 2;
         item[0] = static_cast<char>(head == 1 ? is_text | value.size() : is_text | 24U);
@@ -354,8 +354,8 @@ std::size_t Decoder::map() {
 void Decoder::skip() {
     if (const Type single = typeOf(rest_); single != Type::array && single != Type::map && single != Type::end)
         return takeItem(rest_, single);
-    // Not recursive: hostile bytes do not choose how much stack is used.
-    std::array<std::size_t, depth_max> pending;  // items still to pass over, at each level of nesting
+    // Not recursive, so that hostile bytes do not choose how much stack is used.
+    std::array<std::size_t, depth_max> pending;  // items still to skip, at each level of nesting
     std::size_t level = 0;
     std::string_view rest = rest_;
     for (;;) {
@@ -389,7 +389,7 @@ std::string_view Decoder::raw() {
 namespace detail {
 
 bool isDeeperThan(std::string_view cbor, int levels) {
-    std::vector<std::size_t> pending;  // items still to pass over, at each level of nesting
+    std::vector<std::size_t> pending;  // items still to skip, at each level of nesting
     while (!cbor.empty()) {
         const Type type = typeOf(cbor);
         std::size_t inside = 0;

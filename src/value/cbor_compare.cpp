@@ -19,7 +19,7 @@ constexpr double two_to_64 = 18446744073709551616.0;
 struct Number {
     bool is_real = false;
     bool is_negative = false;
-    std::uint64_t magnitude = 0;  // of a negative whole number n: -1 - n, as CBOR has it
+    std::uint64_t magnitude = 0;  // for a negative whole number n, it is -1 - n, as in CBOR
     double real = 0;
 };
 
@@ -31,7 +31,7 @@ bool isText(Type type) { return type == Type::text || type == Type::bytes; }
 Number readNumber(std::string_view item, Type type) {
     if (type == Type::real)
         return {.is_real = true, .is_negative = false, .magnitude = 0, .real = Decoder(item).real()};
-    // From the head: a negative number may be less than any std::int64_t.
+    // The number is read from the head, because a negative number may be less than any std::int64_t.
     return {.is_real = false,
             .is_negative = type == Type::negative_integer,
             .magnitude = detail::headNumber(item),
@@ -44,7 +44,7 @@ std::partial_ordering compareWhole(const Number& a, const Number& b) {
     return a.is_negative ? b.magnitude <=> a.magnitude : a.magnitude <=> b.magnitude;
 }
 
-// No conversion of the whole number to a double: that would round it.
+// Compares a whole number with a double without converting it, because that would round it.
 std::partial_ordering compareMixed(const Number& whole, double real) {
     if (std::isnan(real)) return std::partial_ordering::unordered;
     if (real >= two_to_64) return std::partial_ordering::less;
@@ -82,7 +82,7 @@ bool equalArrays(std::string_view a, std::string_view b) {
     return true;
 }
 
-// The value in `map` under the key that is this item; maps that were written in the same order cost one pass.
+// Returns the value in `map` under the key that is this item. Maps that were written in the same order cost one pass.
 std::optional<std::string_view> findKey(std::string_view map, std::string_view key) {
     Decoder in(map);
     for (std::size_t count = in.map(); count > 0; --count) {

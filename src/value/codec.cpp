@@ -22,7 +22,7 @@ namespace {
 }
 
 const TableName* findName(TableView table, std::size_t guess, std::string_view name) noexcept {
-    // Bytes of this version of the struct have the keys in the table's order.
+    // If this version of the struct wrote the bytes, the keys are in the table's order.
     if (guess < table.names_size && table.names[guess].name == name) return table.names + guess;
     for (std::size_t i = 0; i < table.names_size; ++i) {
         if (table.names[i].name == name) return table.names + i;
@@ -56,7 +56,7 @@ float decodeFloat(Decoder& decoder) {
 
 namespace {
 
-// What cborToJson makes of bytes.
+// Reverses what cborToJson does with bytes.
 std::string fromBase64Url(std::string_view text) {
     std::string bytes;
     std::uint32_t bits = 0;
@@ -136,7 +136,7 @@ std::string listOf(TableView table) {
     return list;
 }
 
-// Checks that every required member is present once, and no unknown one; reports all faults together.
+// Checks that every required member is present once and that no member is unknown, and reports all faults together.
 template <class DecodeAt>
 void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, DecodeAt decode_at) {
     StrictReading& reading = *decoder.strict();
@@ -157,7 +157,7 @@ void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, Deco
             continue;
         }
         if (std::exchange(seen[found->index], 1) != 0) {
-            faults.add("member " + quoted(key) + " is there twice");
+            faults.add("member " + quoted(key) + " occurs twice");
             decoder.skip();
             continue;
         }
@@ -182,7 +182,7 @@ void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, Deco
 
 template <class DecodeAt>
 void decodeEntries(Decoder& decoder, TableView table, unsigned char* seen, DecodeAt decode_at) {
-    // How much a value is worth: a later one counts only if it is worth more.
+    // The rank of a value for a member: a later value counts only if its rank is higher.
     constexpr unsigned char as_former = 1;
     constexpr unsigned char as_current = 2;
     const Decoder::Nesting nesting(decoder);
@@ -242,7 +242,7 @@ void readUpdate(const Schema& schema, std::string_view cbor, Writes& writes) {
         const Schema& channels = static_cast<Target*>(to)->schema;
         Writes& into = static_cast<Target*>(to)->writes;
         std::vector<TableName> names(channels.tableNames().begin(), channels.tableNames().end());
-        for (TableName& name : names) name.required = false;  // an update names what it changes
+        for (TableName& name : names) name.required = false;  // an update may leave out any member
         std::vector<unsigned char> seen(channels.size());
         decodeEntries(decoder, {names.data(), names.size(), nullptr}, seen.data(), [&](std::size_t index) {
             const ChannelSpec& channel = channels.channel(index);
@@ -291,7 +291,7 @@ namespace {
 
 /// The entries of a map, each with its bytes.
 struct MapEntry {
-    std::string_view name;  // empty: its key is no text
+    std::string_view name;  // empty if its key is not a text
     std::string_view bytes;
 };
 

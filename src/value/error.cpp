@@ -12,7 +12,7 @@
 namespace stategraph {
 namespace {
 
-// One field of the context, as in "thread '1'"; nothing for an unknown one.
+// Appends one field of the context, such as "thread '1'"; appends nothing if the field is unknown.
 void appendField(std::string& out, const char* name, const std::string& value, bool quoted) {
     if (value.empty()) return;
     out += out.empty() ? "" : ", ";
@@ -22,7 +22,7 @@ void appendField(std::string& out, const char* name, const std::string& value, b
     if (quoted) out += '\'';
 }
 
-// As in "send 3 with {"id":7}".
+// Returns text such as "send 3 with {"id":7}".
 std::string describeSend(const ErrorContext& context) {
     if (!context.send) return {};
     return "send " + std::to_string(*context.send) + (context.input.empty() ? "" : " with " + context.input);
@@ -62,7 +62,8 @@ std::string listFaults(const std::vector<std::string>& faults) {
     return out;
 }
 
-// Without the context, which the first error says, except for what tells equal tasks apart.
+// Returns the message without the context, which the first error has already said, except for the part that
+// distinguishes tasks of the same node.
 std::string messageOf(const std::exception_ptr& error) {
     try {
         std::rethrow_exception(error);
@@ -73,7 +74,7 @@ std::string messageOf(const std::exception_ptr& error) {
     }
 }
 
-// Whether `known` has all that `context` says.
+// Returns whether `known` contains everything that `context` says.
 bool isWithin(const ErrorContext& known, const ErrorContext& context) {
     const auto is = [](const auto& mine, const auto& theirs) {
         return mine == std::decay_t<decltype(mine)>() || mine == theirs;
@@ -84,7 +85,7 @@ bool isWithin(const ErrorContext& known, const ErrorContext& context) {
            is(context.input, known.input);
 }
 
-// JSON that is read by people: at most this many bytes, cut between characters.
+// Shortens JSON that people read to this many bytes; it is cut between characters.
 std::string shortened(std::string json) {
     constexpr std::size_t bytes_max = 100;
     if (json.size() <= bytes_max) return json;
@@ -148,7 +149,7 @@ NodeTimeoutError::NodeTimeoutError(Kind kind, std::chrono::milliseconds limit, E
       limit_(limit) {}
 
 Error::Error(Errc code, std::string message, ErrorContext context)
-    : std::runtime_error(std::string()),  // what() is ours, the base's copy would only cost memory
+    : std::runtime_error(std::string()),  // what() is overridden, so a copy in the base class would only cost memory
       code_(code),
       message_(std::move(message)),
       context_(std::move(context)),

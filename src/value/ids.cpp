@@ -48,7 +48,7 @@ std::string print(std::string_view shape, Halves value) {
     std::string out(shape);
     char* at = out.data() + out.size();
     for (std::uint64_t half : {value.low, value.high}) {
-        for (int left = 8; left > 0; --left, half >>= 8U) {  // no '-' is between the two digits of a byte
+        for (int left = 8; left > 0; --left, half >>= 8U) {  // no '-' is allowed between the two digits of a byte
             if (at[-1] == '-') --at;
             at -= 2;
             std::memcpy(at, pairs.data() + 2 * (half & 255U), 2);
@@ -58,7 +58,7 @@ std::string print(std::string_view shape, Halves value) {
 }
 
 [[noreturn]] void refuseText(std::string_view what, std::string_view text, std::string_view cure) {
-    // A long text is a mistake of the caller; its beginning is enough to find it.
+    // A long text is a mistake of the caller, and its beginning is enough to find it.
     const bool is_long = text.size() > 60;
     throw InvalidArgumentError("'" + std::string(text.substr(0, 60)) + (is_long ? "…" : "") + "' is not " +
                                std::string(what) + "; " + std::string(cure));
@@ -105,7 +105,7 @@ TaskId::TaskId(std::string_view text) {
     low_ = halves.low;
 }
 
-// Without `print`: agents make several of these a round.
+// `print` is not used, because agents format several of these in each round.
 std::string TaskId::toString() const {
     std::array<char, task_shape.size()> text;
     char* at = text.data();

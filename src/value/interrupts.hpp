@@ -4,17 +4,17 @@
 #include <stategraph/encoding.hpp>
 #include <stategraph/interrupt.hpp>
 
-// How questions are shown.
+// Encodes questions for display.
 namespace stategraph::engine {
 
-/// As text shows one: a map of "id", "index", "key" if it has one, and "value".
+/// Encodes a question as a map of "id", "index", "key" if it has one, and "value".
 void encodeInterrupt(const Interrupt& interrupt, Encoder& out);
-/// The same, with "answered".
+/// Encodes the same with "answered".
 void encodeInterrupt(const Interrupt& interrupt, bool is_answered, Encoder& out);
 
-/// As events show them: a list of what was asked.
+/// Encodes questions as events show them: as a list.
 void encodeQuestions(const std::vector<Interrupt>& interrupts, Encoder& out);
-/// The data of the event that reports them: {"__interrupt__": [question…]}.
+/// Returns the data of the event that reports questions: {"__interrupt__": [question…]}.
 Value questionsAsData(const std::vector<Interrupt>& interrupts);
 
 }  // namespace stategraph::engine

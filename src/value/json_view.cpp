@@ -31,7 +31,8 @@ std::string toBase64Url(std::string_view bytes) {
 
 bool mustBeEscaped(unsigned char c) noexcept { return c < 0x20 || c == '"' || c == '\\'; }
 
-// The first byte that must be escaped, or the end. Most text has none: eight bytes at a time.
+// Returns the first byte that must be escaped, or the end. Most text contains none, so eight bytes are checked at a
+// time.
 const char* findEscape(const char* at, const char* end) noexcept {
     constexpr std::uint64_t each = 0x0101010101010101U;
     for (; end - at >= 8; at += 8) {
@@ -39,7 +40,7 @@ const char* findEscape(const char* at, const char* end) noexcept {
         std::memcpy(&word, at, 8);
         const std::uint64_t quote = word ^ each * '"';
         const std::uint64_t backslash = word ^ each * '\\';
-        // A byte's highest bit is set where the subtraction went below 0; a borrow comes after such a byte alone.
+        // A byte's highest bit is set where the subtraction went below 0. A borrow occurs only after such a byte.
         const std::uint64_t found =
             ((word - each * 0x20U) & ~word) | ((quote - each) & ~quote) | ((backslash - each) & ~backslash);
         if ((found & each * 0x80U) != 0) break;
@@ -48,7 +49,7 @@ const char* findEscape(const char* at, const char* end) noexcept {
     return at;
 }
 
-// As a JSON string (RFC 8259, section 7): what must be escaped is, in the shortest form.
+// Appends a JSON string (RFC 8259, section 7) with the shortest escapes, and only those that are required.
 void quote(std::string& out, std::string_view text) {
     const char* at = text.data();
     const char* const end = at + text.size();
@@ -58,7 +59,7 @@ void quote(std::string& out, std::string_view text) {
         out.append(at, static_cast<std::size_t>(escaped - at));
         if (escaped == end) break;
         at = escaped + 1;
-        constexpr std::string_view letters = "btn fr";  // of 8 to 13
+        constexpr std::string_view letters = "btn fr";  // of the characters 8 to 13
         const auto c = static_cast<unsigned char>(*escaped);
         out += '\\';
         if (c >= 0x20) {
@@ -73,7 +74,7 @@ void quote(std::string& out, std::string_view text) {
     out += '"';
 }
 
-// Writes JSON while it reads CBOR: no tree in between, so that integers stay exact and the cost is linear.
+// Writes JSON while it reads CBOR. It builds no tree in between, so that integers stay exact and the cost is linear.
 class JsonWriter {
 public:
     explicit JsonWriter(Decoder& in) : in_(in) {}
@@ -115,7 +116,8 @@ public:
 
 private:
     void negative(std::string& out) {
-        // CBOR reaches below the smallest std::int64_t, so the number is taken from the bytes: it means -1 - number.
+        // CBOR has numbers below the smallest std::int64_t, so the number is taken from the bytes, which contain -1 -
+        // number.
         const std::uint64_t number = detail::headNumber(in_.raw());
         constexpr std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
         out += number == last ? "-18446744073709551616" : "-" + std::to_string(number + 1);
@@ -130,7 +132,7 @@ private:
         const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
         const std::string_view digits(text.data(), static_cast<std::size_t>(result.ptr - text.data()));
         out += digits;
-        // Keeps a real number recognisable as one.
+        // Makes sure that a real number can be recognised as one.
         if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
     }
 
@@ -167,7 +169,7 @@ private:
     void key(std::string& out) {
         const Type type = in_.peek();
         if (type == Type::text || type == Type::bytes) return item(out);
-        // Each level of quoting doubles the backslashes of the one inside it, so there is only one level.
+        // Each level of quoting doubles the backslashes of the level inside it, so only one level is allowed.
         if (in_key_) Decoder::fail("a text key in a map that is itself inside a key", type);
         in_key_ = true;
         std::string text;

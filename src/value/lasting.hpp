@@ -4,8 +4,8 @@
 
 namespace stategraph::engine {
 
-/// A static object that is never destroyed: threads of this library and runs in users' destructors may use it while the
-/// process ends.
+/// Holds a static object that is never destroyed, because threads of this library and runs in users' destructors may
+/// use it while the process ends.
 ///
 ///     static Lasting<Table> table;
 template <class T>

@@ -7,7 +7,7 @@ namespace stategraph {
 
 namespace {
 
-// The bytes and what counts their owners are allocated together.
+// Allocates the bytes together with the counter of their owners.
 std::shared_ptr<char> makePart(std::size_t size) {
     const auto part = std::make_shared_for_overwrite<char[]>(size);
     return {part, part.get()};
@@ -32,9 +32,10 @@ RowBytes::RowBytes(std::string_view bytes) {
 RowBytes RowBuffer::add(std::string_view bytes) {
     constexpr std::size_t part_max = std::size_t{256} * 1024;
     if (bytes.empty()) return {};
-    if (bytes.size() >= part_max) return RowBytes(bytes);  // keeps the rest of the part for later rows
+    if (bytes.size() >= part_max) return RowBytes(bytes);  // saves the rest of the part for later rows
     if (bytes.size() > left_) {
-        // Without an expectation each part is as large as those before it: a lone row has no room behind it.
+        // Without an expectation, each part is as large as all parts before it, so that a lone row has no unused room
+        // after it.
         const std::size_t wanted = expected_ > taken_ ? expected_ - taken_ : taken_;
         const std::size_t room = std::max(bytes.size(), std::min(wanted, part_max));
         part_ = makePart(room);

@@ -15,7 +15,7 @@ void KeptEncoding::keep(Encoder& encoder, std::size_t begin, std::uint32_t shall
     std::memcpy(bytes + 1, cbor.data(), cbor.size());
     const Bytes* none = nullptr;
     if (!bytes_.compare_exchange_strong(none, bytes, std::memory_order_release, std::memory_order_relaxed)) {
-        ::operator delete(place);  // another thread was first
+        ::operator delete(place);  // another thread created it first
     }
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t faults_max = 16;
 constexpr std::size_t name_max = 80;
 
-/// An error that knows its faults, so that each gets the whole path.
+/// An error that knows its faults, so that each of them gets the whole path.
 class FaultsError : public WrongTypeError {
 public:
     FaultsError(std::string message, std::vector<std::string> faults, std::size_t more)
@@ -34,7 +34,8 @@ std::string quoted(std::string_view name) {
     std::string text = "'";
     if (name.size() <= name_max) return text.append(name).append("'");
     std::size_t size = name_max;
-    while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xc0U) == 0x80U) --size;  // not within a character
+    // The name is not cut within a character.
+    while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xc0U) == 0x80U) --size;
     return text.append(name.substr(0, size)).append("…'");
 }
 
@@ -93,7 +94,7 @@ void decodeKey(Decoder& decoder, void* key, DecodeMember decode) {
 
 }  // namespace detail
 
-// An error leaves a list or a map: where in it it was.
+// When an error leaves a list or a map, notes where in it the error was.
 void Decoder::leave(std::string_view container, std::size_t left) const noexcept {
     if (std::uncaught_exceptions() <= strict_->exceptions) return;
     try {
@@ -110,11 +111,11 @@ void Decoder::leave(std::string_view container, std::size_t left) const noexcept
         const bool is_text = in.peek() == Type::text;
         strict_->trail.insert(
             0, "entry " + detail::quoted(is_text ? std::string(in.text()) : cborToJson(in.raw())) + ": ");
-    } catch (...) {  // the path stays shorter
+    } catch (...) {  // the path stays shorter, because there is no memory
     }
 }
 
-// A real number, or a map's key, that is an integer.
+// Reads a real number, or a map's key, that is an integer.
 bool Decoder::tryIntegral(std::uint64_t& number, bool& is_negative) {
     if (strict_ == nullptr) return false;
     const Decoder before = *this;
@@ -126,7 +127,7 @@ bool Decoder::tryIntegral(std::uint64_t& number, bool& is_negative) {
         const char* const end = digits.data() + digits.size();
         const auto read = std::from_chars(digits.data(), end, number);
         if (read.ec == std::errc() && read.ptr == end && !(is_negative && number == 0)) {
-            if (is_negative) --number;  // as CBOR has it: -1 - number
+            if (is_negative) --number;  // CBOR has -1 - number
             return true;
         }
     } else if (type == Type::real) {

@@ -10,8 +10,8 @@
 #include <stategraph/id_source.hpp>
 #include <stategraph/ids.hpp>
 
-// Between the times of public interfaces and the integers that are stored. No conversion overflows: what a type cannot
-// hold becomes its first or last value.
+// Converts between the times of public interfaces and the integers that are stored. No conversion overflows: a value
+// that a type cannot hold becomes its first or last value.
 namespace stategraph::times {
 
 using std::chrono::microseconds;
@@ -29,17 +29,18 @@ constexpr Moment momentOf(Duration since_1970) noexcept {
 constexpr Moment ofUnixMs(std::int64_t ms) noexcept { return momentOf(milliseconds(ms)); }
 constexpr Moment ofUnixUs(std::int64_t us) noexcept { return momentOf(microseconds(us)); }
 
-/// Rounded up: what is to happen at a time does not happen before it.
+/// Rounds up, so that nothing happens before its time.
 constexpr std::int64_t unixMs(Moment time) noexcept {
     return std::chrono::ceil<milliseconds>(time.time_since_epoch()).count();
 }
-/// The same of a checkpoint, without the limits of a Moment.
+/// Returns the time of a checkpoint, without the limits of a Moment.
 constexpr std::int64_t unixMs(CheckpointId id) noexcept { return static_cast<std::int64_t>(id.high() >> 16U); }
-/// The same in microseconds, of which an id has 4096 parts of a millisecond: exactly those that it was made of.
+/// Returns that time in microseconds. An id stores 4096 parts of a millisecond, so this returns exactly the time from
+/// which it was created.
 constexpr std::int64_t unixUs(CheckpointId id) noexcept {
     return unixMs(id) * 1000 + static_cast<std::int64_t>(((id.high() & 0xFFFU) * 1000 + 4095) / 4096);
 }
-/// Rounded down: when something happened.
+/// Rounds down, for the time at which something happened.
 constexpr std::int64_t unixMsDown(Moment time) noexcept {
     return std::chrono::floor<milliseconds>(time.time_since_epoch()).count();
 }
@@ -47,38 +48,39 @@ constexpr std::int64_t unixUs(Moment time) noexcept {
     return std::chrono::floor<microseconds>(time.time_since_epoch()).count();
 }
 
-/// Microseconds since 1970.
+/// Return the current time in microseconds and in milliseconds since 1970.
 inline std::int64_t nowUs(IdSource& source) { return unixUs(source.now()); }
 inline std::int64_t nowMs(IdSource& source) { return unixMsDown(source.now()); }
 
-/// Practically unlimited. Longer times would overflow a clock, or the additions that the standard library makes while
-/// it waits.
+/// A practically unlimited time. Longer times would overflow a clock, or the additions that the standard library makes
+/// while it waits.
 inline constexpr milliseconds century{3'155'760'000'000};
 
-/// `begin` + `duration`, of which a century counts.
+/// Returns `begin` + `duration`, of which at most a century counts.
 constexpr SteadyMoment after(SteadyMoment begin, milliseconds duration) noexcept {
     return begin + std::min(duration, century);
 }
-/// `end` - `age`, which must not be negative.
+/// Returns `end` - `age`, which must not be negative.
 constexpr Moment before(Moment end, milliseconds age) noexcept {
     constexpr auto first = std::chrono::ceil<milliseconds>(Moment::min().time_since_epoch());
     return age > std::chrono::floor<milliseconds>(end.time_since_epoch()) - first ? Moment::min() : end - age;
 }
-/// Microseconds since 1970 at which something with this time to live ends; none: never.
+/// Returns the time, in microseconds since 1970, at which something with this time to live ends, or none if it never
+/// does.
 constexpr std::optional<std::int64_t> expiryUs(std::int64_t now_us, milliseconds ttl) noexcept {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     if (ttl.count() > (most - now_us) / 1000) return {};  // in a quarter of a million years
     return now_us + ttl.count() * 1000;
 }
-/// Rounded up, at most a century.
+/// Rounds up, to at most a century.
 inline milliseconds wholeMs(std::chrono::duration<double, std::milli> duration) noexcept {
     return milliseconds(static_cast<std::int64_t>(std::ceil(std::fmin(duration.count(), 3'155'760'000'000.0))));
 }
 
-/// ISO 8601, UTC, with so many digits of a second, at most six: "2026-01-31T12:00:00.123Z".
+/// Returns ISO 8601 text in UTC with this many digits of a second, at most six, such as "2026-01-31T12:00:00.123Z".
 std::string toIso(std::int64_t unix_us, int digits);
 
-/// "50 ms".
+/// Returns text such as "50 ms".
 inline std::string textOf(milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
 
 }  // namespace stategraph::times

@@ -6,7 +6,7 @@
 
 namespace stategraph::detail {
 
-/// Whether no byte is above 0x7f. Short text, as names are, costs no loop.
+/// Returns whether no byte is above 0x7f. A short text, such as a name, costs no loop.
 inline bool isAscii(std::string_view text) noexcept {
     constexpr std::uint64_t high = 0x8080808080808080U;
     const char* const at = text.data();
@@ -30,14 +30,15 @@ inline bool isAscii(std::string_view text) noexcept {
     return (word & high) == 0;
 }
 
-/// Whether the bytes are UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF.
+/// Returns whether the bytes are UTF-8 as RFC 3629 defines it: without overlong forms, surrogates, and characters above
+/// U+10FFFF.
 inline bool isUtf8(std::string_view text) noexcept {
     if (isAscii(text)) return true;
     const char* at = text.data();
     const char* const end = at + text.size();
     const auto tail = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; };
     while (at != end) {
-        // Most text is ASCII: eight bytes at a time.
+        // Most text is ASCII, so eight bytes are checked at a time.
         while (end - at >= 8) {
             std::uint64_t word;
             std::memcpy(&word, at, 8);
@@ -52,7 +53,7 @@ inline bool isUtf8(std::string_view text) noexcept {
         }
         const std::ptrdiff_t size = lead < 0xe0U ? 2 : lead < 0xf0U ? 3 : 4;
         if (lead < 0xc2U || lead > 0xf4U || end - at < size) return false;
-        // The second byte rules out overlong forms, surrogates and what is above U+10FFFF.
+        // The second byte rules out overlong forms, surrogates, and characters above U+10FFFF.
         const unsigned second = static_cast<unsigned char>(at[1]);
         const unsigned low = lead == 0xe0U ? 0xa0U : lead == 0xf0U ? 0x90U : 0x80U;
         const unsigned high = lead == 0xedU ? 0x9fU : lead == 0xf4U ? 0x8fU : 0xbfU;

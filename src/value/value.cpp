@@ -11,7 +11,7 @@ Value Value::fromCbor(std::string cbor) {
     Decoder decoder(cbor);
     decoder.skip();
     requireEnd(decoder);
-    // States and results of tasks are Values too: maps around values that may be as deep as it gets.
+    // States and results of tasks are Values too: maps around values that may have the greatest allowed depth.
     constexpr int levels_around = 16;
     if (detail::isTooDeep(cbor, levels_around)) failDepth();
     Value value;

@@ -31,7 +31,7 @@ const unsigned char* bytesOf(std::string_view text) noexcept {
 }
 unsigned char* bytesOf(char* text) noexcept { return reinterpret_cast<unsigned char*>(text); }
 
-// Feeds `in` to a function of OpenSSL's kind. `out` null: what is only authenticated.
+// Feeds `in` to one of OpenSSL's update functions. If `out` is null, the bytes are only authenticated.
 template <typename Update>
 bool feed(Update update, EVP_CIPHER_CTX* context, std::string_view in, unsigned char* out) {
     while (!in.empty()) {

@@ -5,10 +5,10 @@
 
 #include <stategraph/encrypted_saver.hpp>
 
-// AES-256-GCM by OpenSSL, and nothing of records.
+// AES-256-GCM by OpenSSL. Nothing here knows about records.
 namespace stategraph::checkpoint {
 
-/// The algorithm, looked up once: that is the slow part. Errors: SaverError.
+/// The algorithm, which is looked up once because that is slow. Errors: SaverError.
 class Aes256Gcm {
 public:
     Aes256Gcm();
@@ -16,8 +16,8 @@ public:
     Aes256Gcm(const Aes256Gcm&) = delete;
     Aes256Gcm& operator=(const Aes256Gcm&) = delete;
 
-    /// For one call: encrypts or decrypts several boxes, and recomputes what depends on a key only when the key
-    /// changes. Key material is erased in its destructor. Not thread-safe. Errors: SaverError with OpenSSL's reason.
+    /// Encrypts or decrypts several boxes during one call, and recomputes what depends on a key only when the key
+    /// changes. Its destructor erases key material. Not thread-safe. Errors: SaverError with OpenSSL's reason.
     class Work {
     public:
         explicit Work(const Aes256Gcm& algorithm);
@@ -29,7 +29,7 @@ public:
         void useToDecrypt(const EncryptionKey& key);
         /// Appends ciphertext and tag.
         void encrypt(std::string_view nonce, std::string_view bound, std::string_view plain, std::string& out);
-        /// Whether it is genuine; only then `plain` is set.
+        /// Returns whether the box is genuine; `plain` is set only if it is.
         bool decrypt(std::string_view nonce, std::string_view bound, std::string_view box, std::string& plain);
 
     private:
@@ -43,7 +43,7 @@ private:
     std::unique_ptr<Algorithm> algorithm_;
 };
 
-/// Bytes from OpenSSL's generator. Errors: SaverError.
+/// Returns bytes from OpenSSL's generator. Errors: SaverError.
 std::string randomBytes(std::size_t count);
 
 }  // namespace stategraph::checkpoint

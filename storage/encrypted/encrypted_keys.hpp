@@ -13,15 +13,16 @@ namespace stategraph::checkpoint {
 /// Throws InvalidArgumentError for a key that cannot be valid: an id of a wrong size, or bytes that were not filled.
 void checkKey(const EncryptionKey& key);
 
-/// The keys that were found, at most about `capacity`. Each of a few parts belongs to some threads of the process, so
-/// that readers do not meet at one lock; the function that finds is called without any.
+/// Keeps the keys that were found, at most about `capacity`. It has a few parts, each of which serves some threads of
+/// the process, so that readers do not wait for one lock. The function that finds keys is called without a lock.
 class KeyRing {
 public:
     using Find = std::function<std::optional<EncryptionKey>(std::string_view)>;
 
     KeyRing(Find find, std::size_t capacity);
 
-    /// None if it is unknown. Errors: those of the function; InvalidArgumentError if it returns another key.
+    /// Returns none if the key is unknown. Errors: those of the function; InvalidArgumentError if it returns another
+    /// key.
     std::optional<EncryptionKey> find(std::string_view id);
 
 private:

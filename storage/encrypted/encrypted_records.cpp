@@ -18,7 +18,8 @@ RowKey keyOf(const GraphFingerprint& fingerprint) {
 
 namespace {
 
-// Bytes that no reader understands may be an interrupt: such a row counts as open, and pruning keeps its checkpoint.
+// Bytes that no reader understands may be an interrupt. Such a row counts as open, so that pruning keeps its
+// checkpoint.
 bool mayBeOpen(const RowKey& key, std::string_view bytes) {
     try {
         return hasOpenInterrupt(key, bytes);
@@ -53,7 +54,7 @@ std::string Sealer::seal(const RowKey& key, RowKind kind, std::string_view plain
 std::string Opener::open(const RowKey& key, RowKind kind, std::string_view bytes) {
     const auto version = static_cast<unsigned char>(bytes.empty() ? 0 : bytes[0]);
     if (version == format_version || version == naming_version) {
-        corrupt(key, "it is not encrypted, and an EncryptedSaver takes nothing that anyone could have written");
+        corrupt(key, "it is not encrypted, and an EncryptedSaver accepts only encrypted records");
     }
     const SealedFields sealed = readSealed(key, bytes);
     use(key, sealed.key_id);

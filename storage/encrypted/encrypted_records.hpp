@@ -13,7 +13,7 @@
 #include "storage/encrypted/encrypted_box.hpp"
 #include "storage/encrypted/encrypted_keys.hpp"
 
-// Records of savers, encrypted and decrypted.
+// Encrypts and decrypts the records of savers.
 namespace stategraph::checkpoint {
 
 RowKey keyOf(const LogName& log, CheckpointId id, std::string_view path = {});

@@ -27,7 +27,7 @@ using checkpoint::Opener;
 using checkpoint::RowKind;
 using checkpoint::Sealer;
 
-// How many bytes a copy holds in memory at a time.
+// The number of rows that a copy holds in memory at a time.
 constexpr std::size_t copy_page = 32;
 
 // Rewrites commits for the saver inside, which stores them sealed.
@@ -62,7 +62,7 @@ struct EncryptedSaver::Impl {
           current_key(std::move(options.current_key)),
           keys(std::move(options.find_key), options.cached_keys_max) {}
 
-    // The rows as stored of those pending writes that are expected to hold something, by checkpoint and path.
+    // The stored rows of the pending writes that are expected to hold something, by checkpoint and path.
     using HeldWrites = std::map<CheckpointId, std::vector<StoredWrite>>;
     HeldWrites readExpected(const PutRequest& request);
     std::string_view findExpected(const PutRequest& request, const WriteRow& row, const HeldWrites& held,
@@ -90,7 +90,7 @@ EncryptedSaver::EncryptedSaver(std::shared_ptr<BaseCheckpointSaver> inner, Encry
     if (retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *retention);
 }
 
-EncryptedSaver::~EncryptedSaver() { impl_->retention.reset(); }  // it calls prune
+EncryptedSaver::~EncryptedSaver() { impl_->retention.reset(); }  // its thread calls prune
 
 RetentionReport EncryptedSaver::retentionReport() const {
     return impl_->retention ? impl_->retention->report() : RetentionReport();
@@ -111,7 +111,7 @@ EncryptedSaver::Impl::HeldWrites EncryptedSaver::Impl::readExpected(const PutReq
     return held;
 }
 
-// The same content never has the same ciphertext, so what the caller expects is compared here, and the inner saver
+// The same content never has the same ciphertext. So the caller's expectation is compared here, and the inner saver
 // makes sure that the row is still the one that was compared.
 std::string_view EncryptedSaver::Impl::findExpected(const PutRequest& request, const WriteRow& row,
                                                     const HeldWrites& held, Opener& opener) {
@@ -146,7 +146,7 @@ void EncryptedSaver::put(const PutRequest& request) {
     checkpoint::checkKey(key);
     std::vector<CommitRow> commits(request.commits.begin(), request.commits.end());
     Sealer sealer(impl_->algorithm, key, commits.size() + writes.size());
-    std::vector<std::string> sealed;  // reserved: the rows are views into it
+    std::vector<std::string> sealed;  // reserved, because the rows are views into it
     sealed.reserve(commits.size() + writes.size());
     for (CommitRow& row : commits)
         row.bytes = sealed.emplace_back(sealer.seal(keyOf(request.log, row.id), RowKind::commit, row.bytes));
@@ -170,7 +170,7 @@ std::optional<std::vector<DueThread>> EncryptedSaver::dueThreads(const DueThread
 }
 std::optional<ThreadCounts> EncryptedSaver::countThreads(std::size_t most) { return impl_->inner->countThreads(most); }
 
-// A description belongs to no thread: its place is its fingerprint.
+// A description belongs to no thread, so it is bound to its fingerprint.
 void EncryptedSaver::putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) {
     const EncryptionKey key = impl_->current_key();
     checkpoint::checkKey(key);
@@ -217,7 +217,7 @@ std::vector<ListedCheckpoint> EncryptedSaver::list(const ListQuery& query) {
 
 void EncryptedSaver::deleteThread(std::string_view thread_id) { impl_->inner->deleteThread(thread_id); }
 
-// All of a log, oldest first.
+// Returns all checkpoints of a log, oldest first.
 std::vector<CheckpointId> EncryptedSaver::Impl::listIds(const LogName& log) {
     std::vector<CheckpointId> ids;
     ListQuery query{
@@ -232,7 +232,7 @@ std::vector<CheckpointId> EncryptedSaver::Impl::listIds(const LogName& log) {
     return ids;
 }
 
-// Some neighbouring rows of a log, oldest first, as they are now.
+// Returns some neighbouring rows of a log, oldest first, as they are now.
 std::vector<ListedCheckpoint> EncryptedSaver::Impl::readPage(EncryptedSaver& saver, const LogName& log,
                                                              std::span<const CheckpointId> ids) {
     auto page = saver.list({.thread_id = std::string(log.thread_id),
@@ -254,7 +254,7 @@ void EncryptedSaver::copyThread(std::string_view from, std::string_view to) {
     BaseCheckpointSaver& inner = *impl_->inner;
     if (!inner.list({.thread_id = std::string(to), .limit = 1}).empty()) checkpoint::refuseCopy(from, to);
 
-    // The root's log (the last of these) makes the copy a thread: until it exists, no reader looks for the others.
+    // The root's log is copied last and makes the copy a thread: until it exists, no reader looks for the others.
     std::set<std::string, std::greater<>> namespaces;
     for (const auto& row : inner.list({.thread_id = std::string(from), .heads = true}))
         namespaces.insert(row.checkpoint_ns);
@@ -286,10 +286,10 @@ void EncryptedSaver::copyThread(std::string_view from, std::string_view to) {
         for (const std::string& ns : namespaces) copyLog(ns);
     } catch (...) {
         try {
-            // If the root has changed, the thread belongs to another writer now, and is not touched.
+            // If the root has changed, the thread now belongs to another writer, and is not touched.
             const auto root = inner.getTuple({.log = {to}});
             if (has_stored && (root ? root->head : CheckpointId()) == root_head) inner.deleteThread(to);
-        } catch (const std::exception&) {  // the first failure is the one to report
+        } catch (const std::exception&) {  // the first failure is reported
         }
         throw;
     }

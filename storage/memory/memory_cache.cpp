@@ -24,7 +24,7 @@ struct MemoryCache::Impl {
         std::string ns;
         std::string key;
         std::string value;
-        std::int64_t expires_unix_us;  // 0: never
+        std::int64_t expires_unix_us;  // 0 means never
         std::size_t size() const noexcept { return ns.size() + 2 * key.size() + value.size() + entry_cost_bytes; }
     };
     using Entries = std::list<Entry>;
@@ -53,7 +53,7 @@ struct MemoryCache::Impl {
 
     const MemoryCacheOptions options;
     detail::Mutex mutex;
-    Entries entries SG_GUARDED_BY(mutex);  // the one used last comes first
+    Entries entries SG_GUARDED_BY(mutex);  // the most recently used first
     std::unordered_map<std::string, ByKey> by_ns SG_GUARDED_BY(mutex);
     std::size_t bytes SG_GUARDED_BY(mutex) = 0;
     CacheStats stats SG_GUARDED_BY(mutex);

@@ -9,8 +9,8 @@
 
 #include "storage/memory/memory_thread.hpp"
 
-// The index of a memory saver's threads: what each waits for, and which were written to last. Its nodes are part of the
-// threads, so nothing here allocates or fails. Nothing here locks.
+// The index of a memory saver's threads: what each waits for, and which were written to last. Its nodes are parts of
+// the threads, so nothing here allocates or fails. It does not lock.
 namespace stategraph::checkpoint {
 
 class ThreadIndex {
@@ -24,8 +24,8 @@ public:
         due_.clear();
     }
 
-    /// After a put to the thread's own log, whose head is `head`. Cost: nothing while a run is under way; else a few
-    /// look-ups.
+    /// Call it after a put to the thread's own log, whose head is `head`. Cost: nothing while a run is under way,
+    /// otherwise a few look-ups.
     void note(Thread& thread, CheckpointId head, const ThreadOutlook& outlook) noexcept {
         if (thread.index.stays(head, outlook)) return;
         const IndexPlace place = IndexPlace::after(thread.index, head, outlook);
@@ -46,8 +46,8 @@ public:
         thread.index = {};
     }
 
-    /// Calls `f(const Thread&)` for the open threads of one status in the order of listings, from the first one after
-    /// `name` (null: from the beginning), until it returns false.
+    /// Calls `f(const Thread&)` for the open threads of one status in the order of listings, until it returns false. It
+    /// begins after `name`, or at the first thread if `name` is null.
     template <typename F>
     void forEachOpen(ThreadStatus status, const std::string* name, F&& f) const {
         const Open& open = open_[static_cast<std::size_t>(status)];
@@ -57,8 +57,8 @@ public:
         }
     }
 
-    /// Calls `f(const Thread&)` for the threads of one status, the newest first, beginning with the first one after
-    /// `before` (null: with the newest), until it returns false.
+    /// Calls `f(const Thread&)` for the threads of one status, the newest first, until it returns false. It begins
+    /// after `before`, or with the newest if `before` is null.
     template <typename F>
     void forEachNewest(ThreadStatus status, const ThreadPlace* before, F&& f) const {
         const Newest& newest = newest_[static_cast<std::size_t>(status)];
@@ -69,8 +69,8 @@ public:
         }
     }
 
-    /// Calls `f(const Thread&)` for the sleeping threads, the first to wake first, from the first one after `after`
-    /// (null: from the first), until it returns false.
+    /// Calls `f(const Thread&)` for the sleeping threads in the order of their wake times, until it returns false. It
+    /// begins after `after`, or at the first thread if `after` is null.
     template <typename F>
     void forEachDue(const DueThread* after, F&& f) const {
         auto at = after ? due_.upper_bound(*after, ByDue()) : due_.begin();

@@ -12,14 +12,14 @@
 #include "storage/memory/memory_index.hpp"
 #include "storage/memory/memory_thread.hpp"
 
-// The threads of a memory saver, in shards with a lock each, and their names in one order.
+// The threads of a memory saver in shards with a lock each, and one ordered list of their names.
 namespace stategraph::checkpoint {
 
 /// Each thread is entirely in one shard, so that an operation on all its namespaces takes one lock. No code holds two.
 struct alignas(64) MemoryShard {
     detail::Mutex mutex;
     ThreadTable threads SG_GUARDED_BY(mutex);
-    ThreadIndex index SG_GUARDED_BY(mutex);      // after the threads, so that it is destroyed first
+    ThreadIndex index SG_GUARDED_BY(mutex);      // declared after the threads, so that it is destroyed first
     std::size_t bytes SG_GUARDED_BY(mutex) = 0;  // of its threads
 };
 
@@ -28,7 +28,8 @@ struct alignas(64) MemoryShard {
 /// walked or not.
 class ThreadNames {
 public:
-    /// `at_once`: how many names of a shard to read at a time, at least 1. The shards must outlive it.
+    /// `at_once` is the number of names of a shard that are read at a time, at least 1. The shards must outlive this
+    /// object.
     ThreadNames(std::span<MemoryShard> shards, const std::optional<std::string>& after, std::size_t at_once)
         : at_once_(at_once) {
         sources_.reserve(shards.size());
@@ -40,7 +41,7 @@ public:
         std::make_heap(heap_.begin(), heap_.end(), comesLater);
     }
 
-    /// The next name; none at the end.
+    /// Returns the next name, or none at the end.
     std::optional<std::string> next() {
         if (heap_.empty()) return {};
         std::pop_heap(heap_.begin(), heap_.end(), comesLater);
@@ -58,8 +59,8 @@ public:
 private:
     struct Source {
         MemoryShard* shard;
-        std::vector<std::string> names;   // the first one is at the back
-        std::optional<std::string> last;  // that was read
+        std::vector<std::string> names;   // in reverse order, so that the first is at the back
+        std::optional<std::string> last;  // the last name that was read
         bool is_at_end = false;
     };
 
@@ -68,7 +69,7 @@ private:
         return BySizeThenText()(b->names.back(), a->names.back());
     }
 
-    // False: there are no more.
+    // Returns false if there are no more.
     bool read(Source& source) {
         if (source.is_at_end) return false;
         {

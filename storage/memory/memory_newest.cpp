@@ -6,7 +6,8 @@
 
 #include "storage/memory/memory_impl.hpp"
 
-// What the memory saver's index of threads is asked. Each shard gives its first ones; the first of all are among them.
+// Answers queries of the memory saver's index of threads. Each shard provides its first threads, which include the
+// first of all.
 namespace stategraph {
 
 namespace {

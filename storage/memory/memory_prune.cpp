@@ -38,7 +38,7 @@ void pruneLog(const LogPrune& prune) {
     const auto is_dropped = [&ids = dropped](CheckpointId id) {
         return std::binary_search(ids.begin(), ids.end(), id);
     };
-    Log kept;  // the old bytes go with the old log
+    Log kept;  // the old bytes are freed with the old log
     if (dropped.size() < log.commits.size()) {
         kept.reserve(log.commits.size() - dropped.size());
         auto anew = rewritten.begin();

@@ -7,27 +7,28 @@
 
 #include "storage/memory/memory_thread.hpp"
 
-// What a prune does to a thread in memory. Nothing here locks.
+// Prunes a thread in memory. It does not lock.
 namespace stategraph::checkpoint {
 
-/// Whether nothing has been stored in it since then, nothing is due and nothing is asked.
+/// Returns whether nothing has been stored in the thread since then, nothing is due and no question is open.
 bool isUnused(Thread& thread, std::chrono::system_clock::time_point since);
-/// Whether nothing is due or asked in it. What cannot be read stays.
+/// Returns whether nothing in it is due and no question is open. A thread that cannot be read does not count as
+/// finished.
 bool isFinished(Thread& thread);
 
-/// A log and what a prune does to it.
+/// A log, and how a prune changes it.
 struct LogPrune {
     Log& log;
     std::vector<CommitLinks> commits;
     LogPlan plan;
 };
 
-/// Reads all that a prune needs to know; nothing has changed yet.
+/// Reads everything that a prune needs, and changes nothing.
 std::vector<LogPrune> planThread(Thread& thread, const PruneRequest& request);
-/// By how many bytes the thread grows at most: whole commits of several branches may hold more than what they were read
-/// from.
+/// Returns the largest number of bytes by which the thread may grow: whole commits of several branches may hold more
+/// than the commits from which they were read.
 std::size_t growthOf(const std::vector<LogPrune>& plans);
-/// Does it. Returns how many commits went.
+/// Prunes the thread. Returns how many commits were removed.
 std::size_t applyPrune(Thread& thread, const std::vector<LogPrune>& plans);
 
 }  // namespace stategraph::checkpoint

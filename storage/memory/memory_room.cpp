@@ -10,7 +10,7 @@
 #include "storage/memory/memory_impl.hpp"
 #include "storage/memory/memory_prune.hpp"
 
-// The bytes that the saver may keep: how they are taken, given back, and found by evicting finished threads.
+// Manages the bytes that the saver may keep: takes them, returns them, and gains them by evicting finished threads.
 namespace stategraph {
 
 namespace {
@@ -28,7 +28,7 @@ void MemorySaver::Impl::recount(Shard& shard, Thread& thread, std::size_t taken)
     limit.giveBack(before + taken - thread.bytes);
 }
 
-// All is read before anything goes.
+// Everything is read before anything is removed.
 std::size_t MemorySaver::Impl::pruneCommits(Shard& shard, Thread& thread, const PruneRequest& request) {
     std::vector<LogPrune> plans = planThread(thread, request);
     std::size_t growth = growthOf(plans);
@@ -58,7 +58,7 @@ void MemorySaver::Impl::refuseFull(std::size_t bytes, std::string_view thread_id
     const bool evicts = options.when_full == WhenFull::evict;
     throw SaverError("the memory saver is full: it keeps " + std::to_string(limit.taken()) + " of at most " +
                          std::to_string(limit.bytesMax()) + " bytes, and " + std::to_string(bytes) +
-                         " more do not fit" + (evicts ? ", nor is there enough in finished threads to evict" : "") +
+                         " more do not fit" + (evicts ? ", and evicting finished threads does not free enough" : "") +
                          "; nothing of it was stored. Prune or delete threads, set retention" +
                          (evicts ? "" : ", set when_full to evict") + ", or raise bytes_max",
                      {.thread_id = std::string(thread_id)});
@@ -72,19 +72,20 @@ checkpoint::Room MemorySaver::Impl::takeRoom(std::size_t bytes, std::array<std::
     return {limit, bytes};
 }
 
-// Whether there is or was room afterwards. Candidates are collected some at a time, so that memory is bounded, and
-// checked one by one, each under its shard's lock: a writer waits at most for the check of one thread.
+// Returns whether there is room now, or was after the eviction. Candidates are collected some at a time, so that memory
+// is bounded. They are checked one by one, each under its shard's lock: a writer waits at most for the check of one
+// thread.
 bool MemorySaver::Impl::evict(std::size_t bytes, const std::array<std::string_view, 2>& spared) {
     constexpr std::size_t candidates_max = 4096;
     using Candidate = std::pair<CheckpointId, std::string>;
     const detail::LockGuard only_one(evicting);
-    if (limit.fits(bytes)) return true;  // another one made it
+    if (limit.fits(bytes)) return true;  // another thread has made room
 
     const std::size_t wanted = limit.bytesMax() - limit.bytesMax() / 10;
     const std::size_t goal = wanted - std::min(wanted, bytes);
     std::optional<Candidate> last;
     for (;;) {
-        std::vector<Candidate> oldest;  // a heap, the newest of them on top
+        std::vector<Candidate> oldest;  // a heap with the newest of them on top
         for (Shard& shard : shards) {
             const detail::LockGuard lock(shard.mutex);
             shard.threads.forEach([&](const Thread& thread) {
@@ -110,10 +111,10 @@ bool MemorySaver::Impl::evict(std::size_t bytes, const std::array<std::string_vi
     }
 }
 
-// Not if it was written to since, or has work to do.
+// Keeps a thread that was written to since, or that has work to do.
 bool MemorySaver::Impl::evictOne(const HashedName& name, CheckpointId newest) {
     Shard& shard = shardOf(name);
-    std::unique_ptr<Thread> gone;  // freed after the lock
+    std::unique_ptr<Thread> gone;  // freed after the lock is released
     const detail::LockGuard lock(shard.mutex);
     Thread* const thread = shard.threads.find(name);
     if (!thread || checkpoint::newestOf(*thread) != newest || !isFinished(*thread)) return false;

@@ -45,7 +45,7 @@ void copyLog(const Log& from, Log& to) {
     to.pending = from.pending;
 }
 
-// Throws unless each row that says what it expects finds it in the log (null: an empty one).
+// Throws unless each row with an expectation finds that in the log (null means an empty one).
 void checkExpected(const PutRequest& request, const Log* log) {
     for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
         for (const WriteRow& row : rows) {
@@ -60,8 +60,8 @@ void checkExpected(const PutRequest& request, const Log* log) {
     }
 }
 
-// The commits from a checkpoint's base to the checkpoint, oldest first; without those of other branches where there may
-// be many.
+// Returns the commits from a checkpoint's base to the checkpoint, oldest first. If there may be many commits of other
+// branches, they are left out.
 std::vector<std::size_t> placesToRead(const LogName& name, const Log& log, std::size_t place) {
     const std::size_t base = place - log.commits[place].to_base;
     std::size_t bytes = 0;
@@ -82,7 +82,7 @@ std::vector<std::size_t> placesToRead(const LogName& name, const Log& log, std::
             std::reverse(places.begin(), places.end());
             return places;
         } catch (const CorruptCheckpointError&) {
-            places.clear();  // the reader says so
+            places.clear();  // the reader reports it
         }
     }
     for (std::size_t i = base; i <= place; ++i) places.push_back(i);
@@ -125,7 +125,7 @@ MemorySaver::MemorySaver(const MemorySaverOptions& options) : impl_(new Impl(opt
 
 MemorySaver::~MemorySaver() {
     impl_->is_closing = true;
-    impl_->retention.reset();  // it calls prune
+    impl_->retention.reset();  // its thread calls prune
 }
 
 RetentionReport MemorySaver::retentionReport() const {
@@ -161,7 +161,7 @@ std::optional<std::uint64_t> MemorySaver::storedBytes() {
     return bytes;
 }
 
-// No row: it can change only the index, so it needs no room and evicts no thread.
+// Stores a request without rows: it can change only the index, so it needs no room and evicts no thread.
 void MemorySaver::Impl::putNothing(const PutRequest& request) {
     const HashedName name(request.log.thread_id);
     Shard& shard = shardOf(name);
@@ -186,7 +186,7 @@ void MemorySaver::put(const PutRequest& request) {
         }
         total += row.bytes.size();
     }
-    // What can fail comes first, so that nothing is stored by halves.
+    // Steps that can fail come first, so that nothing is stored in part.
     PendingWrites staged;
     for (const WriteRow& row : request.writes) {
         staged.insert_or_assign(WriteKey{row.checkpoint_id, std::string(row.path)}, std::string(row.bytes));
@@ -297,7 +297,7 @@ std::vector<ListedCheckpoint> MemorySaver::list(const ListQuery& query) {
         for (const std::string& thread_id : query.thread_ids) listOne(thread_id);
         return listed;
     }
-    // Shards have about equally many: twice a shard's share of the page hardly ever has to be read again.
+    // Shards have about equally many threads, so twice a shard's share of the page rarely has to be read again.
     constexpr std::size_t names_min = 8;
     const std::size_t share =
         query.limit ? *query.limit / Impl::shard_count : std::numeric_limits<std::size_t>::max() / 2;
@@ -313,7 +313,7 @@ std::vector<ListedCheckpoint> MemorySaver::list(const ListQuery& query) {
 void MemorySaver::deleteThread(std::string_view thread_id) {
     const HashedName name(thread_id);
     Shard& shard = impl_->shardOf(name);
-    std::unique_ptr<Thread> gone;  // freed after the lock
+    std::unique_ptr<Thread> gone;  // freed after the lock is released
     const detail::LockGuard lock(shard.mutex);
     gone = impl_->extract(shard, name);
 }
@@ -346,7 +346,7 @@ void MemorySaver::copyThread(std::string_view from, std::string_view to) {
 
     const detail::LockGuard lock(target_shard.mutex);
     refuseTaken();
-    impl_->extract(target_shard, target_name);  // one without rows, if any
+    impl_->extract(target_shard, target_name);  // removes a target without rows, if there is one
     Thread& kept = target_shard.threads.insert(target_name, std::move(copy));
     target_shard.index.note(kept, kept.root.head(), outlook);
     target_shard.bytes += kept.bytes;
@@ -359,7 +359,7 @@ std::size_t MemorySaver::prune(const PruneRequest& request) {
     const auto pruneThread = [&](const std::string& thread_id) {
         const HashedName name(thread_id);
         Shard& shard = impl_->shardOf(name);
-        std::unique_ptr<Thread> gone;  // freed after the lock
+        std::unique_ptr<Thread> gone;  // freed after the lock is released
         const detail::LockGuard lock(shard.mutex);
         Thread* const thread = shard.threads.find(name);
         if (!thread) return;
@@ -374,7 +374,7 @@ std::size_t MemorySaver::prune(const PruneRequest& request) {
         pruneThread(*request.thread_id);
         return dropped;
     }
-    // A lock for each thread, not for a whole shard: its writers wait meanwhile.
+    // Each thread is locked separately, because writers wait while a shard is locked.
     for (Shard& shard : impl_->shards) {
         std::vector<std::string> names;
         {

@@ -6,11 +6,11 @@
 
 #include "storage/memory/memory_thread.hpp"
 
-// What rows count for in the memory saver, and its limit. Nothing here locks.
+// How many bytes a row counts in the memory saver, and the saver's limit. It does not lock.
 namespace stategraph::checkpoint {
 
-// Besides bytes and names: about what finding them takes. A short thread's share is mostly its first chunk and first
-// places.
+// Rows count these besides their bytes and names: about the memory of their place. A short thread consists mostly of
+// its first chunk and its first places.
 inline constexpr std::size_t commit_cost = sizeof(Log::Commit) + 16;
 inline constexpr std::size_t write_cost = sizeof(PendingWrites::value_type) + 64;
 inline constexpr std::size_t log_cost = sizeof(Log) + 512;
@@ -22,7 +22,7 @@ inline std::size_t sizeOf(const PendingWrites::value_type& write) noexcept {
 inline std::size_t sizeOfLogNamed(std::string_view ns) noexcept { return log_cost + ns.size(); }
 inline std::size_t sizeOfThreadNamed(std::string_view name) noexcept { return thread_cost + name.size(); }
 
-/// All that a thread counts for. Cost: a look at every row's size.
+/// Returns the bytes that a thread counts. Cost: a look at every row's size.
 inline std::size_t sizeOf(const Thread& thread) noexcept {
     std::size_t size = sizeOfThreadNamed(thread.name);
     const auto add = [&](const Log& log) {
@@ -38,7 +38,7 @@ inline std::size_t sizeOf(const Thread& thread) noexcept {
     return size;
 }
 
-/// The newest commit of all its namespaces.
+/// Returns the newest commit of all its namespaces.
 inline CheckpointId newestOf(const Thread& thread) noexcept {
     CheckpointId newest = thread.root.head();
     if (!thread.children) return newest;
@@ -46,8 +46,8 @@ inline CheckpointId newestOf(const Thread& thread) noexcept {
     return newest;
 }
 
-/// A number of bytes that several threads take from and give back. Without a limit it counts nothing, so that cores
-/// share nothing.
+/// A number of bytes that several threads take and return. Without a limit it counts nothing, so that cores share
+/// nothing.
 class ByteLimit {
 public:
     explicit ByteLimit(std::optional<std::size_t> bytes_max) noexcept : bytes_max_(bytes_max) {}
@@ -74,16 +74,16 @@ private:
     std::atomic<std::size_t> taken_{0};
 };
 
-/// Bytes taken before a write, so that a write that begins can end. What it does not keep goes back.
+/// Bytes that were taken before a write, so that a write that begins can end. Those that it does not keep are returned.
 class Room {
 public:
-    /// `bytes` are taken already.
+    /// `bytes` have been taken already.
     Room(ByteLimit& limit, std::size_t bytes) noexcept : limit_(limit), bytes_(bytes) {}
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;
     ~Room() { limit_.giveBack(bytes_); }
 
-    /// At most what is left. What a write frees goes back in addition.
+    /// Keeps at most the bytes that are left. The bytes that a write frees are returned in addition.
     void keep(std::size_t bytes, std::size_t freed) noexcept { bytes_ = bytes_ - bytes + freed; }
 
 private:

@@ -20,7 +20,7 @@ constexpr std::size_t row_overhead = 112;
 
 std::size_t sizeOf(std::string_view key, std::string_view value) { return key.size() + value.size() + row_overhead; }
 
-/// As detail::AnnotatedMutex, for a lock that readers share.
+/// Works like detail::AnnotatedMutex, for a lock that readers share.
 class SG_CAPABILITY("shared mutex") SharedMutex {
 public:
     void lock() SG_ACQUIRE() { wrapped_.lock(); }
@@ -96,7 +96,7 @@ public:
     }
 
     void write(std::span<const stores::Change> changes, bool) override {
-        // All that can fail comes first.
+        // Steps that can fail come first.
         RowMap made;
         for (const stores::Change& change : changes) {
             if (change.value) {

@@ -19,10 +19,11 @@
 #include "checkpoint/index_place.hpp"
 #include "src/value/comparisons.hpp"
 
-// What the memory saver keeps of a thread, and the table to find it. Nothing here locks.
+// The data that the memory saver keeps for a thread, and the table to find it. It does not lock.
 namespace stategraph::checkpoint {
 
-// Chunks that grow with what they hold, so that a short thread wastes little and a long one rarely allocates.
+// Stores rows in chunks that grow with the content, so that a short thread wastes little and a long one rarely
+// allocates.
 class ByteStore {
 public:
     ByteStore() noexcept = default;
@@ -40,10 +41,10 @@ public:
         }
     }
 
-    /// Room for `size` bytes at a stable address, which is the caller's from now on.
+    /// Returns room for `size` bytes at a stable address, which now belongs to the caller.
     char* take(std::size_t size) {
         if (size > left_) {
-            if (size >= chunk_max) return addChunk(size);  // keeps the rest of the current chunk for later rows
+            if (size >= chunk_max) return addChunk(size);  // saves the rest of the current chunk for later rows
             const std::size_t room = std::max(size, std::clamp(total_, chunk_min, chunk_max) - sizeof(char*));
             next_ = addChunk(room);
             left_ = room;
@@ -54,21 +55,22 @@ public:
         return at;
     }
 
-    /// Whether a row is to be taken over in the string that it is in: a large one, whose string has little room beyond.
+    /// Returns whether the string that holds a row is to be taken over instead of copied: the row is large, and its
+    /// string has little unused room.
     static bool wants(const CommitRow& row) noexcept {
         const std::size_t size = row.bytes.size();
         return row.buffer != nullptr && size >= chunk_max && row.bytes.data() == row.buffer->data() &&
                size == row.buffer->size() && row.buffer->capacity() - size <= size / 8;
     }
     using Strings = std::forward_list<std::string>;
-    /// The rows stay at their addresses, as long strings' do.
+    /// Takes the strings over. Their rows stay at their addresses, because the strings are long.
     void takeOver(Strings& strings) noexcept { strings_.splice_after(strings_.before_begin(), strings); }
 
 private:
     static constexpr std::size_t chunk_min = 512;
     static constexpr std::size_t chunk_max = 64 * 1024;
 
-    // Each chunk begins with the address of the one before: no table of them to keep.
+    // Each chunk begins with the address of the chunk before it, so that there is no table of them.
     char* addChunk(std::size_t room) {
         char* const chunk = new char[sizeof(char*) + room];
         std::memcpy(chunk, &newest_, sizeof(newest_));
@@ -124,7 +126,7 @@ struct Log {
     CheckpointId head() const noexcept { return commits.empty() ? CheckpointId() : commits.back().id; }
     bool empty() const noexcept { return commits.empty() && pending.empty(); }
 
-    /// The place of the first commit that is not older than `id`.
+    /// Returns the place of the first commit that is not older than `id`.
     std::size_t placeOf(CheckpointId id) const noexcept {
         const auto at = std::lower_bound(commits.begin(), commits.end(), id,
                                          [](const Commit& c, CheckpointId wanted) { return c.id < wanted; });
@@ -141,7 +143,7 @@ struct Log {
         commits.reserve(std::max({commits.size() + more, commits.capacity() * 3 / 2, std::size_t{8}}));
     }
 
-    /// Needs `reserve`; `at` is the row's own room, where the row may be already.
+    /// Call `reserve` before. `at` is the row's own room, where the row may be already.
     void append(CheckpointId id, CheckpointId base, std::string_view row, char* at) noexcept {
         if (!row.empty() && row.data() != at) std::memcpy(at, row.data(), row.size());
         const std::size_t place = commits.size();
@@ -163,8 +165,8 @@ struct Log {
     }
 };
 
-// The order of namespaces and threads in listings, the same as a durable saver's: its keys begin with the size as
-// rocksdb_keys.cpp's varint, whose low bits come first. Below 128 bytes that is the order of sizes.
+// The order of namespaces and threads in listings is that of a durable saver, whose keys begin with the size as the
+// varint of rocksdb_keys.cpp, with low bits first. Below 128 bytes that is the order of sizes.
 struct BySizeThenText {
     using is_transparent = void;
     bool operator()(std::string_view a, std::string_view b) const noexcept {
@@ -186,10 +188,10 @@ struct Thread {
 
     std::string name;
     Log root;                                 // namespace ""
-    std::unique_ptr<Children> children = {};  // most threads have none
-    std::size_t bytes = 0;                    // as memory_size.hpp counts
-    std::size_t unordered_at = 0;             // the table's: its place among the threads that are not in order yet
-    IndexPlace index = {};                    // ThreadIndex's, as are the hooks
+    std::unique_ptr<Children> children = {};  // null for most threads
+    std::size_t bytes = 0;                    // as counted by memory_size.hpp
+    std::size_t unordered_at = 0;  // used by the table: its place among the threads that are not in order yet
+    IndexPlace index = {};         // used by ThreadIndex, as are the hooks
     boost::intrusive::set_member_hook<> newest_hook = {};
     boost::intrusive::set_member_hook<> open_hook = {};
     boost::intrusive::set_member_hook<> due_hook = {};
@@ -207,7 +209,7 @@ struct Thread {
         return children->emplace(ns, Log()).first->second;
     }
 
-    /// Forgets the logs that have no rows any more.
+    /// Forgets the logs that no longer have rows.
     void dropEmptyLogs() {
         if (children) std::erase_if(*children, [](const auto& child) { return child.second.empty(); });
     }
@@ -222,15 +224,15 @@ struct Thread {
     }
 };
 
-/// A thread's id and its hash, which is computed once.
+/// A thread's id with its hash, which is computed once.
 struct HashedName {
     explicit HashedName(std::string_view name) noexcept : hash(std::hash<std::string_view>()(name)), text(name) {}
     std::size_t hash;
     std::string_view text;
 };
 
-// Open addressing: a look-up touches the threads of others only where hashes are equal, so two cores that use one table
-// leave each other's cache lines alone.
+// A table with open addressing. A look-up reads other threads' entries only if hashes are equal, so two cores that use
+// one table do not touch each other's cache lines.
 class ThreadTable {
 public:
     Thread* find(const HashedName& name) const noexcept {
@@ -241,7 +243,7 @@ public:
         return nullptr;
     }
 
-    /// The name must not be there yet. Either it is stored or the table is as it was.
+    /// Inserts a name, which must not exist yet. On an error the table is as before.
     Thread& insert(const HashedName& name, std::unique_ptr<Thread> thread) {
         if (slots_.size() * 3 / 4 <= size_) grow();
         thread->unordered_at = unordered_.size();
@@ -258,7 +260,7 @@ public:
         std::unique_ptr<Thread> thread = std::move(slots_[at].thread);
         --size_;
         leaveOrder(*thread);
-        // Later entries move up, as long as that does not put them before their home slot.
+        // Later entries move up, unless that would put them before their home slot.
         for (std::size_t next = after(at); slots_[next].thread; next = after(next)) {
             const std::size_t distance = (next - home(slots_[next].hash)) & (slots_.size() - 1);
             if (distance < ((next - at) & (slots_.size() - 1))) continue;
@@ -275,9 +277,9 @@ public:
         }
     }
 
-    /// Threads in the order of listings, from the first one after `name` (null: from the beginning), until `f` returns
-    /// false. Cost: log n to find the first one; n log n once for the threads that are new since the last call, so that
-    /// storing a thread costs nothing for its order.
+    /// Calls `f` for the threads in the order of listings, until it returns false. It begins after `name`, or at the
+    /// first thread if `name` is null. Cost: log n to find the first one. Threads that are new since the last call are
+    /// sorted once, which costs n log n, so that storing a thread costs nothing for its order.
     template <typename F>
     void forEachAfter(const std::string* name, F&& f) {
         while (!unordered_.empty()) {
@@ -337,7 +339,7 @@ private:
         slots_ = std::move(larger);
     }
 
-    std::vector<Slot> slots_;  // a power of two of them, a quarter free
+    std::vector<Slot> slots_;  // their number is a power of two, and a quarter of them is free
     std::size_t size_ = 0;
     std::vector<Thread*> unordered_;
     std::set<Thread*, ByName> ordered_;

@@ -21,7 +21,7 @@ using checkpoint::PostgresPoolSettings;
 using checkpoint::PostgresResult;
 using checkpoint::PostgresStatement;
 
-// Two hashes, and what a row and its places in two indexes take.
+// The size of two hashes, of a row's fields, and of its places in two indexes.
 constexpr std::uint64_t entry_cost_bytes = 256;
 constexpr const char* work_write = "write an entry";
 
@@ -55,11 +55,11 @@ struct PostgresCacheStatements {
 
     PostgresStatement get;        // namespace, key; rows (expires, value)
     PostgresStatement set;        // namespace, key, expires, size, value, limit; a row: kept, or null: no room
-    PostgresStatement trim;       // how many bytes may stay
+    PostgresStatement trim;       // takes the number of bytes that may stay
     PostgresStatement remove;     // namespace, key, and the time if it is to be over then
     PostgresStatement clear;      // namespace
     PostgresStatement clear_all;  // all namespaces
-    PostgresStatement count;      // a row: bytes
+    PostgresStatement count;      // gives one row with the bytes
 };
 
 }  // namespace

@@ -10,13 +10,14 @@
 #include <poll.h>
 #include <unistd.h>
 
-// Calls of libpq that do not block, and waits of our own: so that every one of them ends in time.
+// Uses only calls of libpq that do not block, and waits itself, so that every call ends in time.
 namespace stategraph::checkpoint {
 namespace {
 
-// The server, which knows what it has done, cancels the statement before this process closes the connection.
+// The server cancels the statement this long before this process would close the connection, because only the server
+// knows what it has done.
 constexpr auto grace = std::chrono::seconds(2);
-// The server takes no message of a gigabyte.
+// The server accepts no message of a gigabyte.
 constexpr std::size_t request_bytes_max = 1'000'000'000;
 
 struct FreeOptions {
@@ -46,7 +47,7 @@ PostgresFailure failureOf(const PGresult* result, const PGconn* connection) {
     return failure;
 }
 
-// Whether it ends the connection: FATAL and PANIC, in the language of the server.
+// Returns whether the error ends the connection. It does if it is FATAL or PANIC, in any language of the server.
 bool endsConnection(const PGresult* result) {
     const char* const severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     return severity && (std::string_view(severity) == "FATAL" || std::string_view(severity) == "PANIC");
@@ -129,10 +130,10 @@ void PostgresConnection::connect() {
     if (PQsetnonblocking(connection_, 1) != 0) errors_.refuseOpening(PQerrorMessage(connection_));
 }
 
-// Makes plans use the indexes, whatever the server knows about the sizes of tables, which it learns late: otherwise a
-// table that was empty when the plan was made would always be read from end to end.
+// Makes plans use the indexes, without regard to what the server knows about the sizes of tables. The server learns
+// sizes late: a table that was empty when a plan was made would always be read from end to end.
 void PostgresConnection::prepareSession() {
-    if (!settings_.prepared_statements) return;  // a pooler gives the session to others
+    if (!settings_.prepared_statements) return;  // a pooler gives the session to other clients
     (void)command(
         "SET plan_cache_mode=force_generic_plan; SET enable_seqscan=off; SET jit=off; "
         "SET client_min_messages=error; SET statement_timeout=" +
@@ -152,7 +153,7 @@ bool PostgresConnection::waitFor(short events) const {
         if (left.count() <= 0) return false;
         pollfd poll{PQsocket(connection_), events, 0};
         const int count = ::poll(&poll, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1000)));
-        if (count > 0 || (count < 0 && errno != EINTR)) return true;  // of an error the next call tells
+        if (count > 0 || (count < 0 && errno != EINTR)) return true;  // the next call reports an error
     }
 }
 
@@ -174,7 +175,7 @@ void PostgresConnection::flush(std::string_view work) {
         if (left == 0) return;
         if (!waitFor(POLLIN | POLLOUT))
             lose(work, "the server took no more of it within " + milliseconds(settings_.statement_timeout + grace));
-        // Or both sides would wait for the other one to read.
+        // Reading prevents both sides from waiting for the other one to read.
         if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
     }
 }
@@ -187,7 +188,7 @@ PGresult* PostgresConnection::nextResult(std::string_view work) {
     return PQgetResult(connection_);
 }
 
-// All results are read, or the connection could not be used again.
+// Reads all results, because otherwise the connection could not be used again.
 PostgresResult PostgresConnection::finish(std::string_view work,
                                           const std::function<void(const PostgresResult&)>* take) {
     PostgresResult last;

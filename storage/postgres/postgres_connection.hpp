@@ -27,7 +27,8 @@ struct PostgresSettings {
     std::chrono::milliseconds statement_timeout{};
 };
 
-/// Throws InvalidArgumentError if libpq cannot read it; else returns "'database' at host:port", for messages.
+/// Throws InvalidArgumentError if libpq cannot read the conninfo. Otherwise returns "'database' at host:port", for
+/// messages.
 std::string postgresPlace(const std::string& conninfo);
 
 /// A statement, and the name under which a connection prepares it.
@@ -38,36 +39,38 @@ struct PostgresStatement {
 };
 
 /// A connection to a PostgreSQL server, for one thread at a time. Errors: those of PostgresErrors. After a PostgresLost
-/// it is of no use any more.
+/// it can no longer be used.
 class PostgresConnection {
 public:
-    /// `errors`, `settings` and `round_trips`, which counts what is sent and waited for, must outlive it.
+    /// `errors`, `settings` and `round_trips` must outlive the connection. `round_trips` counts the requests that were
+    /// sent and waited for.
     PostgresConnection(const PostgresErrors& errors, const PostgresSettings& settings,
                        std::atomic<std::uint64_t>& round_trips);
     PostgresConnection(const PostgresConnection&) = delete;
     PostgresConnection& operator=(const PostgresConnection&) = delete;
-    /// In a child of a fork it says nothing to the server, which would end the parent's connection.
+    /// In a child of a fork it sends nothing to the server, which would otherwise end the parent's connection.
     ~PostgresConnection();
 
     const PostgresErrors& errors() const noexcept { return errors_; }
 
     /// Executes a statement; `work` completes "could not ".
     PostgresResult run(const PostgresStatement& statement, const PostgresParameters& parameters, std::string_view work);
-    /// The same, with each row handed over as it comes, in a result of its own. What `take` throws is thrown when the
-    /// last row has come.
+    /// Does the same, and passes each row to `take` when it arrives, in a result of its own. An exception of `take` is
+    /// thrown when the last row has arrived.
     void stream(const PostgresStatement& statement, const PostgresParameters& parameters, std::string_view work,
                 const std::function<void(const PostgresResult&)>& take);
     struct Step {
         const PostgresStatement& statement;
         const PostgresParameters& parameters;
     };
-    /// Sends several statements at once and waits for all of them: one round trip. Where one fails, those after it are
-    /// not executed, and its error is thrown. Returns what each of them does.
+    /// Sends several statements together and waits for all of them, in one round trip. If one fails, those after it are
+    /// not executed, and its error is thrown. Returns the result of each of them.
     std::vector<PostgresResult> runAll(std::span<const Step> steps, std::string_view work);
-    /// Executes texts without parameters, several at once if they are so; returns what the last one does, as text.
+    /// Executes a text without parameters, which may contain several statements. Returns the result of the last one, as
+    /// text.
     PostgresResult command(const std::string& sql, std::string_view work);
 
-    /// Whether it can be used for another call: it is whole, and in no transaction.
+    /// Returns whether it can be used for another call: it is not broken, and is in no transaction.
     bool isIdle() const noexcept;
 
 private:
@@ -83,7 +86,7 @@ private:
     void flush(std::string_view work);
     PostgresResult finish(std::string_view work, const std::function<void(const PostgresResult&)>* take);
     PGresult* nextResult(std::string_view work);
-    /// False: the time is over.
+    /// Returns false if the time is over.
     bool waitFor(short events) const;
     [[noreturn]] void lose(std::string_view work, const std::string& why);
     void beginCall(std::string_view work);

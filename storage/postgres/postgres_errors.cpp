@@ -8,7 +8,7 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-// What to do, by the SQLSTATE (PostgreSQL's manual, appendix A) or its class.
+// Returns advice for an SQLSTATE (PostgreSQL's manual, appendix A) or its class.
 std::string adviceFor(std::string_view state) {
     if (state == "53100") return "; make room on the server's disk: nothing of this was stored, later calls work again";
     if (state == "53200") return "; the server is out of memory: nothing of this was stored, later calls work again";

@@ -7,7 +7,7 @@
 
 namespace stategraph::checkpoint {
 
-/// The connection broke, or no answer came in time: whether the server did what it was asked is not known.
+/// The connection broke, or no answer came in time, so it is not known whether the server did what was requested.
 class PostgresLost : public SaverError {
 public:
     using SaverError::SaverError;
@@ -19,21 +19,21 @@ struct PostgresFailure {
     std::string message;
 };
 
-/// The server refused a statement, and did nothing of it.
+/// The server refused a statement, and changed nothing.
 class PostgresRefused : public SaverError {
 public:
     PostgresRefused(std::string text, PostgresFailure failure)
         : SaverError(std::move(text)), failure_(std::move(failure)) {}
     const std::string& sqlstate() const noexcept { return failure_.sqlstate; }
-    /// Its own words.
+    /// Returns the server's message.
     const std::string& said() const noexcept { return failure_.message; }
-    /// Whether the error is about the statement itself, and not about a timeout or missing resources, which say nothing
-    /// about a put that was sent before and may still be under way.
+    /// Returns whether the error is about the statement itself. Timeouts and missing resources are not: they say
+    /// nothing about a put that was sent before and may still be under way.
     bool isCertain() const noexcept {
         const std::string_view code = failure_.sqlstate;
         return code != "57014" && code != "55P03" && !code.starts_with("53") && !code.starts_with("40");
     }
-    /// It was in others' way: the same statement may succeed.
+    /// Returns whether the same statement may succeed later, because it only conflicted with others.
     bool mayBeRetried() const noexcept { return failure_.sqlstate == "40001" || failure_.sqlstate == "40P01"; }
 
 private:
@@ -43,7 +43,7 @@ private:
 /// Throws the errors of one database: SaverError and CorruptCheckpointError. All of them name its place.
 class PostgresErrors {
 public:
-    /// `place` completes "the database ": its name, server and schema.
+    /// `place` completes "the database ". It has the database's name, server and schema.
     PostgresErrors(std::string place, std::string schema) : place_(std::move(place)), schema_(std::move(schema)) {}
 
     const std::string& schema() const noexcept { return schema_; }
@@ -54,7 +54,8 @@ public:
     [[noreturn]] void failUnreadable(const std::string& what) const;
     /// Throws PostgresLost.
     [[noreturn]] void failLost(std::string_view work, const std::string& why) const;
-    /// Throws what a failed statement means, PostgresRefused or CorruptCheckpointError; `work` completes "could not ".
+    /// Throws PostgresRefused or CorruptCheckpointError, depending on why a statement failed; `work` completes "could
+    /// not ".
     [[noreturn]] void failCall(const PostgresFailure& failure, std::string_view work) const;
 
 private:
@@ -62,7 +63,7 @@ private:
     std::string schema_;
 };
 
-/// Calls `call`, whose errors are a saver's, and throws those of a store.
+/// Calls `call`, which throws errors of a saver, and throws those of a store instead.
 template <class Call>
 auto asStore(Call&& call) {
     try {

@@ -15,11 +15,12 @@
 #include "storage/postgres/postgres_statements.hpp"
 #include "storage/postgres/postgres_tables.hpp"
 
-// What the PostgreSQL saver's files share. Rows are those of postgres_tables.hpp. What a call stores or removes is one
-// statement, which is a transaction (a prune: one transaction a thread), and so is what it reads.
+// What the PostgreSQL saver's files share. postgres_tables.hpp defines the rows. A call stores or removes rows in a
+// single statement, which is a transaction (a prune uses one transaction for each thread), and reads them in a single
+// statement too.
 namespace stategraph::checkpoint {
 
-/// Calls `call`; its errors say of which log they are.
+/// Calls `call`, and adds the log to its errors.
 template <class Call>
 auto ofPostgresLog(const LogName& log, Call&& call) {
     try {
@@ -30,16 +31,16 @@ auto ofPostgresLog(const LogName& log, Call&& call) {
     }
 }
 
-/// Throws LeaseLostError: the epoch is not the thread's any more.
+/// Throws LeaseLostError, because the epoch is no longer the thread's.
 [[noreturn]] void refuseLease(std::int64_t epoch);
-/// Throws ConcurrentUpdateError: an input that was to be taken is not there.
+/// Throws ConcurrentUpdateError, because an input that was to be taken does not exist.
 [[noreturn]] void refuseInput(std::int64_t number);
 
-/// Throws InvalidArgumentError for options that cannot be.
+/// Throws InvalidArgumentError for invalid options.
 const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options);
 /// Throws if the schema does not have the tables of this library's version.
 void checkPostgresFormat(PostgresConnection& connection);
-/// Makes them.
+/// Creates the tables.
 void setUpPostgres(PostgresConnection& connection);
 
 }  // namespace stategraph::checkpoint
@@ -53,7 +54,7 @@ struct PostgresSaver::Impl {
           quoted_schema(checkpoint::quotedName(options.schema)),
           read_only(options.read_only) {}
 
-    /// Throws SaverError if it was opened for reading alone.
+    /// Throws SaverError if it was opened for reading only.
     void checkWritable() const;
     /// `lease` may be null.
     void checkAndPut(const PutRequest& request, const PutLease* lease);

@@ -15,7 +15,7 @@
 namespace stategraph {
 namespace checkpoint {
 
-// No row is touched where the place stays, and none is moved back by a statement that began before another one.
+// The statement touches no row whose place stays, and a statement that began earlier does not move a row back.
 std::string postgresIndexUpdate(std::string_view from, std::string_view which, std::string_view before,
                                 std::string_view head, std::string_view status, std::string_view due,
                                 std::string_view second_ago) {
@@ -44,11 +44,11 @@ using checkpoint::IndexPlace;
 using checkpoint::PostgresConnection;
 using checkpoint::PostgresParameters;
 
-static_assert(static_cast<int>(ThreadStatus::finished) == 1);  // as the tables have it (postgres_tables.hpp)
+static_assert(static_cast<int>(ThreadStatus::finished) == 1);  // the value that is in the tables (postgres_tables.hpp)
 
 constexpr const char* reading_index = "read the index of threads";
 
-// A number that is not a status, in a foreign row, counts as unknown.
+// An unknown number, in a row that another program wrote, counts as an unknown status.
 ThreadStatus statusOf(std::int64_t number) noexcept {
     const bool is_known = number >= 0 && number < static_cast<std::int64_t>(all_thread_statuses.size());
     return is_known ? static_cast<ThreadStatus>(number) : ThreadStatus::unknown;
@@ -62,7 +62,7 @@ std::string arrayOf(ThreadStatuses statuses) {
     return numbers.encoded();
 }
 
-// Rows of a status, ThreadPlace::since, a name and a wake time.
+// Reads rows of a status, ThreadPlace::since, a name and a wake time.
 std::vector<IndexedThread> threadsOf(const checkpoint::PostgresResult& rows) {
     std::vector<IndexedThread> threads;
     for (int row = 0; row < rows.rows(); ++row) {

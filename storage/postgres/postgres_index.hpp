@@ -7,15 +7,15 @@
 // The index of threads: columns of a thread's own row of `logs`, updated in the statement that stores.
 namespace stategraph::checkpoint {
 
-/// A statement that changes a thread's place as `IndexPlace::after` says. `from`: what else it reads, or nothing;
-/// `which`: the row of `logs l`; `before`: what has its columns as they were; the others are SQL for the log's head,
-/// for the status and wake time of PutRequest::outlook, and for `placeKeptFrom(head)`.
+/// Returns a statement that changes a thread's place as `IndexPlace::after` does. `from` is what else it reads, or
+/// empty; `which` selects the row of `logs l`; `before` has its columns as they were. The others are SQL for the log's
+/// head, for the status and wake time of PutRequest::outlook, and for `placeKeptFrom(head)`.
 std::string postgresIndexUpdate(std::string_view from, std::string_view which, std::string_view before,
                                 std::string_view head, std::string_view status, std::string_view due,
                                 std::string_view second_ago);
 
-/// A thread of unknown status whose place is not older than this keeps it, when its newest commit becomes `head` and
-/// its status stays unknown.
+/// Returns the oldest place that a thread of unknown status keeps, when its newest commit becomes `head` and its status
+/// stays unknown.
 CheckpointId placeKeptFrom(CheckpointId head) noexcept;
 
 }  // namespace stategraph::checkpoint

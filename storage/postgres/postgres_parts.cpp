@@ -15,10 +15,10 @@ CREATE TABLE {S}.store (
 )",
                                        .set_up = "PostgresStore::setUp"};
 
-// `cache_set` returns whether the entry is kept, or null and has done nothing: there is no room, which `cache_trim`
-// makes. Of two sets of one entry at the same time the second finds the first one's row and leaves it. Shares of the
-// count are locked last, in the order of their numbers, and whatever removes many entries does so one after the other:
-// nothing waits for what waits for it.
+// `cache_set` returns whether the entry is kept. It returns null and does nothing if there is no room, which
+// `cache_trim` makes. If one entry is set twice at the same time, the second call finds the first one's row and leaves
+// it. Shares of the count are locked last, in the order of their numbers, and functions that remove many entries run
+// one after the other, so that there is no cycle of waiting.
 const PostgresPart postgres_cache_part{.name = "cache",
                                        .format = 1,
                                        .tables = R"(
@@ -100,7 +100,7 @@ $clear$;
 
 namespace {
 
-// 0: the schema has none.
+// Returns 0 if the schema does not have the part.
 std::int64_t formatOf(PostgresConnection& connection, const PostgresPart& part) {
     const std::string& schema = connection.errors().schema();
     if (!hasPostgresTable(connection, "parts")) return 0;

@@ -5,16 +5,16 @@
 
 // The tables of stores and caches, which may be in a schema with those of a saver, or without them. {S} is the schema.
 //
-//   parts         one row a part: its name, the version of its tables
-//   store         one row a row of store/keys.hpp, whose key is head and then tail: the first 2,000 bytes, for an index
-//                 takes no longer ones, and the rest. `digest` is empty where tail is, else the SHA-256 of it
-//   cache         one row an entry: the SHA-256 of its namespace and of its key; the number of its write, which
-//                 ascends; when it is over, in microseconds since 1970 (0: never); how many bytes it counts for; its
+//   parts         one row per part: its name, the version of its tables
+//   store         one row per row of store/keys.hpp. Its key is split into head, the first 2,000 bytes, and tail, the rest,
+//                 because an index takes no longer ones. `digest` is the SHA-256 of a tail that is not empty
+//   cache         one row per entry: the SHA-256 of its namespace and of its key; the number of its write, which
+//                 ascends; its expiry, in microseconds since 1970 (0 means never); the bytes that it counts; its
 //                 value
-//   cache_counts  the bytes that the entries count for, of 16 shares of them, so that sets need not wait for each other
+//   cache_counts  the bytes that the entries count, in 16 shares, so that sets need not wait for each other
 namespace stategraph::checkpoint {
 
-/// How many bytes of a key are in the index.
+/// The number of a key's bytes that are in the index.
 inline constexpr std::size_t postgres_head_bytes = 2000;
 
 struct PostgresPart {
@@ -30,7 +30,7 @@ extern const PostgresPart postgres_cache_part;
 
 /// Throws if the schema does not have the part's tables of this library's version.
 void checkPostgresPart(PostgresConnection& connection, const PostgresPart& part);
-/// Makes them, and the schema, where they are not there.
+/// Creates them, and the schema, where they do not exist.
 void setUpPostgresPart(PostgresConnection& connection, const PostgresPart& part);
 
 }  // namespace stategraph::checkpoint

@@ -41,7 +41,7 @@ PostgresPool::PostgresPool(PostgresPoolSettings settings)
       errors_(postgresPlace(settings_.connection.conninfo) + ", schema '" + settings_.schema + "'", settings_.schema),
       process_(::getpid()) {
     const detail::LockGuard lock(mutex_);
-    idle_.reserve(settings_.connections_max);  // so that giving back one throws nothing
+    idle_.reserve(settings_.connections_max);  // so that returning a connection does not throw
 }
 
 PostgresPool::~PostgresPool() = default;
@@ -54,7 +54,7 @@ void PostgresPool::checkProcess() const {
                  " opened it, and this is a fork of it; open it again, or fork before it is opened");
 }
 
-// Null: the caller may open a new one.
+// Returns null if the caller may open a new connection.
 std::unique_ptr<PostgresConnection> PostgresPool::take() {
     checkProcess();
     detail::UniqueLock lock(mutex_);
@@ -63,7 +63,7 @@ std::unique_ptr<PostgresConnection> PostgresPool::take() {
     if (!has_room)
         errors_.fail("none of its " + std::to_string(settings_.connections_max) + " connections was free within " +
                      std::to_string(settings_.connection_wait.count()) +
-                     " ms; raise connections_max or connection_wait, or run less at once");
+                     " ms; raise connections_max or connection_wait, or make fewer calls at the same time");
     ++taken_;
     if (idle_.empty()) return nullptr;
     auto connection = std::move(idle_.back());
@@ -100,7 +100,7 @@ void PostgresPool::giveBack(std::unique_ptr<PostgresConnection> connection) noex
         if (connection && connection->isIdle()) idle_.push_back(std::move(connection));
     }
     came_.notify_one();
-    // A useless connection is closed here, without holding the lock.
+    // The unusable connection is closed here, without holding the lock.
 }
 
 PostgresPool::Lease::Lease(PostgresPool& pool, Kind kind) : pool_(pool), connection_(pool.take()) {

@@ -25,10 +25,10 @@ struct PostgresPoolSettings {
     std::chrono::milliseconds reconnect_for{};
 };
 
-/// Throws InvalidArgumentError for settings that cannot be.
+/// Throws InvalidArgumentError for invalid settings.
 void checkPostgresSettings(const PostgresPoolSettings& settings);
 
-/// Those of a saver's, a store's or a cache's options.
+/// Returns the settings in the options of a saver, a store or a cache.
 template <class Options>
 PostgresPoolSettings poolSettings(const std::string& conninfo, const Options& options) {
     PostgresPoolSettings settings{.connection = {.conninfo = conninfo,
@@ -43,10 +43,10 @@ PostgresPoolSettings poolSettings(const std::string& conninfo, const Options& op
     return settings;
 }
 
-/// Connections to one database: each call has one for itself. Safe from any thread.
+/// A pool of connections to one database, of which each call uses one alone. Safe from any thread.
 class PostgresPool {
 public:
-    /// Makes none yet. Errors: InvalidArgumentError for a conninfo that cannot be read.
+    /// Opens no connection yet. Errors: InvalidArgumentError for a conninfo that cannot be read.
     explicit PostgresPool(PostgresPoolSettings settings);
     PostgresPool(const PostgresPool&) = delete;
     PostgresPool& operator=(const PostgresPool&) = delete;
@@ -54,16 +54,16 @@ public:
 
     const PostgresErrors& errors() const noexcept { return errors_; }
     std::uint64_t roundTrips() const noexcept { return round_trips_; }
-    /// Whether this process created it, and is not a forked child.
+    /// Returns whether this process created it, and is not a forked child.
     bool isOwnProcess() const noexcept;
 
-    /// A connection, until this object goes.
+    /// Holds a connection as long as this object exists.
     class Lease {
     public:
         enum class Kind : std::uint8_t { any, made_anew };
-        /// `made_anew`: a connection was lost. Connections not in use are closed then, as they lead to the same server,
-        /// and a new one is tried until `reconnect_for` has passed. Errors: SaverError if none is free in time or none
-        /// can be made.
+        /// `made_anew` says that a connection was lost. Then unused connections are closed, because they lead to the
+        /// same server, and a new one is tried until `reconnect_for` has passed. Errors: SaverError if none becomes
+        /// free in time or none can be opened.
         explicit Lease(PostgresPool& pool, Kind kind = Kind::any);
         Lease(const Lease&) = delete;
         Lease& operator=(const Lease&) = delete;
@@ -76,8 +76,8 @@ public:
         std::unique_ptr<PostgresConnection> connection_;
     };
 
-    /// Calls `call(PostgresConnection&)`, and repeats it over a new connection if the first was lost. Only for calls
-    /// that may be repeated.
+    /// Calls `call(PostgresConnection&)`, and repeats it over a new connection if the first was lost. Use it only for
+    /// calls that may be repeated.
     template <class Call>
     auto repeat(Call&& call) {
         try {
@@ -103,8 +103,8 @@ private:
 
     detail::Mutex mutex_;
     std::condition_variable came_;
-    std::vector<std::unique_ptr<PostgresConnection>> idle_ SG_GUARDED_BY(mutex_);  // the one used last is the last
-    std::size_t taken_ SG_GUARDED_BY(mutex_) = 0;                                  // calls that have one, or make one
+    std::vector<std::unique_ptr<PostgresConnection>> idle_ SG_GUARDED_BY(mutex_);  // the most recently used is last
+    std::size_t taken_ SG_GUARDED_BY(mutex_) = 0;  // the number of calls that have one, or are opening one
 };
 
 }  // namespace stategraph::checkpoint

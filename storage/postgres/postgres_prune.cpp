@@ -6,7 +6,7 @@
 #include "checkpoint/damaged.hpp"
 #include "storage/postgres/postgres_impl.hpp"
 
-// Deleting and pruning.
+// Deletes and prunes.
 namespace stategraph {
 namespace {
 
@@ -20,7 +20,7 @@ constexpr const char* pruning = "prune a thread";
 constexpr std::int64_t names_a_page = 500;
 constexpr int prune_tries_max = 5;
 
-// What a prune reads of one log. Its rows are in the order of ids.
+// What a prune reads of one log. Its rows are sorted by id.
 struct PostgresLog {
     std::int64_t number = 0;
     std::string ns;
@@ -67,7 +67,7 @@ void dropLog(PostgresConnection& connection, const PostgresStatements& statement
         throw ConcurrentUpdateError("another writer appended to the thread while it was pruned");
 }
 
-// Deletes, closes the chain after each gap, and replaces the records that are rewritten as a whole.
+// Deletes commits, closes the chain after each gap, and replaces the records that are rewritten as a whole.
 void applyPlan(PostgresConnection& connection, const PostgresStatements& statements, const PostgresLog& log,
                const checkpoint::LogPlan& plan) {
     PostgresArray dropped(checkpoint::uuid_type);
@@ -148,7 +148,7 @@ std::size_t pruneInTransaction(PostgresConnection& connection, const PostgresSta
 
 }  // namespace
 
-// What a deletion leaves is out of everybody's reach; if it is not freed here, a later sweep does it.
+// No reader reaches what a deletion leaves. If it is not freed here, a later sweep frees it.
 void PostgresSaver::deleteThread(std::string_view thread_id) { impl_->deleteThread(thread_id, nullptr); }
 void PostgresSaver::deleteThread(std::string_view thread_id, const PutLease& lease) {
     impl_->deleteThread(thread_id, &lease.epoch);
@@ -157,7 +157,7 @@ void PostgresSaver::deleteThread(std::string_view thread_id, const PutLease& lea
 void PostgresSaver::Impl::deleteThread(std::string_view thread_id, const std::int64_t* epoch) {
     checkpoint::ofPostgresLog({thread_id}, [&] {
         checkWritable();
-        bool may_be_done = false;  // by the first of two tries
+        bool may_be_done = false;  // the first of two attempts may have done it
         const PostgresResult logs = pool.repeat([&](PostgresConnection& connection) {
             PostgresParameters parameters;
             parameters.bytes(thread_id);
@@ -189,8 +189,8 @@ void PostgresSaver::Impl::deleteThread(std::string_view thread_id, const std::in
     });
 }
 
-// One transaction for each thread. Runs append to the thread meanwhile: no head is dropped, but by dropLog, which no
-// append passes. A commit that builds on an older one, which might go, waits (postgresPutFunction).
+// Uses one transaction for each thread, while runs append to the thread. No head is dropped except by dropLog, which
+// prevents appends. A commit that builds on an older one, which might be dropped, waits (postgresPutFunction).
 std::size_t PostgresSaver::Impl::pruneThread(const std::string& thread_id, const PruneRequest& request) {
     const auto pruneOnce = [&](checkpoint::PostgresConnection& connection) {
         (void)connection.command("BEGIN", pruning);
@@ -209,7 +209,7 @@ std::size_t PostgresSaver::Impl::pruneThread(const std::string& thread_id, const
         try {
             return pool.repeat(pruneOnce);
         } catch (const ConcurrentUpdateError&) {
-            if (tries == prune_tries_max) return 0;  // it is in use
+            if (tries == prune_tries_max) return 0;  // the thread is in use
         } catch (const checkpoint::PostgresRefused& error) {
             if (!error.mayBeRetried() || tries == prune_tries_max) throw;
         }

@@ -7,7 +7,7 @@
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_index.hpp"
 
-// Storing: one statement, and what follows if its answer does not come.
+// Stores a request in one statement, and finds out what happened if its answer does not arrive.
 namespace stategraph {
 namespace {
 
@@ -20,11 +20,11 @@ using checkpoint::PostgresStatement;
 using checkpoint::PostgresStatements;
 
 constexpr const char* storing = "store a commit";
-// An entry of an index has at most some 2,700 bytes.
+// An entry of an index has at most about 2,700 bytes.
 constexpr std::size_t name_bytes_max = 2500;
 constexpr int put_tries_max = 5;
 
-// What the function `put` answers.
+// The answers of the function `put`.
 constexpr std::int64_t head_is_another = 1;
 constexpr std::int64_t write_is_refused = 2;
 constexpr std::int64_t ancestor_is_gone = 3;
@@ -44,11 +44,11 @@ void checkNames(const PutRequest& request) {
 
 class PostgresPut {
 public:
-    /// `lease` may be null: nobody asks for one.
+    /// `lease` is null if no lease is required.
     PostgresPut(const PostgresStatements& statements, const PutRequest& request, const PutLease* lease)
         : statements_(statements), request_(request), lease_(lease) {
         needs_.resize(request.commits.size());
-        // As checkpoint::checkAncestors asks: the function `put` looks.
+        // The function `put` checks these ancestors, as checkpoint::checkAncestors would.
         for (std::size_t i = 0; i < request.commits.size(); ++i) needs_[i] = checkpoint::neededAncestor(request, i);
         const auto isOld = [&](CheckpointId id) {
             return id != request.expected_head &&
@@ -58,7 +58,7 @@ public:
                   std::ranges::any_of(request.writes, [&](const WriteRow& row) { return isOld(row.checkpoint_id); });
     }
 
-    /// Throws ConcurrentUpdateError if it is refused.
+    /// Throws ConcurrentUpdateError if the request is refused.
     void store(PostgresConnection& connection) const {
         for (int tries = 1;; ++tries) {
             try {
@@ -72,8 +72,8 @@ public:
         }
     }
 
-    /// Whether the rows exist. For pending writes alone this may also be true because another writer stored the same
-    /// bytes.
+    /// Returns whether the rows exist. For pending writes alone this may also be true because another writer stored the
+    /// same bytes.
     bool isStored(PostgresConnection& connection) const {
         constexpr const char* looking = "look whether a commit was stored";
         PostgresParameters parameters;
@@ -102,12 +102,12 @@ private:
                !request_.expected_head.empty() && !is_old_ && (lease_ == nullptr || !lease_->takes);
     }
 
-    // Answers from outside are such puts: a worker is to see them.
+    // Returns whether a worker must look at the thread after this put, because it may be an answer from outside.
     bool mayWake() const noexcept {
         return std::ranges::any_of(request_.writes, [](const WriteRow& row) { return row.expected.has_value(); });
     }
 
-    // Returns false if it may succeed now.
+    // Throws the refusal, or returns false if the put may succeed now.
     bool refuseOrTryAgain(PostgresConnection& connection) const {
         if (lease_ != nullptr) {
             PostgresParameters parameters;
@@ -136,7 +136,7 @@ private:
         return stored.rows() > 0 || refuseOrTryAgain(connection);
     }
 
-    // What the index of threads stores.
+    // Adds what the index of threads stores.
     void addPlace(PostgresParameters& parameters, CheckpointId head) const {
         const ThreadOutlook& outlook = request_.outlook;
         parameters.number(static_cast<std::int64_t>(outlook.status));
@@ -224,8 +224,8 @@ private:
     const PostgresStatements& statements_;
     const PutRequest& request_;
     const PutLease* const lease_;
-    std::vector<CheckpointId> needs_;  // one a commit; none: nothing that could be gone
-    bool is_old_ = false;              // what it builds on, a prune might drop
+    std::vector<CheckpointId> needs_;  // one for each commit; none if no ancestor can have been dropped
+    bool is_old_ = false;              // whether a prune might drop what it builds on
 };
 
 }  // namespace
@@ -250,8 +250,8 @@ namespace {
 
 }  // namespace
 
-// A put whose answer was lost is looked for, by an id that nobody else gives. It may still be under way in the server
-// then: if it is, the second one meets it in the chain's index, waits for it, is refused, and finds it.
+// If the answer to a put was lost, the put is looked for by an id that no other writer uses. It may still be under way
+// in the server. If so, the second put finds it in the chain's index, waits for it, is refused, and then finds it.
 void PostgresSaver::Impl::put(const PutRequest& request, const PutLease* lease) {
     const PostgresPut put(statements, request, lease);
     try {

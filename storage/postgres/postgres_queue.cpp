@@ -52,7 +52,7 @@ void checkInput(const QueuedInput& input) {
                                    {.thread_id = input.thread_id});
 }
 
-// A number that no state has, from a row of nobody's, counts as begun: its run is looked for.
+// A number that no state has, in a row of another program, counts as begun, so that its run is looked for.
 WorkState stateOf(std::int64_t number) noexcept {
     const bool is_known = number >= 0 && number <= static_cast<std::int64_t>(WorkState::sleeping);
     return is_known ? static_cast<WorkState>(number) : WorkState::begun;
@@ -104,7 +104,7 @@ Claim claimOf(const PostgresResult& rows, int row) {
     return claim;
 }
 
-// Which one it is, the database says by its place from 1.
+// The database names the input by its place, counted from 1.
 void refuseInput(std::span<const QueuedInput> inputs, const checkpoint::PostgresRefused& error) {
     const bool is_full = error.sqlstate() == "SG004";
     if (!is_full && error.sqlstate() != "SG005") return;
@@ -120,8 +120,8 @@ void refuseInput(std::span<const QueuedInput> inputs, const checkpoint::Postgres
                                {.thread_id = input.thread_id});
 }
 
-// Calls `run(PostgresConnection&)`, again after it was in others' way, and over a new connection only if it may be done
-// twice.
+// Calls `run(PostgresConnection&)`. It calls it again after a conflict with others, and over a new connection only if
+// `run` may be executed twice.
 template <class Run>
 PostgresResult submitOver(checkpoint::PostgresPool& pool, bool may_repeat, Run run) {
     if (may_repeat) return pool.repeat(run);
@@ -135,7 +135,7 @@ PostgresResult submitOver(checkpoint::PostgresPool& pool, bool may_repeat, Run r
     }
 }
 
-// Runs a statement that changes the queue, again over a new connection if this one breaks.
+// Runs a statement that changes the queue, and repeats it over a new connection if this one breaks.
 template <class Impl>
 PostgresResult change(Impl& saver, const checkpoint::PostgresStatement& statement, const PostgresParameters& parameters,
                       const char* work) {
@@ -144,18 +144,18 @@ PostgresResult change(Impl& saver, const checkpoint::PostgresStatement& statemen
         [&](PostgresConnection& connection) { return connection.run(statement, parameters, work); });
 }
 
-// How many milliseconds: what `ms` says for each outcome.
+// Returns the milliseconds for the statement: a wake time or a delay, depending on the outcome.
 std::int64_t timeOf(const Release& release) {
     if (release.outcome == WorkOutcome::sleeps && release.wake_at) return times::unixMs(*release.wake_at);
     return release.outcome == WorkOutcome::retry ? std::max<std::int64_t>(release.delay.count(), 0) : 0;
 }
 
-// A text of PostgreSQL's is UTF-8 without a byte 0; an error of a node may be anything.
+// Makes a text valid for PostgreSQL, which requires UTF-8 without a byte 0; an error of a node may be anything.
 std::string asText(std::string_view text) {
     constexpr std::size_t bytes_max = 4000;
     std::string shown(text.substr(0, bytes_max));
     for (std::size_t cut = 1; cut < 4 && text.size() > bytes_max && !detail::isUtf8(shown); ++cut)
-        shown = text.substr(0, bytes_max - cut);  // in the middle of a character
+        shown = text.substr(0, bytes_max - cut);  // the cut is in the middle of a character
     if (!detail::isUtf8(shown))
         std::ranges::replace_if(
             shown, [](char c) { return c < ' ' || c > '~'; }, '?');

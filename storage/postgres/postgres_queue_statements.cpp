@@ -6,8 +6,8 @@
 
 #include "storage/postgres/postgres_tables.hpp"
 
-// Statements of several threads lock their rows in the order of names, so that two at once cannot wait for each other.
-// What decides is read from the locked row, which is its newest version.
+// Statements for several threads lock their rows in the order of names, so that two of them cannot wait for each other.
+// Decisions are made from the locked row, which is its newest version.
 namespace stategraph {
 namespace {
 
@@ -17,7 +17,7 @@ constexpr const char* submit_sql =
     "SELECT n, answer::bigint, seq, set_config('synchronous_commit', 'on', true) "
     "FROM {S}.submit($1,$2,$3,$4,$5,$6) ORDER BY n";
 
-// An idle thread that has nothing else leaves the queue when a worker next looks at it.
+// An idle thread without other work leaves the queue when a worker next looks at it.
 constexpr const char* withdraw_sql =
     "WITH k AS MATERIALIZED (SELECT thread FROM {S}.work WHERE thread = $1 FOR NO KEY UPDATE), "
     "i AS (DELETE FROM {S}.inputs i USING k WHERE i.thread = k.thread AND i.seq = $2 AND i.taken IS NULL "
@@ -54,8 +54,8 @@ SELECT x.queue, count(*) FILTER (WHERE x.due <= now()), count(*) FILTER (WHERE x
     coalesce(extract(epoch FROM now() - min(x.due) FILTER (WHERE x.due <= now())) * 1000, 0)::bigint
 FROM {S}.work x GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
 
-// Progress is a newest commit that is another than at the last claim. A claim is on the server's disk when it is
-// answered: a crash cannot give its epoch to another one.
+// A run has made progress if the newest commit differs from that of the last claim. A claim is on the server's disk
+// when it is answered, so a crash cannot give its epoch to another one.
 std::string claimSql() {
     return std::string(R"(
 WITH g AS MATERIALIZED (SELECT * FROM unnest($3, $4) AS g (graph, version)),
@@ -90,9 +90,9 @@ std::string renewSql() {
            ms + " FROM k WHERE w.thread = k.thread) SELECT thread, is_cancelled FROM k";
 }
 
-// What a run stored `async` may be gone after a crash of the server, and with it what the outcome says: such a thread
-// is due, and a worker looks at what is stored. Outcomes are numbers of WorkOutcome. At most 16 refusals are kept, the
-// newest ones.
+// After a crash of the server, what a run stored `async` may be lost, and the outcome may refer to it. Such a thread is
+// due, so that a worker looks at what is stored. Outcomes are numbers of WorkOutcome. At most the 16 newest refusals
+// are kept.
 std::string releaseSql() {
     return std::string(R"(
 WITH k AS MATERIALIZED (SELECT w.thread, w.inputs, w.is_woken, w.is_cancelled, u.ms, u.error, u.version,

@@ -5,22 +5,22 @@
 
 namespace stategraph {
 
-/// What a queue executes. Times are milliseconds: of points in time since 1970, of durations their length.
+/// The statements of a queue. Times are milliseconds: points in time since 1970, and lengths of durations.
 struct PostgresQueue::Statements {
     explicit Statements(const std::string& quoted_schema);
 
     checkpoint::PostgresStatement submit;       // threads, queues, graphs, keys, inputs, most → n, answer, number
     checkpoint::PostgresStatement withdraw;     // thread, number → a row if it waited
-    checkpoint::PostgresStatement cancel;       // thread → a row if it is there
-    checkpoint::PostgresStatement wake;         // likewise
-    checkpoint::PostgresStatement retry;        // likewise, if it is set aside
+    checkpoint::PostgresStatement cancel;       // thread → a row if it exists
+    checkpoint::PostgresStatement wake;         // the same
+    checkpoint::PostgresStatement retry;        // the same, if it is set aside
     checkpoint::PostgresStatement find;         // thread → the columns of queuedThreads
-    checkpoint::PostgresStatement set_aside;    // thread behind which it begins, limit → likewise
+    checkpoint::PostgresStatement set_aside;    // the thread after which it begins, limit → the same
     checkpoint::PostgresStatement stats;        // → the members of QueueStats
     checkpoint::PostgresStatement claim;        // worker, lease, graphs, versions, queues, counts → those of Claim
     checkpoint::PostgresStatement renew;        // threads, epochs, lease → thread, whether it is cancelled
     checkpoint::PostgresStatement release;      // the members of Release as arrays → threads
-    checkpoint::PostgresStatement forget_keys;  // time, limit → how many
+    checkpoint::PostgresStatement forget_keys;  // time, limit → the number
 };
 
 }  // namespace stategraph

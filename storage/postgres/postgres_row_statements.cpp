@@ -8,14 +8,14 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// What a page of rows has at most: one value more.
+// The most bytes of a page of rows, except that it may contain one value more.
 constexpr std::size_t page_bytes = std::size_t{4} << 20U;
 
 std::string digestOf(const std::string& tail) {
     return "(CASE WHEN " + tail + " = ''::bytea THEN ''::bytea ELSE sha256(" + tail + ") END)";
 }
 
-// The value of a row, or null where those before it are a page by themselves. PostgreSQL knows how long one is without
+// Returns the value of a row, or null if the rows before it fill a page. PostgreSQL knows a value's size without
 // reading it.
 std::string pagedValue(const std::string& order) {
     return "CASE WHEN coalesce(sum(octet_length(s.value)) OVER (ORDER BY " + order +
@@ -33,7 +33,8 @@ PostgresRowStatements::PostgresRowStatements(const std::string& schema) {
     const std::vector<Oid> keys{bytea_array_type, bytea_array_type};
     const std::string is_key = "s.head = k.head AND s.digest = " + digestOf("k.tail");
     begin_reading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    // Each of its statements sees what was stored before it began: the read sees what the locks have waited for.
+    // Each statement of the transaction sees what was stored before that statement began. So the read sees everything
+    // for which the locks have waited.
     begin_writing = statement("begin_writing", "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
     commit = statement("commit", "COMMIT");
     get = statement("get_row", "SELECT s.value FROM {S}.store s WHERE s.head = $1 AND s.digest = " + digestOf("$2"),
@@ -66,7 +67,7 @@ PostgresRowStatements::PostgresRowStatements(const std::string& schema) {
 void rollBackPostgres(PostgresConnection& connection) noexcept {
     try {
         (void)connection.command("ROLLBACK", "end a transaction");
-    } catch (...) {  // the connection is closed then, and the transaction with it
+    } catch (...) {  // then the connection is closed, which ends the transaction
     }
 }
 

@@ -13,7 +13,7 @@ inline PostgresParameters& addPostgresKey(PostgresParameters& parameters, std::s
     return parameters.bytes(postgresHead(key)).bytes(postgresTail(key));
 }
 
-/// Keys as the arrays of a statement.
+/// Keys as array parameters of a statement.
 class PostgresKeys {
 public:
     void add(std::string_view key) {
@@ -27,21 +27,21 @@ private:
     PostgresArray tails_{bytea_type};
 };
 
-/// The statements of a store, as {S} is the schema. A key is two parameters: head and tail.
+/// The statements of a store in a schema. A key is two parameters: head and tail.
 struct PostgresRowStatements {
     explicit PostgresRowStatements(const std::string& schema);
 
     PostgresStatement begin_reading;
     PostgresStatement begin_writing;
     PostgresStatement commit;
-    PostgresStatement get;   // key; rows (value)
-    PostgresStatement page;  // first key, key behind the last, limit; rows (key, value, or null: more than a page)
-    PostgresStatement lock;  // numbers
+    PostgresStatement get;          // key; rows (value)
+    PostgresStatement page;         // first key, key after the last, limit; rows (key, value, or null beyond a page)
+    PostgresStatement lock;         // numbers
     PostgresStatement transaction;  // synchronous_commit, how long it may idle, in ms; rows (its number)
-    PostgresStatement read;         // heads, tails; rows (key, value, or null: more than a page)
+    PostgresStatement read;         // heads, tails; rows (key, value, or null beyond a page)
     PostgresStatement put;          // heads, tails, values
     PostgresStatement remove;       // heads, tails
-    PostgresStatement status;       // a transaction; rows (what became of it)
+    PostgresStatement status;       // a transaction; rows (its outcome)
 };
 
 /// Ends a transaction that has changed nothing, or that failed.

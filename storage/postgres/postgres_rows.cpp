@@ -14,19 +14,20 @@ namespace {
 
 using stores::Change;
 
-// What a statement that writes has at most: one value more.
+// The most bytes of a statement that writes, except that it may contain one value more.
 constexpr std::size_t write_bytes = std::size_t{32} << 20U;
-// Items are locked by places that their names lead to: the server has room for so many locks of one transaction.
+// Items are locked by this number of places, to which their names are mapped, because the server limits the locks of
+// one transaction.
 constexpr std::uint64_t places = 256;
 
-// The same in all processes and versions.
+// The hash is the same in all processes and versions.
 std::uint64_t hashOf(std::string_view bytes) {
     std::uint64_t hash = 0xcbf29ce484222325U;
     for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
     return hash;
 }
 
-/// The rows that a transaction has read, and locks.
+/// The rows that a transaction has read and locked.
 class PostgresLookup final : public stores::Lookup {
 public:
     PostgresLookup(PostgresConnection& connection, const PostgresStatement& get, const PostgresResult& rows)
@@ -61,7 +62,7 @@ struct PostgresRows::Request {
 
 struct PostgresRows::Attempt {
     std::int64_t transaction = 0;
-    std::map<std::string, std::optional<std::string>> changes = {};  // the last one of each key
+    std::map<std::string, std::optional<std::string>> changes = {};  // the last change of each key
     bool is_committing = false;
 };
 
@@ -120,7 +121,7 @@ void PostgresRows::tryUpdate(PostgresConnection& connection, const Request& requ
 }
 
 PostgresResult PostgresRows::begin(PostgresConnection& connection, const Request& request, Attempt& attempt) {
-    // In one order everywhere, so that no two wait for each other.
+    // All processes lock in the same order, so that no two wait for each other.
     std::set<std::uint64_t> wanted;
     PostgresKeys keys;
     for (const std::string& key : request.keys) {
@@ -192,7 +193,7 @@ bool PostgresRows::wasStored(const Attempt& attempt) {
         try {
             row = lease->run(statements_.status, transaction, "look whether items were stored");
         } catch (const PostgresRefused& error) {
-            // A server that crashed does not know a transaction that it has not written down.
+            // After a crash, a server does not know a transaction that it had not yet written to its disk.
             if (error.sqlstate() == "22023") return false;
             throw;
         }
@@ -200,7 +201,7 @@ bool PostgresRows::wasStored(const Attempt& attempt) {
         const std::string_view status = row.bytes(0, 0);
         if (status == "aborted") return false;
         if (status == "committed") {
-            // After a crash its number may be another one's.
+            // After a crash, another transaction may have the same number.
             if (!isThere(*lease, attempt)) fail("others have put the same items since");
             return true;
         }

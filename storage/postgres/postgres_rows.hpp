@@ -10,10 +10,10 @@
 
 namespace stategraph::checkpoint {
 
-/// A store's rows in a PostgreSQL schema. Its errors are a store's.
+/// A store's rows in a PostgreSQL schema. It throws a store's errors.
 class PostgresRows final : public stores::Rows {
 public:
-    /// `pool` must outlive it.
+    /// `pool` must outlive this object.
     PostgresRows(PostgresPool& pool, const PostgresPoolSettings& settings, bool sync);
 
     std::unique_ptr<stores::View> view(Reads reads) override;
@@ -35,7 +35,7 @@ private:
     const PostgresRowStatements statements_;
     const bool is_read_only_;
     const bool sync_;
-    const std::chrono::milliseconds patience_;  // with a transaction whose connection is gone
+    const std::chrono::milliseconds patience_;  // with a transaction whose connection is lost
 };
 
 }  // namespace stategraph::checkpoint

@@ -4,7 +4,7 @@
 
 #include "storage/postgres/postgres_impl.hpp"
 
-// Opening and reading. What stores is in postgres_put.cpp, what removes in postgres_prune.cpp.
+// Opens the saver and reads. postgres_put.cpp stores, and postgres_prune.cpp removes.
 namespace stategraph {
 namespace checkpoint {
 
@@ -98,9 +98,9 @@ PostgresSaver::PostgresSaver(const std::string& conninfo, const PostgresSaverOpt
 
 PostgresSaver::~PostgresSaver() {
     impl_->is_closing = true;
-    // A child of a fork does not have the thread that prunes, and nothing to wait for.
+    // A child of a fork does not have the thread that prunes, and need not wait for it.
     if (!impl_->pool.isOwnProcess()) (void)impl_->retention.release();
-    impl_->retention.reset();  // it calls prune
+    impl_->retention.reset();  // its thread calls prune
 }
 
 void PostgresSaver::Impl::checkWritable() const {
@@ -148,13 +148,13 @@ void PostgresSaver::copyThread(std::string_view from, std::string_view to) {
         impl_->checkWritable();
         PostgresParameters parameters;
         parameters.bytes(from).bytes(to);
-        bool may_be_done = false;  // by the first of two tries
+        bool may_be_done = false;  // the first of two attempts may have done it
         impl_->pool.repeat([&](PostgresConnection& connection) {
             bool is_taken = false;
             try {
                 is_taken = connection.run(impl_->statements.copy_thread, parameters, "copy a thread").flag(0, 0);
             } catch (const checkpoint::PostgresRefused& error) {
-                if (error.sqlstate() != "23505") throw;  // somebody made the target at this moment
+                if (error.sqlstate() != "23505") throw;  // another writer has just created the target
                 is_taken = true;
             } catch (const checkpoint::PostgresLost&) {
                 may_be_done = true;

@@ -5,7 +5,7 @@
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_work_tables.hpp"
 
-// Making the tables, apart from opening them: that needs other permissions, and is done once.
+// Creates the tables. This is separate from opening them, because it needs other permissions, and is done once.
 namespace stategraph {
 namespace checkpoint {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 // arbitrary; no other program may lock it.
 constexpr const char* lock_setup = "SELECT pg_advisory_xact_lock(8316266980291109)";
 
-// The version of the schema's tables; 0: it has none.
+// Returns the version of the schema's tables, or 0 if it has none.
 std::int64_t formatOf(PostgresConnection& connection) {
     const std::string& name = connection.errors().schema();
     if (!hasPostgresTable(connection, "format")) return 0;
@@ -33,8 +33,8 @@ void checkNotNewer(PostgresConnection& connection, std::int64_t format) {
                                            "; use a newer stategraph");
 }
 
-// From each version to the next one, in their order: a later version adds its statements here, and never changes what
-// is there.
+// The statements that lead from each version to the next one, in order. A later version adds its statements at the end,
+// and never changes existing ones.
 std::string migrationsFrom(std::int64_t format) {
     std::string sql;
     if (format < 1) {
@@ -69,7 +69,7 @@ void setUpPostgresSchema(PostgresConnection& connection, const std::function<voi
     (void)connection.command("BEGIN", work);
     try {
         (void)connection.command(lock_setup, work);
-        // Where the schema is there, the permission to make one is not needed.
+        // If the schema exists, the permission to create one is not needed.
         if (!hasSchema(connection))
             (void)connection.command("CREATE SCHEMA " + quotedName(connection.errors().schema()), work);
         make();

@@ -6,11 +6,11 @@
 
 namespace stategraph::checkpoint {
 
-/// Whether the schema has it. The catalog is asked as a table: what SQL's own functions know of a name that was not
-/// there, they know for a while.
+/// Returns whether the schema has the table. The catalog is queried as a table, because SQL's own functions cache for a
+/// while that a name did not exist.
 bool hasPostgresTable(PostgresConnection& connection, std::string_view table);
 
-/// Calls `make` in a transaction, in which the schema is there and no other set-up is under way.
+/// Calls `make` in a transaction, in which the schema exists and no other set-up is under way.
 void setUpPostgresSchema(PostgresConnection& connection, const std::function<void()>& make);
 
 }  // namespace stategraph::checkpoint

@@ -15,12 +15,12 @@ constexpr Oid bytes_t = bytea_type;
 constexpr Oid id_t_ = uuid_type;
 constexpr Oid number_t = bigint_type;
 
-// One commit after the head: the index over (log, prev) is the compare-and-swap. The row of a thread's own log is
-// locked first, as by other puts that say what the thread waits for, so that the second one sees what the first one has
-// said.
+// Stores one commit after the head; the unique index over (log, prev) is the compare-and-swap. The row of a thread's
+// own log is locked first, as by other puts that say what the thread waits for, so that the second put sees what the
+// first one has said.
 //
-// Under a lease the row of the queue comes first: it stays the lease's until the put has ended, or there is none and
-// nothing is stored.
+// Under a lease, the row of the queue is locked before that. The lease stays valid until the put has ended; if it is
+// not valid, nothing is stored.
 std::string appendSql(bool is_own, bool is_leased) {
     std::string sql = "WITH ";
     if (is_leased) {
@@ -42,7 +42,7 @@ c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
     return sql + " SELECT set_config('synchronous_commit', $8, true) FROM c";
 }
 
-// Where many commits of other branches may be between a checkpoint and its base, it goes from parent to parent.
+// If many commits of other branches may be between a checkpoint and its base, the query walks from parent to parent.
 std::string tupleSql(std::string_view before, std::string_view is_it) {
     const std::string most = std::to_string(unseen_rows_max);
     return R"(
@@ -75,7 +75,7 @@ UNION ALL (SELECT 2, c.id, NULL, c.bytes, NULL FROM l, t, {S}.commits c WHERE c.
 UNION ALL (SELECT 3, p.id, p.path, p.bytes, NULL FROM l, t, {S}.writes p WHERE p.log = l.log AND p.id = t.id))";
 }
 
-// The first of each status, of which the first of all are among them.
+// Returns the first threads of each status, which include the first of all.
 std::string threadsSql(std::string_view which, std::string_view order) {
     const std::string by(order);
     return "SELECT s.status, l.since, l.thread, l.due FROM unnest($1) AS s (status), LATERAL (SELECT g.since, "
@@ -119,8 +119,8 @@ constexpr const char* has_writes_sql =
     "JOIN {S}.writes w USING (log) WHERE l.thread = $1 AND l.ns = $2 AND w.id = u.id AND w.path = u.path AND "
     "w.bytes = u.bytes))";
 
-// With the thread's place in the queue, whose row is locked first. Under a lease only if it is the thread's; the first
-// column says so.
+// Deletes the thread together with its place in the queue, whose row is locked first. Under a lease, it deletes only if
+// the lease is the thread's, as the first column says.
 std::string deleteThreadSql(bool is_leased) {
     return std::string("WITH k AS MATERIALIZED (SELECT FROM {S}.work WHERE thread = $1") +
            (is_leased ? " AND epoch = $2" : "") +
@@ -155,7 +155,8 @@ WITH h AS MATERIALIZED (SELECT l.thread, l.ns, (SELECT c.id FROM {S}.commits c W
     ORDER BY c.prev DESC LIMIT 1) AS id FROM {S}.logs l WHERE l.thread = $1 OR l.thread = $2)
 SELECT NOT EXISTS ((SELECT ns, id FROM h WHERE thread = $1) EXCEPT (SELECT ns, id FROM h WHERE thread = $2)))";
 
-// A prune that drops a whole log inserts a row after its head: of two that see the same head, only one succeeds.
+// A prune that drops a whole log inserts a row after its head. Of two writers that see the same head, only one
+// succeeds.
 std::string dropLogSql() {
     return std::string(
                "WITH k AS MATERIALIZED (SELECT log FROM {S}.logs WHERE thread = $3 AND ns = $4 AND log = $1 "
@@ -169,8 +170,8 @@ std::string dropLogSql() {
            "c AS (DELETE FROM {S}.commits USING d WHERE commits.log = d.log) SELECT 1 FROM d";
 }
 
-// Some rows of the log that was deleted first, so that the statement ends in time however large the log is; and the
-// log's number once it has none.
+// Removes some rows of the log that was deleted first, so that the statement ends in time however large the log is.
+// Removes the log's number once it has no rows.
 std::string sweepSql() {
     const auto some = [](const char* table) {
         return std::string("(DELETE FROM {S}.") + table + " WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM {S}." + table +
@@ -185,7 +186,7 @@ std::string sweepSql() {
 
 }  // namespace
 
-// One table of statements with the types of their parameters; that makes it longer than other functions.
+// This is one table of statements with the types of their parameters, which makes it longer than other functions.
 PostgresStatements::PostgresStatements(const std::string& schema) {
     const std::string quoted = quotedName(schema);
     const auto make = [&](const char* name, std::string_view sql, std::vector<Oid> types) {

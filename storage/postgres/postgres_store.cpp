@@ -20,7 +20,7 @@ PostgresPoolSettings checkedSettings(const std::string& conninfo, const Postgres
     return settings;
 }
 
-// Before a connection is made.
+// Checks the options before a connection is opened.
 const StoreOptions& checked(const StoreOptions& options) {
     stores::checkOptions(options);
     return options;

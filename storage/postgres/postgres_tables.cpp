@@ -34,9 +34,9 @@ std::string inSchema(std::string_view text, const std::string& quoted_schema) {
 // Returns 0: stored; 1: the head is `which`; 2: the write at `place` is refused; 3: the commit at `place` builds on
 // `which`, which no longer exists; 4: the compared write at `place` differs. While a put compares, no other writer
 // stores pending writes of the thread; while a put stores what the thread waits for, no other writer appends to the
-// thread's own log. Each of its statements sees what was stored before it began: so a lock is of use to those after it,
-// as it is not within one statement. What raises SG001 (another writer was first) or SG002 (and stored the write that
-// the message is the place of) takes back what it has done.
+// thread's own log. Each statement of the function sees what was stored before that statement began, so a lock protects
+// the statements after it, but not its own. The errors SG001 (another writer was first) and SG002 (another writer
+// stored the write whose place is the message) undo what the function has done.
 //
 // It is longer than other functions because the database executes it as one.
 const char* postgresPutFunction() {

@@ -5,23 +5,23 @@
 
 // The tables of a PostgreSQL schema. In their SQL and in all statements {S} is replaced by the schema's quoted name.
 //
-//   logs       one row a log: its number, its thread, its namespace; and of a thread's own log its place in the index
-//              of threads: what it waits for (a ThreadStatus as a number, 1 is finished), when it was last written to
-//              (ThreadPlace::since), and of a sleeping one its wake time in milliseconds since 1970
-//   commits    one row a commit: its log, the id of the commit before it in the log (zero: there is none), its id, its
-//              parent and base as in CommitRow (zero: none), its record
-//   writes     one row a pending write: its log, its checkpoint, its path, its record
-//   dead_logs  the numbers of logs that were deleted, whose rows go behind them
+//   logs       one row per log: its number, thread and namespace. A thread's own log also has its place in the index of
+//              threads: what it waits for (a ThreadStatus as a number, 1 is finished), when it was last written to
+//              (ThreadPlace::since), and if it sleeps, its wake time in milliseconds since 1970
+//   commits    one row per commit: its log, the id of the commit before it in the log (zero if there is none), its id,
+//              its parent and base as in CommitRow (zero if there is none), its record
+//   writes     one row per pending write: its log, its checkpoint, its path, its record
+//   dead_logs  the numbers of deleted logs, whose rows are removed later
 //   graphs     the description of a graph (stategraph/graph_description.hpp) as CBOR, by its fingerprints graph and
 //              schema as the halves of a uuid
 //   format     one row: the version of these tables
 //
-// Those of the queue are in postgres_work_tables.hpp; version 1 does not have them.
+// The tables of the queue are in postgres_work_tables.hpp; version 1 does not have them.
 //
 // The rows of a log are a chain in the order of their ids. One unique index orders them, finds the newest, and refuses
-// the second of two writers that know the same one. Names and paths are bytea, for they may hold any byte; PostgreSQL
-// orders those by their bytes, and a uuid by its 16. Nothing is updated but pending writes, places in the index, graphs
-// and what a prune writes whole or moves together.
+// the second of two writers that know the same one. Names and paths are bytea, because they may hold any
+// byte; PostgreSQL orders those by their bytes, and a uuid by its 16 bytes. Only pending writes, places in the index,
+// graphs, and the rows that a prune rewrites or closes up are updated.
 namespace stategraph::checkpoint {
 
 inline constexpr std::int64_t postgres_format = 2;
@@ -30,7 +30,8 @@ inline constexpr std::int64_t postgres_format = 2;
 /// about to append is refused.
 inline constexpr const char* postgres_tombstone = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
 
-/// Rows of deleted logs that were added at the moment of the deletion go when it is so old: no statement takes longer.
+/// Rows that were added to a log at the moment of its deletion are removed when the deletion is this old, because no
+/// statement takes longer.
 inline constexpr const char* postgres_grace = "interval '2 hours'";
 
 inline constexpr const char* postgres_tables = R"(
@@ -49,14 +50,14 @@ CREATE TABLE {S}.dead_logs (since timestamptz NOT NULL DEFAULT now(), log bigint
 CREATE TABLE {S}.graphs (fingerprint uuid PRIMARY KEY, bytes bytea NOT NULL);
 )";
 
-/// The schema's name as SQL has it.
+/// Quotes the schema's name for SQL.
 std::string quotedName(std::string_view name);
-/// A text as SQL has it.
+/// Quotes a text for SQL.
 std::string quotedText(std::string_view text);
-/// `text` with {S} replaced, by a name that is quoted already.
+/// Replaces {S} in `text` by a name that is quoted already.
 std::string inSchema(std::string_view text, const std::string& quoted_schema);
 
-/// The function that stores every request that is more than a single commit that follows another one.
+/// Returns the function that stores every request except a single commit after another one.
 const char* postgresPutFunction();
 
 }  // namespace stategraph::checkpoint

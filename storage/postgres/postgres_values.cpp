@@ -23,7 +23,7 @@ std::string idBytes(CheckpointId id) {
 
 PostgresParameters& PostgresParameters::bytes(std::string_view bytes) {
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
-    values_.push_back(bytes.data() ? bytes.data() : "");  // without a pointer it would be NULL
+    values_.push_back(bytes.data() ? bytes.data() : "");  // with a null pointer it would be NULL
     lengths_.push_back(static_cast<int>(std::min(bytes.size(), most)));
     formats_.push_back(1);
     size_ += bytes.size();

@@ -11,8 +11,9 @@
 #include <stategraph/ids.hpp>
 #include <stategraph/saver.hpp>
 
-// Parameters and results in PostgreSQL's binary format: numbers are big endian, an array is its count of dimensions, a
-// flag, its element's type, its length, its lower bound, and then each element after its length.
+// Converts parameters and results to and from PostgreSQL's binary format. Numbers are big endian. An array consists of
+// its count of dimensions, a flag, its element's type, its length, its lower bound, and then each element after its
+// length.
 namespace stategraph::checkpoint {
 
 inline constexpr Oid bool_type = 16;
@@ -26,26 +27,26 @@ inline constexpr Oid text_array_type = 1009;
 inline constexpr Oid bigint_array_type = 1016;
 inline constexpr Oid uuid_array_type = 2951;
 
-/// The parameters of one execution, in their order. Bytes that are passed as a view must outlive it.
+/// The parameters of one execution, in order. Bytes that are passed as a view must outlive this object.
 class PostgresParameters {
 public:
     PostgresParameters& bytes(std::string_view bytes);
     PostgresParameters& text(std::string_view text) { return bytes(text); }
     PostgresParameters& id(CheckpointId id);
     PostgresParameters& number(std::int64_t number);
-    /// As a number, with all that are larger than any as the largest.
+    /// Adds a limit as a number; one that is too large becomes the largest number.
     PostgresParameters& limit(std::size_t limit);
     PostgresParameters& flag(bool flag);
     PostgresParameters& null();
     PostgresParameters& log(const LogName& log) { return bytes(log.thread_id).bytes(log.checkpoint_ns); }
-    /// A value that is kept here.
+    /// Adds a value that this object keeps.
     PostgresParameters& owned(std::string bytes);
 
     int count() const noexcept { return static_cast<int>(values_.size()); }
     const char* const* values() const noexcept { return values_.data(); }
     const int* lengths() const noexcept { return lengths_.data(); }
     const int* formats() const noexcept { return formats_.data(); }
-    /// All of them together.
+    /// Returns the size of all of them together.
     std::size_t size() const noexcept { return size_; }
 
 private:
@@ -82,9 +83,9 @@ public:
     bool isNull(int row, int column) const noexcept { return PQgetisnull(result_.get(), row, column) != 0; }
     std::string_view bytes(int row, int column) const noexcept;
     std::string copy(int row, int column) const { return std::string(bytes(row, column)); }
-    /// None if it is null.
+    /// Returns none if it is null.
     CheckpointId id(int row, int column) const noexcept;
-    /// Of 2, 4 or 8 bytes.
+    /// Returns a number of 2, 4 or 8 bytes.
     std::int64_t number(int row, int column) const noexcept;
     bool flag(int row, int column) const noexcept { return bytes(row, column) == std::string_view("\1", 1); }
 

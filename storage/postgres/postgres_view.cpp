@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t page_rows_first = 32;
 constexpr std::size_t page_rows_max = 1024;
 
-/// Walks pages, which grow.
+/// Walks over pages whose size grows.
 class PostgresCursor final : public stores::Cursor {
 public:
     PostgresCursor(PostgresView& view, const PostgresStatement& page, std::string lower, std::string upper)
@@ -62,7 +62,7 @@ private:
     std::string lower_;
     std::string upper_;
     std::size_t limit_ = page_rows_first;
-    // The page: all rows from `from_` on, as far as it goes, or all there are.
+    // The page contains the rows from the key `from_` on.
     std::string from_;
     PostgresResult page_;
     int count_ = 0;

@@ -10,18 +10,18 @@
 
 namespace stategraph::checkpoint {
 
-/// Rows in a transaction of their own, over a connection of their own, from the first read on; for one read without
-/// either. Errors: a store's.
+/// Rows in a transaction and over a connection of their own, from the first read on. A view for a single read has
+/// neither. Errors: a store's.
 class PostgresView final : public stores::View {
 public:
-    /// `pool` and `statements` must outlive it.
+    /// `pool` and `statements` must outlive this object.
     PostgresView(PostgresPool& pool, const PostgresRowStatements& statements, stores::Rows::Reads reads);
     ~PostgresView() override;
 
     std::optional<std::string> get(std::string_view key) override;
     std::unique_ptr<stores::Cursor> rows(std::string lower, std::string upper) override;
 
-    /// Errors: ViewLost as well.
+    /// Errors: also ViewLost.
     PostgresResult run(const PostgresStatement& statement, const PostgresParameters& parameters, std::string_view work);
 
 private:

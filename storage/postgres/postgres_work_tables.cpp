@@ -2,9 +2,10 @@
 
 namespace stategraph::checkpoint {
 
-// With an epoch: returns 5 and stores nothing if it is not the thread's. `p_takes`, an input's number, is then taken
-// with the put; SG003 says that it was withdrawn, and takes back what was stored. Without an epoch: a worker is to look
-// at the thread, or, if one has it, is to look again. Otherwise as `put`.
+// With an epoch, the function returns 5 and stores nothing if the epoch is not the thread's. The input with the number
+// `p_takes` is taken with the put; SG003 says that the input was withdrawn, and undoes what was stored. Without an
+// epoch, a worker is to look at the thread or, if a worker has it, to look again. Apart from that, the function does
+// what `put` does.
 const char* postgresWorkPutFunction() {
     return R"(
 CREATE OR REPLACE FUNCTION {S}.put_work(
@@ -55,9 +56,9 @@ END $put_work$;
 )";
 }
 
-// Row by row, in the order of threads, so that two calls at once seldom wait for each other. Each row's answer: 0 it
-// waits, 1 its key was there; and the input's number. SG004 says that a thread has too many inputs, SG005 that it is
-// another graph's, both with the place of the input; nothing is stored then.
+// Stores row by row in the order of threads, so that two calls at the same time seldom wait for each other. Each row's
+// answer is 0 if the input waits or 1 if its key existed, and the input's number. SG004 says that a thread has too many
+// inputs, SG005 that it belongs to another graph, both with the place of the input; then nothing is stored.
 const char* postgresSubmitFunction() {
     return R"(
 CREATE OR REPLACE FUNCTION {S}.submit(

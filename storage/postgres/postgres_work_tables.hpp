@@ -1,13 +1,13 @@
 #pragma once
 
-// The tables of the queue, in the schema of the saver's (postgres_tables.hpp).
+// The tables of the queue, in the schema of the saver's tables (postgres_tables.hpp).
 //
-//   work     one row a thread that something is to be done with, or that waits: its queue and graph; what state it is
-//            in (WorkState as a number); when a worker is to look at it: now, at a wake time, after a back-off, or at
-//            the end of a worker's lease (null: never); the epoch of the lease, 0 without one, and who has it; how many
-//            claims made no progress, and the thread's newest commit at the last one; how many inputs wait; which
-//            version of the graph began last, and which refused it
-//   inputs   one row an input that waits, and one a key of an input that was taken
+//   work     one row per thread that has work or waits: its queue and graph; its state (WorkState as a number); when a
+//            worker is to look at it: now, at a wake time, after a back-off, or at the end of a worker's lease (null
+//            means never); the epoch of the lease, 0 without one, and the worker that has it; how many claims made no
+//            progress, and the thread's newest commit at the last one; how many inputs wait; which version of the graph
+//            began last, and which versions refused it
+//   inputs   one row per waiting input, and one per key of an input that was taken
 //   epochs   a sequence: each claim gets a number that no claim had before
 //   uptime   at most one row, with a number for the time since the server's last crash: a crash empties an unlogged
 //            table, and the next claim writes another number
@@ -35,9 +35,9 @@ CREATE UNIQUE INDEX input_keys ON {S}.inputs (thread, key) WHERE key IS NOT NULL
 CREATE INDEX taken_inputs ON {S}.inputs (taken) WHERE taken IS NOT NULL;
 )";
 
-/// `put` under a lease, or as one that wakes the thread's worker.
+/// Returns `put` for a lease, and for puts that wake the thread's worker.
 const char* postgresWorkPutFunction();
-/// Stores inputs.
+/// Returns the function that stores inputs.
 const char* postgresSubmitFunction();
 
 }  // namespace stategraph::checkpoint

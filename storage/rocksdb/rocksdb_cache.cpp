@@ -61,7 +61,7 @@ struct RocksDBCache::Impl {
     checkpoint::Cursor rowsOf(const std::string& prefix) { return {database, prefix, detail::prefixEnd(prefix)}; }
     checkpoint::Cursor numbers() { return rowsOf("n"); }
     std::optional<std::string> read(const std::string& row) { return database.get(row, "read an entry"); }
-    // Notes in the batch that an entry goes; returns how many bytes that frees.
+    // Notes in the batch that an entry is removed. Returns how many bytes that frees.
     std::uint64_t drop(const std::string& row, std::string_view stored, rocksdb::WriteBatch& batch) const
         SG_REQUIRES(mutex) {
         batch.Delete(row);
@@ -87,7 +87,7 @@ struct RocksDBCache::Impl {
     }
     void dropExpired(const std::string& row) {
         const detail::LockGuard lock(mutex);
-        const auto stored = read(row);  // it may be a new one
+        const auto stored = read(row);  // the entry may have been replaced by a new one
         if (!stored || stored->size() < head_size || !isOver(*stored)) return;
         rocksdb::WriteBatch batch;
         const std::uint64_t freed = drop(row, *stored, batch);
@@ -109,7 +109,7 @@ struct RocksDBCache::Impl {
             write(batch, freed, 0);
         }
     }
-    // Notes in the batch that the oldest entries go, until no more than `left` bytes stay.
+    // Notes in the batch that the oldest entries are removed, until no more than `left` bytes stay.
     std::uint64_t makeRoom(std::uint64_t left, std::uint64_t already_freed, std::string_view spared,
                            rocksdb::WriteBatch& batch) SG_REQUIRES(mutex) {
         std::uint64_t freed = 0;
@@ -126,7 +126,7 @@ struct RocksDBCache::Impl {
 
     const RocksDBCacheOptions options;
     checkpoint::Database database;
-    mutable detail::Mutex mutex;  // over writes
+    mutable detail::Mutex mutex;  // guards writes
     std::uint64_t next_number SG_GUARDED_BY(mutex) = 1;
     std::uint64_t bytes SG_GUARDED_BY(mutex) = 0;
     stores::CacheCounts counts;

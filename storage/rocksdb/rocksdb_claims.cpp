@@ -18,7 +18,7 @@ struct Claims {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> paths SG_GUARDED_BY(mutex);
 };
 
-// Never destroyed: savers may outlive statics.
+// Never destroyed, because savers may outlive static objects.
 Claims& claims() {
     static Claims* const all = new Claims;
     return *all;
@@ -58,7 +58,7 @@ FolderWatch::~FolderWatch() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-// CURRENT exists as long as the database: RocksDB only ever renames a new one over it.
+// The file CURRENT exists as long as the database: RocksDB only ever renames a new one over it.
 bool FolderWatch::isThere() const noexcept {
     return descriptor_ < 0 || ::faccessat(descriptor_, "CURRENT", F_OK, 0) == 0 ||
            (errno != ENOENT && errno != ENOTDIR);

@@ -6,13 +6,13 @@
 
 namespace stategraph::checkpoint {
 
-/// The right of one object of this process to write to a database's folder, however its path is spelt.
+/// The right of one object of this process to write to a database's folder, whatever path leads to the folder.
 ///
-/// RocksDB knows only the spelling, and POSIX locks do not help: a process that closes a second descriptor of the lock
-/// file releases the lock that its first one holds. So a second opening must not get as far as that file.
+/// RocksDB compares only the spelling of paths, and POSIX locks do not help: a process that closes a second descriptor
+/// of the lock file releases the lock that its first one holds. So a second opening must not reach that file.
 class FolderClaim {
 public:
-    /// Throws an error that says which path has the folder open, if one has. The folder exists.
+    /// Throws an error that names the path under which the folder is open, if it is. The folder must exist.
     FolderClaim(const std::string& folder, const DatabaseErrors& errors);
     ~FolderClaim();
     FolderClaim(const FolderClaim&) = delete;
@@ -23,7 +23,7 @@ private:
     std::uint64_t inode_ = 0;
 };
 
-/// Notices that an open database's folder was deleted or emptied, where writing to its open files still succeeds.
+/// Notices that an open database's folder was deleted or emptied; writes to its open files would still succeed.
 /// Thread-safe.
 class FolderWatch {
 public:
@@ -32,7 +32,7 @@ public:
     FolderWatch(const FolderWatch&) = delete;
     FolderWatch& operator=(const FolderWatch&) = delete;
 
-    /// Cost: one system call. True where the system cannot tell.
+    /// Returns whether the folder exists, or true if the system cannot tell. Cost: one system call.
     bool isThere() const noexcept;
 
 private:

@@ -24,7 +24,7 @@ constexpr std::string_view resumes_text =
 
 std::int64_t roughlyNowMs() {
 #ifdef CLOCK_MONOTONIC_COARSE
-    timespec now{};  // some nanoseconds, where an exact time costs twenty
+    timespec now{};  // costs a few nanoseconds, where an exact time costs twenty
     if (::clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0)
         return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 #endif
@@ -54,7 +54,7 @@ std::string findObstacle(const std::string& folder, std::uint64_t bytes) {
     return error == 0 ? std::string() : std::generic_category().message(error);
 }
 
-// A flush that was under way when the obstacle went may still end with its error.
+// A flush that was under way when the obstacle was removed may still end with its error.
 rocksdb::Status resume(rocksdb::DB& db) {
     const rocksdb::Status status = db.Resume();
     return status.ok() ? status : db.Resume();
@@ -79,7 +79,7 @@ Database::Database(const std::string& path, const DatabaseSettings& settings)
     }
     if (follow_every_) {
         own_folder_.emplace(errors_);
-        options_.max_open_files = -1;  // the files that a writer deletes meanwhile
+        options_.max_open_files = -1;  // keeps files open that a writer deletes meanwhile
     }
     checkLog(settings);
     options_.create_if_missing = settings.create_if_missing;
@@ -90,10 +90,10 @@ Database::Database(const std::string& path, const DatabaseSettings& settings)
 
 Database::~Database() = default;
 
-// RocksDB opens a log that it cannot read to its end with what it can read, and says nothing.
+// If RocksDB cannot read a log to its end, it opens the database with the part that it can read, and reports nothing.
 void Database::checkLog(const DatabaseSettings& settings) {
     if (options_.wal_recovery_mode != rocksdb::WALRecoveryMode::kPointInTimeRecovery)
-        return;  // the caller's own choice
+        return;  // the caller has chosen to do so
     const LogVerdict verdict = judgeLog(folder_, options_);
     dropped_ = verdict.dropped;
     if (!verdict.refused.empty()) {
@@ -128,7 +128,7 @@ FollowerFolder::~FollowerFolder() {
 }
 
 Database::StandStill::StandStill(Database& database) : database_(database) {
-    database_.lease();  // what was written until now
+    database_.lease();  // includes everything written until now
     const detail::LockGuard lock(database_.mutex_);
     ++database_.standing_;
 }
@@ -177,8 +177,8 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view wor
     checkFolder(sync);
 }
 
-// A failed write leaves a torn record in the log, after which RocksDB must not write. Resume() begins a new log after
-// it has written what is in memory to a table; if nothing is in memory it keeps the log, and the database is reopened
+// A failed write leaves a torn record in the log, after which RocksDB must not write. Resume() writes what is in memory
+// to a table, and then begins a new log. If nothing is in memory, it keeps the log; then the database is reopened
 // instead.
 void Database::heal(std::string_view work) {
     const detail::LockGuard lock(healing_);
@@ -207,7 +207,7 @@ void Database::reopen() {
     db_ = open();
 }
 
-// Writing to files that have no name any more succeeds.
+// Writes to files that no longer have a name would succeed.
 void Database::checkFolder(bool sync) {
     const std::int64_t now = roughlyNowMs();
     if (!sync && now - looked_at_ms_.load(std::memory_order_relaxed) < look_every_ms) return;

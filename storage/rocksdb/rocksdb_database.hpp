@@ -24,11 +24,11 @@ namespace stategraph::checkpoint {
 
 inline rocksdb::Slice slice(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
-/// The row that says what a database is, and which version of its grammar this library writes.
+/// The row that says what a database contains, and the version of its grammar that this library writes.
 struct DatabaseFormat {
     std::string_view key = format_key;
     int version = key_format_version;
-    /// Older ones that are opened as they are; the owner brings them up to date.
+    /// Versions from this one on are opened as they are; the owner brings them up to date.
     int oldest = key_format_without_index;
 };
 
@@ -37,15 +37,15 @@ struct DatabaseSettings {
     DatabaseFormat format = {};
     bool create_if_missing = true;
     bool read_only = false;
-    /// With `read_only`: what a writer adds is seen, after at most this time. None: it is not.
+    /// With `read_only`: rows that a writer adds become visible after at most this time. If it is none, they do not.
     std::optional<std::chrono::milliseconds> follow_every = {};
-    /// Open a database whose log is damaged in its midst, without what follows the damage.
+    /// Whether a database whose log is damaged in the middle is opened without the rows after the damage.
     bool drop_damaged_log = false;
-    /// Taken as they are, if not null; used during construction only.
+    /// RocksDB's options, which are used unchanged if not null. They are used only during construction.
     const rocksdb::Options* rocksdb_options = nullptr;
 };
 
-/// A folder among the system's temporary files, which RocksDB needs for a follower; it is removed with the follower.
+/// A folder among the system's temporary files, which RocksDB needs for a follower. It is removed with the follower.
 class FollowerFolder {
 public:
     explicit FollowerFolder(const DatabaseErrors& errors);
@@ -58,8 +58,8 @@ private:
     std::string path_;
 };
 
-/// An open RocksDB database of this library's formats: what savers, stores and caches share of opening, locking,
-/// writing and errors.
+/// An open RocksDB database in one of this library's formats. It contains what savers, stores and caches share:
+/// opening, locking, writing and errors.
 ///
 /// Thread-safe. A write that fails stops RocksDB; the next write restarts it once the cause is removed. All errors are
 /// of the owner's kind and name the path.
@@ -68,7 +68,7 @@ public:
     /// Keeps the database open.
     using Lease = std::shared_ptr<rocksdb::DB>;
 
-    /// Opens it, or makes one.
+    /// Opens the database, or creates one.
     Database(const std::string& path, const DatabaseSettings& settings);
     ~Database();
     Database(const Database&) = delete;
@@ -77,13 +77,13 @@ public:
     const DatabaseErrors& errors() const noexcept { return errors_; }
     bool isReadOnly() const noexcept { return read_only_; }
     void checkWritable() const;
-    /// What opening dropped from the end of the log, as a sentence; empty: nothing.
+    /// Returns what opening dropped from the end of the log, as a sentence; empty if nothing was dropped.
     const std::string& dropped() const noexcept { return dropped_; }
 
-    /// Cost: a short lock.
+    /// Returns the open database. Cost: a short lock.
     Lease lease() SG_EXCLUDES(mutex_);
-    /// RocksDB gives followers no snapshots. While one of these exists, a follower does not catch up, so that iterators
-    /// that are created meanwhile see the same moment. Do not keep it longer.
+    /// RocksDB gives followers no snapshots. While an object of this class exists, a follower does not catch up, so
+    /// that iterators that are created meanwhile see the same moment. Keep it no longer than that.
     class StandStill {
     public:
         explicit StandStill(Database& database);
@@ -96,10 +96,10 @@ public:
     };
     bool isFollowing() const noexcept { return follow_every_.has_value(); }
 
-    /// None if there is no such row. `work` completes "could not ".
+    /// Returns none if there is no such row. `work` completes "could not ".
     std::optional<std::string> get(std::string_view key, std::string_view work,
                                    const rocksdb::Snapshot* snapshot = nullptr);
-    /// All of the batch or, if it throws, none. With `sync` it is on disk on return.
+    /// Writes all of the batch or, if it throws, none of it. With `sync`, the batch is on the disk on return.
     void write(rocksdb::WriteBatch& batch, bool sync, std::string_view work);
 
 private:
@@ -119,8 +119,8 @@ private:
     std::shared_ptr<Health> health_ = std::make_shared<Health>();
     rocksdb::Options options_;
     std::string dropped_;
-    std::unique_ptr<rocksdb::WalFilter> filter_;  // RocksDB keeps a pointer
-    std::optional<FolderClaim> claim_;            // writers only
+    std::unique_ptr<rocksdb::WalFilter> filter_;  // kept, because RocksDB has a pointer to it
+    std::optional<FolderClaim> claim_;            // only for writers
     std::optional<FolderWatch> watch_;
     std::atomic<std::int64_t> looked_at_ms_ = 0;
     detail::Mutex mutex_;
@@ -130,13 +130,13 @@ private:
     Lease db_ SG_GUARDED_BY(mutex_);  // null if it could not be opened again
 };
 
-/// What is read under it is of one moment.
+/// A snapshot: everything that is read under it is from one moment.
 class Snapshot {
 public:
     explicit Snapshot(Database& database) : db_(database.lease()) {
         if (!database.isFollowing()) snapshot_.emplace(db_.get());
     }
-    /// Null of a follower: see StandStill.
+    /// Returns null for a follower; see StandStill.
     const rocksdb::Snapshot* get() { return snapshot_ ? snapshot_->snapshot() : nullptr; }
 
 private:
@@ -180,7 +180,7 @@ public:
     bool isIn(std::string_view prefix) const { return valid() && key().starts_with(prefix); }
     bool nextIn(std::string_view prefix) { return next() && key().starts_with(prefix); }
 
-    /// For a saver's rows.
+    /// The following are for a saver's rows.
     std::optional<ParsedKey> tryParsed() const { return parseKey(key()); }
     ParsedKey parsed() const {
         if (const auto parsed = tryParsed()) return *parsed;

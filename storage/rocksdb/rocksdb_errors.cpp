@@ -6,7 +6,7 @@
 
 namespace stategraph::checkpoint {
 
-// A path with a NUL is refused, and shown whole while it is.
+// Returns the path for messages. A path with a NUL is refused, and the message shows all of it.
 std::string DatabaseErrors::shownPath() const {
     std::string shown = "'";
     for (const char c : path_) c == '\0' ? shown += "\\0" : shown += c;

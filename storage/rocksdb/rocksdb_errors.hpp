@@ -10,7 +10,7 @@ class Status;
 
 namespace stategraph::checkpoint {
 
-/// Whose errors a database throws: SaverError and CorruptCheckpointError, or StoreError and CorruptStoreError.
+/// The owner's kind of errors: SaverError and CorruptCheckpointError, or StoreError and CorruptStoreError.
 enum class DatabaseOwner : std::uint8_t { saver, store };
 
 /// Throws the errors of one database. All of them name its path.
@@ -22,11 +22,11 @@ public:
 
     [[noreturn]] void refuseOpening(const std::string& why) const;
     [[noreturn]] void fail(const std::string& what) const;
-    /// `what` completes "is damaged: ".
+    /// Throws an error of damage; `what` completes "is damaged: ".
     [[noreturn]] void failDamaged(const std::string& what) const;
-    /// `what` completes "the database 'path' ", as an error of damage.
+    /// Throws an error of damage; `what` completes "the database 'path' ".
     [[noreturn]] void failUnreadable(const std::string& what) const;
-    /// Throws what a failed status means; `work` completes "could not ", `advice` what to do.
+    /// Throws the error for a failed status. `work` completes "could not ", and `advice` says what to do.
     [[noreturn]] void failStatus(const rocksdb::Status& status, std::string_view work,
                                  std::string_view advice = {}) const;
     /// Does nothing if the status is fine.

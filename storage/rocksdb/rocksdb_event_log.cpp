@@ -39,7 +39,7 @@ void EventLog::Logv(const char* format, va_list arguments) {
     const int added = std::vsnprintf(line.data() + size, line.size() - size - 1, format, arguments);
     if (added > 0) size = std::min(size + static_cast<std::size_t>(added), line.size() - 2);
     line[size++] = '\n';
-    if (::write(file_, line.data(), size) < 0) return;  // of no importance
+    if (::write(file_, line.data(), size) < 0) return;  // a lost line does not matter
 }
 
 }  // namespace stategraph::checkpoint

@@ -6,13 +6,13 @@
 
 namespace stategraph::checkpoint {
 
-/// RocksDB's warnings, in the file LOG of the database's folder, or nowhere. It never fails: RocksDB's own log asserts
-/// when the disk is full, in builds with assertions such as Debian's, and that ends the process. Thread-safe.
+/// Writes RocksDB's warnings to the file LOG in the database's folder, or nowhere. It never fails. RocksDB's own log
+/// asserts if the disk is full, in builds with assertions such as Debian's, and that ends the process. Thread-safe.
 class EventLog final : public rocksdb::Logger {
 public:
-    /// Into no file.
+    /// Writes to no file.
     EventLog() : Logger(rocksdb::InfoLogLevel::NUM_INFO_LOG_LEVELS) {}
-    /// Appends. A file of more than 1 MiB is renamed to LOG.old.
+    /// Appends to the file. A file of more than 1 MiB is renamed to LOG.old.
     explicit EventLog(const std::string& folder);
     ~EventLog() override;
     EventLog(const EventLog&) = delete;
@@ -20,7 +20,8 @@ public:
 
     using rocksdb::Logger::Logv;
     void Logv(const char* format, va_list arguments) override;
-    void LogHeader(const char* /*format*/, va_list /*arguments*/) override {}  // all options, at each opening
+    // RocksDB would write all options here at each opening.
+    void LogHeader(const char* /*format*/, va_list /*arguments*/) override {}
 
 private:
     int file_ = -1;

@@ -6,7 +6,8 @@
 
 namespace stategraph::checkpoint {
 
-/// Notes the failures that stop a database, and makes those of the disk ones that DB::Resume() can end. Thread-safe.
+/// Notes the failures that stop a database, and turns those of the disk into failures that DB::Resume() can end.
+/// Thread-safe.
 class Health final : public rocksdb::EventListener {
 public:
     const char* Name() const override { return "stategraph"; }
@@ -18,7 +19,7 @@ public:
         return failures_.load(std::memory_order_acquire) != healed_.load(std::memory_order_relaxed);
     }
     std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_acquire); }
-    /// The log file has a torn record: RocksDB must not append to it again.
+    /// Returns true if the log file has a torn record, so that RocksDB must not append to it again.
     bool logFailed() const noexcept { return log_failed_.load(std::memory_order_acquire); }
     /// Call it when the failures counted so far have been dealt with.
     void setHealed(std::uint64_t failures) noexcept;

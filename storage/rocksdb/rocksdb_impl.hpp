@@ -21,9 +21,9 @@
 #include "storage/rocksdb/rocksdb_keys.hpp"
 #include "storage/rocksdb/rocksdb_open_threads.hpp"
 
-// What the RocksDB saver's two files share. Rows are those of rocksdb_keys.cpp. All that a call stores or removes goes
-// through one WriteBatch (a prune: one a thread); what a call reads comes from one iterator or one snapshot, so it is
-// of one moment.
+// What the RocksDB saver's files share. rocksdb_keys.cpp defines the rows. A call stores or removes rows in one
+// WriteBatch (a prune in one for each thread), and reads them through one iterator or one snapshot, so that they are
+// from one moment.
 namespace stategraph::checkpoint {
 
 inline CheckpointId idAt(const Cursor& rows, std::size_t prefix_size) {
@@ -65,14 +65,15 @@ struct RocksDBSaver::Impl {
     void dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total);
     void checkExpected(const PutRequest& request);
 
-    // The index of threads: rocksdb_index.cpp. `place`: as it is, if that is known. Returns what it will be.
+    // The index of threads, in rocksdb_index.cpp. `place` is the current place, if that is known. Returns the new
+    // place.
     checkpoint::IndexPlace noteInIndex(const PutRequest& request, CheckpointId head,
                                        const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
     checkpoint::IndexPlace placeOf(std::string_view thread_id, CheckpointId head);
     void addToIndex(std::string_view thread_id, const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
     void dropFromIndex(std::string_view thread_id, const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
     void dropFromIndex(std::string_view thread_id, rocksdb::WriteBatch& batch);
-    /// Writes a batch that moves a thread from the one place to the other.
+    /// Writes a batch that moves a thread from one place to the other.
     void writeWithIndex(rocksdb::WriteBatch& batch, bool sync, std::string_view thread_id,
                         const checkpoint::IndexPlace& before, const checkpoint::IndexPlace& after);
     void makeIndex();
@@ -81,10 +82,10 @@ struct RocksDBSaver::Impl {
     void compact(const std::optional<std::string>& thread_id);
 
     checkpoint::Database database;
-    checkpoint::LogGate gate{100'000};          // heads that are known
-    std::atomic<std::size_t> dropped_bytes{0};  // since the last compaction of everything
+    checkpoint::LogGate gate{100'000};          // with the heads that are known
+    std::atomic<std::size_t> dropped_bytes{0};  // since the last full compaction
     std::atomic<bool> is_closing{false};
-    // False: the database is of a version without one, and open read-only.
+    // False if the database has a version without an index, and is open read-only.
     bool has_index = true;
     checkpoint::OpenThreads open_threads;
     checkpoint::FirstDue first_due;

@@ -8,11 +8,11 @@
 #include "src/value/bytes.hpp"
 #include "storage/rocksdb/rocksdb_impl.hpp"
 
-// The index of threads: updated in the batch of what is stored, and created for a database of the first version.
+// Updates the index of threads in the batch of what is stored, and creates it for a database of the first version.
 //
-// An open thread has the rows openKey and newestKey, and if it sleeps dueKey; a finished one has newestKey alone, at
-// its head. So the place of a thread follows from its open row and its head. A process that writes a database has the
-// open ones in memory too (OpenThreads); one that only reads has the rows.
+// An open thread has the rows openKey and newestKey, and if it sleeps dueKey; a finished one has only newestKey, at its
+// head. So the place of a thread follows from its open row and its head. A process that writes a database also has the
+// open threads in memory (OpenThreads); a process that only reads uses the rows.
 namespace stategraph {
 namespace {
 
@@ -24,7 +24,7 @@ using checkpoint::Table;
 constexpr const char* note_work = "store a thread's place in the index";
 constexpr std::size_t batch_bytes = std::size_t{4} << 20U;
 
-// The first ones in the order of listings.
+// Returns the first threads in the order of listings.
 std::vector<IndexedThread> firstNamed(std::vector<IndexedThread> threads, std::size_t limit) {
     std::vector<std::pair<std::string, std::size_t>> order;
     order.reserve(threads.size());
@@ -40,7 +40,7 @@ std::vector<IndexedThread> firstNamed(std::vector<IndexedThread> threads, std::s
 
 }  // namespace
 
-// An invalid row counts as one of a thread with unknown status; the thread's other rows are skipped where they are
+// An invalid row counts as a row of a thread with unknown status. The thread's other rows are skipped where they are
 // found.
 IndexPlace RocksDBSaver::Impl::placeOf(std::string_view thread_id, CheckpointId head) {
     if (head.empty()) return {};
@@ -98,7 +98,7 @@ void RocksDBSaver::Impl::writeWithIndex(rocksdb::WriteBatch& batch, bool sync, s
     try {
         database.write(batch, sync, "store a commit");
     } catch (...) {
-        noteDue();  // it may be there all the same
+        noteDue();  // the row may have been written in spite of the error
         throw;
     }
     noteDue();
@@ -110,9 +110,9 @@ void RocksDBSaver::Impl::writeWithIndex(rocksdb::WriteBatch& batch, bool sync, s
     open_threads.remove(thread_id, gone);
 }
 
-// At first the status of all threads is unknown: queries for open threads read what they wait for, and update the
-// index. The version is written last, so if the process dies meanwhile, the database has the old version and this
-// starts again.
+// At first the status of all threads is unknown. Queries for open threads read what they wait for, and update the
+// index. The version is written last: if the process dies before that, the database has the old version and this starts
+// again.
 void RocksDBSaver::Impl::makeIndex() {
     const std::string version = database.get(checkpoint::format_key, "read its format version").value_or("");
     if (version == std::to_string(checkpoint::key_format_version)) return;
@@ -125,7 +125,7 @@ void RocksDBSaver::Impl::makeIndex() {
     Cursor rows(database, lower, detail::prefixEnd(lower));
     for (rows.seekToFirst(); rows.valid();) {
         const auto at = rows.tryParsed();
-        if (!at) {  // nobody's row
+        if (!at) {  // the row belongs to no thread
             rows.next();
             continue;
         }

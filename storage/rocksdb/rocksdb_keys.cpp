@@ -32,9 +32,9 @@ namespace {
 
 constexpr std::size_t id_size = 16;
 constexpr std::size_t time_size = 8;
-constexpr std::uint64_t time_bias = std::uint64_t{1} << 63U;  // so that times before 1970 come first
+constexpr std::uint64_t time_bias = std::uint64_t{1} << 63U;  // makes times before 1970 come first
 
-// By ThreadStatus.
+// In the order of ThreadStatus.
 constexpr std::string_view status_letters = "ufieblctsd";
 static_assert(status_letters.size() == all_thread_statuses.size());
 

@@ -12,48 +12,49 @@ namespace stategraph::checkpoint {
 
 enum class Table : char { commits = 'c', writes = 'w' };
 
-/// Says which version of the grammar a database is written in, as decimal text.
+/// The key of the row that says in which version of the grammar a database is written, as decimal text.
 inline constexpr std::string_view format_key = "stategraph.format";
 inline constexpr int key_format_version = 2;
 /// The last version without an index of threads.
 inline constexpr int key_format_without_index = 1;
 
-/// Of a graph's description.
+/// Returns the key of a graph's description.
 std::string graphKey(const GraphFingerprint& fingerprint);
 
 std::string tablePrefix(Table table);
 std::string threadPrefix(Table table, std::string_view thread_id);
 std::string logPrefix(Table table, const LogName& log);
-/// The key of a commit; with a path, of a pending write; without one, the prefix of all pending writes of a checkpoint.
+/// Returns the key of a commit or, with a path, of a pending write. For pending writes without a path, returns the
+/// prefix of all those of a checkpoint.
 std::string rowKey(Table table, const LogName& log, CheckpointId id, std::string_view path = {});
 
-/// An open thread, by its name.
+/// Returns the key of an open thread, sorted by its name.
 std::string openKey(ThreadStatus status, std::string_view thread_id);
 std::string openPrefix(ThreadStatus status);
-/// The prefix of all of them.
+/// The prefix of all such keys.
 inline constexpr std::string_view open_prefix = "a";
-/// None if the key, which begins with an openPrefix, is not of the grammar.
+/// Parses a key that begins with an openPrefix. Returns none if it does not match the grammar.
 std::optional<std::string_view> parseOpenKey(std::string_view key);
 std::string openValue(const IndexPlace& place);
-/// None if it is not of the grammar.
+/// Returns none if the value does not match the grammar.
 std::optional<IndexPlace> parseOpenValue(ThreadStatus status, std::string_view value);
 
-/// A thread by when it was last written to.
+/// Returns the key of a thread, sorted by when it was last written to.
 std::string newestKey(ThreadStatus status, CheckpointId since, std::string_view thread_id);
 std::string newestPrefix(ThreadStatus status);
-/// The prefix of all of them.
+/// The prefix of all such keys.
 inline constexpr std::string_view newest_prefix = "b";
 std::optional<ThreadPlace> parseNewestKey(std::string_view key);
 std::string newestValue(const IndexPlace& place);
-/// None if it is not of the grammar.
+/// Returns none if the value does not match the grammar.
 std::optional<IndexPlace> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value);
 
-/// A sleeping thread by when it is to wake. It has no value.
+/// Returns the key of a sleeping thread, sorted by its wake time. Its row has no value.
 std::string dueKey(std::int64_t due_ms, std::string_view thread_id);
 inline constexpr std::string_view due_prefix = "D";
 std::optional<DueThread> parseDueKey(std::string_view key);
 
-/// Views into the key.
+/// The parts of a key, as views into it.
 struct ParsedKey {
     LogName log;
     CheckpointId id;
@@ -61,7 +62,7 @@ struct ParsedKey {
     std::string_view log_prefix;
 };
 
-/// None if the key is not of the grammar.
+/// Returns none if the key does not match the grammar.
 std::optional<ParsedKey> parseKey(std::string_view key);
 
 }  // namespace stategraph::checkpoint

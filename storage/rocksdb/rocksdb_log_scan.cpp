@@ -4,10 +4,10 @@
 #include <array>
 #include <fstream>
 
-// A log file is blocks of 32 KiB. A record is checksum (4 bytes, of all that follows), length (2), type (1), in
-// recycled files the number of the log (4), and the bytes; it never crosses the end of a block. A batch of rows is one
-// record, or a first, middle ones and a last. It begins with its first row's sequence number (8) and the number of rows
-// (4). All numbers are little endian.
+// A log file consists of blocks of 32 KiB. A record has a checksum (4 bytes, of all that follows), a length (2), a type
+// (1), in recycled files the number of the log (4), and the bytes. It never crosses the end of a block. A batch of rows
+// is one record, or consists of a first record, middle ones and a last. It begins with its first row's sequence number
+// (8) and the number of rows (4). All numbers are little endian.
 namespace stategraph::checkpoint {
 namespace {
 
@@ -53,7 +53,7 @@ constexpr std::array<Table, 8> makeTables() {
 }
 constexpr std::array<Table, 8> tables = makeTables();
 
-// The entry of the table by its highest byte, which is another one in each.
+// Returns the index of each entry of the table by the entry's highest byte, which differs in all of them.
 constexpr std::array<std::uint8_t, 256> makeReverse() {
     std::array<std::uint8_t, 256> reverse{};
     for (std::size_t byte = 0; byte < 256; ++byte) reverse[tables[0][byte] >> 24U] = static_cast<std::uint8_t>(byte);
@@ -61,15 +61,15 @@ constexpr std::array<std::uint8_t, 256> makeReverse() {
 }
 constexpr std::array<std::uint8_t, 256> reverse = makeReverse();
 
-// As it is stored.
+// Returns the form in which a checksum is stored.
 std::uint32_t masked(std::uint32_t crc) { return (crc >> 15U | crc << 17U) + 0xA282EAD8U; }
 std::uint32_t unmasked(std::uint32_t stored) {
     const std::uint32_t rotated = stored - 0xA282EAD8U;
     return rotated >> 17U | rotated << 15U;
 }
 
-/// Whether altering one of the `size` bytes changes their checksum by `difference`: the checksum is linear, so it is
-/// followed backwards.
+/// Returns whether altering one of the `size` bytes changes their checksum by `difference`. The checksum is linear, so
+/// the difference is followed backwards.
 bool isOneByteOff(std::uint32_t difference, std::size_t size) {
     for (; size > 0; --size) {
         const std::uint8_t index = reverse[difference >> 24U];
@@ -98,7 +98,7 @@ bool isWhole(std::string_view rest, const Header& header, std::size_t length) {
     return crc32c(rest.substr(6, header.size - 6 + length)) == unmasked(header.stored);
 }
 
-/// Whether one altered byte explains that no whole record is where `rest`, the rest of a block, begins.
+/// Returns whether a single altered byte explains why no whole record begins at `rest`, the rest of a block.
 bool isOneByte(std::string_view rest) {
     const Header header = headerAt(rest);
     if (header.size + header.length <= rest.size()) {
@@ -124,7 +124,7 @@ public:
 
     bool isUnknown() const { return is_unknown_; }
 
-    /// Whether more blocks are of interest.
+    /// Returns whether more blocks are of interest.
     bool read(std::string_view block) {
         const bool is_end = block.size() < block_size;
         std::size_t at = 0;
@@ -142,7 +142,7 @@ public:
     }
 
 private:
-    // Returns how far to continue; 0 if there is damage.
+    // Returns how many bytes to continue, or 0 if there is damage.
     std::size_t readRecord(std::string_view rest, bool is_end) {
         const Header header = headerAt(rest);
         if (header.type == zero && header.length == 0) return setDamage(LogScan::Damage::zeros, offset_);
@@ -151,7 +151,7 @@ private:
             return setDamage(is_end ? LogScan::Damage::cut : LogScan::Damage::length, offset_);
         }
         if (header.size == recycled_header_size && number(rest, 7, 4) != (scan_.number & 0xFFFFFFFFU)) {
-            is_over_ = true;  // what the file held before
+            is_over_ = true;  // the rest is what the recycled file held before
             return 0;
         }
         if (!isWhole(rest, header, header.length)) {
@@ -190,16 +190,15 @@ private:
         return true;
     }
 
-    // Looks for whole records after the damage, at any byte. RocksDB drops the rest of a damaged block, and what comes
-    // later.
+    // Looks for whole records after the damage, at any byte. RocksDB drops the rest of a damaged block, and everything
+    // after it.
     std::size_t search(std::string_view rest) {
         const Header header = headerAt(rest);
         const bool is_type = header.type >= full && header.type <= recycled_last;
         if (!is_type || header.length == 0 || !isWhole(rest, header, header.length)) return 1;
         const std::uint8_t kind = kindOf(header);
         if ((kind == full || kind == first) && header.length >= batch_header_size) {
-            // A write that failed and was tried again has the number that follows; after a lost one numbers are
-            // greater.
+            // A write that failed and was tried again has the next number. After a lost write, numbers are greater.
             const std::uint64_t sequence = number(rest, header.size, 8);
             if (sequence > scan_.next || !scan_.first)
                 scan_.lost_rows += std::max<std::uint64_t>(1, number(rest, header.size + 8, 4));

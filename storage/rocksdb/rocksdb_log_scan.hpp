@@ -9,11 +9,11 @@
 #include <rocksdb/options.h>
 #include <rocksdb/wal_filter.h>
 
-// Reads the write-ahead log of a closed database, to find what RocksDB's recovery would drop without a word.
+// Reads the write-ahead log of a closed database, to find what RocksDB's recovery would drop without reporting it.
 namespace stategraph::checkpoint {
 
-/// One file of the log. Rows are counted by RocksDB's sequence numbers: each row that is put or deleted has the next
-/// one.
+/// The result of reading one file of the log. RocksDB's sequence numbers count rows: each row that is put or deleted
+/// has the next number.
 struct LogScan {
     enum class Damage : std::uint8_t {
         none,
@@ -30,28 +30,28 @@ struct LogScan {
     std::optional<std::uint64_t> first;  // the first row's sequence number
     std::uint64_t next = 0;              // after the last row before the damage
     Damage damage = Damage::none;
-    std::uint64_t damage_at = 0;  // byte
-    bool is_one_byte = false;     // one altered byte explains the damage: it was whole once
-    std::uint64_t lost_rows = 0;  // whole records after the damage that only a whole log leads to
+    std::uint64_t damage_at = 0;  // the position in bytes
+    bool is_one_byte = false;  // whether a single altered byte explains the damage, so that the record was once whole
+    std::uint64_t lost_rows = 0;  // in whole records after the damage to which only an undamaged log leads
 };
 
-/// None if the log is written in a way that only RocksDB reads (compressed), or cannot be opened.
+/// Returns none if only RocksDB can read the log (because it is compressed), or if it cannot be opened.
 std::optional<LogScan> scanLog(const std::string& path, std::uint64_t number);
 
-/// What opening a database will drop, or why it must not.
+/// What opening a database will drop, or why the database must not be opened.
 struct LogVerdict {
     std::string dropped;              // a sentence, or empty
     std::string refused;              // a sentence, or empty
     std::uint64_t last_sequence = 0;  // of the last row before the damage
 };
 
-/// Reads every log file that RocksDB would replay. `options` are those that the database will be opened with.
+/// Reads every log file that RocksDB would replay. `options` are those with which the database will be opened.
 LogVerdict judgeLog(const std::string& folder, const rocksdb::Options& options);
 
-/// For Options::wal_filter: rows after that one are dropped.
+/// Returns a filter for Options::wal_filter that drops the rows after that number.
 std::unique_ptr<rocksdb::WalFilter> stopAfter(std::uint64_t last_sequence);
 
-/// The CRC-32C of the bytes.
+/// Returns the CRC-32C of the bytes.
 std::uint32_t crc32c(std::string_view bytes);
 
 }  // namespace stategraph::checkpoint

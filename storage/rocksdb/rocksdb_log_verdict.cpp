@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first eight bytes of a batch, little endian.
+// Returns the first eight bytes of a batch, which are little endian.
 std::uint64_t batchSequence(const rocksdb::WriteBatch& batch) {
     const std::string& bytes = batch.Data();
     std::uint64_t sequence = 0;
@@ -24,8 +24,8 @@ std::uint64_t batchSequence(const rocksdb::WriteBatch& batch) {
     return sequence;
 }
 
-/// Asks RocksDB which log files it replays; the others are left over, and damage to them does no harm.
-/// Ends the replay where the log is damaged. By default RocksDB continues after a hole of zeros.
+/// Finds out which log files RocksDB replays; the others are left over, and damage to them does no harm. It ends the
+/// replay where the log is damaged, because RocksDB continues by default after a hole of zeros.
 class StopAfter final : public rocksdb::WalFilter {
 public:
     explicit StopAfter(std::uint64_t last_sequence) : last_sequence_(last_sequence) {}
@@ -122,8 +122,8 @@ LogVerdict judge(const std::vector<LogScan>& scans) {
         if (scan.damage == LogScan::Damage::none) continue;
         const auto later = std::find_if(scans.begin() + static_cast<std::ptrdiff_t>(i) + 1, scans.end(),
                                         [](const LogScan& each) { return each.first.has_value(); });
-        // The next file continues where this one is readable: what follows the damage was dropped at an earlier
-        // opening, or never acknowledged.
+        // The next file begins where the readable part of this one ends. So what follows the damage was dropped at an
+        // earlier opening, or was never acknowledged.
         if (later != scans.end() && scan.first && *later->first == scan.next) continue;
         std::uint64_t lost_later = 0;
         for (auto each = later; each != scans.end(); ++each) lost_later += each->first ? each->next - *each->first : 0;

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// RocksDB would make a new database in any folder without a CURRENT file, and would then delete the tables that it
+// RocksDB would create a new database in any folder without a CURRENT file, and would then delete the tables that it
 // finds there.
 void checkFolderWithoutDatabase(const DatabaseErrors& errors) {
     std::string foreign;
@@ -34,7 +34,7 @@ void checkFolderWithoutDatabase(const DatabaseErrors& errors) {
     }
 }
 
-// A file system's calls end at a NUL; libstdc++'s create_directories then never returns.
+// System calls end a path at a NUL, and libstdc++'s create_directories then never returns.
 void checkPath(const DatabaseErrors& errors) {
     if (errors.path().empty()) errors.refuseOpening("the path is empty; name a folder");
     if (errors.path().find('\0') != std::string::npos)
@@ -71,7 +71,7 @@ void checkFolder(const DatabaseSettings& settings, const DatabaseErrors& errors)
     if (status.IsIOError() && text.find("While lock file") != std::string::npos) {
         errors.refuseOpening("another process has it open (" + text + "); end it, or open this one read_only");
     }
-    // A missing MANIFEST that CURRENT names is damage too, but RocksDB reports it as an IO error.
+    // A missing MANIFEST that CURRENT names is damage too, although RocksDB reports it as an IO error.
     if (status.IsPathNotFound() || status.IsNotFound() || text.find("No such file") != std::string::npos) {
         errors.failDamaged("a file is missing (" + text + "); restore it from a copy");
     }
@@ -122,8 +122,8 @@ rocksdb::Options defaultOptions() {
     options.write_buffer_size = 32U << 20U;
     options.max_open_files = 512;
     options.max_background_jobs = 2;
-    options.level_compaction_dynamic_level_bytes = true;  // less space for data that is written once
-    options.max_bgerror_resume_count = 0;                 // Database::heal does it
+    options.level_compaction_dynamic_level_bytes = true;  // needs less space for data that is written once
+    options.max_bgerror_resume_count = 0;                 // Database::heal resumes instead
     options.stats_dump_period_sec = 0;
     options.stats_persist_period_sec = 0;
     rocksdb::BlockBasedTableOptions table;

@@ -20,16 +20,16 @@ namespace stategraph::checkpoint {
 
 /// The open threads of a database that this process writes, by status, in memory in addition to their rows. A run adds
 /// such a row and deletes it again, and RocksDB skips each deleted row until it compacts: after 100,000 runs that takes
-/// longer than to read the ten threads that wait.
+/// longer than reading the ten threads that wait.
 ///
-/// A thread is added before its row is written and removed after that was deleted, so there may be more here than in
-/// the database, which costs a look and nothing else. Of a status with more than `threads_max` threads, or without
-/// memory, it knows nothing any more, and the rows are read: most of those are threads then. Thread-safe.
+/// A thread is added before its row is written and removed after that was deleted, so this object may contain more
+/// threads than the database, which costs a look-up for each. For a status with more than `threads_max` threads, or
+/// without memory, it knows nothing any more, and the rows are read; most of them then belong to threads. Thread-safe.
 class OpenThreads {
 public:
     static constexpr std::size_t threads_max = 100'000;
 
-    /// From this call on every thread is added and removed here. Before it, this object knows nothing.
+    /// From this call on, every thread is added and removed here. Before it, this object knows nothing.
     void begin() SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
         for (OfStatus& each : of_status_) each.is_known = true;
@@ -43,13 +43,13 @@ public:
             threads.drop(nameKey(thread_id));
             threads.by_time.insert({place.since, std::string(thread_id)});
             threads.by_name.emplace(nameKey(thread_id), place);
-        } catch (...) {  // no memory
+        } catch (...) {  // there was no memory
             threads.forget();
         }
         if (threads.by_name.size() > threads_max) threads.forget();
     }
 
-    /// The thread's rows of these statuses have been deleted.
+    /// Call it when the thread's rows of these statuses have been deleted.
     void remove(std::string_view thread_id, ThreadStatuses statuses) noexcept SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
         for (const ThreadStatus status : all_thread_statuses) {
@@ -57,20 +57,20 @@ public:
             if (!statuses.has(status) || threads.by_name.empty()) continue;
             try {
                 threads.drop(nameKey(thread_id));
-            } catch (...) {  // no memory
+            } catch (...) {  // there was no memory
                 threads.forget();
             }
         }
     }
 
-    /// Whether a thread may have a row of this status.
+    /// Returns whether a thread may have a row of this status.
     bool mayHave(ThreadStatus status, std::string_view thread_id) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
         const OfStatus& threads = at(status);
         return !threads.is_known || (!threads.by_name.empty() && threads.by_name.contains(nameKey(thread_id)));
     }
 
-    /// As BaseCheckpointSaver::openThreads, of one status; none: it does not know.
+    /// Does the same as BaseCheckpointSaver::openThreads for one status. Returns none if it does not know.
     std::optional<std::vector<IndexedThread>> named(ThreadStatus status, const std::optional<std::string>& after,
                                                     std::size_t limit) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
@@ -84,7 +84,8 @@ public:
         return found;
     }
 
-    /// The threads of one status, the newest first, after `before`, at most `limit`; none: not known.
+    /// Returns the threads of one status, the newest first, after `before`, at most `limit`. Returns none if it does
+    /// not know.
     std::optional<std::vector<IndexedThread>> newest(ThreadStatus status, const std::optional<ThreadPlace>& before,
                                                      std::size_t limit) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
@@ -108,7 +109,7 @@ public:
 private:
     struct OfStatus {
         bool is_known = false;
-        std::map<std::string, IndexPlace> by_name;  // by nameKey: the order of listings
+        std::map<std::string, IndexPlace> by_name;  // by nameKey, which gives the order of listings
         std::set<ThreadPlace> by_time;
 
         void drop(const std::string& key) {
@@ -124,7 +125,7 @@ private:
         }
     };
 
-    // The same for all statuses.
+    // The key is the same for all statuses.
     static std::string nameKey(std::string_view thread_id) { return openKey(ThreadStatus::unknown, thread_id); }
     OfStatus& at(ThreadStatus status) SG_REQUIRES(mutex_) { return of_status_[static_cast<std::size_t>(status)]; }
     const OfStatus& at(ThreadStatus status) const SG_REQUIRES(mutex_) {

@@ -8,7 +8,7 @@
 #include "src/value/bytes.hpp"
 #include "storage/rocksdb/rocksdb_impl.hpp"
 
-// Deleting and pruning, and giving space back.
+// Deletes and prunes threads, and returns space.
 namespace stategraph {
 namespace {
 
@@ -18,9 +18,9 @@ using checkpoint::slice;
 using checkpoint::Table;
 
 constexpr std::size_t deleted_rows_max = 20'000;
-// Dropped rows are removed from the files immediately if there are that many of one thread, or if those that were
-// dropped lately are a large part of all; otherwise when RocksDB compacts. So the work is in proportion to what is
-// dropped, however often prunes run.
+// Dropped rows are removed from the files immediately if this many belong to one thread, or if those that were dropped
+// lately are a large part of all rows; otherwise they are removed when RocksDB compacts. So the work is in proportion
+// to what is dropped, however often prunes run.
 constexpr std::size_t compaction_rows_min = 50'000;
 constexpr std::size_t compaction_bytes_min = std::size_t{64} << 20U;
 constexpr std::size_t compaction_share = 4;
@@ -68,7 +68,7 @@ std::size_t RocksDBSaver::prune(const PruneRequest& request) {
         Cursor rows(impl_->database, lower, detail::prefixEnd(lower));
         for (rows.seekToFirst(); rows.valid() && !impl_->is_closing;) {
             const auto at = rows.tryParsed();
-            if (!at) {  // nobody's row
+            if (!at) {  // the row belongs to no thread
                 checkpoint::pruneOrNote(request, {}, [&] { (void)rows.parsed(); });
                 rows.next();
                 continue;
@@ -104,11 +104,11 @@ void RocksDBSaver::Impl::drop(const std::string& key, std::size_t bytes, rocksdb
     total.bytes += key.size() + bytes;
 }
 
-// One thread at a time: its writers wait meanwhile, so nothing builds on what is being dropped.
+// Prunes one thread at a time. Its writers wait meanwhile, so nothing builds on what is being dropped.
 void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total) {
     const auto& since = request.threads_unused_since;
     const bool drops_commits = request.keep_last || request.older_than;
-    // Writers of a thread that is in use do not wait for a look at it.
+    // If the thread is in use, this check does not make its writers wait.
     if (!drops_commits && !isUnused(thread_id, *since)) return;
     const auto claim = gate.claimThread(thread_id);
     rocksdb::WriteBatch batch;
@@ -123,7 +123,7 @@ void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequ
         Cursor rows(database, prefix, detail::prefixEnd(prefix), snapshot.get());
         Cursor write_rows(database, writes_prefix, detail::prefixEnd(writes_prefix), snapshot.get());
         checkpoint::ThreadPrune prune(request);
-        // The root's log is first: its name is the shortest.
+        // The root's log is first, because its name is the shortest.
         for (rows.seekToFirst(); rows.valid();) {
             const std::string ns(rows.parsed().log.checkpoint_ns);
             pruneLog(rows, write_rows, {thread_id, ns}, prune, batch, dropped);
@@ -163,8 +163,8 @@ bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::chrono::syste
     return !use.isUsed();
 }
 
-// For a thread of very many rows. Else row by row: marks of whole ranges make every later search slower until RocksDB
-// compacts them away, and pile up where many threads come and go.
+// Used for a thread with very many rows. Others are deleted row by row: marks of whole ranges make every later search
+// slower until RocksDB compacts them away, and accumulate if many threads come and go.
 void RocksDBSaver::Impl::dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch) {
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
@@ -222,7 +222,7 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
     for (auto size = sizeOf; const StoredCommit& commit : rewritten) {
         check(batch.Put(slice(checkpoint::rowKey(Table::commits, log, commit.id)), slice(commit.bytes)),
               "prune a thread");
-        total.bytes += size(commit.id);  // of the old row
+        total.bytes += size(commit.id);  // size of the old row
     }
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
         if (is_whole || std::binary_search(dropped.begin(), dropped.end(), write_rows.parsed().id)) {
@@ -246,7 +246,7 @@ std::optional<std::uint64_t> RocksDBSaver::storedBytes() {
 void RocksDBSaver::Impl::compact(const std::optional<std::string>& thread_id) {
     rocksdb::CompactRangeOptions options;
     options.canceled = &is_closing;
-    // Else a lone file is moved down as it is, marks of deletion and all.
+    // Otherwise, RocksDB would move a single file down as it is, with all marks of deletion.
     options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string lower =
@@ -255,7 +255,7 @@ void RocksDBSaver::Impl::compact(const std::optional<std::string>& thread_id) {
         const rocksdb::Slice begin = slice(lower);
         const rocksdb::Slice end = slice(upper);
         const rocksdb::Status status = database.lease()->CompactRange(options, &begin, &end);
-        // What was dropped is dropped: where the disk has no room for new tables, RocksDB compacts later.
+        // The rows are dropped already. If the disk has no room for new tables, RocksDB compacts later.
         if (is_closing || status.IsIOError()) return;
         check(status, "compact it");
     }

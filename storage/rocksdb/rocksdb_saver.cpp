@@ -9,7 +9,7 @@
 #include "src/value/bytes.hpp"
 #include "storage/rocksdb/rocksdb_impl.hpp"
 
-// Storing and reading. What removes is in rocksdb_prune.cpp.
+// Stores and reads; rocksdb_prune.cpp removes.
 namespace stategraph {
 namespace {
 
@@ -42,9 +42,9 @@ std::vector<StoredWrite> readWrites(Cursor& rows, const LogName& log, Checkpoint
     return writes;
 }
 
-// The commits that lead to the tuple's checkpoint, without those of other branches. The tuple has all ancestors of each
-// commit that it has: where the way back meets one, the rest is known. False, and nothing has changed, if a header on
-// the way cannot be read: the fold reports it.
+// Reads the commits that lead to the tuple's checkpoint, without those of other branches. The tuple has all ancestors
+// of each commit that it has, so the walk ends at the first of them. Returns false and changes nothing if a header on
+// the way cannot be read; the fold reports that.
 bool readBackwards(Cursor& rows, const LogName& log, CheckpointTuple& tuple, RowBuffer& buffer) {
     std::vector<StoredCommit> commits;
     auto known_end = tuple.commits.begin();
@@ -68,10 +68,10 @@ bool readBackwards(Cursor& rows, const LogName& log, CheckpointTuple& tuple, Row
     return true;
 }
 
-// From the first of a tuple's commits, where the cursor is, to the one that follows them.
+// Reads from the first of a tuple's commits, where the cursor is, to the one that follows them.
 void readCommits(Cursor& rows, const LogName& log, const checkpoint::CommitWay& tip, CheckpointTuple& tuple) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);
-    std::optional<checkpoint::ForwardWalk> walk;  // once there are many rows
+    std::optional<checkpoint::ForwardWalk> walk;  // used once there are many rows
     bool takes_all = false;
     std::size_t bytes = 0;
     RowBuffer buffer;
@@ -93,12 +93,12 @@ void readCommits(Cursor& rows, const LogName& log, const checkpoint::CommitWay& 
             if (is_read) continue;
         }
         tuple.commits.push_back({id, buffer.add(rows.value())});
-        if (id == tuple.head) return;  // no need to look beyond
+        if (id == tuple.head) return;  // there is nothing more to look for
     }
 }
 
-// Gives rows of one log, newest first, their pending writes: one walk over all of these, which are in the order of ids
-// too.
+// Adds the pending writes to rows of one log, newest first. One walk reads all of them, because they are in the order
+// of ids too.
 void addWrites(Cursor& rows, const LogName& log, std::span<ListedCheckpoint> listed) {
     if (listed.empty()) return;
     const std::string prefix = checkpoint::logPrefix(Table::writes, log);
@@ -139,7 +139,7 @@ RocksDBSaver::RocksDBSaver(const std::string& path, const RocksDBSaverOptions& o
 
 RocksDBSaver::~RocksDBSaver() {
     impl_->is_closing = true;
-    impl_->retention.reset();  // it calls prune
+    impl_->retention.reset();  // its thread calls prune
 }
 
 std::string RocksDBSaver::droppedAtOpening() const { return impl_->database.dropped(); }
@@ -164,7 +164,7 @@ void RocksDBSaver::put(const PutRequest& request) {
         add(checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path), row.bytes);
     }
 
-    // Requests that need exclusive access to their log: those that move the head, read rows before writing them, or
+    // Some requests need exclusive access to their log: those that move the head, read rows before writing them, or
     // store what the thread waits for.
     const bool is_conditional =
         !request.compared.empty() ||
@@ -179,7 +179,7 @@ void RocksDBSaver::put(const PutRequest& request) {
         checkpoint::refuseHead(request.log, request.expected_head, head);
     }
     if (is_conditional) {
-        claim.settle(head);  // it stays if a row is refused
+        claim.settle(head);  // the head stays if a row is refused
         impl_->checkExpected(request);
     }
     checkpoint::checkAncestors(request, [&](CheckpointId id) {
@@ -223,7 +223,7 @@ std::optional<std::string> RocksDBSaver::getGraph(const GraphFingerprint& finger
 std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, query.log);
     const std::string commits_end = detail::prefixEnd(prefix);
-    // One iterator over both tables: all it reads is of one moment.
+    // One iterator covers both tables, so that everything is read from one moment.
     Cursor rows(impl_->database, prefix, detail::prefixEnd(checkpoint::logPrefix(Table::writes, query.log)));
     const auto keyOf = [&](CheckpointId id) { return checkpoint::rowKey(Table::commits, query.log, id); };
 
@@ -259,8 +259,7 @@ void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& lo
     const auto finish = [&] {
         if (writes) addWrites(*writes, log, std::span(out).subspan(others));
     };
-    // Where logs are walked over, the cursor stands on this one's oldest row. A log of one row is common, and needs no
-    // seek.
+    // When logs are walked, the cursor is at this one's oldest row. Logs with one row are common, and need no seek.
     const bool is_at_oldest = rows.isIn(prefix);
     const CheckpointId first = is_at_oldest ? idAt(rows, prefix.size()) : CheckpointId();
     if (is_at_oldest && !query.before.empty() && first >= query.before) return;
@@ -322,9 +321,9 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
         rows.seekToFirst();
     }
     while (rows.valid() && (!query.limit || listed.size() < *query.limit)) {
-        // Copies: the cursor moves under the views.
+        // The parts are copied, because they are views and the cursor moves.
         const auto at = rows.tryParsed();
-        if (!at) {  // a key of no log, which no other call looks at
+        if (!at) {  // a key that belongs to no log, which no other call looks at
             rows.next();
             continue;
         }
@@ -348,9 +347,9 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
     checkpoint::checkCopyTarget(to);
     const auto claim = impl_->gate.claimThread(to);
     if (impl_->hasRows(to)) checkpoint::refuseCopy(from, to);
-    // One batch, so that half a copy is never visible; it is in memory, so its size has a limit.
+    // One batch is used, so that a partial copy is never visible. It is in memory, so its size is limited.
     rocksdb::WriteBatch batch;
-    CheckpointId head;  // of its own log, as the snapshot has it
+    CheckpointId head;  // the head of its own log in the snapshot
     checkpoint::Snapshot snapshot(impl_->database);
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, from);

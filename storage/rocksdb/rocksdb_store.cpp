@@ -76,7 +76,7 @@ private:
     checkpoint::Database database_;
 };
 
-// Before a database is made.
+// Checks the arguments before a database is created.
 const std::string& checked(const std::string& path, const StoreOptions& options) {
     stores::checkOptions(options);
     return path;

@@ -11,7 +11,7 @@
 #include "storage/sqlite/sqlite_tables.hpp"
 #include "store/cache_counts.hpp"
 
-// Whatever changes entries changes the counts of all of them in the same transaction.
+// Every change of entries changes their counts in the same transaction.
 namespace stategraph {
 namespace {
 
@@ -60,7 +60,8 @@ Counts readCounts(SqliteConnection& connection) {
     return {static_cast<std::uint64_t>(query.number(0)), query.number(1)};
 }
 
-// The entries written longest ago go, until no more than `left` bytes stay of `bytes`; returns what is freed.
+// Removes the entries that were written longest ago, until no more than `left` of `bytes` stay. Returns how many bytes
+// that frees.
 std::uint64_t makeRoom(SqliteConnection& connection, std::uint64_t bytes, std::uint64_t left) {
     std::uint64_t freed = 0;
     std::int64_t last = 0;
@@ -75,7 +76,7 @@ std::uint64_t makeRoom(SqliteConnection& connection, std::uint64_t bytes, std::u
     return freed;
 }
 
-// Removes what a statement names whose only result is its size.
+// Removes the entry that a statement names, whose only result is the entry's size.
 void drop(SqliteConnection& connection, SqliteQuery& removal) {
     std::int64_t freed = 0;
     while (removal.step()) freed += removal.number(0);
@@ -95,7 +96,7 @@ struct SqliteCache::Impl {
 
     std::int64_t now() const { return times::nowUs(options.clock ? *options.clock : IdSource::system()); }
 
-    // True: it is kept.
+    // Returns true if the entry is kept.
     bool put(SqliteConnection& connection, std::string_view ns, std::string_view key, std::string_view value,
              std::int64_t expires) const {
         {
@@ -146,7 +147,7 @@ std::optional<std::string> SqliteCache::get(std::string_view ns, std::string_vie
     impl_->counts.missed();
     if (value) {
         impl_->database.write(false, [&](SqliteConnection& connection) {
-            SqliteQuery removal(connection, delete_over, work_write);  // it may be a new one
+            SqliteQuery removal(connection, delete_over, work_write);  // the entry may have been replaced by a new one
             drop(connection, removal.bind(ns).bind(key).bindNumber(now));
         });
     }

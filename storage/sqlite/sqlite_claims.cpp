@@ -25,7 +25,7 @@ struct SqliteOpenFiles {
     std::map<SqliteFileKey, SqliteOpenFile> files SG_GUARDED_BY(mutex);
 };
 
-// Never destroyed: savers may outlive statics.
+// Never destroyed, because savers may outlive static objects.
 SqliteOpenFiles& openFiles() {
     static SqliteOpenFiles* const all = new SqliteOpenFiles;
     return *all;
@@ -66,7 +66,7 @@ SqliteFileClaim::~SqliteFileClaim() {
     SqliteOpenFiles& all = openFiles();
     const detail::LockGuard lock(all.mutex);
     const auto at = all.files.find({device_, inode_});
-    // A parent's stays in a child.
+    // A claim of a parent process stays in a child.
     if (at == all.files.end() || at->second.process != ::getpid()) return;
     if (--at->second.count == 0) all.files.erase(at);
 }

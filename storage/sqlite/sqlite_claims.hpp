@@ -6,14 +6,14 @@
 
 namespace stategraph::checkpoint {
 
-/// A file that this process has open. SQLite keeps what it knows of a file's locks in the process's memory, and a child
-/// of a fork has that without the locks: it must not open a file that its parent had open.
+/// A file that this process has open. SQLite keeps its knowledge of a file's locks in the process's memory. A child of
+/// a fork has that memory without the locks, so it must not open a file that its parent had open.
 class SqliteFileClaim {
 public:
-    /// Refuses to open a file that a parent had open at a fork. Does nothing if there is no file.
+    /// Throws if a parent had the file open at a fork. Does nothing if the file does not exist.
     static void check(const SqliteErrors& errors);
 
-    /// The file is there.
+    /// The file must exist.
     explicit SqliteFileClaim(const SqliteErrors& errors);
     SqliteFileClaim(const SqliteFileClaim&) = delete;
     SqliteFileClaim& operator=(const SqliteFileClaim&) = delete;

@@ -31,7 +31,7 @@ SqliteConnection::~SqliteConnection() {
     sqlite3_close(db_);
 }
 
-// SQLite's own handler sleeps for milliseconds at a time, and a commit takes some 20 µs.
+// Waits for a lock. SQLite's own handler sleeps for milliseconds at a time, while a commit takes about 20 µs.
 int SqliteConnection::onBusy(void* self, int times) noexcept {
     auto& connection = *static_cast<SqliteConnection*>(self);
     const auto now = std::chrono::steady_clock::now();
@@ -59,7 +59,7 @@ std::string SqliteConnection::ask(const std::string& sql, const char* work) {
         if (code == SQLITE_ROW) {
             if (const auto* found = sqlite3_column_text(statement, 0)) text = reinterpret_cast<const char*>(found);
         }
-        // The error message of SQLite is read before it is overwritten.
+        // SQLite's error message is read before another call overwrites it.
         if (code == SQLITE_ROW || code == SQLITE_DONE) code = SQLITE_OK;
     }
     if (code == SQLITE_OK) {
@@ -116,7 +116,7 @@ void SqliteQuery::check(int code) const {
 }
 
 SqliteQuery& SqliteQuery::bind(std::string_view bytes) {
-    // Without a pointer it would be NULL.
+    // With a null pointer it would be NULL.
     const char* const data = bytes.data() ? bytes.data() : "";
     check(sqlite3_bind_blob64(statement_, ++parameter_, data, bytes.size(), SQLITE_STATIC));
     return *this;

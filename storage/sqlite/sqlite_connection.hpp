@@ -24,24 +24,26 @@ public:
     SqliteConnection(const SqliteErrors& errors, int flags, std::chrono::milliseconds busy_timeout);
     SqliteConnection(const SqliteConnection&) = delete;
     SqliteConnection& operator=(const SqliteConnection&) = delete;
-    /// In a child of a fork it leaves all as it is: to close it there would touch the parent's files and locks.
+    /// In a child of a fork it does nothing, because closing the connection there would touch the parent's files and
+    /// locks.
     ~SqliteConnection();
 
     const SqliteErrors& errors() const noexcept { return errors_; }
     sqlite3* get() const noexcept { return db_; }
 
-    /// `work` completes "could not ".
+    /// Executes statements; `work` completes "could not ".
     void run(const char* sql, const char* work);
-    /// The first column of the first row of what such a statement returns, as text; empty if there is none.
+    /// Returns the first column of the first row of the result as text, or an empty text if there is no row.
     std::string ask(const std::string& sql, const char* work);
     std::int64_t askNumber(const std::string& sql, const char* work);
 
-    /// A statement of a text that nobody uses, prepared when there is none yet; `giveBack` when it is no longer used.
-    /// `sql` must live as long as the connection, which knows it by its address.
+    /// Returns a prepared statement with this text that is not in use, and prepares one if there is none. Call
+    /// `giveBack` when it is no longer used. `sql` must exist as long as the connection, which identifies it by its
+    /// address.
     sqlite3_stmt* take(const char* sql, const char* work);
     void giveBack(sqlite3_stmt* statement) noexcept;
 
-    /// Ends a transaction that is open. Throws nothing: where it fails, SQLite has ended it.
+    /// Ends an open transaction. It throws nothing: if it fails, SQLite has ended the transaction.
     void rollBack() noexcept;
 
 private:
@@ -61,7 +63,7 @@ private:
     std::vector<Statement> statements_;
 };
 
-/// One execution of a prepared statement. Bound values must outlive it; what the columns of a row point to is valid
+/// One execution of a prepared statement. Bound values must outlive it. What the columns of a row point to is valid
 /// until the next step.
 class SqliteQuery {
 public:
@@ -71,23 +73,23 @@ public:
     SqliteQuery& operator=(const SqliteQuery&) = delete;
     ~SqliteQuery();
 
-    /// The next parameter's value.
+    /// Binds the next parameter.
     SqliteQuery& bind(std::string_view bytes);
     SqliteQuery& bind(const std::string& bytes) { return bind(std::string_view(bytes)); }
     SqliteQuery& bind(CheckpointId id);
     SqliteQuery& bindNumber(std::int64_t number);
     SqliteQuery& bind(const LogName& log) { return bind(log.thread_id).bind(log.checkpoint_ns); }
 
-    /// Whether there is another row.
+    /// Returns whether there is another row.
     bool step();
-    /// For statements that return none: how many rows they changed.
+    /// For statements that return no rows: executes them, and returns how many rows they changed.
     std::int64_t finish();
-    /// Begins again, with the next parameter being the first.
+    /// Begins again with the first parameter.
     void reset() noexcept;
 
     std::string_view bytes(int column) const;
     std::int64_t number(int column) const;
-    /// Errors: of damage, if it is none.
+    /// Errors: an error of damage if the column is no id.
     CheckpointId id(int column) const;
 
 private:

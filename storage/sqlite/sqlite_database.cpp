@@ -33,7 +33,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, const SqliteSettings& se
     SqliteFileClaim::check(errors_);
     {
         const detail::LockGuard lock(readers_mutex_);
-        readers_.reserve(settings.readers_max);  // so that giving back one throws nothing
+        readers_.reserve(settings.readers_max);  // so that returning a connection does not throw
     }
     const SqliteLogVerdict verdict = judgeSqliteLog(errors_.path() + "-wal");
     if (!verdict.refused.empty() && !settings.drop_damaged_log)
@@ -46,7 +46,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, const SqliteSettings& se
     auto connection = std::make_unique<SqliteConnection>(errors_, flags, settings.busy_timeout);
     claim_.emplace(errors_);
     prepareSqliteTables(*connection, settings);
-    // Frames after the damage would be reported as damage again.
+    // Otherwise the frames after the damage would be reported as damage again.
     if (!verdict.refused.empty()) connection->run("PRAGMA wal_checkpoint(TRUNCATE)", "drop its damaged log");
     if (settings.read_only) {
         const detail::LockGuard lock(readers_mutex_);
@@ -82,7 +82,7 @@ void SqliteDatabase::checkWritable() const {
 
 SqliteDatabase::Jobs SqliteDatabase::takeJobs() {
     Jobs jobs;
-    jobs.reserve(std::min(jobs_.size(), jobs_max));  // what throws leaves all of them in line
+    jobs.reserve(std::min(jobs_.size(), jobs_max));  // if this throws, all jobs stay in line
     while (!jobs_.empty() && jobs.size() < jobs_max) {
         if (jobs_.front()->batch == Batch::alone && !jobs.empty()) break;
         jobs.push_back(jobs_.front());
@@ -106,7 +106,7 @@ void SqliteDatabase::write(bool sync, const Write& write, Batch batch) {
             Jobs jobs;
             try {
                 jobs = takeJobs();
-            } catch (...) {  // no memory: this one alone
+            } catch (...) {  // there was no memory, so this job runs alone
                 std::erase(jobs_, &job);
                 is_writing_ = false;
                 jobs_changed_.notify_all();
@@ -123,7 +123,7 @@ void SqliteDatabase::write(bool sync, const Write& write, Batch batch) {
     if (job.error) std::rethrow_exception(job.error);
 }
 
-// Each job ends with an error of its own, or is stored.
+// Each job is stored, or ends with an error of its own.
 void SqliteDatabase::runJobs(const Jobs& jobs) noexcept {
     try {
         transact(jobs);
@@ -133,7 +133,7 @@ void SqliteDatabase::runJobs(const Jobs& jobs) noexcept {
             jobs.front()->error = std::current_exception();
             return;
         }
-        // Each by itself: what one could not store is not the others' loss.
+        // Each job runs by itself, so that a job that cannot be stored does not affect the others.
         for (Job* const job : jobs) {
             job->error = nullptr;
             try {

@@ -18,8 +18,8 @@
 
 namespace stategraph::checkpoint {
 
-/// Tables that a file may have beside those of threads, and that are made when it is first opened for them. Views of
-/// static texts.
+/// Tables that a file may have besides those of threads. They are created when the file is first opened for them. The
+/// texts must be static, because these are views.
 struct SqlitePart {
     const char* name = nullptr;
     std::int64_t format = 0;
@@ -33,16 +33,16 @@ struct SqliteSettings {
     std::size_t readers_max = 1;
     bool drop_damaged_log = false;
     SqliteOwner owner = SqliteOwner::saver;
-    SqlitePart part = {};  // none: threads alone
+    SqlitePart part = {};  // empty for threads alone
 };
 
-/// Throws InvalidArgumentError for settings that cannot be.
+/// Throws InvalidArgumentError for invalid settings.
 void checkSqliteSettings(const SqliteSettings& settings);
 
 /// A SQLite file with stategraph's tables: a connection for writing, and some for reading. Safe from any thread.
 class SqliteDatabase {
 public:
-    /// Errors: InvalidArgumentError for settings that cannot be; those of SqliteErrors, with the path.
+    /// Opens the file. Errors: InvalidArgumentError for invalid settings; those of SqliteErrors, with the path.
     SqliteDatabase(const std::string& path, const SqliteSettings& settings);
     ~SqliteDatabase();
     SqliteDatabase(const SqliteDatabase&) = delete;
@@ -51,22 +51,23 @@ public:
     const SqliteErrors& errors() const noexcept { return errors_; }
     const std::string& dropped() const noexcept { return dropped_; }
 
-    /// Whether this process opened it, and is not a forked child.
+    /// Returns whether this process opened it, and is not a forked child.
     bool isOwnProcess() const noexcept;
-    /// Throws if it was opened for reading alone, by a parent of this process, or if its file is gone.
+    /// Throws if it was opened for reading only, if a parent of this process opened it, or if its file no longer
+    /// exists.
     void checkWritable() const;
     bool isReadOnly() const noexcept { return settings_.read_only; }
 
     using Write = std::function<void(SqliteConnection&)>;
     enum class Batch : std::uint8_t { joined, alone };
 
-    /// Calls `write` in a transaction, after those that came before. Writes that wait at the same time share one, up to
-    /// 64, unless one is to be alone. What `write` throws is thrown here; it must not have stored anything when it
-    /// throws ConcurrentUpdateError or InvalidArgumentError, and may be called once more where another write of its
-    /// transaction failed. With `sync` it is on the disk when this returns.
+    /// Calls `write` in a transaction, after the writes that came before. Writes that wait at the same time share one
+    /// transaction, up to 64 of them, unless one is to be alone. An exception of `write` is thrown here. `write` must
+    /// not have stored anything when it throws ConcurrentUpdateError or InvalidArgumentError, and may be called once
+    /// more if another write of its transaction failed. With `sync`, the rows are on the disk when this returns.
     void write(bool sync, const Write& write, Batch batch = Batch::joined);
 
-    /// A connection in a transaction that reads: all is of one moment.
+    /// A connection in a transaction that reads, so that everything is read from one moment.
     class Reading {
     public:
         explicit Reading(SqliteDatabase& database);
@@ -103,7 +104,7 @@ private:
     std::string dropped_;
     std::optional<SqliteFileClaim> claim_;
 
-    // For the thread that has set is_writing_.
+    // Used by the thread that has set is_writing_.
     std::unique_ptr<SqliteConnection> writer_;
     bool writes_synced_ = false;
 
@@ -114,14 +115,14 @@ private:
 
     detail::Mutex readers_mutex_;
     std::condition_variable reader_came_;
-    std::vector<std::unique_ptr<SqliteConnection>> readers_ SG_GUARDED_BY(readers_mutex_);  // that nobody uses
+    std::vector<std::unique_ptr<SqliteConnection>> readers_ SG_GUARDED_BY(readers_mutex_);  // those that are not in use
     std::size_t readers_made_ SG_GUARDED_BY(readers_mutex_) = 0;
 };
 
-/// Makes the path ready for SQLite and returns it as SQLite is to be given it. Errors: as SqliteDatabase.
+/// Prepares the path for SQLite, and returns it in the form that SQLite gets. Errors: as SqliteDatabase.
 std::string prepareSqliteFile(const std::string& path, const SqliteSettings& settings);
 
-/// Looks at what the file is, and makes it ready: WAL mode, tables. Leaves files of something else as they are.
+/// Determines what the file is, and prepares it: WAL mode, and tables. Files with other content are left as they are.
 void prepareSqliteTables(SqliteConnection& connection, const SqliteSettings& settings);
 
 }  // namespace stategraph::checkpoint

@@ -30,7 +30,7 @@ const char* adviceFor(int code) noexcept {
 
 }  // namespace
 
-// A path with a NUL is refused, and shown whole while it is.
+// Returns the path for messages. A path with a NUL is refused, and the message shows all of it.
 std::string SqliteErrors::shownPath() const {
     std::string shown = "'";
     for (const char c : path_) c == '\0' ? shown += "\\0" : shown += c;

@@ -8,7 +8,7 @@ struct sqlite3;
 
 namespace stategraph::checkpoint {
 
-/// What a file was opened as.
+/// The purpose for which a file was opened.
 enum class SqliteOwner : std::uint8_t { saver, store };
 
 /// Throws the errors of one file: SaverError and CorruptCheckpointError, or those of a store, StoreError and
@@ -22,9 +22,9 @@ public:
 
     [[noreturn]] void refuseOpening(const std::string& why) const;
     [[noreturn]] void fail(const std::string& what) const;
-    /// `what` completes "the database 'path' ", as an error of damage.
+    /// Throws an error of damage; `what` completes "the database 'path' ".
     [[noreturn]] void failUnreadable(const std::string& what) const;
-    /// Throws what a failed call means; `work` completes "could not ".
+    /// Throws the error for a failed call; `work` completes "could not ".
     [[noreturn]] void failCall(sqlite3* connection, int code, std::string_view work) const;
 
 private:

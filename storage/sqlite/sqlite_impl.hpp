@@ -16,11 +16,11 @@
 #include "checkpoint/retention.hpp"
 #include "storage/sqlite/sqlite_database.hpp"
 
-// What the SQLite saver's files share. Rows are those of sqlite_tables.hpp. What a call stores or removes is one
-// transaction (a prune: one a thread), and what it reads is of one moment.
+// What the SQLite saver's files share. sqlite_tables.hpp defines the rows. A call stores or removes rows in one
+// transaction (a prune uses one for each thread), and reads them from one moment.
 namespace stategraph::checkpoint {
 
-/// Calls `call`; its errors say of which log they are.
+/// Calls `call`, and adds the log to its errors.
 template <class Call>
 auto ofSqliteLog(const LogName& log, Call&& call) {
     try {
@@ -31,19 +31,19 @@ auto ofSqliteLog(const LogName& log, Call&& call) {
     }
 }
 
-/// The first name in the order of bytes that comes after this one.
+/// Returns the first name after this one in the order of bytes.
 inline std::string nameAfter(std::string_view name) { return std::string(name) + '\0'; }
 
-/// The first thread whose name is not before this one; none: there is no more.
+/// Returns the first thread whose name is not before this one, or none.
 std::optional<std::string> threadFrom(SqliteConnection& connection, std::string_view name);
-/// The thread's first namespace that is not before this one.
+/// Returns the thread's first namespace that is not before this one.
 std::optional<std::string> namespaceFrom(SqliteConnection& connection, std::string_view thread_id, std::string_view ns);
-/// The log's newest commit; `bytes`, if it is given, gets its record.
+/// Returns the log's newest commit. `bytes`, if it is not null, receives its record.
 CheckpointId headOf(SqliteConnection& connection, const LogName& log, std::string* bytes = nullptr);
-/// A commit's record.
+/// Returns a commit's record.
 std::optional<std::string> readSqliteCommit(SqliteConnection& connection, const LogName& log, CheckpointId id);
 
-/// What a put changes in the index of threads, if it is one to a thread's own log: sqlite_index.cpp.
+/// Notes in the index of threads what a put changes, if it is a put to a thread's own log; see sqlite_index.cpp.
 void noteInIndex(SqliteConnection& connection, const PutRequest& request);
 inline constexpr const char* copy_place =
     "INSERT INTO threads SELECT ?2, status, since, due FROM threads WHERE thread=?1";

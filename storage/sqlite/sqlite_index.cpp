@@ -8,7 +8,7 @@
 #include "checkpoint/index_place.hpp"
 #include "storage/sqlite/sqlite_impl.hpp"
 
-// The index of threads: a row a thread, kept in the transaction of what is stored.
+// Keeps the index of threads, which has a row for each thread, in the transaction that stores.
 namespace stategraph {
 namespace checkpoint {
 namespace {
@@ -21,7 +21,7 @@ constexpr const char* put_place_without_due =
     "INSERT INTO threads VALUES (?, ?, ?, NULL) ON CONFLICT DO UPDATE SET status=excluded.status, "
     "since=excluded.since, due=NULL";
 
-// A number that is not a status, in a foreign row, counts as unknown.
+// An unknown number, in a row that another program wrote, counts as an unknown status.
 ThreadStatus statusOf(std::int64_t number) noexcept {
     const bool is_known = number >= 0 && number < static_cast<std::int64_t>(all_thread_statuses.size());
     return is_known ? static_cast<ThreadStatus>(number) : ThreadStatus::unknown;
@@ -56,7 +56,7 @@ using checkpoint::SqliteConnection;
 using checkpoint::SqliteDatabase;
 using checkpoint::SqliteQuery;
 
-static_assert(static_cast<int>(ThreadStatus::finished) == 1);  // as open_threads has it (sqlite_tables.hpp)
+static_assert(static_cast<int>(ThreadStatus::finished) == 1);  // the value that is in open_threads (sqlite_tables.hpp)
 
 constexpr const char* select_open =
     "SELECT since, thread, due FROM threads WHERE status=? AND status<>1 AND thread>=? ORDER BY thread LIMIT ?";

@@ -35,7 +35,7 @@ struct SqliteLogScan {
     std::string header;
     std::uint64_t size = 0;
     std::uint64_t end = 0;   // of the last whole commit
-    bool has_tail = false;   // frames of this log after the last whole commit
+    bool has_tail = false;   // whether there are frames of this log after the last whole commit
     std::uint64_t lost = 0;  // complete commits after the damage, as far as they can be recognised
     bool operator==(const SqliteLogScan&) const = default;
 };
@@ -112,7 +112,7 @@ std::optional<SqliteLogScan> scanSqliteLog(const std::string& path) {
             if (is_chain) scan.has_tail = !is_commit;
             if (!is_chain) scan.has_tail = scan.has_tail || is_of_this;
         } else {
-            // Frames of an earlier log, which has been copied into the file, have other salts.
+            // Frames of an earlier log, which was copied into the file, have other salts.
             const bool is_ours =
                 is_header_whole ? is_of_this : bytes.substr(8, 8) == salts_before && sumAfter(before) == stored;
             if (is_ours && is_commit) ++scan.lost;

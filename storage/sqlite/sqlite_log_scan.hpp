@@ -1,18 +1,18 @@
 #pragma once
 #include <string>
 
-// Reads the write-ahead log of a file before SQLite does, to find what its recovery would drop without a word: it
-// believes a log up to the first frame whose checksum is wrong.
+// Reads the write-ahead log of a file before SQLite does, to find what its recovery would drop without reporting it:
+// SQLite uses a log up to the first frame whose checksum is wrong.
 namespace stategraph::checkpoint {
 
-/// Sentences, or empty.
+/// The members are sentences, or empty.
 struct SqliteLogVerdict {
-    std::string dropped;  // at its end is what is no whole commit
-    std::string refused;  // after the damage are whole commits
+    std::string dropped;  // if the log ends with an incomplete commit
+    std::string refused;  // if there are whole commits after the damage
 };
 
-/// `path` is that of the log (FILE-wal); a missing one is whole. Others may write it meanwhile: what looks like damage
-/// is looked at again, and is damage if it stays.
+/// `path` is that of the log (FILE-wal). A missing log counts as undamaged. Others may write it meanwhile: what looks
+/// like damage is read again, and counts as damage if it stays.
 SqliteLogVerdict judgeSqliteLog(const std::string& path);
 
 }  // namespace stategraph::checkpoint

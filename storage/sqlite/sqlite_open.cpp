@@ -8,8 +8,8 @@
 #include "storage/sqlite/sqlite_database.hpp"
 #include "storage/sqlite/sqlite_tables.hpp"
 
-// Opening a file. It is never opened but by SQLite: to close a file of one's own takes away the locks that SQLite has
-// on it in this process.
+// Opens a file. Only SQLite opens it: if this process opened and closed it too, that would release the locks that
+// SQLite has on it in this process.
 namespace stategraph::checkpoint {
 namespace {
 
@@ -27,7 +27,7 @@ SqliteKind readKind(SqliteConnection& connection) {
             connection.askNumber("SELECT count(*) FROM sqlite_schema", work) == 0};
 }
 
-// All of it at one moment: another process may be making the file.
+// Everything is read from one moment, because another process may be creating the file.
 SqliteKind kindOf(SqliteConnection& connection) {
     connection.run("BEGIN", "read what it is");
     try {
@@ -40,7 +40,7 @@ SqliteKind kindOf(SqliteConnection& connection) {
     }
 }
 
-// Whether it is a new file.
+// Returns whether it is a new file.
 bool checkKind(const SqliteKind& kind, const SqliteErrors& errors) {
     if (kind.application == 0 && kind.format == 0 && kind.is_empty) return true;
     if (kind.application != sqlite_application_id)
@@ -55,7 +55,7 @@ bool checkKind(const SqliteKind& kind, const SqliteErrors& errors) {
 
 void useLog(SqliteConnection& connection, std::chrono::milliseconds timeout) {
     const auto begin = std::chrono::steady_clock::now();
-    // Another process that opens the file for the first time has it locked.
+    // Another process that opens the file for the first time may have locked it.
     for (;;) {
         sqlite3_stmt* statement = nullptr;
         int code = sqlite3_prepare_v2(connection.get(), "PRAGMA journal_mode=WAL", -1, &statement, nullptr);
@@ -68,13 +68,13 @@ void useLog(SqliteConnection& connection, std::chrono::milliseconds timeout) {
             connection.errors().failCall(connection.get(), code, "set WAL mode");
         if (std::chrono::steady_clock::now() - begin >= timeout)
             connection.errors().refuseOpening(
-                "it cannot be set to WAL mode: another program has it open, or it lies on a network's disk; end that, "
+                "it cannot be set to WAL mode: another program has it open, or it is on a network disk; end that, "
                 "or name a file on a disk of this computer");
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
 }
 
-// Whether the file has the tables that it is opened for. Throws if there are none and none are to be made.
+// Returns whether the file has the tables for which it is opened. Throws if it has none and none are to be created.
 bool hasPart(SqliteConnection& connection, const SqliteSettings& settings) {
     const SqlitePart& part = settings.part;
     if (!part.name) return true;
@@ -119,7 +119,7 @@ std::string prepareSqliteFile(const std::string& path, const SqliteSettings& set
                (::access(whole.c_str(), W_OK) != 0 || ::access(whole.parent_path().c_str(), W_OK) != 0)) {
         errors.refuseOpening("this process may not write there; change the permissions or open it read_only");
     }
-    // One name for one file, whatever links lead to it, because SQLite looks for the log next to it.
+    // One name is used for one file, whatever links lead to it, because SQLite looks for the log next to it.
     const fs::path real = fs::weakly_canonical(whole, error);
     return error ? whole.string() : real.string();
 }
@@ -135,7 +135,7 @@ void prepareSqliteTables(SqliteConnection& connection, const SqliteSettings& set
     if (is_new && !settings.create_if_missing)
         errors.refuseOpening("it is empty; check the path or set create_if_missing");
     useLog(connection, settings.busy_timeout);
-    // Up to so many bytes of a log that was copied into the file stay for the next one.
+    // The log stays up to this size after it was copied into the file, so that the next one can use it.
     connection.run("PRAGMA journal_size_limit=67108864; PRAGMA secure_delete=FAST", "set it up");
     if (!is_new && hasPart(connection, settings)) return;
     connection.run("PRAGMA synchronous=FULL; BEGIN IMMEDIATE", "make its tables");

@@ -5,7 +5,7 @@
 #include "checkpoint/damaged.hpp"
 #include "storage/sqlite/sqlite_impl.hpp"
 
-// Deleting and pruning.
+// Deletes and prunes threads.
 namespace stategraph {
 namespace {
 
@@ -95,7 +95,7 @@ SqliteLogPrune planLog(SqliteConnection& connection, const LogName& log, checkpo
     return {std::string(log.checkpoint_ns), links.commits.size(), std::move(plan)};
 }
 
-// The root's log is first, and "a" before "a|b": that is the order of bytes.
+// The order of bytes has the root's log first, and "a" before "a|b".
 std::vector<SqliteLogPrune> planThread(SqliteConnection& connection, std::string_view thread_id,
                                        const PruneRequest& request) {
     checkpoint::ThreadPrune prune(request);
@@ -132,8 +132,8 @@ void SqliteSaver::deleteThread(std::string_view thread_id) {
     });
 }
 
-// One thread at a time. It is read first while writers need not wait, and again while they do, because a writer may
-// have built on what is being dropped.
+// Prunes one thread at a time. It is read first while writers need not wait, and again while they do, because a writer
+// may have built on what is being dropped.
 std::size_t SqliteSaver::Impl::pruneThread(const std::string& thread_id, const PruneRequest& request) {
     const auto& since = request.threads_unused_since;
     const bool drops_commits = request.keep_last || request.older_than;

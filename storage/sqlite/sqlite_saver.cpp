@@ -10,7 +10,7 @@
 #include "src/value/bytes.hpp"
 #include "storage/sqlite/sqlite_impl.hpp"
 
-// Storing and reading. Removing is in sqlite_prune.cpp.
+// Stores and reads; sqlite_prune.cpp removes.
 namespace stategraph {
 namespace checkpoint {
 
@@ -93,7 +93,7 @@ std::string keyOf(const GraphFingerprint& fingerprint) {
     return key;
 }
 
-// All that may refuse comes before the first row.
+// Everything that may be refused comes before the first row.
 void putRows(SqliteConnection& connection, const PutRequest& request) {
     const LogName& log = request.log;
     const CheckpointId head = checkpoint::headOf(connection, log);
@@ -128,8 +128,8 @@ std::vector<StoredWrite> readWrites(SqliteConnection& connection, const LogName&
     return writes;
 }
 
-// The commits that lead to the tuple's checkpoint, without those of other branches. False, and nothing has changed, if
-// a header on the way cannot be read: the fold reports it.
+// Reads the commits that lead to the tuple's checkpoint, without those of other branches. Returns false and changes
+// nothing if a header on the way cannot be read; the fold reports that.
 bool readBranch(SqliteConnection& connection, const LogName& log, CheckpointTuple& tuple) {
     std::vector<StoredCommit> commits;
     try {
@@ -147,7 +147,8 @@ bool readBranch(SqliteConnection& connection, const LogName& log, CheckpointTupl
     return true;
 }
 
-// From the checkpoint's base to the checkpoint; without those of other branches where there may be many.
+// Reads from the checkpoint's base to the checkpoint. If there may be many commits of other branches, they are left
+// out.
 void readCommits(SqliteConnection& connection, const LogName& log, CheckpointTuple& tuple, std::string newest) {
     const RecordLinks links = readLinks({log.thread_id, log.checkpoint_ns, tuple.id}, newest);
     if (links.base < tuple.id) {
@@ -171,8 +172,8 @@ void readCommits(SqliteConnection& connection, const LogName& log, CheckpointTup
     tuple.commits.push_back({tuple.id, std::move(newest)});
 }
 
-// Gives rows of one log, newest first, their pending writes: one walk over all of these, which are in the order of ids
-// too.
+// Adds the pending writes to rows of one log, newest first. One walk reads all of them, because they are in the order
+// of ids too.
 void addWrites(SqliteConnection& connection, const LogName& log, std::span<ListedCheckpoint> listed) {
     if (listed.empty()) return;
     SqliteQuery query(connection, select_writes_between, "read pending writes");
@@ -222,9 +223,9 @@ SqliteSaver::SqliteSaver(const std::string& path, const SqliteSaverOptions& opti
 
 SqliteSaver::~SqliteSaver() {
     impl_->is_closing = true;
-    // A child of a fork does not have the thread that prunes, and nothing to wait for.
+    // A child of a fork does not have the thread that prunes, and need not wait for it.
     if (!impl_->database.isOwnProcess()) (void)impl_->retention.release();
-    impl_->retention.reset();  // it calls prune
+    impl_->retention.reset();  // its thread calls prune
 }
 
 std::string SqliteSaver::droppedAtOpening() const { return impl_->database.dropped(); }

@@ -60,7 +60,7 @@ private:
     SqliteDatabase::Reading reading_;
 };
 
-/// The rows that a transaction sees which writes.
+/// The rows as a transaction that writes sees them.
 class SqliteLookup final : public stores::Lookup {
 public:
     explicit SqliteLookup(SqliteConnection& connection) : connection_(connection) {}
@@ -107,7 +107,7 @@ private:
     SqliteDatabase database_;
 };
 
-// Before a file is made.
+// Checks the arguments before a file is created.
 const std::string& checked(const std::string& path, const StoreOptions& options) {
     stores::checkOptions(options);
     return path;

@@ -3,27 +3,27 @@
 
 // The tables of a SQLite file, all in `main`:
 //
-//   commits   one row a commit: its thread, its namespace, its id, its record
-//   writes    one row a pending write: those of its checkpoint, its path, its record
-//   threads   one row a thread that has a commit of its own: what it waits for (ThreadStatus as a number), when it was
-//             last written to (ThreadPlace::since), and of a sleeping one when it is to wake, in ms since 1970
+//   commits   one row per commit: its thread, its namespace, its id, its record
+//   writes    one row per pending write: thread, namespace and id of its checkpoint, its path, its record
+//   threads   one row per thread that has a commit of its own: what it waits for (ThreadStatus as a number), when it was
+//             last written to (ThreadPlace::since), and if it sleeps, its wake time in ms since 1970
 //   graphs    the description of a graph (stategraph/graph_description.hpp) as CBOR, by its fingerprints graph and
 //             schema: 8 bytes each, big endian
 //
-// A file that was opened for a store or a cache has the tables of that part too, and says so:
+// A file that was opened for a store or a cache also has the tables of that part, and lists it in `parts`:
 //
-//   parts         one row a part: its name, the version of its tables
-//   store         one row a row of store/keys.hpp
-//   cache         one row an entry: its namespace and key; when it is over, in microseconds since 1970 (0: never); the
-//                 number of its last write, which ascends; how many bytes it counts for; its value
-//   cache_counts  one row: the bytes that all entries count for, and the number of the next write
+//   parts         one row per part: its name, the version of its tables
+//   store         one row per row of store/keys.hpp
+//   cache         one row per entry: its namespace and key; its expiry, in microseconds since 1970 (0 means never); the
+//                 number of its last write, which ascends; the bytes that it counts; its value
+//   cache_counts  one row: the bytes that all entries count, and the number of the next write
 //
 //   PRAGMA application_id   "SGRF" as a number, big endian: the file is one of stategraph's
 //   PRAGMA user_version     the version of these tables
 //
-// Names, ids and paths are BLOBs, for they may hold any byte, and SQLite orders those by their bytes: an id's 16 are
-// big endian, so a log's rows are neighbours in the order of their ids, and a thread's logs are neighbours, the root's
-// first. Nothing is updated but pending writes, graphs and what a prune writes whole.
+// Names, ids and paths are BLOBs, because they may hold any byte, and SQLite orders those by their bytes. An id's 16
+// bytes are big endian, so a log's rows are neighbours in the order of their ids. A thread's logs are neighbours too,
+// the root's first. Only pending writes, graphs, and the rows that a prune writes whole are updated.
 namespace stategraph::checkpoint {
 
 inline constexpr std::int64_t sqlite_application_id = 0x53475246;

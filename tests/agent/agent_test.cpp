@@ -30,7 +30,7 @@ TEST_CASE("results are in the order of the calls, whichever ends first") {
     std::mutex mutex;
     std::condition_variable changed;
     Texts ended;
-    // Each waits for the one after it.
+    // Each call waits for the one after it.
     const auto backwards = agent::tool<Job>("work", {}, [&](const Job& job) {
         std::unique_lock lock(mutex);
         changed.wait_for(lock, std::chrono::seconds(20),
@@ -56,7 +56,7 @@ TEST_CASE("at most ten calls of a turn are under way at once, and all fourteen a
         most = std::max(most, ++now);
         ++begun;
         changed.notify_all();
-        // The first ten wait for each other, so that an eleventh would be seen.
+        // The first ten wait for each other, so that an eleventh would be noticed.
         changed.wait_for(lock, std::chrono::seconds(20), [&] { return begun >= 10; });
         if (begun == 10) changed.wait_for(lock, std::chrono::milliseconds(30));
         --now;

@@ -28,7 +28,7 @@ sg::Task<std::string> later(std::shared_ptr<Ledger> ledger, std::string what) {
     co_return "later " + what;
 }
 
-/// Breaks off in the middle of its answer twice.
+/// A model that breaks off twice in the middle of its answer.
 class Shaky final : public model::Model {
 public:
     explicit Shaky(std::atomic<int>& asked) : asked_(asked) {}
@@ -101,7 +101,7 @@ TEST_CASE("tools that are coroutines and tools that block are called beside each
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         const auto ledger = std::make_shared<Ledger>();
-        // The blocking call ends when both coroutines have: so they do run beside it.
+        // The blocking call ends only when both coroutines have ended, so they do run at the same time.
         std::atomic<bool> was_alone = false;
         const auto blocking = agent::tool<Job>("work", {}, [&was_alone, ledger](const Job& job) {
             const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -192,7 +192,7 @@ TEST_CASE("a conversation continues where it was, and is valid for providers aft
     const agent::Agent helper({.model = watched, .tools = {work(ledger, "work", options)}, .compile = stored()});
     helper.say("go", {.thread_id = "t"});
     CHECK(helper.openCalls("t").size() == 2);
-    // Somebody speaks instead of answering: both calls are given up.
+    // The user speaks instead of answering, which cancels both calls.
     const auto result = helper.say("never mind", {.thread_id = "t"});
     CHECK(roles == Texts{"user", "assistant", "tool", "tool", "user"});
     CHECK(result.values.text() == "ok");

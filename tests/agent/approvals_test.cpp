@@ -16,7 +16,7 @@ agent::ToolOptions gated() {
     return options;
 }
 
-/// Fourteen calls, of which every third waits.
+/// Returns a message with fourteen calls, of which every third waits.
 model::Message fourteen() {
     std::vector<model::ToolCall> calls;
     for (int i = 0; i < 14; ++i)

@@ -19,7 +19,7 @@ namespace {
 
 sg::RetryPolicy attempts(int number) { return {.max_attempts = number, .initial_interval = 0ms, .jitter = false}; }
 
-/// Fails so many times for each job, then works; blocking or as a coroutine.
+/// Returns a tool that fails this many times for each job and then works, as a blocking function or as a coroutine.
 agent::Tool flaky(const std::shared_ptr<Ledger>& ledger, int failures, agent::ToolOptions options, bool awaited) {
     const auto run = [ledger, failures](const Job& job) -> std::string {
         ledger->note(job.what);
@@ -31,7 +31,7 @@ agent::Tool flaky(const std::shared_ptr<Ledger>& ledger, int failures, agent::To
                             [run](const Job& job) -> sg::Task<std::string> { co_return run(job); });
 }
 
-/// Waits until it is to end.
+/// Returns a tool that waits until it is to end.
 agent::Tool stuck(agent::ToolOptions options, bool awaited) {
     if (awaited) {
         return agent::tool<Job>("stuck", std::move(options),

@@ -8,7 +8,7 @@
 
 #include "tests/agent/tools.hpp"
 
-// Agents as steps of workflows.
+// These tests use agents as steps of workflows.
 
 using namespace tools;
 namespace wf = stategraph::workflow;
@@ -31,7 +31,7 @@ struct Plan {
     static constexpr auto fields() { return sg::fields<&Plan::title, &Plan::weeks>(); }
 };
 
-/// An agent with an answer of type Out, as a step that takes an In.
+/// Returns an agent with an answer of type Out, as a step that takes an In.
 template <class In, class Out>
 auto stepOf(std::string id, std::vector<model::Message> script, std::vector<agent::Tool> tools = {}) {
     agent::Options options{.model = model::scripted(std::move(script)), .tools = std::move(tools)};
@@ -76,7 +76,8 @@ TEST_CASE("what a tool of an agent in a step reports reaches the workflow's subs
     std::atomic<bool> was_in_time = false;
     const auto search = agent::tool<Job>("search", {}, [&](const Job& job, agent::ToolContext& context) {
         context.write("halfway");
-        // The tool ends when the subscriber has its report. Were reports handed on at the end, it would never.
+        // The tool ends when the subscriber has its report. If reports were passed on only at the end, it would never
+        // end.
         was_in_time = seen.get_future().wait_for(20s) == std::future_status::ready;
         return "did " + job.what;
     });

@@ -12,7 +12,7 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/model/scripted_model.hpp>
 
-// What tests of agents are made of.
+// The parts from which tests of agents are built.
 namespace tools {
 
 namespace sg = stategraph;
@@ -28,7 +28,7 @@ struct Job {
     }
 };
 
-/// What was executed, by all threads.
+/// Notes what was executed, on all threads.
 class Ledger {
 public:
     void note(const std::string& what) {
@@ -46,7 +46,7 @@ private:
     std::map<std::string, int> count_;
 };
 
-/// A tool that notes what it did and says so.
+/// Returns a tool that notes what it did, and returns text that says so.
 inline agent::Tool work(const std::shared_ptr<Ledger>& ledger, std::string name = "work",
                         agent::ToolOptions options = {}) {
     return agent::tool<Job>(std::move(name), std::move(options), [ledger](const Job& job) {
@@ -55,7 +55,7 @@ inline agent::Tool work(const std::shared_ptr<Ledger>& ledger, std::string name 
     });
 }
 
-/// A call as a model writes it.
+/// Returns a call as a model writes it.
 inline model::ToolCall call(std::string provider_id, std::string what, std::string name = "work") {
     return {{}, std::move(provider_id), std::move(name), R"({"what":")" + what + R"("})"};
 }
@@ -66,7 +66,7 @@ inline sg::CompileOptions stored(std::shared_ptr<sg::BaseCheckpointSaver> saver 
     return options;
 }
 
-/// The results of tools in a conversation, as the model is given them.
+/// Returns the results of tools in a conversation, as the model gets them.
 inline std::vector<std::string> results(const agent::State& state) {
     std::vector<std::string> all;
     for (const model::Message& message : state.messages) {

@@ -7,14 +7,14 @@
 #include "tests/agent/tools.hpp"
 #include "tests/support/drivers.hpp"
 
-// Rows of the tables at the end of docs/agents.md that no other test has.
+// The rows of the tables at the end of docs/agents.md that no other test covers.
 
 using namespace tools;
 using Texts = std::vector<std::string>;
 
 namespace {
 
-/// Asks for one call after the other, without end.
+/// A model that requests one call after the other without end.
 std::shared_ptr<const model::Model> endless() {
     return model::scripted([](const model::Request& request) {
         const auto number = std::to_string(request.messages.size());

@@ -17,7 +17,7 @@
 #include "tests/async/support.hpp"
 #include "tests/support/savers.hpp"
 
-// Coroutines of Asio's that are cancelled while they await runs.
+// Coroutines of Asio that are cancelled while they await runs.
 using namespace graphs;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
@@ -25,7 +25,7 @@ using namespace asio_runs;
 
 namespace {
 
-/// Both kinds of nodes, waiting for an hour beside each other.
+/// A graph with both kinds of nodes, which wait for an hour at the same time.
 Graph waitsLong(const std::shared_ptr<std::atomic<int>>& ended, const std::shared_ptr<std::atomic<int>>& begun) {
     Graph graph;
     graph

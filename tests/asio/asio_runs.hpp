@@ -13,7 +13,7 @@
 
 #include "tests/async/support.hpp"
 
-// Waiting with Asio, and a graph of its nodes and of this library's.
+// Waits with Asio, and a graph with nodes of Asio and of this library.
 namespace asio_runs {
 
 using namespace graphs;
@@ -39,7 +39,7 @@ inline asio::awaitable<void> waits(std::chrono::nanoseconds time) {
     co_await timer.async_wait(asio::use_awaitable);
 }
 
-// A node of Asio's, and one of this library's.
+// A graph with a node of Asio and one of this library.
 inline Graph both(std::vector<std::thread::id>& threads) {
     Graph graph;
     graph

@@ -35,7 +35,7 @@ inline void run(asio::io_context& context, asio::awaitable<void> task) {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// What several nodes share without a lock, as a connection pool is.
+/// The data that several nodes share without a lock, like a connection pool.
 struct Shared {
     std::set<std::thread::id> threads;
     int uses = 0;
@@ -45,8 +45,8 @@ struct Shared {
     }
 };
 
-/// Two nodes of Asio's and two of this library's beside each other, a subgraph among them, and one at the end that
-/// awaits a coroutine of Asio's.
+/// A graph with two nodes of Asio and two of this library that run at the same time, including a subgraph, and a last
+/// one that awaits a coroutine of Asio.
 inline Graph sharing(Shared& shared) {
     const auto asioNode = [&shared](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
         shared.use();
@@ -94,7 +94,7 @@ inline Graph sharing(Shared& shared) {
 }
 inline const Strings all_bar{"asio", "asio", "asio", "task", "task", "task", "end2"};
 
-/// On the frame of a node: what it does there at its end.
+/// An object on the frame of a node, which acts when the frame is destroyed.
 struct Leaving {
     explicit Leaving(std::thread::id expected) : thread(expected) {}
     Leaving(const Leaving&) = delete;

@@ -15,7 +15,7 @@
 #include "tests/asio/shared_streams.hpp"
 #include "tests/async/support.hpp"
 
-// Streams on an executor of Asio's that are cancelled, left or destroyed with it.
+// Streams on an executor of Asio that are cancelled or abandoned, or destroyed together with it.
 using namespace graphs;
 namespace asio = boost::asio;
 using sg::StreamMode;

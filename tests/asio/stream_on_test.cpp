@@ -19,7 +19,7 @@
 #include "tests/async/support.hpp"
 #include "tests/support/savers.hpp"
 
-// Streams whose nodes, continuations and events stay on an executor of Asio's.
+// Streams whose nodes, continuations and events stay on an executor of Asio.
 using namespace graphs;
 namespace asio = boost::asio;
 using sg::StreamMode;

@@ -10,12 +10,12 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/savers.hpp"
 
-// The list of drivers itself: each drives, tells and leaves runs as its kind does.
+// Tests the list of drivers: each drives, reports and leaves runs as its kind does.
 using namespace graphs;
 
 namespace {
 
-/// START -> a -> {b, c} => ask -> flaky. Coroutines and blocking nodes beside each other.
+/// START -> a -> {b, c} => ask -> flaky. Coroutines and blocking nodes run at the same time.
 Graph mixed(std::atomic<bool>& fails) {
     Graph graph;
     graph.addNode("a", appends("a")).addNode("b", appendsLater("b")).addNode("c", appends("c"));

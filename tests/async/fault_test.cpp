@@ -9,7 +9,7 @@
 #include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
-// Runs that are awaited, where something goes wrong or somebody else is there.
+// Awaited runs in which something fails, or which another writer disturbs.
 using namespace graphs;
 using namespace std::chrono_literals;
 

@@ -9,7 +9,7 @@
 #include "tests/async/support.hpp"
 #include "tests/support/savers.hpp"
 
-// Coroutine nodes that a run leaves behind: it was stopped, is out of time, or the attempt is.
+// Coroutine nodes that are abandoned, because the run was stopped or is out of time, or because the attempt is.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;

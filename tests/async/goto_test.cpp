@@ -1,7 +1,7 @@
 #include "tests/async/support.hpp"
 #include "tests/support/drivers.hpp"
 
-// Where a node's Command leads, whatever kind of node it is, whatever may stop it, and whoever drives the run.
+// Where a node's Command leads, for every kind of node, every reason to stop it, and every driver.
 using namespace graphs;
 
 namespace {
@@ -10,7 +10,7 @@ constexpr sg::NodeId<int> work{"work"};
 
 enum class Kind { blocking, coroutine, waiting };
 
-/// A node that returns `command`, made anew for each call.
+/// Adds a node that returns `command`, which is created for each call.
 template <class Make>
 void addLeader(Graph& graph, const std::string& name, Kind kind, bool has_limit, Strings ends, Make command) {
     sg::NodeOptions options{.ends = std::move(ends)};

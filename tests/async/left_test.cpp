@@ -6,13 +6,13 @@
 #include "tests/support/hand_home.hpp"
 #include "tests/support/savers.hpp"
 
-// Awaited streams whose reader leaves while tasks run: nothing is lost, and nothing runs any more.
+// Awaited streams whose reader leaves while tasks run: nothing is lost, and nothing continues to run.
 using namespace graphs;
 using enum sg::StreamMode;
 
 namespace {
 
-/// A node that tells each of its steps, works and waits.
+/// Returns a node that reports each of its steps, works and waits.
 auto talks(const std::string& text, int steps) {
     return [text, steps](const State&, sg::Runtime& runtime) -> Task<Update> {
         const std::string kept(200, 'x');  // on the frame, which may not go while it is used
@@ -34,7 +34,8 @@ auto talksBlocking(const std::string& text) {
     };
 }
 
-/// Two coroutines and a subgraph beside each other, with or without a blocking node, then one node.
+/// A graph with two coroutines and a subgraph that run at the same time, with or without a blocking node, and then one
+/// node.
 Graph wide(bool blocks) {
     Graph inner;
     inner.addNode("x", talks("x", 2)).addNode("y", talks("y", 2)).addEdge(sg::START, "x").addEdge("x", "y");
@@ -48,7 +49,7 @@ Graph wide(bool blocks) {
 }
 const Strings wide_bar{"a", "b", "c", "x", "y", "end"};
 
-/// Reads a stream on the test's own thread, until it has an event and `when` holds, or to the end; then the reader is
+/// Reads a stream on the test's own thread, until there is an event and `when` holds, or to the end. Then the reader is
 /// destroyed.
 template <class When>
 std::size_t readUntil(sg::AsyncStream<State, State>& stream, When when) {
@@ -143,7 +144,7 @@ TEST_CASE(
             CHECK(readUntil(stream, [&] { return ran != before; }) > 0);
             CHECK(readUntil(stream, [] { return false; }) > 0);
             CHECK((stream.outcome().status == sg::Status::done));
-            // A subgraph writes all that it has of the channel, what it began with too.
+            // A subgraph writes the whole value of the channel, including the value with which it began.
             const Strings expected = has_subgraph ? Strings{"in", "beside", "in", "before", "charged", "shipped"}
                                                   : Strings{"in", "beside", "charged", "shipped"};
             CHECK(app.getState({.thread_id = "t"}).values.bar == expected);

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// An effect that takes time, and is logged when it happens.
+// Returns an effect that takes time, and is logged when it happens.
 auto effect(Log& log, std::string name, bool& fails) {
     return [&log, name = std::move(name), &fails]() -> sg::Task<std::string> {
         co_await sg::sleepFor(std::chrono::milliseconds(1));

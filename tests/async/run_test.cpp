@@ -18,7 +18,7 @@ Task<Update> named(const State& state) {
     co_return {sg::add(&State::n, state.n + 1)};
 }
 
-// A router and a node that sends to it, a subgraph, a question, a retry: a bit of all.
+// A graph with a router and a node that sends to it, a subgraph, a question, and a retry.
 Graph inner() {
     Graph graph;
     graph

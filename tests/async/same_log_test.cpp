@@ -20,7 +20,7 @@ history::Bytes storedBy(savers::Store& store, Run run) {
     return history::bytesOf(*saver);
 }
 
-// A graph with all that a superstep can be: its nodes wait, or are the same without waiting.
+// A graph with everything that a superstep can contain. Its nodes wait, or do the same without waiting.
 Graph mixed(bool waits) {
     const auto node = [waits](Graph& graph, const std::string& name, auto body, const sg::NodeOptions& options = {}) {
         if (waits) {
@@ -89,7 +89,7 @@ Graph mixed(bool waits) {
     return graph;
 }
 
-// Runs it to the end, answering what it asks, with `run(app, input, config)`.
+// Runs it to the end with `run(app, input, config)`, and answers its questions.
 template <class F>
 State driveToEnd(const App& app, sg::Durability durability, F run) {
     sg::RunConfig config{.thread_id = "t", .durability = durability};

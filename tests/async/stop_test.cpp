@@ -11,7 +11,7 @@
 #include "tests/async/support.hpp"
 #include "tests/support/savers.hpp"
 
-// Awaited runs that are ended from outside: none of their coroutines is waited for.
+// Awaited runs that are ended from outside. None of their coroutines is waited for.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;

@@ -10,15 +10,15 @@
 
 #include "tests/async/support.hpp"
 
-// Awaited runs that end as the test wants, and a gate for their coroutines.
+// Awaited runs that end when the test wants it, and a gate for their coroutines.
 namespace stopped {
 
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;
 
-/// Coroutines wait here until the test opens it, whether they are stopped or not, and go on on the thread that opens
-/// it.
+/// Coroutines wait here until the test opens it, whether they are stopped or not. They continue on the thread that
+/// opens it.
 class Gate {
 public:
     auto wait() {
@@ -86,7 +86,7 @@ inline Graph fails(std::atomic<int>& calls, int nodes) {
     return graph;
 }
 
-/// How three kinds of awaited runs end.
+/// Checks how three kinds of awaited runs end.
 template <class F>
 void onEachDriver(const App& app, const sg::RunConfig& config, F check) {
     SUBCASE("waited for") { check(sg::syncWait(app.asyncInvoke(bar("in"), config)).status); }

@@ -42,7 +42,7 @@ Task<Strings> readAll(sg::Subscription& subscription) {
     co_return texts;
 }
 
-/// A reader whose work a test does by hand.
+/// A reader whose work the test does step by step.
 struct Reader {
     explicit Reader(Task<> task) : task_(std::move(task)) {
         task_.handle().promise().startWith(

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 template <class T = void>
 using Task = sg::Task<T>;
 
-/// A coroutine of somebody's own that owns what it awaits, and can be destroyed with it.
+/// A foreign coroutine that owns what it awaits, and can be destroyed with it.
 struct Owner {
     struct promise_type {
         Owner get_return_object() { return Owner{std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -28,7 +28,7 @@ struct Owner {
     std::coroutine_handle<promise_type> handle;
 };
 
-/// Appends `text` to bar after a wait.
+/// Returns a node that appends `text` to bar after a wait.
 inline auto appendsLater(std::string text, std::chrono::nanoseconds time = 1ms) {
     return [text, time](const State&) -> Task<Update> {
         co_await sg::sleepFor(time);
@@ -36,7 +36,7 @@ inline auto appendsLater(std::string text, std::chrono::nanoseconds time = 1ms) 
     };
 }
 
-/// START, then the nodes one after the other.
+/// Returns a graph with START and then the nodes one after the other.
 template <class... F>
 Graph chainOf(F... nodes) {
     Graph graph;

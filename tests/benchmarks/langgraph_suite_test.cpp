@@ -1,5 +1,5 @@
-// The programs that are compared with LangGraph.js end with what LangGraph.js ends with. The figures are in
-// isWideResult; benchmarks/peers/langgraphjs checks the same ones in each run.
+// The programs that are compared with LangGraph.js end with the same results as LangGraph.js. The figures are in
+// isWideResult; benchmarks/peers/langgraphjs checks the same figures in each run.
 #include <memory>
 
 #include <doctest/doctest.h>

@@ -12,7 +12,7 @@
 
 using namespace std::chrono_literals;
 
-// What every cache does, and the memory cache's limit.
+// The behaviour of every cache, and the memory cache's limit.
 namespace sg = stategraph;
 
 TEST_CASE("a cache gives back what was set, by namespace and key, bytes of any kind") {

@@ -11,7 +11,7 @@
 #include "checkpoint/record_frame.hpp"
 #include "tests/checkpoint/bytes.hpp"
 
-// Which rows of a log lead to a checkpoint, as a saver chooses them: by headers that are read in part and unchecked.
+// Which rows of a log lead to a checkpoint. A saver chooses them by headers that are read in part and not checked.
 namespace sg = stategraph;
 namespace cp = stategraph::checkpoint;
 using sg::testing::nthId;
@@ -38,7 +38,7 @@ sg::StoredCommit commit(unsigned n, unsigned parent, std::int64_t step, unsigned
                                .step = step})};
 }
 
-/// A commit with every member that a header can have.
+/// Returns a commit with every member that a header can have.
 cp::CommitFields fullFields(unsigned n, unsigned parent, unsigned base) {
     static const std::string list = "\x80";
     static const std::string map = "\xa0";
@@ -77,7 +77,7 @@ cp::CommitWay wayOf(const sg::StoredCommit& commit) {
     return cp::readWay({log_name.thread_id, log_name.checkpoint_ns, commit.id}, commit.bytes);
 }
 
-/// What a walk to the last row keeps of all of them, the row itself too; nothing if it ends before.
+/// Returns what a walk to the last row keeps of all rows, including that row, or nothing if it ends before.
 std::vector<sg::CheckpointId> kept(const std::vector<sg::StoredCommit>& rows, std::size_t unseen = 1) {
     std::vector<sg::StoredCommit> commits(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(unseen));
     cp::ForwardWalk walk(log_name, wayOf(rows.back()), commits);

@@ -9,7 +9,7 @@
 
 #include "tests/support/savers.hpp"
 
-// Reading one of many branches, and pruning threads whose lists are edited.
+// Reads one of many branches, and prunes threads whose lists are edited.
 namespace sg = stategraph;
 
 namespace {

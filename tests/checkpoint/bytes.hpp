@@ -27,7 +27,7 @@ inline std::string fromHex(std::string_view hex) {
     return out;
 }
 
-/// What `write(encoder)` encodes, as hexadecimal digits.
+/// Returns what `write(encoder)` encodes, as hexadecimal digits.
 template <class Write>
 std::string encoded(Write write) {
     std::string out;
@@ -36,7 +36,7 @@ std::string encoded(Write write) {
     return toHex(out);
 }
 
-/// A new seed for each run; STATEGRAPH_TEST_SEED repeats one.
+/// Returns a new seed for each run; STATEGRAPH_TEST_SEED repeats one.
 inline std::uint64_t seed() {
     const char* const given = std::getenv("STATEGRAPH_TEST_SEED");
     return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
@@ -49,7 +49,7 @@ public:
     std::uint64_t bits() { return engine_(); }
     std::size_t below(std::size_t limit) { return static_cast<std::size_t>(engine_() % limit); }
     bool chance(std::size_t one_in) { return below(one_in) == 0; }
-    /// Integers of every size, not mostly huge ones.
+    /// Returns integers of every size, not mostly huge ones.
     std::uint64_t number() { return engine_() >> below(64); }
     std::string text(std::size_t size_max) {
         std::string out(below(size_max + 1), ' ');
@@ -57,7 +57,7 @@ public:
         return out;
     }
 
-    /// One random well-formed item.
+    /// Writes one random well-formed item.
     void item(stategraph::Encoder& out, int depth = 0) {
         switch (below(depth < 6 ? 9 : 7)) {
             case 0:
@@ -93,7 +93,7 @@ public:
         item(encoder);
         return out;
     }
-    /// Changes, inserts, removes or doubles some bytes.
+    /// Changes, inserts, removes or duplicates some bytes.
     void damage(std::string& bytes) {
         for (std::size_t n = 1 + below(3); n > 0; --n) {
             const std::size_t at = bytes.empty() ? 0 : below(bytes.size());

@@ -11,7 +11,8 @@
 #include "tests/checkpoint/long_log.hpp"
 #include "tests/support/savers.hpp"
 
-// Long logs of which some row is damaged or missing: savers choose what they read by headers that nobody has checked.
+// Long logs in which some row is damaged or missing. Savers choose what they read by headers that have not been
+// checked.
 using namespace long_logs;
 
 namespace {
@@ -27,7 +28,7 @@ std::string whyNot(sg::BaseCheckpointSaver& saver, const Log& log, unsigned n) {
     return "it can be read";
 }
 
-/// Other bytes of the same record, which a checksum refuses.
+/// Returns the record with other bytes, which its checksum refuses.
 std::vector<std::string> damagedRecords(bytes::Random& random, const Log& log, unsigned n) {
     const std::string& whole = log.of(n).bytes;
     std::vector<std::string> damaged;

@@ -14,7 +14,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// A store of healthy threads and one that cannot be read.
+// A store with healthy threads and one that cannot be read.
 namespace damage {
 
 namespace sg = stategraph;
@@ -29,8 +29,8 @@ inline graphs::App twoNodes(const std::shared_ptr<sg::BaseCheckpointSaver>& save
     return graph.compile({.checkpointer = saver});
 }
 
-/// Before and after the damaged one in every order of listings: done threads of four runs, and threads left behind in
-/// front of `b`.
+/// These come before and after the damaged thread in every order of listings: done threads with four runs, and threads
+/// that were left in front of `b`.
 inline const std::vector<std::string>& doneThreads() {
     static const std::vector<std::string> names{"a1", "z1"};
     return names;
@@ -106,8 +106,8 @@ inline const std::vector<Kind>& kinds() {
     return all;
 }
 
-/// Every call over all threads goes on past `bad`, says its id and why, and leaves it as it is. `reads`: the bytes as
-/// they are stored.
+/// Checks that every call over all threads skips `bad`, reports its id and the reason, and leaves it as it is. `reads`
+/// says that the bytes are checked as they are stored.
 inline void checkPassedOver(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, sg::BaseCheckpointSaver& stored,
                             const char* why) {
     const auto app = twoNodes(saver);

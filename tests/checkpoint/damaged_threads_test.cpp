@@ -7,7 +7,7 @@
 #include <rocksdb/db.h>
 #endif
 
-// One thread that cannot be read stops nothing.
+// One thread that cannot be read stops no call.
 using namespace damage;
 using namespace std::chrono_literals;
 

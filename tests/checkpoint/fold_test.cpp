@@ -14,7 +14,7 @@
 #include "checkpoint/materialise.hpp"
 #include "tests/checkpoint/bytes.hpp"
 
-// Reading a checkpoint from commits made by hand.
+// Reads a checkpoint from commits that the test creates.
 namespace sg = stategraph;
 namespace cp = stategraph::checkpoint;
 using sg::testing::nthId;
@@ -38,7 +38,7 @@ std::string encode(const std::vector<Op>& ops) {
     return cbor;
 }
 
-/// A log in the making: commit n, on a parent (0: none), based on another (0: itself).
+/// A log that is being built: commit n has a parent (0: none), and a base (0: itself).
 class Log {
 public:
     cp::CommitFields fields = {};  // further ones, for the next commit
@@ -65,7 +65,7 @@ public:
             row.bytes = std::move(bytes);
         }
     }
-    /// The tuple of a checkpoint, with the rows between two others of the log, both included.
+    /// Returns the tuple of a checkpoint, with the rows between two others of the log, including both.
     sg::CheckpointTuple tuple(unsigned id, unsigned first, unsigned last) const {
         sg::CheckpointTuple tuple;
         tuple.id = nthId(id);
@@ -275,7 +275,7 @@ TEST_CASE("operations that are none are an error that names their record") {
 
 namespace {
 
-// What a checkpoint's channels make, in either form.
+// Returns the values of a checkpoint's channels, in either form.
 template <class Channels>
 std::map<std::string, std::string> valuesOf(const Channels& channels) {
     std::map<std::string, std::string> values;

@@ -32,7 +32,7 @@ std::string textOf(const char* file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// What stands between two texts that must be there.
+/// Returns the text between two texts, which must exist.
 std::string between(const std::string& text, std::string_view from, std::string_view to) {
     const std::size_t begin = text.find(from);
     REQUIRE(begin != std::string::npos);
@@ -47,7 +47,7 @@ Keys matches(const std::string& text, const std::regex& key) {
     return found;
 }
 
-/// The keys of the map that `in` is at.
+/// Returns the keys of the map at which `in` is.
 Keys keysOf(Decoder& in) {
     Keys keys;
     for (std::size_t left = in.map(); left > 0; --left) {
@@ -57,7 +57,7 @@ Keys keysOf(Decoder& in) {
     return keys;
 }
 
-/// A commit with every field that there is.
+/// Returns the keys of a commit with every field.
 Keys writtenOfCommit() {
     const std::vector<std::string_view> names = {"a"};
     const std::string empty_list = "\x80";
@@ -89,7 +89,7 @@ Keys writtenOfCommit() {
     return keysOf(in);
 }
 
-/// The record of a task with every field that there is.
+/// Returns the keys of a task's record with every field.
 Keys writtenOfTask() {
     cp::TaskFields task;
     task.node = "a";

@@ -6,7 +6,7 @@
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/support/savers.hpp"
 
-// Listings with pending writes, which a saver may read in one go: each checkpoint gets its own.
+// Listings with pending writes, which a saver may read in one pass: each checkpoint gets its own.
 namespace sg = stategraph;
 using sg::testing::nthId;
 

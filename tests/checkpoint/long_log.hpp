@@ -9,7 +9,7 @@
 #include "checkpoint/fold.hpp"
 #include "checkpoint/materialise.hpp"
 
-// Logs that are longer than what savers take unseen, made by hand.
+// Logs that are longer than what savers read unseen, built by the test.
 namespace long_logs {
 
 namespace sg = stategraph;
@@ -24,13 +24,14 @@ struct Row {
     std::size_t writes = 0;
 };
 
-/// The rows of a log, the first of which is number 1.
+/// The rows of a log. The first has number 1.
 class Log {
 public:
     explicit Log(std::string thread_id = "t") : thread_id_(std::move(thread_id)) {}
     sg::LogName name() const { return {thread_id_, ""}; }
 
-    /// On a parent (0: none), with its base or, where `is_whole`, as its own base. `folds` supersteps later.
+    /// Adds a commit with a parent (0: none) and its base or, with `is_whole`, with itself as its base. It is `folds`
+    /// supersteps later.
     unsigned add(unsigned parent, bool is_whole = false, unsigned folds = 1, std::size_t padding = 0) {
         const auto n = static_cast<unsigned>(rows_.size()) + 1;
         Row row{.parent = parent, .base = n, .step = 0};
@@ -79,7 +80,7 @@ public:
             }
         }
     }
-    /// All rows between a checkpoint's base and the checkpoint.
+    /// Returns all rows between a checkpoint's base and the checkpoint.
     sg::CheckpointTuple whole(unsigned n) const {
         sg::CheckpointTuple tuple{.id = nthId(n), .head = nthId(size()), .commits = {}, .writes = {}, .next = {}};
         for (unsigned i = of(n).base; i <= n; ++i) tuple.commits.push_back({nthId(i), of(i).bytes});

@@ -13,13 +13,13 @@
 #include "tests/support/encryption.hpp"
 #include "tests/support/savers.hpp"
 
-// What savers read of logs that are longer than what they take unseen, whatever branches there are: compared with the
-// fold of all rows between a checkpoint's base and itself.
+// What savers read of logs that are longer than what they read unseen, with any branches. It is compared with the fold
+// of all rows between a checkpoint's base and the checkpoint.
 using namespace long_logs;
 
 namespace {
 
-/// How a checkpoint is asked for.
+/// How a checkpoint is requested.
 struct Asked {
     unsigned n = 0;
     unsigned before = 0;  // 0: by its id
@@ -45,7 +45,7 @@ void checkRead(sg::BaseCheckpointSaver& saver, const Log& log, Asked asked, bool
     CHECK(std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end());
     CHECK(ids.front() >= nthId(log.of(asked.n).base));
     CHECK(ids.back() == nthId(asked.n));
-    // Those of other branches: what is taken unseen, and what is 64 KiB or less.
+    // The bytes of rows of other branches: those that are read unseen, and those of at most 64 KiB.
     std::size_t unseen_bytes = 0;
     std::size_t unseen_rows = 0;
     for (unsigned i = log.of(asked.n).base; i <= asked.n && unseen_bytes <= cp::unseen_bytes_max; ++i, ++unseen_rows)
@@ -55,8 +55,8 @@ void checkRead(sg::BaseCheckpointSaver& saver, const Log& log, Asked asked, bool
     CHECK(shown(cp::fold(log.name(), std::move(*tuple))) == expected);
 }
 
-/// Of several logs in one store, some checkpoints: once from what was just written, and once, with RocksDB, from the
-/// table that opening makes of it.
+/// Checks some checkpoints of several logs in one store: once from what was just written, and once, with RocksDB, from
+/// the table that opening makes of it.
 void checkAll(const std::vector<Log>& logs, const std::function<std::vector<unsigned>(const Log&)>& wanted) {
     savers::onEach([&](savers::Store& store) {
         for (int opened = 0; opened < 2; ++opened) {
@@ -82,8 +82,8 @@ auto everyNth(unsigned step) {
     };
 }
 
-/// Mostly one branch after the other, with returns to older ones, whole commits, several supersteps in a commit, large
-/// records and pending writes.
+/// Returns a log that mostly has one branch after the other, with returns to older ones, whole commits, several
+/// supersteps in a commit, large records and pending writes.
 Log randomLog(bytes::Random& random, std::string thread_id) {
     Log log(std::move(thread_id));
     const auto rows = static_cast<unsigned>(2 + random.below(random.chance(2) ? 100 : 400));

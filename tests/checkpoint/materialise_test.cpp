@@ -9,7 +9,7 @@
 
 #include "tests/checkpoint/bytes.hpp"
 
-// Values of channels whose type nobody knows, from the operations they are made of.
+// Values of channels whose type is not known, from the operations that make them up.
 namespace sg = stategraph;
 using sg::Value;
 using sg::checkpoint::LogOp;
@@ -26,7 +26,7 @@ std::string made(const std::vector<Piece>& pieces) {
 }
 std::string json(const std::vector<Piece>& pieces) { return sg::cborToJson(made(pieces)); }
 
-/// An edit: "index=text" replaces (or appends at the end), "index" erases.
+/// Returns an edit: "index=text" replaces (or appends at the end), and "index" erases.
 Value edit(const Strings& changes) {
     std::string cbor;
     sg::Encoder out(cbor);

@@ -12,7 +12,7 @@
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/support/savers.hpp"
 
-// What ThreadPrune says is to be rewritten, and random logs that savers prune by it.
+// What ThreadPrune wants to be rewritten, and random logs that savers prune accordingly.
 namespace stategraph::testing {
 namespace {
 
@@ -20,7 +20,7 @@ using checkpoint::LogLinks;
 using checkpoint::LogPlan;
 using checkpoint::ThreadPrune;
 
-// Commits 1..count, each read from the first.
+// The commits 1..count, each of which is read from the first.
 struct Line {
     std::map<CheckpointId, std::string> rows;
     LogLinks links;
@@ -81,7 +81,7 @@ TEST_CASE("a log with a record that cannot be read is pruned as if nothing could
     const LogPlan plan = line.plan({.keep_last = 1});
     CHECK(plan.dropped.empty());
     CHECK(plan.rewritten.empty());
-    // What the storage says gets out.
+    // An exception of the storage is passed on.
     const PruneRequest request{.keep_last = 1};
     CHECK_THROWS_AS(
         ThreadPrune(request).plan(line.links, [](CheckpointId) -> std::string { throw SaverError("no disk"); }),
@@ -92,7 +92,7 @@ TEST_CASE("a thread's rewriting is bounded in bytes") {
     Line line(6);
     CHECK(line.plan({.keep_last = 1}, line.bytes()).dropped == idsTo(5));
     CHECK(line.plan({.keep_last = 1}, line.bytes() - 1).dropped.empty());
-    // All logs of a thread together.
+    // All logs of a thread count together.
     const PruneRequest request{.keep_last = 1};
     ThreadPrune prune(request, line.bytes() + 1);
     const auto read = [&](CheckpointId id) { return line.rows.at(id); };
@@ -161,7 +161,7 @@ TEST_CASE("random logs that grow, fork and are pruned keep what is wanted, and i
                                           : static_cast<unsigned>((id.time() - nthId(0).time()) /
                                                                   std::chrono::milliseconds(1));
                     };
-                    // Whole, or read as its parent is, whose base may be gone.
+                    // A commit is whole, or is read as its parent is, whose base may no longer exist.
                     const CheckpointId base = parent.empty() ? nthId(last) : bases.at(parent);
                     putOne(*saver, log, head, makeAppend(last, numberOf(parent), numberOf(base)));
                     bases[nthId(last)] = base;

@@ -111,7 +111,7 @@ TEST_CASE("a thread without commits counts as used, and one whose root moved on 
     CHECK(isUsed("node:1", {.parent = {}, .base = {}, .root = nthId(5), .is_finished = false}, 9));
     CHECK(isUsed("node:1", {.parent = {}, .base = {}, .root = {}, .is_finished = false}, 9));
     CHECK(isUsed("node", {.parent = {}, .base = {}, .root = nthId(4), .is_finished = false}, 9));
-    // The root's log has the questions of all.
+    // The root's log has the questions of all logs.
     CHECK_FALSE(isUsed("node", {.parent = {}, .base = {}, .root = nthId(4), .is_finished = true}, 9));
     checkpoint::ThreadUse without_root(since);
     without_root.add("node", nthId(5), {.parent = {}, .base = {}, .root = {}, .is_finished = true},
@@ -132,7 +132,7 @@ TEST_CASE("random logs keep what is wanted, the chains, and nothing else") {
         std::vector<CommitLinks> log;
         for (unsigned n = 1; n <= count; ++n) {
             const unsigned parent = n == 1 ? 0 : upTo(3) == 0 ? 1 + upTo(n - 2) : n - 1;
-            // Whole, or read as its parent is.
+            // A commit is whole, or is read as its parent is.
             const unsigned base = parent == 0 || upTo(3) == 0 ? n : numberOf(log[parent - 1].base);
             log.push_back(link(n, parent, base));
         }

@@ -72,7 +72,7 @@ TEST_CASE("every flipped bit and every truncation of a record is found") {
                 bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ bits);
             }
         }
-        // Copies of the exact size, so that a read past the end is seen by a sanitizer.
+        // The copies have the exact size, so that a sanitizer notices a read past the end.
         for (std::size_t size = 0; size < bytes.size(); ++size)
             missed += !isCorrupt(std::string(bytes.data(), size), is_task);
         missed += !isCorrupt(bytes + '\0', is_task);
@@ -112,7 +112,7 @@ TEST_CASE("random bytes never crash a reader") {
     }
     CHECK(other == 0);
 
-    // Past the checksum: parts of good records in a wrong order, sealed as a writer would.
+    // These pass the checksum: parts of good records in a wrong order, sealed as a writer would.
     const std::vector<std::string> parts{value, writes_item, operations_item, metadata_item};
     unsigned survived = 0;
     for (int round = 0; round < 20'000; ++round) {

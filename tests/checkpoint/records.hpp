@@ -116,7 +116,7 @@ inline void readAll(std::string_view bytes, bool is_task) {
     }
 }
 
-// Whether reading gives CorruptCheckpointError, and one that names the row.
+// Returns whether reading throws CorruptCheckpointError that names the row.
 inline bool isCorrupt(const std::string& bytes, bool is_task) {
     try {
         readAll(bytes, is_task);

@@ -15,7 +15,7 @@
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/repeated_values.hpp"
 
-// Operations that stand for what their parent's input writes, and writes that stand for operations.
+// Operations that refer to what their parent's input writes, and writes that refer to operations.
 namespace stategraph::checkpoint {
 namespace {
 
@@ -130,7 +130,7 @@ TEST_CASE("writes lose the values that the operations have, and the whole list w
     std::string out;
     REQUIRE(nameLoggedValues(writesOf({{"b", WriteKind::add, two}, {"a", WriteKind::write, one}}), entries, out));
     CHECK(out == "");
-    // Of two that are written one is not in the operations, or it is no plain write.
+    // Of two writes, one is not in the operations, or is no plain write.
     for (const auto kind : {WriteKind::set, WriteKind::overwrite}) {
         const std::string other = kind == WriteKind::set ? listOf({large, "other"}) : two;
         REQUIRE(nameLoggedValues(writesOf({{"a", WriteKind::add, one}, {"b", kind, other}}), entries, out));
@@ -145,7 +145,7 @@ TEST_CASE("writes lose the values that the operations have, and the whole list w
         CHECK(read[1].value == other);
         CHECK((read[1].kind == kind));
     }
-    // One of two operations is named: without a list both would be taken for written.
+    // One of two operations is named. Without a list both would count as written.
     REQUIRE(nameLoggedValues(writesOf({{"a", WriteKind::add, one}}), entries, out));
     CHECK(out == std::string("\x81\x81\x61"
                              "a"));
@@ -179,7 +179,7 @@ TEST_CASE("random operations are read as they were, whatever the input has of th
     }
 }
 
-// The commit of an input, and the one that took it.
+// The commit of an input, and the commit that took the input.
 struct Chain {
     std::string value = listOf({large});
     std::string input = writesOf({{"a", WriteKind::add, value}});

@@ -12,7 +12,7 @@
 #include "tests/support/savers.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// What docs/retention.md shows.
+// The code in docs/retention.md.
 namespace sg = stategraph;
 using namespace std::chrono_literals;
 

@@ -18,8 +18,8 @@
 using namespace std::chrono_literals;
 
 // Retention and the test share RocksDB's block cache and group commits, whose locks ThreadSanitizer cannot see
-// (cmake/tsan.supp): frames of RocksDB are mostly missing from the reports, so they cannot be told apart. What is the
-// saver's own is the same class as in memory.
+// (cmake/tsan.supp). Frames of RocksDB are mostly missing from the reports, so the reports cannot be distinguished. The
+// saver's own code is in the same class as that of the memory saver.
 #if defined(__SANITIZE_THREAD__)
 #define RETENTION_ON_ROCKSDB 0
 #elif defined(__has_feature)
@@ -37,7 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 using Moment = std::chrono::system_clock::time_point;
 
-/// A commit on which a node is due.
+/// Returns a commit at which a node is due.
 TestCommit makeDue(unsigned n, unsigned parent) {
     TestCommit commit = makeCommit(n, parent);
     commit.bytes.clear();
@@ -46,7 +46,7 @@ TestCommit makeDue(unsigned n, unsigned parent) {
     return commit;
 }
 
-/// A new thread in one put, so that retention sees all of it or nothing.
+/// Stores a new thread in one put, so that retention sees all of it or nothing.
 void putThread(BaseCheckpointSaver& saver, std::string_view thread_id, const std::vector<TestCommit>& commits,
                bool asks = false) {
     std::vector<CommitRow> rows;
@@ -56,7 +56,7 @@ void putThread(BaseCheckpointSaver& saver, std::string_view thread_id, const std
     saver.put({.log = {thread_id}, .expected_head = {}, .commits = rows, .writes = {&write, 1}});
 }
 
-/// Calls `body(make)` for each kind of saver, where make(options) is a new saver with that retention on what `fill`
+/// Calls `body(make)` for each kind of saver; make(options) returns a new saver with that retention on what `fill`
 /// stored.
 template <typename F>
 void onEachWith(const std::function<void(BaseCheckpointSaver&)>& fill, const RetentionOptions& options, F&& body) {
@@ -80,7 +80,7 @@ void onEachWith(const std::function<void(BaseCheckpointSaver&)>& fill, const Ret
 #endif
 }
 
-/// Until that many prunes have begun and ended from now on.
+/// Waits until that many prunes have begun and ended from now on.
 template <typename Saver>
 RetentionReport waitForRuns(const Saver& saver, std::uint64_t more) {
     const std::uint64_t wanted = saver.retentionReport().runs + more;
@@ -90,7 +90,7 @@ RetentionReport waitForRuns(const Saver& saver, std::uint64_t more) {
     }
 }
 
-/// Nothing but a prune that does as it is told.
+/// A saver that can only prune, as the test tells it.
 class PruneOnly final : public BaseCheckpointSaver {
 public:
     std::function<std::size_t(const PruneRequest&)> on_prune;
@@ -110,7 +110,7 @@ RetentionReport waitForRuns(const checkpoint::Retention& retention, std::uint64_
     }
 }
 
-/// A checkpoint's id that was made now.
+/// Returns a checkpoint's id that was created now.
 CheckpointId idOfNow() {
     const auto now_ms = std::chrono::system_clock::now().time_since_epoch() / 1ms;
     return {static_cast<std::uint64_t>(now_ms) << 16U | 0x7000U, 1};
@@ -301,7 +301,7 @@ TEST_CASE("threads are written, read and deleted while retention prunes them") {
                            } catch (const ConcurrentUpdateError&) {
                            } catch (const InvalidArgumentError&) {  // a rival's id is greater
                            }
-                           // What is due stays, whatever its age.
+                           // Due tasks stay, whatever their age.
                            wrong += saver.list({.thread_id = own}).empty();
                            (void)saver.retentionReport();
                            if (n % 50 == 0) saver.deleteThread(own);
@@ -340,7 +340,7 @@ TEST_CASE("space that a prune frees is given back") {
     const TemporaryFolder folder;
     RocksDBSaver saver((folder / "db").string());
     shrinks(saver, [&] { return saver.storedBytes().value(); });
-    // And in the folder, by many prunes of little each.
+    // The same holds for the folder, with many small prunes.
     const auto folderSize = [&] {
         std::uint64_t size = 0;
         for (const auto& file : fs::directory_iterator((folder / "db").string())) size += file.file_size();

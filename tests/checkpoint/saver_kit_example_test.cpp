@@ -1,4 +1,4 @@
-// A saver on std::map, as small as one gets, and its tests: docs/savers.md walks through it.
+// A minimal saver on std::map, and its tests. docs/savers.md explains it.
 #include <algorithm>
 #include <map>
 #include <memory>

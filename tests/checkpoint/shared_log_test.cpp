@@ -28,7 +28,7 @@ struct Item {
 template <class T>
 using Copy = T;
 
-/// `Hold`: Copy or sg::Shared.
+/// `Hold` is Copy or sg::Shared.
 template <template <class> class Hold>
 struct StateOf {
     int turn = 0;
@@ -51,7 +51,7 @@ Item itemOf(std::mt19937_64& random) {
     return item;
 }
 
-/// One random write; the same for the same numbers.
+/// Makes one random write, which is the same for the same numbers.
 template <template <class> class Hold>
 sg::Update<StateOf<Hold>> change(const StateOf<Hold>& s, std::uint64_t seed) {
     using State = StateOf<Hold>;
@@ -115,7 +115,7 @@ std::string turn(savers::Store& store, std::uint64_t seed, sg::Durability durabi
     return sg::toJson(result.values);
 }
 
-/// Runs a thread twice, by two processes as far as can be told, and returns what is stored.
+/// Runs a thread twice, by two processes as far as the library can tell, and returns what is stored.
 template <template <class> class First, template <class> class Second>
 std::string stored(savers::Store& store, std::uint64_t seed, sg::Durability durability) {
     std::string text = turn<First>(store, seed, durability) + '\n';

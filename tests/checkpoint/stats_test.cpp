@@ -72,7 +72,7 @@ void checkSame(const StorageBytes& a, const StorageBytes& b) {
     for (const auto& channel : a.channels) CHECK(bytesOf(b, channel.channel) == channel.bytes);
 }
 
-/// Fails who asks for, or gets, more rows at once than are promised.
+/// Fails if a caller requests, or gets, more rows at once than promised.
 class Pages final : public BaseCheckpointSaver {
 public:
     explicit Pages(BaseCheckpointSaver& inner) : inner_(inner) {}
@@ -206,7 +206,8 @@ TEST_CASE("stats can be of one thread, and of all without a list of them") {
 TEST_CASE("stats read in pages, whatever there is most of") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
-        // Many threads, two of them with many logs (so that a page ends within one), one of them with a long log.
+        // There are many threads. Two of them have many logs, so that a page ends within one, and one of them has a
+        // long log.
         for (unsigned t = 0; t < 1200; ++t) putLine(*saver, {"thread " + std::to_string(t)}, 1);
         for (const char* thread_id : {"a", "thread 10 with logs"}) {
             for (unsigned i = 0; i < 1100; ++i)
@@ -270,7 +271,7 @@ TEST_CASE("stats name the record that cannot be read, and count the other thread
         }
     };
     checkNamed("a damaged thread");
-    // A checksum that is right over operations that are none.
+    // The checksum is right, but the operations are invalid.
     saver.deleteThread("a damaged thread");
     std::string operations;
     Encoder encoder(operations);

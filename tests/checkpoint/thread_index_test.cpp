@@ -23,7 +23,7 @@
 #include "tests/support/waiting_graph.hpp"
 #include "tests/support/without_index.hpp"
 
-// The index of threads finds what reading all of them finds, whatever is done to them and by whichever driver.
+// The index of threads finds what reading all threads finds, whatever is done to them and by any driver.
 using namespace graphs;
 using waiting::begin;
 using waiting::waitingGraph;
@@ -48,7 +48,7 @@ sg::ThreadStatus statusOf(sg::BaseCheckpointSaver& saver, const std::string& thr
     return {};
 }
 
-// By status and in all; and after a look nothing is unknown but what is in flight.
+// Checks each status and all of them together. After a look, only threads in flight are unknown.
 void checkSame(sg::BaseCheckpointSaver& saver) {
     CHECK(wrongInIndex(saver) == std::vector<std::string>());
     WithoutIndex plain(saver);
@@ -71,7 +71,7 @@ void checkSame(sg::BaseCheckpointSaver& saver) {
     CHECK(*saver.dueThreads({.limit = 1'000'000}) == sleeping);
 }
 
-/// Passes on what a writer says, or something else.
+/// Passes on what a writer reports, or something else.
 class Saying final : public sg::BaseCheckpointSaver {
 public:
     using Say = std::function<sg::ThreadOutlook(const sg::PutRequest&)>;
@@ -97,11 +97,11 @@ private:
     Say say_;
 };
 
-/// Does something in between, as another process may.
+/// Does something in between, as another process might.
 class Between final : public sg::BaseCheckpointSaver {
 public:
     explicit Between(sg::BaseCheckpointSaver& inner) : inner_(inner) {}
-    /// Once, before a request that compares pending writes.
+    /// Called once, before a request that compares pending writes.
     std::function<void()> before_telling;
 
     void put(const sg::PutRequest& request) override {
@@ -126,7 +126,7 @@ void run(const App& app, const std::string& thread, const std::string& what,
     try {
         (void)app.invoke(begin(what), {.thread_id = thread, .durability = durability, .recursion_limit = 5});
     } catch (const sg::Error&) {
-        // As it must, of some.
+        // Some of these fail as expected.
     }
 }
 
@@ -210,7 +210,7 @@ TEST_CASE("a writer that says nothing, or what is not so, makes no list wrong, a
             constexpr std::uint64_t seed = 77;
             std::mt19937_64 random(seed);
             const auto saver = store.open();
-            // Who says that a thread is finished is believed.
+            // A writer that says that a thread is finished is believed.
             const auto saying = std::make_shared<Saying>(*saver, [&](const sg::PutRequest& request) {
                 if (!lies || request.outlook.status == sg::ThreadStatus::finished) return sg::ThreadOutlook();
                 const auto status = sg::all_thread_statuses[random() % sg::all_thread_statuses.size()];
@@ -243,7 +243,7 @@ TEST_CASE("an answer that comes while a run ends, or while somebody looks, leave
             CAPTURE(what);
             const std::string thread = what;
             bool is_answered = false;
-            // Of another process: the run that ends does not know.
+            // Another process writes, so the run that ends does not know.
             between->before_telling = [&] {
                 const auto open = app.getState({.thread_id = thread}).interrupts();
                 std::vector<sg::Answer> answers;
@@ -256,7 +256,7 @@ TEST_CASE("an answer that comes while a run ends, or while somebody looks, leave
             CHECK((statusOf(*saver, thread) == sg::ThreadStatus::unknown));
             checkSame(*saver);
         }
-        // By somebody who looks: the index knows nothing of a copy.
+        // A caller that lists threads updates the index, which knows nothing about a copy.
         run(app, "asks", "asks");
         saver->copyThread("asks", "copy");
         const auto head = saver->list({.thread_id = "copy", .checkpoint_ns = ""})[0].id;
@@ -338,7 +338,7 @@ TEST_CASE("the index agrees with the threads after any sequence of runs, edits, 
                         (void)app.invoke(input, {.thread_id = thread, .recursion_limit = 5});
                 }
             } catch (const sg::Error&) {
-                // Nothing to answer, to fork or to resume, or a node that fails.
+                // There is nothing to answer, to fork or to resume, or a node fails.
             }
             CHECK(wrongInIndex(*saver) == std::vector<std::string>());
             if (i % 10 == 9) checkSame(*saver);

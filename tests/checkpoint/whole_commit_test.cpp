@@ -9,7 +9,7 @@
 #include "checkpoint/materialise.hpp"
 #include "checkpoint/record_frame.hpp"
 
-// A commit written anew with all that it was read from.
+// A commit that is rewritten with everything from which it was read.
 namespace stategraph::checkpoint {
 namespace {
 
@@ -47,7 +47,7 @@ std::string recordOf(const CommitFields& fields) {
     return record;
 }
 
-// Two commits: what the second does not say, the first does.
+// Two commits: the first contains what the second does not.
 struct Chain {
     std::string first_ops = operationsOf({{"a", LogOp::append, listOf({"1"})},
                                           {"b", LogOp::set, cborOf(Value(7))},
@@ -148,7 +148,7 @@ TEST_CASE("a commit written whole says by itself what it said with those before 
     CHECK(commit.metadata == chain.metadata);
     CHECK((commit.input == chain.second.input));
     CHECK_FALSE(commit.writes.has_value());  // of a task whose checkpoint goes
-    // Once more changes nothing, and the order of a map's keys is that of the format.
+    // Rewriting it again changes nothing, and the order of a map's keys is that of the format.
     CheckpointTuple alone{.id = nthId(2), .head = nthId(2), .commits = {{nthId(2), record}}, .writes = {}, .next = {}};
     CHECK(wholeCommit(log, alone) == record);
 }
@@ -182,7 +182,7 @@ TEST_CASE("a commit is not written whole if it cannot be read, or says what this
     damaged.commits[0].bytes = std::move(flipped);
     CHECK_THROWS_AS(wholeCommit(log, damaged), CorruptCheckpointError);
 
-    // Where the index counts from, only the program knows.
+    // Only the program knows from where the index counts.
     const std::string edited = operationsOf({{"a", LogOp::edit, std::string("\x81\x81\x00", 3)}});
     chain.second.operations = edited;
     CHECK_THROWS_AS(wholeCommit(log, chain.tuple()), CorruptCheckpointError);
@@ -201,7 +201,7 @@ TEST_CASE("a commit is not written whole if it cannot be read, or says what this
     chain.second.operations = mixed;
     CHECK_THROWS_AS(wholeCommit(log, chain.tuple()), CorruptCheckpointError);
 
-    // A field of a later minor version: read, but not written anew without it.
+    // A field of a later minor version: the commit can be read, but is not rewritten without that field.
     std::string later;
     const std::size_t start = openFrame(later, format_version);
     Encoder out(later);

@@ -21,7 +21,7 @@ namespace {
 
 const sg::RunConfig one_at_a_time{.thread_id = "t", .max_concurrency = 1};
 
-// The rows that a run with this Command stores first, before anything of it runs.
+// Catches the rows that a run with this Command stores first, before anything of it runs.
 class FirstPut final : public Door {
 public:
     using Door::Door;

@@ -56,7 +56,7 @@ TEST_CASE("the lines are as the document says") {
     CHECK(contains(lines.back(), R"({"end":true,"commits":)"));
     CHECK(contains(lines.back(), R"("graphs":3,"xxh3":)"));
     CHECK(contains(sample(), R"({"ns":"sub:)"));
-    // Any program's JSON will do: other spaces, another order, escapes, and lines that end as a mail program's.
+    // The JSON of any program is accepted: other spaces, another order, escapes, and the line ends of e-mail programs.
     Strings changed = linesOf(withoutSum(sample()));
     for (std::string& line : changed) {
         line = " { " + line.substr(1, line.size() - 2) + "\t} \r";

@@ -29,7 +29,7 @@ std::string fileText(const char* name) {
     return text.str();
 }
 
-// Sorted.
+// Returns the sorted names of the nodes.
 Strings nodesOf(const std::optional<sg::GraphDescription>& graph) {
     Strings names;
     if (graph)
@@ -38,7 +38,7 @@ Strings nodesOf(const std::optional<sg::GraphDescription>& graph) {
     return names;
 }
 
-// A saver whose descriptions fail as they are told to.
+// A saver whose descriptions fail when the test says so.
 struct Described final : Door {
     explicit Described(const Saver& store) : Door(store), inner(store) {}
     Saver inner;
@@ -59,7 +59,7 @@ std::size_t countOf(const Strings& lines, const std::string& part) {
         std::ranges::count_if(lines, [&](const std::string& line) { return contains(line, part); }));
 }
 
-// The line of the first description, of a text without its checksum, with other text in place of some.
+// Returns the line of the first description, from a text without its checksum, with some of its text replaced.
 std::string changedGraph(const std::string& from, const std::string& to) {
     std::string text = withoutSum(sample());
     const std::size_t line = text.find("{\"graph\"");
@@ -164,7 +164,7 @@ TEST_CASE("where descriptions cannot be read or stored, a thread is neither expo
     CHECK(store->list({.thread_id = "u"}).empty());
 }
 
-// Never change these files: they are what earlier programs wrote. A new version of the lines adds one beside them.
+// Never change these files, which earlier programs wrote. A new version of the lines adds another file.
 TEST_CASE("files that earlier programs exported are imported as ever, and exported again as this version does") {
     const auto old = std::make_shared<sg::MemorySaver>();
     CHECK(imported(*old, fileText("v1.ndjson")).graphs == 0);

@@ -15,7 +15,8 @@ namespace exports {
 using namespace graphs;
 using namespace commands_test;
 
-// A thread with all kinds of rows: subgraphs' logs, one with memory and a key, questions, answers, an edit, forks.
+// Returns a graph whose thread has all kinds of rows: subgraphs' logs, one with memory and a key, questions, answers,
+// an edit, forks.
 inline App appOf(const Saver& saver) {
     static Log log;
     Graph inner;
@@ -60,13 +61,13 @@ inline std::string textOf(const Strings& lines) {
     for (const std::string& line : lines) text += line + "\n";
     return text;
 }
-// Those of commits and pending writes.
+// Returns the lines of commits and pending writes.
 inline Strings rowLinesOf(const std::string& text) {
     Strings lines = linesOf(text);
     std::erase_if(lines, [](const std::string& line) { return !line.starts_with("{\"ns"); });
     return lines;
 }
-// Without the checksum, so that what is checked is the rest.
+// Returns the text without the checksum, so that the rest is checked.
 inline std::string withoutSum(std::string text) {
     const std::size_t at = text.find(",\"xxh3\"");
     return at == std::string::npos ? text : text.substr(0, at) + "}\n";
@@ -93,7 +94,7 @@ inline const std::string& sample() {
     return text;
 }
 
-// As a saver exports it that keeps no descriptions of graphs.
+// Returns the lines of a saver that keeps no descriptions of graphs.
 inline std::string sampleWithoutGraphs() {
     sg::testing::FaultSaver saver(std::make_shared<sg::MemorySaver>());
     imported(saver, sample());

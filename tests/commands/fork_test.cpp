@@ -6,7 +6,7 @@
 #include "tests/fault/rounds.hpp"
 #include "tests/support/door.hpp"
 
-// Forks that are made without a run.
+// Forks that are created without a run.
 using namespace graphs;
 using namespace commands_test;
 
@@ -15,7 +15,8 @@ namespace {
 const sg::RunConfig one_at_a_time{.thread_id = "t", .max_concurrency = 1};
 const sg::ForkOptions fixed{.ids = FixedIds::make()};
 
-// What may be due at a checkpoint: edges, a join, a deferred node, Sends, subgraphs with and without memory.
+// Returns a graph with everything that may be due at a checkpoint: edges, a join, a deferred node, Sends, subgraphs
+// with and without memory.
 App everyKind(const Saver& saver) {
     Graph inner;
     inner.addNode("deep", appends("deep")).addEdge(sg::START, "deep");

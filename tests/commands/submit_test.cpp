@@ -16,7 +16,7 @@ using namespace commands_test;
 
 namespace {
 
-// A graph with a join, Sends, a subgraph with memory, a question, and nodes that only Commands lead to.
+// Returns a graph with a join, Sends, a subgraph with memory, a question, and nodes to which only Commands lead.
 App wholeApp(const Saver& saver, Log& log) {
     Graph inner;
     inner.addNode("deep", appends("deep")).addEdge(sg::START, "deep");

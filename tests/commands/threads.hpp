@@ -17,7 +17,7 @@
 #include "tests/support/encryption.hpp"
 #endif
 
-// Threads that commands are tried on, and what a saver has of them.
+// Threads for tests of commands, and what a saver has of them.
 namespace commands_test {
 
 namespace sg = stategraph;
@@ -33,7 +33,7 @@ void onSavers(F test) {
 #endif
 }
 
-/// All that a saver has of a thread, by namespace, id and path.
+/// Everything that a saver has of a thread, by namespace, id and path.
 using Rows = std::map<std::string, std::string>;
 inline Rows rowsOf(sg::BaseCheckpointSaver& saver, const std::string& thread, bool with_writes = true) {
     Rows rows;
@@ -58,7 +58,7 @@ inline std::string differences(const Rows& a, const Rows& b) {
     return text;
 }
 
-/// Why the thread is not finished; "finished" if it is.
+/// Returns why the thread is not finished, or "finished" if it is.
 inline std::string reasonOf(sg::BaseCheckpointSaver& saver, const std::string& thread) {
     for (const auto& each : saver.unfinishedThreads()) {
         if (each.thread_id == thread) return sg::toString(each.reason);
@@ -66,8 +66,8 @@ inline std::string reasonOf(sg::BaseCheckpointSaver& saver, const std::string& t
     return "finished";
 }
 
-/// A graph whose tasks ask in every way: alone, by keys in a subgraph with two questions, in one with one, and of two
-/// Sends; beside one that fails until `mends` is true. What they come to meets in "z".
+/// Returns a graph whose tasks ask in every way: alone, by keys in a subgraph with two questions, in a subgraph with
+/// one, and in two Sends. Another task fails until `mends` is true. Their results meet in "z".
 inline graphs::App askingApp(const Saver& saver, const std::shared_ptr<bool>& mends = nullptr) {
     using namespace graphs;
     static Log log;

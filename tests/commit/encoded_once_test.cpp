@@ -8,7 +8,7 @@
 
 #include "checkpoint/record.hpp"
 
-// A commit has each new message once, in the operation on the list; what its task wrote is the same.
+// A commit contains each new message once, in the operation on the list. What its task wrote is the same.
 namespace sg = stategraph;
 namespace checkpoint = stategraph::checkpoint;
 
@@ -21,7 +21,7 @@ struct Chat {
 
 sg::Message said(const std::string& text, const std::string& id) { return {.role = "user", .content = text, .id = id}; }
 
-/// The items of all lists, one after the other.
+/// Returns the items of all lists, one after the other.
 std::string itemsOf(const std::vector<std::string_view>& lists) {
     std::string items;
     for (const std::string_view list : lists) {
@@ -38,7 +38,7 @@ struct Stored {
     std::string appended;     // those of the operation; empty: it is another one
 };
 
-/// Runs one node that writes this, and returns what its commit has; `after` is the state.
+/// Runs one node that writes this, and returns what its commit contains; `after` receives the state.
 Stored run(const sg::Update<Chat>& update, std::vector<sg::Message>& after) {
     const auto saver = std::make_shared<sg::MemorySaver>();
     sg::StateGraph<Chat> graph;
@@ -74,7 +74,7 @@ TEST_CASE("messages that only come last are stored once, and are the same bytes 
         const Stored stored = run(update, after);
         CHECK(after.size() == count + 1);
         CHECK(!stored.appended.empty());
-        // One list of messages is the operation; several writes are kept as they were made.
+        // A single list of messages is the operation; several writes are kept as they were made.
         CHECK(stored.has_writes == (count > 1));
         CHECK(stored.appended == stored.written);
     }

@@ -6,7 +6,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// Old threads, new code: channels come, go and are renamed, and so do nodes.
+// Old threads with new code: channels are added, removed and renamed, and so are nodes.
 namespace sg = stategraph;
 using namespace history;
 
@@ -16,7 +16,7 @@ const sg::Config T{.thread_id = "t"};
 
 using Entries = std::map<std::string, int>;
 
-/// What another version of the program had beside the list.
+/// The state of another version of the program, which has more than the list.
 struct Rich {
     std::vector<std::string> v = {};
     std::string name = {};
@@ -54,7 +54,7 @@ std::size_t snapshotsIn(sg::BaseCheckpointSaver& saver) {
     return count;
 }
 
-/// A list that begins with something, and that no run sets.
+/// A list with an initial value, which no run sets.
 struct Begun {
     std::vector<std::string> v = {};
     std::vector<std::string> tags = {"first"};
@@ -63,7 +63,7 @@ struct Begun {
     }
 };
 
-// "z_old" sorts behind and "a_old" before the name of today.
+// "z_old" sorts after the current name, and "a_old" before it.
 struct RenamedA {
     std::vector<std::string> words = {};
     static constexpr auto channels() {
@@ -96,7 +96,7 @@ void renames(const SharedSaver& saver) {
     CHECK(after.invoke(sg::Update<RenamedA>(), {.thread_id = "t"}).values.words == Words{"old", "old", "new"});
     CHECK(after.invoke(sg::Update<RenamedA>(), {.thread_id = "t"}).values.words == Words{"old", "old", "new", "new"});
     CHECK(after.getState(T).values.words == Words{"old", "old", "new", "new"});
-    // Checkpoints of before read as ever.
+    // Earlier checkpoints read as before.
     CHECK(historyOf(after, T).back().valuesAsJson() == R"({"m_new":[]})");
     CHECK(historyOf(after, T, {.filter = {{"step", 4}}})[0].values.words == Words{"old", "old"});
 }
@@ -126,7 +126,7 @@ TEST_CASE("channels that a graph does not know survive its runs, across full sna
         rich.invoke(
             {sg::set(&Rich::name, "n"), sg::add(&Rich::notes, {"1", "2"}), sg::merge(&Rich::scores, {{"a", 1}})},
             {.thread_id = "t"});
-        // So that what is unknown is several operations.
+        // The unknown channels then have several operations.
         rich.updateState(T, {sg::add(&Rich::notes, "3"), sg::merge(&Rich::scores, {{"b", 2}})}, {.as_node = sg::START});
         const std::size_t snapshots = snapshotsIn(*saver);
 
@@ -141,7 +141,7 @@ TEST_CASE("channels that a graph does not know survive its runs, across full sna
         CHECK(read.name == "n");
         CHECK(read.notes == Words{"1", "2", "3"});
         CHECK(read.scores == Entries{{"a", 1}, {"b", 2}});
-        // In every checkpoint on the way, forks and other durability included.
+        // The same holds in every checkpoint on the way, including forks and other durabilities.
         for (const auto& snapshot : rich.getStateHistory(T, {.limit = 120})) REQUIRE(snapshot.values.notes.size() >= 2);
         const auto past = pastOf(poor, T);
         const auto fork = poor.updateState(past[60].config, says("edit"), {.as_node = sg::START});
@@ -172,7 +172,7 @@ TEST_CASE("a renamed channel is found under its former name, and goes on under i
 TEST_CASE("where both names are stored the current one counts") {
     onBothSavers([](const SharedSaver& saver) {
         adding<RenamedA>(saver, "new").invoke(sg::Update<RenamedA>(), {.thread_id = "t"});
-        // Old programs, which do not know the new name, write beside it.
+        // Old programs, which do not know the new name, write under the old one.
         adding<OldA>(saver, "a").invoke(sg::Update<OldA>(), {.thread_id = "t"});
         adding<OldZ>(saver, "z").invoke(sg::Update<OldZ>(), {.thread_id = "t"});
         const auto now = adding<RenamedA>(saver, "newer");
@@ -244,7 +244,7 @@ TEST_CASE("so is the target of a Send that no longer exists") {
 
 namespace {
 
-/// Three versions of a program: the first, one with more channels and a renamed one, and one without.
+/// Three versions of a program: the first, one with more channels and a renamed one, and one without them.
 struct First {
     std::vector<std::string> words = {};
     std::string name = {};
@@ -293,8 +293,7 @@ TEST_CASE("values survive the way from a new program to an old one and back, in 
         second.invoke(sg::Update<Second>(), {.thread_id = "t"});  // waits at the question, beside has finished
         CHECK(second.getState(T).values.count == 5);              // the greatest
 
-        // The old program sums, does not know the scores, and calls the title by its old name, under which nothing is
-        // stored.
+        // The old program sums, does not know the scores, and uses the title's old name, under which nothing is stored.
         const auto between = first.getState(T).values;
         CHECK(between.words == Words{"second", "beside"});
         CHECK(between.count == 7);

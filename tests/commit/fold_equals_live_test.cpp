@@ -7,7 +7,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// What is read back is what was there: random updates through every reducer, compared checkpoint by checkpoint.
+// What is read back is what was stored: random updates through every reducer, compared checkpoint by checkpoint.
 namespace sg = stategraph;
 using namespace history;
 
@@ -51,7 +51,7 @@ class Writer {
 public:
     explicit Writer(bytes::Random& random) : random_(random) {}
 
-    /// Some writes that several tasks may do at once.
+    /// Returns some writes that several tasks may make at the same time.
     sg::Update<All> shared() {
         sg::Update<All> update;
         if (one(2)) update.with(sg::add(&All::list, text()));
@@ -65,7 +65,7 @@ public:
         if (one(3)) update.with(sg::add(&All::custom, text()));
         return update;
     }
-    /// With some that only one may do.
+    /// Adds some writes that only one task may make.
     sg::Update<All> alone() {
         sg::Update<All> update = shared();
         if (one(3)) update.with(sg::set(&All::last, text()));
@@ -85,7 +85,7 @@ private:
     bytes::Random& random_;
 };
 
-/// n → p, q → n …, each superstep ending the run now and then.
+/// n → p, q → n …, where a superstep sometimes ends the run.
 sg::CompiledGraph<All> randomGraph(const SharedSaver& saver, Writer& writer, Seen& seen) {
     const auto note = [&seen](const All& state, sg::Runtime& runtime) {
         All& stored = seen[runtime.checkpointId()];
@@ -169,7 +169,7 @@ void runRandomly(const SharedSaver& saver, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("every checkpoint reads back as the state that its tasks saw, through forks, edits and every durability") {
-    // quirk 8: one order of writes, live and read back.
+    // quirk 8: there is one order of writes, live and read back.
     const std::uint64_t seed = bytes::seed();
     for (std::uint64_t n = 0; n < 6; ++n) {
         onBothSavers([&](const SharedSaver& saver) { runRandomly(saver, seed + n); });

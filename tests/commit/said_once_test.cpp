@@ -16,7 +16,7 @@
 #include "tests/support/fixed_ids.hpp"
 #include "tests/support/savers.hpp"
 
-// A value that a run is given, or that a task writes, stands once in the log.
+// A value that a run is given, or that a task writes, is in the log only once.
 namespace sg = stategraph;
 
 namespace said_once {
@@ -52,7 +52,7 @@ auto compiled(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     return graph.compile({.checkpointer = std::move(saver), .ids = FixedIds::make()});
 }
 
-/// How often a text is in the records of all commits and pending writes.
+/// Returns how often a text is in the records of all commits and pending writes.
 std::size_t timesIn(sg::BaseCheckpointSaver& saver, const std::string& text) {
     std::size_t times = 0;
     for (const auto& row : saver.list({.with_writes = true})) {
@@ -63,7 +63,7 @@ std::size_t timesIn(sg::BaseCheckpointSaver& saver, const std::string& text) {
     return times;
 }
 
-/// Every checkpoint as JSON, newest first.
+/// Returns every checkpoint as JSON, newest first.
 template <class App>
 std::string historyOf(const App& app, const std::string& thread) {
     std::string text;
@@ -157,7 +157,7 @@ TEST_CASE("a run that another process resumes at its input stores the bytes that
         const std::vector<std::string> two = run(store, true);
         REQUIRE(one.size() == 3);
         REQUIRE(two.size() == 3);
-        // Other ids follow a resume: what it stores has the same size, and the input the same bytes.
+        // After a resume the ids differ, but what it stores has the same size, and the input has the same bytes.
         CHECK(one.back() == two.back());
         for (std::size_t i = 0; i < 3; ++i) CHECK(one[i].size() == two[i].size());
     });
@@ -191,7 +191,7 @@ TEST_CASE("encrypted records name their parent's input too") {
     CHECK(timesIn(*saver, asked) == 4);
     CHECK(timesIn(*inner, asked) == 0);
     CHECK(sg::toJson(app.getState({.thread_id = "t"}).values) == sg::toJson(values));
-    // Nobody may put such a record in the place of a sealed one.
+    // No one may put such a record in the place of a sealed one.
     const auto plain = std::make_shared<sg::MemorySaver>();
     compiled(plain).invoke(inputOf(asked), {.thread_id = "t"});
     const auto other = std::make_shared<sg::EncryptedSaver>(plain, encryption::key("k"));

@@ -1,4 +1,4 @@
-// With durability sync the pending writes of a superstep reach the saver while others wait for the disk there.
+// With durability sync, the pending writes of a superstep reach the saver while others wait there for the disk.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -17,7 +17,7 @@ namespace sg = stategraph;
 
 constexpr int tasks = 4;
 
-/// Waits until so many are here at once; after a time it gives up, so that a test can fail.
+/// Waits until this many threads are here at the same time. After a time it stops waiting, so that a test can fail.
 class Meeting {
 public:
     void arrive() {

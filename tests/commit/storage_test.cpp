@@ -7,7 +7,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// What is stored: in proportion to change, results and not operands, and nothing that was not to be.
+// What is stored is in proportion to the change; it consists of results and not of operands, and contains nothing else.
 namespace sg = stategraph;
 using namespace history;
 
@@ -34,7 +34,7 @@ struct Big {
     }
 };
 
-/// The same channels, and a reducer that would make another value.
+/// The same channels with a reducer that would compute another value.
 struct Other {
     std::int64_t n = 0;
     std::int64_t custom = 0;
@@ -113,7 +113,7 @@ TEST_CASE("the same thread grown by a run for each message stores no more") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const LineApp app = appending(saver, 0, 200);
     for (int n = 0; n < 500; ++n) app.invoke(sg::Update<Line>(), {.thread_id = "t"});
-    // Three checkpoints a run, and still most of what is stored is messages.
+    // There are three checkpoints in each run, and still most of what is stored is messages.
     CHECK(sizeOf(bytesOf(*saver)) <= 500 * (200 * 16 / 10 + 2 * 120));
     CHECK(app.getState(T).values.v.size() == 500);
 }
@@ -131,7 +131,7 @@ TEST_CASE("a big channel that nobody writes is not stored again") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const auto app = counting(saver, 300);
     app.invoke({sg::set(&Big::constant, std::string(100'000, 'c'))}, {.thread_id = "t", .recursion_limit = 1000});
-    // Once as input, once as the channel's value.
+    // The text is stored once as input, and once as the channel's value.
     CHECK(sizeOf(bytesOf(*saver)) <= 2 * 100'000 + 302 * 160);
     CHECK(app.getState(T).values.constant.size() == 100'000);
 }

@@ -23,7 +23,7 @@ NodeCall::NodeCall(const GraphPlace& place, World& world, const json::value& inp
 
 sg::Command<sg::JsonState> NodeCall::perform(const json::value& actions) {
     performAll(actions);
-    // What is no channel of the graph addressed is left out, as the reference does.
+    // Names that are no channels of the addressed graph are left out, as the reference does.
     const GraphPlace& addressed = to_parent_ && place_.parent != nullptr ? *place_.parent : place_;
     sg::Command<sg::JsonState> command;
     for (Written& each : written_) {
@@ -71,7 +71,7 @@ void NodeCall::performOne(const json::object& action) {
     }
 }
 
-// A later write of the same node to the same channel replaces the earlier: what a node returns is one object.
+// A later write of the same node to the same channel replaces the earlier one, because a node returns one object.
 void NodeCall::write(const json::object& values, bool overwrites) {
     for (const auto& entry : values) {
         Written made{std::string(entry.key()), evaluate(entry.value(), environment_), overwrites};

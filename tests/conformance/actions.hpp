@@ -9,14 +9,14 @@
 
 namespace conformance {
 
-/// The graph that a node is in.
+/// The graph that contains a node.
 struct GraphPlace {
     std::string ns;  // names of the enclosing nodes, joined by |
     std::set<std::string> channels;
     const GraphPlace* parent = nullptr;
 };
 
-/// An update from an object, without what is no channel of `channels`.
+/// Returns an update from an object, without what is no channel of `channels`.
 sg::Update<sg::JsonState> updateOf(const json::value& values, const std::set<std::string>& channels);
 
 /// One execution of a node: its actions, in order.

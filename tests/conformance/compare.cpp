@@ -6,7 +6,7 @@
 namespace conformance {
 namespace {
 
-// Keys in order, whole numbers as integers.
+// Returns the value with keys in order, and whole numbers as integers.
 json::value canonical(const json::value& value) {
     if (const json::object* object = value.if_object()) {
         std::vector<std::string> keys;
@@ -44,7 +44,7 @@ bool shown(const json::object& object, std::string_view key) {
     return true;
 }
 
-// A snapshot as it is compared: no result for a task that failed or paused.
+// Returns a snapshot in the form that is compared: without a result for a task that failed or paused.
 json::value view(json::value snapshot) {
     json::object& object = snapshot.as_object();
     if (!object.contains("tasks")) object["tasks"] = json::array();
@@ -61,7 +61,7 @@ json::value view(json::value snapshot) {
     return snapshot;
 }
 
-// Neighbouring updates may come in any order.
+// Sorts neighbouring updates, which may come in any order.
 json::value settled(json::value chunks) {
     json::array& list = chunks.as_array();
     const auto is_update = [](const json::value& chunk) { return get(chunk.as_object(), "mode") == "updates"; };

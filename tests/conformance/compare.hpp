@@ -6,7 +6,7 @@
 
 namespace conformance {
 
-/// What differs between what was recorded of a scenario and an answer; empty if nothing does.
+/// Returns what differs between a recording of a scenario and an answer, or nothing if they are equal.
 std::vector<std::string> differences(const json::object& expected, const json::object& answer);
 
 }  // namespace conformance

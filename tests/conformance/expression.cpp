@@ -39,7 +39,7 @@ json::value length(const json::value& value) {
     }
 }
 
-// Strings are joined; anything else becomes one list, flattened one level, without nulls.
+// Joins strings. Anything else becomes one list, flattened by one level, without nulls.
 json::value concatenate(const json::array& parts) {
     if (std::all_of(parts.begin(), parts.end(), [](const json::value& part) { return part.is_string(); })) {
         json::string joined;

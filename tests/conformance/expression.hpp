@@ -10,7 +10,8 @@ namespace conformance {
 
 namespace sg = stategraph;
 
-/// What an expression is evaluated in: a node's input (the state, or a Send's argument) and the variables set so far.
+/// The values that an expression can use: a node's input (the state, or a Send's argument) and the variables set so
+/// far.
 struct Environment {
     const json::value* input = nullptr;
     std::map<std::string, json::value> variables = {};
@@ -19,7 +20,7 @@ struct Environment {
 json::value evaluate(const json::value& expression, const Environment& environment);
 bool isTrue(const json::value& value);
 
-/// A node's name, or {"send": node, "arg": expression}.
+/// Evaluates a node's name, or {"send": node, "arg": expression}.
 sg::Target evaluateTarget(const json::value& target, const Environment& environment);
 
 }  // namespace conformance

@@ -12,9 +12,9 @@ using App = sg::CompiledGraph<sg::JsonState>;
 class GraphBuilder {
 public:
     explicit GraphBuilder(World& world) : world_(world) {}
-    /// Errors: InvalidGraphError.
+    /// Throws InvalidGraphError.
     App build(const json::object& graph, std::shared_ptr<sg::BaseCheckpointSaver> saver);
-    /// Of the outermost graph.
+    /// Return the place and the input of the outermost graph.
     const GraphPlace& root() const { return places_.front(); }
     const std::set<std::string>& input() const { return input_; }
 

@@ -5,8 +5,7 @@
 #include "tests/conformance/compare.hpp"
 #include "tests/conformance/savers.hpp"
 
-// Runs conformance scenarios through the public API and compares what comes of them with what was recorded, or prints
-// it.
+// Runs conformance scenarios through the public API, and compares the results with the recordings, or prints them.
 namespace {
 
 constexpr const char* usage =

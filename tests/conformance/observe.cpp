@@ -27,7 +27,7 @@ json::object taskData(const json::object& data) {
     return shown;
 }
 
-// The recordings have what is asked beside the values.
+// The recordings list the questions separately from the values.
 json::value valuesData(json::value data) {
     data.as_object().erase("__interrupt__");
     return data;

@@ -6,19 +6,19 @@
 
 #include "tests/conformance/scenario.hpp"
 
-// What a scenario may look at, as the JSON it is compared as.
+// What a scenario may look at, in the JSON form that is compared.
 namespace conformance {
 
 namespace sg = stategraph;
 using Snapshot = sg::StateSnapshot<sg::JsonState>;
 
-/// The checkpoints of a thread's root namespace, numbered in the order in which they were made.
+/// Numbers the checkpoints of a thread's root namespace in the order in which they were created.
 class Ordinals {
 public:
     Ordinals(sg::BaseCheckpointSaver* saver, const std::string& thread);
-    /// Errors: std::out_of_range.
+    /// Throws std::out_of_range.
     sg::CheckpointId at(std::int64_t ordinal) const { return ids_.at(static_cast<std::size_t>(ordinal)); }
-    /// null for none.
+    /// Returns null for none.
     json::value of(sg::CheckpointId id) const;
 
 private:
@@ -28,7 +28,7 @@ private:
 json::object describe(const Snapshot& snapshot, const Ordinals& ordinals);
 json::array values(const std::vector<sg::Interrupt>& interrupts);
 
-/// The kind of an exception, with a node's own message.
+/// Returns the kind of an exception, with a node's own message.
 json::object describe(const std::exception& error);
 
 /// Collects the events of a stream as chunks.
@@ -36,7 +36,7 @@ class Chunks {
 public:
     explicit Chunks(bool subgraphs) : subgraphs_(subgraphs) {}
     void take(const sg::StreamEvent& event);
-    /// The last chunk told of a breakpoint, where nothing is asked.
+    /// Marks that the last chunk reported a breakpoint, at which nothing is asked.
     void markBreakpoint();
     json::array& chunks() { return chunks_; }
 

@@ -43,14 +43,14 @@ public:
         }
     }
 
-    /// The state afterwards, of operations that may change it.
+    /// Shows the state afterwards, for operations that may change it.
     void showState(json::object& expect) const {
         const std::string kind = text(get(op_, "op"));
         if (saver_ == nullptr || kind == "get_state" || kind == "history") return;
         expect.emplace("state", describe(app_.getState({.thread_id = thread_}), ordinals()));
     }
 
-    /// Whether the saver's index says of the thread what is not so.
+    /// Returns whether the saver's index is wrong about the thread.
     bool isMissedByIndex() const {
         if (saver_ == nullptr) return false;
         return !wrongInIndex(*saver_, thread_).empty();
@@ -90,10 +90,10 @@ private:
         return command;
     }
     bool goesOn() const { return get(op_, "input").is_null(); }
-    // What the graph does not accept is left out, as the reference does.
+    // Returns the input without what the graph does not accept, as the reference does.
     sg::Update<sg::JsonState> input() const { return updateOf(get(op_, "input"), graph_.input()); }
 
-    /// Calls `run` with what the run is given.
+    /// Calls `run` with the arguments of the run.
     template <class Run>
     auto start(Run&& run) const {
         if (isCommand()) return run(command());

@@ -13,13 +13,12 @@ struct Settings {
     int concurrency = 1;
     /// Put before the names of threads.
     std::string threads_prefix = {};
-    /// Runs are awaited instead of blocking.
+    /// Whether runs are awaited instead of blocking.
     bool awaits = false;
     Limits limits = {};
 };
 
-/// Does what a scenario says, and fills each operation's "expect" with what came of it. Never looks at what was
-/// recorded.
+/// Does what a scenario says, and fills in the result of each operation as "expect". It never looks at the recording.
 json::object answer(const json::object& scenario, const Settings& settings);
 
 }  // namespace conformance

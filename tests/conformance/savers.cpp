@@ -57,7 +57,7 @@ Settings Savers::next(const json::object& scenario) {
     ++count_;
     if (!shared_) return {.saver = std::make_shared<sg::MemorySaver>()};
     Settings settings{.saver = shared_, .threads_prefix = std::to_string(count_) + "/"};
-    // The database may be that of an earlier run.
+    // The database may contain rows of an earlier run.
     for (const json::value& op : get(scenario, "run").as_array()) {
         const json::value& thread = get(op.as_object(), "thread");
         shared_->deleteThread(settings.threads_prefix + (thread.is_string() ? text(thread) : "t"));

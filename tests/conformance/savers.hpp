@@ -6,7 +6,7 @@
 
 namespace conformance {
 
-/// Gives each scenario a saver that knows nothing of the others' threads.
+/// Gives each scenario a saver without the threads of other scenarios.
 class Savers {
 public:
     /// `kind` is "memory", "rocksdb:FOLDER", "sqlite:FILE" or "postgres:CONNINFO". Errors: std::invalid_argument.

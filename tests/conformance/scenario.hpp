@@ -8,14 +8,14 @@ namespace conformance {
 
 namespace json = boost::json;
 
-/// The scenarios of files (.json: one, .ndjson: one a line) and of folders (their .json files), in order.
+/// Reads the scenarios of files (.json has one, .ndjson one in each line) and of folders (their .json files), in order.
 /// Errors: std::runtime_error naming the file.
 std::vector<json::object> readScenarios(const std::vector<std::string>& paths);
 
-/// A member of an object, null if there is none.
+/// Returns a member of an object, or null if there is none.
 const json::value& get(const json::object& object, std::string_view key);
 std::string text(const json::value& value);
-/// The names in a list; none if there is no list.
+/// Returns the names in a list, or none if there is no list.
 std::vector<std::string> names(const json::value& list);
 
 }  // namespace conformance

@@ -8,24 +8,25 @@
 
 namespace conformance {
 
-/// What a scenario may take; 0: no limit. A node that goes beyond one fails.
+/// Limits what a scenario may do; 0 means no limit. A node that exceeds a limit fails.
 struct Limits {
     std::size_t executions_max = 0;
-    /// Of a node's input: values and characters.
+    /// Limits a node's input: its values and characters.
     std::size_t input_size_max = 0;
 };
 
-/// What outlives an operation of a scenario: which nodes ran, and how often they failed. Safe from several threads.
+/// Remembers what outlives an operation of a scenario: which nodes ran, and how often they failed. Safe from several
+/// threads.
 class World {
 public:
     explicit World(const Limits& limits = {}) : limits_(limits) {}
 
-    /// Errors: std::length_error.
+    /// Throws std::length_error.
     void ran(const std::string& ns, std::string_view node, std::int64_t step, const json::value& input);
-    /// What ran since the last call.
+    /// Returns what ran since the last call.
     json::array takeExecuted();
 
-    /// Counts a call: whether it is one of the first `times` of the node.
+    /// Counts a call. Returns whether it is one of the first `times` of the node.
     bool fails(const std::string& ns, std::string_view node, std::int64_t times);
 
 private:

@@ -1,6 +1,6 @@
 #include <stategraph/json.hpp>
 
-// Boost.JSON's own functions are called from here, so the library must bring them along.
+// This calls functions of Boost.JSON, so the library must link it for its users.
 int main() {
     const boost::json::value parsed = boost::json::parse(R"({"n": [1, 2]})");
     const stategraph::Value value = stategraph::fromJson(parsed);

@@ -12,7 +12,7 @@ struct State {
 
 }  // namespace
 
-// What a module of another language would call.
+// A function that a module of another language would call.
 extern "C" int runGraph(int n) {
     sg::StateGraph<State> graph;
     graph.addNode("next", [](const State& state) -> sg::Update<State> { return {sg::set(&State::n, state.n + 1)}; });

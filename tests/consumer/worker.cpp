@@ -1,6 +1,6 @@
 #include <stategraph/worker.hpp>
 
-// It shows that the library links: a worker needs a database.
+// It only shows that the library links, because a worker needs a database.
 int main() {
     try {
         const stategraph::Worker worker(nullptr);

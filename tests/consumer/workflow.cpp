@@ -1,4 +1,4 @@
-// Workflows from an installed stategraph: one of typed steps, and where it was built one that is loaded from JSON.
+// Workflows from an installed stategraph: one with typed steps and, if that was built, one that is loaded from JSON.
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/workflow/workflow.hpp>
 #if HAS_WORKFLOW_JSON

@@ -15,14 +15,13 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 
-// Random graphs that ask, fail once, and have subgraphs, Sends and edges between them: whatever is answered, in
-// whatever rounds, by whichever driver and process, they end as they would if nobody had been asked, and nothing that
-// finished runs again.
+// Random graphs that ask, fail once, and have subgraphs, Sends and edges between them. Whatever is answered, in any
+// rounds, by any driver and process, they end as they would without questions, and nothing that finished runs again.
 using namespace graphs;
 
 namespace {
 
-/// One node of a random graph, and what is inside it.
+/// One node of a random graph, and its content.
 struct Plan {
     std::string name;
     std::vector<Plan> inner = {};                 // of a subgraph
@@ -69,7 +68,7 @@ private:
 
 std::string answerTo(const std::string& question) { return "answer to " + question; }
 
-/// What the nodes of one thread do, and did.
+/// Notes what the nodes of one thread do, and did.
 class World {
 public:
     explicit World(bool asks) : asks_(asks) {}
@@ -101,7 +100,7 @@ private:
     std::map<std::string, int> finished_;
 };
 
-/// What a subgraph gives back.
+/// The output of a subgraph.
 struct Bar {
     Strings bar = {};
     static constexpr auto channels() { return sg::channels(sg::channel("bar", &Bar::bar, sg::append)); }
@@ -169,7 +168,7 @@ Strings textsOf(const std::vector<sg::Interrupt>& interrupts) {
     return texts;
 }
 
-/// Drives a thread to its end, as users do who answer what they like.
+/// Drives a thread to its end, like users who answer the questions in any order.
 class Users {
 public:
     Users(const Plan& plan, unsigned seed) : plan_(plan), random_(seed) {}

@@ -9,7 +9,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What users report of branches, joins and questions, as tests by those ideas' names.
+// Reports of users about branches, joins and questions, as tests that are named after the ideas.
 using namespace graphs;
 
 TEST_CASE("three branches ask; answered 3, 1, 2 while a fourth computes: nothing runs again, nothing reverts") {
@@ -41,7 +41,8 @@ TEST_CASE("three branches ask; answered 3, 1, 2 while a fourth computes: nothing
         waits = true;
         auto first = std::async(std::launch::async, [&] { return app.invoke(Update{}, {.thread_id = "t"}); });
         REQUIRE(computing.await());
-        // An answer that comes while the fourth computes waits for it. The questions' ids are known from the thread.
+        // An answer that comes while the fourth task computes waits for it. The questions' ids are known from the
+        // thread.
         std::vector<sg::Interrupt> open;
         while (open.size() < 3) open = app.getState({.thread_id = "t"}).interrupts();
         const auto answer = [&](std::size_t i) {
@@ -151,8 +152,7 @@ TEST_CASE("a failed attempt's writes never appear later") {
     savers::onEach([](savers::Store& store) {
         int tries = 0;
         Graph graph;
-        // The writes are made, and then the router behind the node fails: the attempt is over, and what it wrote with
-        // it.
+        // The writes are made, and then the router after the node fails. The attempt fails, and its writes are dropped.
         graph.addNode("a", [&](const State&) -> Update { return bar("attempt " + std::to_string(++tries)); });
         graph.addNode("sibling", appends("sibling"));
         graph.addConditionalEdges("a", [&](const State&) -> std::string {

@@ -13,7 +13,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Cancelled wherever a run can be: in a wait, an effect, a subgraph, a commit, a queue for its thread.
+// Runs that are cancelled wherever a run can be: in a wait, an effect, a subgraph, a commit, or a queue for its thread.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;
@@ -47,8 +47,8 @@ sg::RunConfig with(const std::shared_ptr<sg::RunControl>& control) {
 
 const sg::Config thread_t{.thread_id = "t"};
 
-// Runs `graph` (a node before, "here", a node after), stops it when "here" says so, and goes on: nothing is lost,
-// doubled, or kept of the stopped attempt, and the thread stays cancelled until somebody goes on with it.
+// Runs `graph` (a node before, "here", a node after), stops it when "here" says so, and resumes it. Nothing is lost or
+// doubled, nothing of the stopped attempt is kept, and the thread stays cancelled until it is resumed.
 template <class Here>
 void stopsIn(savers::Store& store, Here here) {
     auto saver = store.open();

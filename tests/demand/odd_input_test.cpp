@@ -21,8 +21,8 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What nobody means and some program does: ids, texts, clocks and exceptions of every kind. Each is refused with a
-// sentence or works to the end.
+// Unusual input that some program will pass: ids, texts, clocks and exceptions of every kind. Each is refused with a
+// sentence, or works to the end.
 using namespace graphs;
 using namespace std::chrono_literals;
 

@@ -9,8 +9,8 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What users of checkpointed graph engines report, as tests by those ideas' names: one thread, its writers, its past
-// and what is pruned. docs/reliability.md says where the others are.
+// Reports of users of checkpointed graph engines, as tests that are named after the ideas: one thread, its writers, its
+// past, and what is pruned. docs/reliability.md says where the others are.
 using namespace graphs;
 
 namespace {
@@ -113,7 +113,7 @@ TEST_CASE("a writer is frozen, another finishes, the first thaws: it is refused,
                 }
             });
             REQUIRE(frozen.await());
-            // Another process takes the thread over.
+            // Another process takes over the thread.
             const App other = graph.compile({.checkpointer = std::make_shared<Door>(saver)});
             const auto done = other.invoke(Update{}, {.thread_id = thread, .durability = durability});
             CHECK(done.values.bar == Strings{"a", "b"});

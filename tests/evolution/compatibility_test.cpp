@@ -6,16 +6,16 @@
 #include "tests/evolution/shop.hpp"
 #include "tests/support/history_savers.hpp"
 
-// What a new version of a program refuses, before it writes anything; and that checkCompatibility says so beforehand.
+// What a new version of a program refuses before it writes anything, and that checkCompatibility predicts it.
 namespace sg = stategraph;
 using namespace history;
 
 namespace {
 
-/// Lets a version of the program speak without its type.
+/// Represents a version of the program without its type.
 struct Speaker {
     std::function<std::vector<sg::IncompatibleThread>()> check;
-    /// What RESUME of a thread throws; empty: nothing, or a node's own failure.
+    /// Returns what RESUME of a thread throws; empty for nothing, or for a node's own failure.
     std::function<std::string(const std::string& thread)> resume;
 };
 
@@ -33,7 +33,7 @@ Speaker speaker(const SharedSaver& saver, const shop::Version& version) {
             }};
 }
 
-/// Who is refused, and by which node and channel.
+/// The refused threads, with the node and the channel that are the reason.
 using Refused = std::map<std::string, std::pair<std::string, std::string>>;
 
 struct Change {
@@ -96,7 +96,7 @@ class Watched final : public sg::BaseCheckpointSaver {
 public:
     explicit Watched(SharedSaver inner) : inner_(std::move(inner)) {}
     std::size_t puts = 0;
-    /// As a saver that knows no pages lists: against the contract.
+    /// Whether it lists like a saver without pages, which violates the contract.
     bool pages = true;
 
     void put(const sg::PutRequest& request) override {
@@ -131,7 +131,7 @@ sg::Value answer() { return sg::Value("yes"); }
 
 }  // namespace
 
-// Of what users ask for, number 14.
+// Number 14 of the wishes of users.
 TEST_CASE(
     "rename, add, remove a state field and a node with threads in flight: checkCompatibility predicts each outcome, "
     "labels break nothing") {
@@ -208,10 +208,11 @@ TEST_CASE("what a replay or a goto does not need is not asked for") {
     onBothSavers([](const SharedSaver& saver) {
         shop::Program<shop::Old>(saver, {}).leaveThreads();
         const auto app = shop::Program<shop::Old>(saver, {.without = {"after", "second"}}).graph();
-        // All tasks run again, whatever they wrote and wherever that led; now "fin" leads nowhere that exists.
+        // All tasks run again, whatever they wrote and wherever that led; now "fin" leads to a node that does not
+        // exist.
         const auto at = app.getStateHistory({.thread_id = "sibling"}).begin()->config;
         CHECK(mentions(errorOf<sg::InvalidUpdateError>([&] { return app.invoke(sg::RESUME, at); }), {"'after'"}));
-        // The subgraph begins afresh.
+        // The subgraph begins with a new state.
         const auto inner = app.getStateHistory({.thread_id = "inner"}).begin()->config;
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, inner); }), {"'second'"}));
         const auto past = historyOf(app, {.thread_id = "inner"}).back().config;

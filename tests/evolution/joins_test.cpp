@@ -6,7 +6,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// Half-full joins, and joins whose sources changed while threads waited at them.
+// Joins that are half full, and joins whose sources changed while threads waited at them.
 namespace sg = stategraph;
 using namespace history;
 
@@ -19,7 +19,7 @@ struct Join {
     std::string target;
 };
 
-// START -> a, slow, x; slow -> b -> b2; the joins. What a join leads to is "end"; `deferred` are nodes.
+// START -> a, slow, x; slow -> b -> b2; and the joins, which lead to "end". `deferred` lists nodes.
 LineApp joining(const SharedSaver& saver, const std::vector<Join>& joins, const Words& deferred = {},
                 const Words& without = {}) {
     LineGraph graph;
@@ -61,7 +61,7 @@ std::size_t runsOf(const Words& words, const std::string& node) {
 
 }  // namespace
 
-// Of what users ask for, number 13.
+// Number 13 of the wishes of users.
 TEST_CASE("a half-full join restored twice from the same checkpoint completes correctly both times") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = joining(saver, {ab});
@@ -71,7 +71,7 @@ TEST_CASE("a half-full join restored twice from the same checkpoint completes co
         CHECK(resumed(app) == all);
         CHECK(app.invoke(sg::RESUME, at).values.v == all);
         CHECK(app.invoke(sg::RESUME, at).values.v == all);
-        // By an edit on it too, which the join's other source makes.
+        // The same holds after an edit that the join's other source makes.
         const auto edited = app.updateState(at, says("b"), {.as_node = "b"});
         CHECK(app.getState(edited).next == Words{"b2", "end"});
         CHECK(app.invoke(sg::RESUME, at).values.v == all);
@@ -99,10 +99,10 @@ TEST_CASE("a join that got a source keeps what arrived, and waits for that one t
         const LineApp app = joining(saver, {{{"a", "b", "b2"}, "end"}});
         app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {"b2"}});
         CHECK(app.getState(T).next == Words{"b2"});
-        // What came from the old join is part of the new one's log now: read back once more.
+        // What came from the old join is now in the new one's log, and is read back once more.
         const LineApp again = joining(saver, {{{"a", "b", "b2"}, "end"}});
         CHECK(resumed(again) == plus(waited, {"b", "b2", "end"}));
-        // And used up: another round needs all three.
+        // It is used up: another round needs all three.
         CHECK(runsOf(again.invoke(says("j"), {.thread_id = "t"}).values.v, "end") == 2);
     });
 }
@@ -112,7 +112,7 @@ TEST_CASE("what a join took over from another is used up when it fires, in the l
         wait(saver, {ab});
         const LineApp app = joining(saver, {{{"a", "b", "b2"}, "end"}});
         CHECK(runsOf(resumed(app), "end") == 1);
-        // a has not run since.
+        // The node a has not run since.
         app.updateState(T, says("e"), {.as_node = "b"});
         app.updateState(T, says("e"), {.as_node = "b2"});
         CHECK(app.getState(T).next.empty());
@@ -173,7 +173,7 @@ TEST_CASE("joins that did not change are not mixed with one that did") {
         const Join ax{{"x", "b2"}, "end"};
         wait(saver, {ab, ax});
         const Words all = resumed(joining(saver, {{{"a", "b", "slow"}, "end"}, ax}));
-        // slow ran before it became a source: only [x, b2] fires.
+        // The node slow ran before it became a source, so only [x, b2] fires.
         CHECK(all == plus(waited, {"b", "b2", "end"}));
     });
 }
@@ -214,7 +214,7 @@ TEST_CASE("a node that was due by a join which has changed since is due all the 
 
 TEST_CASE("a deferred join that is full and waits goes on in the join that took its place") {
     onBothSavers([](const SharedSaver& saver) {
-        // end waits for everything else, so it is full when b2 is next.
+        // The node end waits for everything else, so the join is full when b2 is next.
         joining(saver, {ab}, {"end"}).invoke(says("i"), {.thread_id = "t", .interrupt_before = {"b2"}});
         CHECK(resumed(joining(saver, {{{"b", "a"}, "end"}}, {"end"})) == plus(waited, {"b", "b2", "end"}));
     });

@@ -9,7 +9,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// Renamed nodes: the log keeps the name that it knows, and everybody else uses the new one.
+// Renamed nodes: the log keeps the old name, and everything else uses the new one.
 namespace sg = stategraph;
 using namespace history;
 
@@ -22,7 +22,7 @@ struct Inner {
     static constexpr auto channels() { return sg::channels(sg::channel("w", &Inner::w, sg::append)); }
 };
 
-/// The names of one version of the program. Renaming turns the order of names around.
+/// The names in one version of the program. Renaming reverses the order of names.
 class Names {
 public:
     explicit Names(bool renamed) : renamed_(renamed) {}
@@ -53,7 +53,8 @@ sg::CompiledGraph<Inner> innerOf(const Names& n, const sg::Checkpointer& checkpo
     return graph.compile({.checkpointer = checkpointer});
 }
 
-// One of everything that can be in flight: a goto, Sends, a join, a deferred node, questions, subgraphs of both kinds.
+// Returns a graph with one of everything that can be in flight: a goto, Sends, a join, a deferred node, questions,
+// subgraphs of both kinds.
 LineApp everything(const SharedSaver& saver, bool renamed) {
     const Names n(renamed);
     const auto enter = [](const Line&) -> sg::Update<Inner> { return {}; };
@@ -83,8 +84,8 @@ LineApp everything(const SharedSaver& saver, bool renamed) {
     return graph.compile({.checkpointer = saver, .ids = FixedIds::make()});
 }
 
-// From pause to pause, each time with the version of the program that `renamed` says; everything that is stored in the
-// end.
+// Runs from pause to pause, each time with the version of the program that `renamed` selects. Returns everything that
+// is stored in the end.
 Bytes session(const std::function<bool(int)>& renamed, int& pauses) {
     const SharedSaver saver = std::make_shared<sg::MemorySaver>();
     const std::map<bool, LineApp> versions{{false, everything(saver, false)}, {true, everything(saver, true)}};
@@ -107,7 +108,7 @@ Bytes session(const std::function<bool(int)>& renamed, int& pauses) {
     return bytesOf(*saver);
 }
 
-// As `everything`, stopped by the old program where `ask` waits and its siblings have finished.
+// Runs `everything` with the old program until `ask` waits and its siblings have finished.
 void stopAtQuestion(const SharedSaver& saver) {
     const auto result = everything(saver, false).invoke(says("in"), {.thread_id = "t"});
     REQUIRE((result.status == sg::Status::interrupted));
@@ -166,7 +167,7 @@ TEST_CASE("users see and write the new name; ids, paths and namespaces keep the 
             for (const auto& name : snapshot.next)
                 CHECK((name == "__start__" || name == "cut" || name == "z_ask" || name == "fine" || name == "crew"));
         }
-        // In the order of tasks, which is that of stored names.
+        // The order is that of tasks, which is the order of stored names.
         CHECK(historyOf(app, T)[0].next == Words{"z_ask", "fine", "crew", "crew"});
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] {
                            return app.invoke(
@@ -261,7 +262,7 @@ TEST_CASE("a name of the log that is another node's by now is not mistaken for i
         chainOf({"a", "b", "c"})
             .compile({.checkpointer = saver, .interrupt_before = {"b"}})
             .invoke(says("i"), {.thread_id = "t"});
-        // "b" was removed, and then "c" came to be called "b".
+        // "b" was removed, and then "c" was renamed to "b".
         LineGraph graph;
         graph.addNode("a", saying("a"))
             .addNode("b", saying("c"), {.stored_as = "c"})

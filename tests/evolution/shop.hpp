@@ -49,7 +49,7 @@ inline Words concat(const Words& a, const Words& b) {
     return both;
 }
 inline std::string longer(const std::string& a, const std::string& b) { return a.size() > b.size() ? a : b; }
-/// With another reducer on either channel, and one channel more.
+/// Has another reducer on either channel, and one more channel.
 struct Reduced {
     Words v = {};
     std::string note = {};
@@ -70,7 +70,7 @@ struct IntInner {
     static constexpr auto channels() { return sg::channels(sg::channel("w", &IntInner::w, sg::sum)); }
 };
 
-/// What a version of the program has in another way than the first.
+/// The differences between a version of the program and the first.
 struct Version {
     std::set<std::string> without = {};               // nodes, of subgraphs too
     std::map<std::string, std::string> renamed = {};  // from the first version's name
@@ -125,7 +125,7 @@ public:
         return graph.compile({.checkpointer = saver_});
     }
 
-    /// Leaves a thread in each situation; its name is the situation's.
+    /// Leaves a thread in each situation, with the situation as its name.
     void leaveThreads() {
         const auto app = graph();
         for (const auto& [thread, stop] : std::map<std::string, Words>{{"command", {}},

@@ -6,12 +6,13 @@
 #include "tests/support/failing_new.hpp"
 #include "tests/support/graphs.hpp"
 
-// Every allocation of a run fails. On one thread: what allocates on others cannot be told apart there.
+// Every allocation of a run fails. Runs use one thread, because allocations of other threads could not be
+// distinguished.
 using namespace fault;
 
 namespace {
 
-/// Fails `in_a_row` allocations from the nth on, for every `step`th n there is; returns how many there are.
+/// Fails `in_a_row` allocations from the nth on, for every `step`th n. Returns how many allocations there are.
 std::size_t failEach(sg::Durability durability, std::size_t in_a_row, std::size_t step = 1, bool put_is_slow = false) {
     for (std::size_t n = 1; n < 100'000; n += step) {
         CAPTURE(n);
@@ -22,7 +23,7 @@ std::size_t failEach(sg::Durability durability, std::size_t in_a_row, std::size_
         bool is_armed = true;
         const auto around = [&](const std::function<void()>& go) {
             if (!is_armed) return go();
-            // The first call that gets as far as the nth allocation has it fail; those after it are left alone.
+            // The first call that reaches the nth allocation fails; the calls after it are not disturbed.
             failing_new::arm(n, in_a_row);
             try {
                 go();

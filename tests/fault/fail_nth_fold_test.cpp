@@ -12,8 +12,8 @@
 
 #include "tests/support/failing_new.hpp"
 
-// A superstep's writes, whatever the reducer, go into the state whole or not at all: with exit durability the state is
-// stored when a run fails, so half of them would stay.
+// The writes of a superstep go into the state as a whole or not at all, for every reducer. With exit durability the
+// state is stored when a run fails, so half of the writes would stay.
 namespace sg = stategraph;
 
 namespace {
@@ -85,7 +85,7 @@ sg::CompiledGraph<sg::JsonState> jsonGraph(const std::shared_ptr<sg::BaseCheckpo
     return graph.compile({.checkpointer = saver});
 }
 
-/// Fails the nth allocation of a second run on a thread, for each n there is.
+/// Fails the nth allocation of a second run on a thread, for each n.
 template <class Make, class Input>
 void failEach(Make make, Input input) {
     const sg::Config T{.thread_id = "t"};

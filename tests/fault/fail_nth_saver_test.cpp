@@ -3,7 +3,7 @@
 #include "tests/fault/harness.hpp"
 #include "tests/support/savers.hpp"
 
-// Every call of a saver fails once, and every call from each on: before it has had an effect, and after.
+// Every call of a saver fails once, and all calls from each one on fail: before they have had an effect, and after.
 using namespace fault;
 using sg::testing::FaultPlan;
 using sg::testing::FaultSaver;
@@ -21,7 +21,7 @@ constexpr Way ways[] = {{sg::Durability::sync, false, 1},  {sg::Durability::sync
                         {sg::Durability::async, true, 4},  {sg::Durability::exit, false, 1},
                         {sg::Durability::exit, true, 4}};
 
-/// Fails the nth call for each n there is; returns how many there are.
+/// Fails the nth call for each n. Returns how many calls there are.
 std::size_t failEach(FaultPlan plan, const Way& way, const drivers::Driver& driver = drivers::blocking()) {
     for (std::size_t n = 1; n < 1000; ++n) {
         CAPTURE(n);
@@ -55,7 +55,7 @@ void failEachWay(SaverCalls calls, bool once, bool after_effect, std::size_t at_
     }
 }
 
-/// The same for all other drivers, each in one of the ways and with one kind of failure.
+/// Does the same for all other drivers, each in one of the ways and with one kind of failure.
 void failEachDriver(SaverCalls calls, bool once, std::size_t at_least) {
     std::size_t number = 0;
     for (const drivers::Driver& driver : drivers::affordable()) {
@@ -135,7 +135,7 @@ TEST_CASE("every call for reading, editing and removing passes a failure on, and
         failEachCall("deleteThread", [&] { saver->deleteThread("copy"); });
         failEachCall("updateState", [&] { app.updateState(T, {sg::add(&State::sum, 5)}, {.as_node = "last"}); });
         saver->disarm();
-        // The edit stands for last; what calm had finished is part of it, and ask never got an answer.
+        // The edit replaces last; what calm had finished is part of it, and ask never got an answer.
         CHECK(app.getState(T).values.sum == Undisturbed::get().final.sum - 5 - 9 + 5);
     });
 }

@@ -17,7 +17,7 @@ constexpr Way ways[] = {{sg::Durability::sync, 1},
 
 enum class Kept : bool { not_surely, all_but_one };
 
-/// Fails the nth call for each n there is; returns how many there are.
+/// Fails the nth call for each n. Returns how many calls there are.
 std::size_t failEach(Trip& trip, bool once, const Way& way, Kept kept,
                      const drivers::Driver& driver = drivers::blocking()) {
     for (std::size_t n = 1; n < 1000; ++n) {
@@ -37,7 +37,7 @@ std::size_t failEach(Trip& trip, bool once, const Way& way, Kept kept,
         const bool failed = trip.failures() > 0;
         trip.disarm();
         if (!failed) return n - 1;
-        // A paused run shows what its finished tasks wrote; where a reducer fails at that, it shows what is stored.
+        // A paused run shows what its finished tasks wrote. If a reducer fails while doing so, it shows what is stored.
         if (&trip != &reducers) CHECK(told > 0);
     }
     FAIL("there is no end of calls");

@@ -11,14 +11,15 @@
 #include "tests/fault/trip.hpp"
 #include "tests/support/fixed_ids.hpp"
 
-// The graph that is made to fail: a fan-out of three with a join, two Sends, a subgraph, and an interrupt beside a task
-// that does not wait. Every channel but the last says exactly what ran, so that a task lost or run twice shows.
+// The graph whose parts are made to fail: a fan-out of three with a join, two Sends, a subgraph, and an interrupt at
+// the same time as a task that does not wait. Every channel but the last says exactly what ran, so a task that was lost
+// or ran twice is noticed.
 namespace fault {
 
 namespace sg = stategraph;
 using Strings = std::vector<std::string>;
 
-/// A type of a user's whose codec may fail.
+/// A user's type whose codec may fail.
 struct Note {
     std::string text = {};
     bool operator==(const Note&) const = default;
@@ -77,7 +78,7 @@ constexpr auto Inner::channels() {
 using App = sg::CompiledGraph<State>;
 using Update = sg::Update<State>;
 
-/// How often each node was called, and how often it returned. Safe from any thread.
+/// Counts how often each node was called, and how often it returned. Safe from any thread.
 class Runs {
 public:
     void began(const std::string& task) { add(began_, task); }
@@ -106,7 +107,7 @@ inline Update does(const std::string& task, long number) {
             sg::merge(&State::seen, {{task, "a value that is not short"}}), sg::add(&State::longest, task)};
 }
 
-/// A node's body around what it does: counted, and failing if it is its turn.
+/// Returns a node's body that counts its calls, and fails if it is its turn.
 template <class F>
 auto counted(Runs& runs, const std::string& task, F body) {
     runs.began(task);
@@ -139,8 +140,8 @@ inline sg::CompiledGraph<Inner> innerGraph(Runs& runs) {
     return graph.compile();
 }
 
-/// START -> begin -> {left, middle, right} => join -> work, work -> after -> {sub, beside} => ask -> last, with `calm`
-/// beside ask.
+/// START -> begin -> {left, middle, right} => join -> work, work -> after -> {sub, beside} => ask -> last; `calm` runs
+/// at the same time as ask.
 inline App faultGraph(Runs& runs, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     sg::StateGraph<State> graph;
     graph.addNode("begin", [&runs](const State&) -> Update {

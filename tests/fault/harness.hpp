@@ -15,15 +15,15 @@
 #include "tests/fault/fault_graph.hpp"
 #include "tests/support/drivers.hpp"
 
-// What must hold after every failure, whatever failed: the thread is at a whole superstep, what is finished stays
-// finished, and going on leads to where the undisturbed run led.
+// What must hold after every failure: the thread is at a whole superstep, what is finished stays finished, and resuming
+// leads to the result of the undisturbed run.
 namespace fault {
 
 inline const sg::Config T{.thread_id = "t"};
 using SharedSaver = std::shared_ptr<sg::BaseCheckpointSaver>;
 
-/// {"namespace step": values as JSON} of every checkpoint that a saver holds of the thread, read without types. Ids of
-/// tasks are left out of namespaces.
+/// Returns {"namespace step": values as JSON} of every checkpoint that a saver has of the thread, read without types.
+/// Ids of tasks are left out of namespaces.
 inline std::map<std::string, std::string> storedValues(sg::BaseCheckpointSaver& saver) {
     std::map<std::string, std::string> all;
     for (const auto& row : saver.list({.thread_id = "t"})) {
@@ -34,7 +34,7 @@ inline std::map<std::string, std::string> storedValues(sg::BaseCheckpointSaver& 
         std::string values;
         for (const auto& channel : folded.channels) {
             const std::string value = sg::cborToJson(sg::checkpoint::materialise(channel.pieces));
-            // A channel with a reducer begins as this, and may be stored before anything is written to it.
+            // A channel with a reducer begins with this value, and may be stored before anything is written to it.
             if (value == "[]" || value == "{}" || value == "\"\"" || value == "0") continue;
             values += std::string(channel.name) + "=" + value + " ";
         }
@@ -47,7 +47,7 @@ inline std::map<std::string, std::string> storedValues(sg::BaseCheckpointSaver& 
     return all;
 }
 
-/// What Runs calls a task.
+/// Returns the name that Runs uses for a task.
 inline std::string keyOf(const sg::TaskSnapshot& task) {
     if (task.path == "push:0000000000") return task.name + " one";
     if (task.path == "push:0000000001") return task.name + " two";
@@ -63,12 +63,12 @@ inline void inRun(const std::function<void()>& f) {
     f();
 }
 
-/// How each call into the run is made; the alternative arms what is armed per thread.
+/// How each call into the run is made. An alternative arms what is armed for each thread.
 using Around = std::function<void(const std::function<void()>&)>;
 
 inline Update theInput() { return {sg::add(&State::list, "the input"), sg::add(&State::sum, 1)}; }
 
-/// The run nobody disturbed.
+/// A run that nothing disturbed.
 struct Undisturbed {
     State final;
     std::map<std::string, std::string> values;
@@ -98,10 +98,10 @@ private:
     }
 };
 
-/// One thread that is made to fail, looked at after each failure and driven on to its end.
+/// One thread that is made to fail, checked after each failure, and driven to its end.
 class Disturbed {
 public:
-    /// `saver` is what the run is given, `inner` what it stores into.
+    /// `saver` is given to the run, and stores into `inner`.
     Disturbed(const SharedSaver& saver, SharedSaver inner, sg::RunConfig config,
               const drivers::Driver& driver = drivers::blocking())
         : inner_(std::move(inner)),
@@ -110,9 +110,8 @@ public:
           config_(std::move(config)),
           driver_(driver) {}
 
-    /// Goes on, call by call, until the thread is done. `failed(error)` is told of each failure first; it may disarm.
-    /// With
-    /// `only_one_fails`, whoever failed was one task's own code, so its siblings must all be kept.
+    /// Continues, call by call, until the thread is done. `failed(error)` is called with each failure first, and may
+    /// disarm. With `only_one_fails`, only one task's own code has failed, so all its siblings must be kept.
     template <class F>
     void drive(F failed, bool only_one_fails = false, const Around& around = inRun) {
         for (int call = 0; call < 12; ++call) {
@@ -158,7 +157,7 @@ private:
         }
     }
 
-    /// After a failure.
+    /// Checks the thread after a failure.
     void look(bool only_one_fails) {
         requireWholeSupersteps();
         const auto state = observer_.getState(T, {.subgraphs = true});

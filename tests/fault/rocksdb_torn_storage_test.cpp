@@ -12,8 +12,8 @@
 #include "tests/fault/rounds.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// Files of a database that were cut short or altered: it says so, or gives a whole prefix of what was stored, from
-// which the thread goes on.
+// Files of a database are cut short or altered. The database reports it, or gives a complete prefix of what was stored,
+// from which the thread continues.
 using namespace fault;
 
 namespace {
@@ -28,7 +28,7 @@ void store(const fs::path& path, const std::string& content) { std::ofstream(pat
 
 SharedSaver openAt(const fs::path& path) { return std::make_shared<sg::RocksDBSaver>(path.string()); }
 
-/// A database with the thread, up to its question in a table, and the rest in the write-ahead log.
+/// Creates a database with the thread: up to its question in a table, and the rest in the write-ahead log.
 void makeDatabase(const fs::path& path) {
     Runs runs;
     const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::sync, .max_concurrency = 1};
@@ -37,7 +37,7 @@ void makeDatabase(const fs::path& path) {
         .invoke(sg::Command<State>{.resume = "yes"}, config);  // opening it again has made the table
 }
 
-/// Opens and reads a damaged copy, and goes on where that is possible. Whether anything was read.
+/// Opens and reads a damaged copy, and continues if that is possible. Returns whether anything was read.
 bool survives(const fs::path& path) {
     try {
         const SharedSaver saver = openAt(path);
@@ -54,7 +54,7 @@ bool survives(const fs::path& path) {
     }
 }
 
-/// Changes one file of a copy with `change(content)`, for each file and each of `times` rounds.
+/// Changes one file of a copy with `change(content)`, for each file and for `times` rounds.
 template <class F>
 void damageEach(std::size_t times, F change) {
     const TemporaryFolder folder;
@@ -75,7 +75,7 @@ void damageEach(std::size_t times, F change) {
     REQUIRE(has("CURRENT"));
     for (const auto& name : names) {
         const std::string content = contentOf(folder / "whole" / name);
-        // Most of what can go wrong is in the log and the tables.
+        // Most damage is possible in the log and the tables.
         const bool is_data = name.ends_with(".log") || name.ends_with(".sst");
         for (std::size_t round = 0; round < (is_data ? 3 * times : times); ++round) {
             CAPTURE(name);

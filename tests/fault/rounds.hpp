@@ -4,7 +4,7 @@
 
 namespace fault {
 
-/// How often a random test repeats itself: as often as the usual tests can afford, times STATEGRAPH_FAULT_ROUNDS.
+/// Returns how often a random test repeats itself: `usual` times, multiplied by STATEGRAPH_FAULT_ROUNDS.
 inline std::size_t rounds(std::size_t usual) {
     const char* const given = std::getenv("STATEGRAPH_FAULT_ROUNDS");
     const std::size_t times = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;

@@ -5,7 +5,7 @@
 #include "tests/fault/rounds.hpp"
 #include "tests/support/record_frame.hpp"
 
-// Each record of a thread, cut short and altered: whatever reads it says which one it is.
+// Each record of a thread is cut short and altered. Every reader names the record.
 using namespace fault;
 
 namespace {
@@ -21,7 +21,7 @@ struct Row {
     std::string key() const { return sg::RowKey{"t", ns, id, path}.toString(); }
 };
 
-/// The rows of a thread that waits for an answer, commits in the order in which they were stored.
+/// Returns the rows of a thread that waits for an answer, with commits in the order in which they were stored.
 std::vector<Row> rowsOfPausedThread() {
     sg::MemorySaver saver;
     Runs runs;
@@ -37,7 +37,7 @@ std::vector<Row> rowsOfPausedThread() {
     return rows;
 }
 
-/// A saver that holds these rows, one of them with other bytes.
+/// Returns a saver that contains these rows, one of them with other bytes.
 SharedSaver holding(const std::vector<Row>& rows, const Row& altered, const std::string& bytes) {
     const auto saver = std::make_shared<sg::MemorySaver>();
     std::map<std::string, sg::CheckpointId> heads;
@@ -105,8 +105,8 @@ const Reader readers[] = {
 
 enum class Said { nothing, corrupt, refused };
 
-/// Reads in one way. A CorruptCheckpointError must name the record, if it is to; anything but an error of the library's
-/// fails the test.
+/// Reads in one way. A CorruptCheckpointError must name the record if `names_it` is set. Any error that is not the
+/// library's fails the test.
 Said read(const Reader& reader, const SharedSaver& saver, const Row& row, bool names_it) {
     Runs runs;
     const App app = faultGraph(runs, saver);
@@ -151,7 +151,7 @@ TEST_CASE("every cut and every altered byte of every record is noticed by all th
             if (said == Said::corrupt) who_reads.push_back(&reader);
         }
         REQUIRE(who_reads.size() >= 2);
-        // One reader after the other: all of them for every byte would take minutes.
+        // One reader is used after the other, because all of them for every byte would take minutes.
         const auto isNoticed = [&](const std::string& bytes) {
             const Reader& reader = *who_reads[turn++ % who_reads.size()];
             CHECK((read(reader, holding(rows, row, bytes), row, true) == Said::corrupt));
@@ -193,7 +193,7 @@ TEST_CASE("a record that was altered and given a checksum that fits is read or r
         const Reader& reader = readers[random.below(std::size(readers))];
         ++said[static_cast<int>(read(reader, holding(rows, row, bytes), row, false))];
     }
-    // It got past the checksum: some were read, some refused for what they say.
+    // These passed the checksum: some were read, and some refused because of their content.
     CHECK(said[0] > 0);
     CHECK(said[1] > 0);
 }

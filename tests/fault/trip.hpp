@@ -6,7 +6,7 @@
 
 namespace fault {
 
-/// Whether a run is under way that may be made to fail; looking at what it left is not to.
+/// Whether a run is under way that may be made to fail; checks of what it left must not fail.
 inline std::atomic<bool> in_run{false};
 
 /// Throws at the nth call in a run while it is armed. Safe from any thread.
@@ -37,7 +37,7 @@ private:
     std::atomic<bool> once_{true};
 };
 
-// What user code there is in a graph. Codecs and reducers have no object of their own to hold one.
+// The user code in a graph. Codecs and reducers have no object of their own that could hold one.
 inline Trip nodes;
 inline Trip routers;
 inline Trip reducers;

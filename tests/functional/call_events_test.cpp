@@ -10,7 +10,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 
-// What becomes of an entrypoint's calls, for those who listen.
+// How the calls of an entrypoint are reported to listeners.
 using graphs::contains;
 using graphs::Strings;
 namespace sg = stategraph;
@@ -24,7 +24,7 @@ std::string field(const sg::StreamEvent& event, const std::string& name) {
     const std::size_t at = json.find('"' + name + "\":") + name.size() + 3;
     return json.substr(at, json.find_first_of(",}", at) - at);
 }
-/// "double begin 1", "text failed 2 broken"
+/// Returns text such as "double begin 1" or "text failed 2 broken".
 std::string brief(const sg::StreamEvent& event) {
     const auto bare = [](std::string text) {
         std::erase(text, '"');

@@ -208,7 +208,7 @@ TEST_CASE("a call without a name is refused") {
 
 namespace {
 
-// What a cache is asked, and whether it fails.
+// Counts the requests to a cache, and makes it fail.
 class WatchedCache final : public sg::BaseCache {
 public:
     bool fails = false;

@@ -22,7 +22,7 @@ namespace {
 
 const sg::Config thread_t{.thread_id = "t"};
 
-/// The sum of a tree of started calls, `width` at each of `depth` levels; the leaves are 1.
+/// Returns the sum of a tree of started calls, with `width` calls at each of `depth` levels. The leaves are 1.
 int sumOf(sg::Flow& flow, Log& log, int depth, int width) {
     if (depth == 0) {
         log.add("leaf");

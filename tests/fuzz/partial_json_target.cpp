@@ -18,7 +18,7 @@ namespace json = boost::json;
 namespace sg = stategraph;
 using sg::PartialState;
 
-// The first byte says how the text is fed and read.
+// The first byte determines how the text is fed and read.
 struct Input {
     std::size_t chunk;
     bool clean;
@@ -31,7 +31,7 @@ std::optional<Input> inputOf(const std::uint8_t* data, std::size_t size) {
     return Input{1 + data[0] % 7U, (data[0] & 0x80U) != 0, bytes.substr(1)};
 }
 
-// Feeds the text in chunks; false where it reached a limit. Its values must be readable at all times.
+// Feeds the text in chunks. Returns false if it reached a limit. Its values must be readable at any time.
 bool feed(sg::PartialJson& partial, std::string_view text, std::size_t chunk) {
     try {
         partial.feed({});
@@ -46,7 +46,7 @@ bool feed(sg::PartialJson& partial, std::string_view text, std::size_t chunk) {
     }
 }
 
-// What Boost.JSON reads is successful unless a key is refused, and nothing else is.
+// A text that Boost.JSON reads is successful unless a key is refused, and no other text is.
 void compareWithParser(const sg::PartialJson& partial, std::string_view text) {
     json::error_code error;
     json::parse_options options;
@@ -73,7 +73,7 @@ int runPartialJson(const std::uint8_t* data, std::size_t size) {
     if (feed(split, input->text, input->chunk) != fits) found("a limit depends on how the text is split");
     if (split.state() != whole.state()) found("a state depends on how the text is split");
     if (!fits) return 0;
-    // Shown as text, because infinity is a value too.
+    // Compared as text, because infinity is a value too.
     if (json::serialize(split.lastValue()) != json::serialize(whole.lastValue())) {
         found("a value depends on how the text is split");
     }

@@ -68,7 +68,7 @@ sg::CheckpointId nthId(std::size_t n) {
     return {((1'700'000'000'000ULL) << 16U | 0x7000U) + n, 0x8000'0000'0000'0042ULL};
 }
 
-/// Calls what may refuse the bytes with an error of the library's, and nothing else.
+/// Calls a function that may refuse the bytes with an error of the library, and in no other way.
 template <class F>
 void survives(const char* what, F call) {
     try {
@@ -103,7 +103,7 @@ void readRecord(const sg::RowKey& key, std::string_view bytes) {
         if (!commit.operations.empty()) cp::readOperations(commit.operations);
         if (commit.writes) sg::cborToJson(*commit.writes);
         for (const auto& send : commit.sends) sg::cborToJson(send.payload);
-        // What can be read can be written, and says the same.
+        // What can be read can be written again, and is then read as the same.
         std::string again;
         cp::writeCommit(commit, again);
         try {
@@ -119,14 +119,14 @@ void readRecord(const sg::RowKey& key, std::string_view bytes) {
     survives("hasOpenInterrupt", [&] { sg::hasOpenInterrupt(key, bytes); });
 }
 
-/// A record at its place in the log: a commit, or a pending write of the commit before it.
+/// A record with its place in the log: a commit, or a pending write of the commit before it.
 struct Placed {
     sg::CheckpointId id;
     bool is_task;
     std::string bytes;
 };
 
-// Past the checksum, which nothing but luck would fit.
+// Replaces the checksum, which random bytes would practically never match.
 std::vector<Placed> place(std::vector<std::string> records) {
     std::vector<Placed> log;
     std::size_t commits = 0;

@@ -9,8 +9,8 @@
 #include "tests/fault/rounds.hpp"
 #include "tests/fuzz/targets.hpp"
 
-// The fuzzers' targets in the normal tests: the corpus as it is, and each file with a few bytes changed. A failure ends
-// the process, after what it was about has been printed.
+// Runs the fuzzers' targets in the normal tests: with the corpus as it is, and with a few bytes of each file changed. A
+// failure ends the process after printing its input.
 namespace {
 
 namespace fs = std::filesystem;

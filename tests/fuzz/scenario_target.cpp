@@ -17,7 +17,7 @@ namespace json = boost::json;
 constexpr std::size_t text_max = 8192;
 constexpr std::size_t operations_max = 12;
 
-// A scenario may ask for more supersteps and attempts than anybody waits for.
+// Limits the supersteps and attempts of a scenario, which may request more than is reasonable.
 void tame(json::value& value) {
     if (json::array* items = value.if_array()) {
         for (json::value& item : *items) tame(item);
@@ -40,7 +40,7 @@ void tame(json::value& value) {
     }
 }
 
-// What the interpreter finds wrong with the library, and not with the scenario.
+// Looks for faults of the library, and not of the scenario, that the interpreter has found.
 void lookAt(const json::object& answer) {
     for (const json::value& operation : answer.at("run").as_array()) {
         const json::object& expect = operation.at("expect").as_object();
@@ -67,7 +67,7 @@ int runScenario(const std::uint8_t* data, std::size_t size) {
                                                         .limits = {.executions_max = 100, .input_size_max = 2000}});
         lookAt(answer);
     } catch (const std::exception&) {
-        // It is no scenario.
+        // The bytes are no scenario.
     }
     return 0;
 }

@@ -7,7 +7,7 @@
 
 #include "tests/fuzz/targets.hpp"
 
-// Lines of an exported thread: they are imported as they are, or refused and nothing is stored.
+// Lines of an exported thread are imported as they are, or are refused and nothing is stored.
 namespace fuzz {
 namespace {
 
@@ -49,7 +49,7 @@ void survives(const char* what, F call) {
     }
 }
 
-// What was imported can be exported, and imported again as the same; and it can be read and run, or is refused.
+// An imported thread can be exported, and imported again with the same result. It can be read and run, or is refused.
 void use(const std::shared_ptr<sg::MemorySaver>& saver, const sg::ThreadRows& rows) {
     const Rows stored = rowsOf(*saver, rows.thread_id);
     if (stored.size() != rows.commits + rows.writes) found("an import counts other rows than it stored");

@@ -16,7 +16,7 @@
 #include "tests/golden/threads_v1.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// Databases that earlier programs wrote: they are read as ever, and their threads go on to the ends they had then.
+// Databases that earlier programs wrote can be read, and their threads continue to the same ends as then.
 namespace fs = std::filesystem;
 namespace sg = stategraph;
 
@@ -34,7 +34,7 @@ std::string textOf(const fs::path& path) {
 
 boost::json::object expected() { return boost::json::parse(textOf(folder / "expected.json")).as_object(); }
 
-// Whether all that is expected is there. Later versions may say more of a snapshot.
+// Returns whether everything that is expected exists. Later versions may show more in a snapshot.
 bool has(const boost::json::value& shown, const boost::json::value& wanted) {
     if (wanted.is_object() && shown.is_object()) {
         const auto& object = shown.get_object();
@@ -49,7 +49,7 @@ bool has(const boost::json::value& shown, const boost::json::value& wanted) {
     return shown == wanted;
 }
 
-// The threads that `make` gives a saver of, each a saver of its own: all as expected, before they go on and after.
+// Checks the threads, for each of which `make` returns a saver: they are as expected before they continue and after.
 template <class Make>
 void check(Make make) {
     const boost::json::object all = expected();
@@ -67,7 +67,7 @@ void check(Make make) {
     }
 }
 
-/// What of the format the rows have.
+/// Notes which parts of the format the rows contain.
 class Seen {
 public:
     explicit Seen(const std::string& rows) {

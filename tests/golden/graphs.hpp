@@ -8,7 +8,8 @@
 #include "tests/golden/threads.hpp"
 #include "tests/support/fixed_ids.hpp"
 
-// The graphs of the golden databases' threads. `broken`: what a thread that stopped at a failure was stored by.
+// The graphs of the golden databases' threads. `broken` selects the graph that stored a thread which stopped at a
+// failure.
 namespace golden {
 
 inline sg::Update<Line> says(std::string word) { return {sg::add(&Line::v, std::move(word))}; }
@@ -36,7 +37,7 @@ inline auto chain(const SharedSaver& saver) {
     return compiled(graph, saver);
 }
 
-// START -> fin and bad at once; both -> end by a join. bad fails if `broken`, or asks `questions`.
+// START -> fin and bad at the same time; both -> end by a join. bad fails if `broken`, or asks `questions`.
 inline auto fork(const SharedSaver& saver, bool broken, int questions = 0) {
     sg::StateGraph<Line> graph;
     graph.addNode("fin",
@@ -55,7 +56,7 @@ inline auto fork(const SharedSaver& saver, bool broken, int questions = 0) {
     return compiled(graph, saver);
 }
 
-// START -> pay, with an effect that is done and one whose end is not known if `broken`; a question stands for the crash
+// START -> pay, with an effect that is done, and one whose end is not known if `broken`. A question replaces the crash
 // in between.
 inline auto effects(const SharedSaver& saver, bool broken) {
     sg::StateGraph<Line> graph;
@@ -72,7 +73,7 @@ inline auto effects(const SharedSaver& saver, bool broken) {
     return compiled(graph, saver);
 }
 
-// A router of START that fails if `broken`: the input stays pending.
+// A router of START that fails if `broken`, so that the input stays pending.
 inline auto entrance(const SharedSaver& saver, bool broken) {
     sg::StateGraph<Line> graph;
     graph.addNode("a", saying("a")).addConditionalEdges(sg::START, [broken](const Line&) {
@@ -82,8 +83,8 @@ inline auto entrance(const SharedSaver& saver, bool broken) {
     return compiled(graph, saver);
 }
 
-// START -> left and right -> far; left and far join in both; late is deferred behind left, and so is last behind the
-// join of left and far.
+// START -> left and right -> far; left and far join in both; late is deferred after left, and last is deferred after
+// the join of left and far.
 inline auto paths(const SharedSaver& saver) {
     sg::StateGraph<Line> graph;
     for (const char* name : {"left", "right", "far", "both"}) graph.addNode(name, saying(name));
@@ -93,7 +94,7 @@ inline auto paths(const SharedSaver& saver) {
     return compiled(graph, saver);
 }
 
-// START -> split, which sends.
+// START -> split, which creates Sends.
 inline auto map(const SharedSaver& saver) {
     sg::StateGraph<Line> graph;
     graph.addNode("split", saying("split")).addNode("work", [](const Point& point) -> sg::Update<Line> {
@@ -105,7 +106,7 @@ inline auto map(const SharedSaver& saver) {
     return compiled(graph, saver);
 }
 
-// START -> sub -> z, where sub asks; or again and again, with one log.
+// START -> sub -> z, where sub asks; or sub runs again and again, with one log.
 inline auto nested(const SharedSaver& saver, bool per_thread) {
     sg::StateGraph<Inner> inner;
     inner.addNode("x", [](const Inner&) -> sg::Update<Inner> { return {sg::add(&Inner::w, "x")}; });
@@ -122,7 +123,7 @@ inline auto nested(const SharedSaver& saver, bool per_thread) {
     return compiled(graph, saver);
 }
 
-// START -> grow, 60 times: a long value replaced each time, so that full snapshots come.
+// START -> grow, 60 times: a long value is replaced each time, so that full snapshots are written.
 inline auto growing(const SharedSaver& saver) {
     sg::StateGraph<Channels> graph;
     graph.addNode("grow", [](const Channels& state) -> sg::Update<Channels> {
@@ -207,7 +208,7 @@ inline auto types(const SharedSaver& saver) {
     return compiled(graph, saver);
 }
 
-// Channels named at run time; a node takes any JSON as a Send's payload.
+// Channels are named at run time, and a node takes any JSON as a Send's payload.
 inline auto json(const SharedSaver& saver) {
     using State = sg::JsonState;
     using U = sg::Update<State>;

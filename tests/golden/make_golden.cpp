@@ -9,8 +9,8 @@
 #include "tests/golden/rows.hpp"
 #include "tests/golden/threads_v1.hpp"
 
-// Writes a golden database into a new folder: db/, rows.txt, expected.json. To be run once for each version of the
-// format, by the first program that writes it.
+// Writes a golden database into a new folder: db/, rows.txt, expected.json. Run it once for each version of the format,
+// with the first program that writes that version.
 namespace fs = std::filesystem;
 
 namespace {
@@ -32,7 +32,7 @@ int main(int count, char** words) {
     fs::create_directories(folder);
     const std::string database = (folder / "db").string();
     const auto threads = golden::threads();
-    // Half of the threads in a table, half in the write-ahead log.
+    // Half of the threads are in a table, and half in the write-ahead log.
     for (std::size_t half = 0; half < 2; ++half) {
         const auto saver = std::make_shared<stategraph::RocksDBSaver>(database);
         for (std::size_t i = half * threads.size() / 2; i < (half + 1) * threads.size() / 2; ++i)

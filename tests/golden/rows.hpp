@@ -9,8 +9,8 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
-// All that a saver holds as text, a line for each row: table, thread, namespace, checkpoint id, path, bytes in
-// hexadecimal; tabs between.
+// Everything that a saver contains as text, with a line for each row: table, thread, namespace, checkpoint id, path,
+// bytes in hexadecimal, separated by tabs.
 namespace golden {
 namespace sg = stategraph;
 
@@ -36,7 +36,7 @@ inline std::string bytesOf(std::string_view hex) {
     return bytes;
 }
 
-/// Oldest first within each log.
+/// Returns the rows, with the oldest first within each log.
 inline std::string rowsOf(sg::BaseCheckpointSaver& saver) {
     auto listed = saver.list({.with_writes = true});
     std::map<std::string, std::string> lines;

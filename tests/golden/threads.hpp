@@ -6,9 +6,9 @@
 
 #include <stategraph/saver.hpp>
 
-// The threads of the golden databases: who writes them, what they look like, how they end. One file for the program
-// that writes a database and for the test that reads it. What an old database needs stays for ever: threads may be
-// added for a new version, none may be changed.
+// The threads of the golden databases: how they are written, what they look like, and how they end. The program that
+// writes a database and the test that reads it share this file. What an old database needs stays forever: threads may
+// be added for a new version, but none may be changed.
 namespace golden {
 
 using SharedSaver = std::shared_ptr<stategraph::BaseCheckpointSaver>;
@@ -17,9 +17,9 @@ struct Thread {
     std::string name;
     /// Stores it.
     std::function<void(const SharedSaver&)> store;
-    /// Its state and the history of all its logs, as JSON.
+    /// Returns its state and the history of all its logs, as JSON.
     std::function<std::string(const SharedSaver&)> describe;
-    /// Goes on until nothing is due, answering "yes"; the values it ends with, as JSON.
+    /// Continues until nothing is due, with the answer "yes". Returns the final values as JSON.
     std::function<std::string(const SharedSaver&)> finish;
 };
 

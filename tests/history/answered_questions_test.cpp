@@ -7,13 +7,14 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// What is shown as an open question can be answered; what was answered is not shown as open, whatever failed behind it.
+// A question that is shown as open can be answered; a question that was answered is not shown as open, whatever failed
+// afterwards.
 namespace sg = stategraph;
 using namespace history;
 
 namespace {
 
-/// START → outer(START → ask), where ask's node fails once it has its answer, if told so.
+/// START → outer(START → ask), where the node of ask fails once it has its answer, if `fails` is set.
 LineApp failing(const SharedSaver& saver, const bool& fails, const sg::CompileOptions& inside) {
     LineGraph inner;
     inner.addNode("ask", [&fails](const Line&, sg::Runtime& runtime) -> sg::Update<Line> {

@@ -4,7 +4,8 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// Calls that ask for what does not exist or makes no sense: the error's type, what it says, and the thread as it was.
+// Invalid calls and calls for what does not exist: they check the error's type and text, and that the thread is
+// unchanged.
 namespace sg = stategraph;
 using namespace history;
 
@@ -12,7 +13,7 @@ namespace {
 
 const sg::Config T{.thread_id = "t"};
 
-/// A thread that stopped before b, and what calls on it must leave alone.
+/// A thread that stopped before b, and a check that calls leave it unchanged.
 class Fixture {
 public:
     explicit Fixture(const SharedSaver& saver)
@@ -20,7 +21,7 @@ public:
         app.invoke(says("i"), {.thread_id = "t"});
         before_ = bytesOf(*saver_);
     }
-    /// That `call` throws an E which mentions all of `parts`, and changes nothing.
+    /// Checks that `call` throws an E which mentions all of `parts`, and changes nothing.
     template <class E, class F>
     void refuses(F call, const Words& parts) {
         CHECK(mentions(errorOf<E>(call), parts));

@@ -14,7 +14,7 @@ namespace {
 
 const sg::Config T{.thread_id = "t"};
 
-/// START → a → log, which remembers its visits and says how many there were before; it asks first if the state says so.
+/// START → a → log, which remembers its visits and says how many there were before. It asks first if the state says so.
 LineApp rememberer(const SharedSaver& saver) {
     LineGraph inner;
     inner.addNode("ask", [](const Line&, sg::Runtime& runtime) -> sg::Update<Line> {
@@ -38,7 +38,7 @@ sg::RunConfig asking(const sg::Config& at = T) {
     return {.thread_id = at.thread_id, .checkpoint_id = at.checkpoint_id, .context = std::make_shared<bool>(true)};
 }
 
-/// The newest checkpoint but `skip` at which the node is due.
+/// Returns the newest checkpoint, after skipping `skip`, at which the node is due.
 sg::Config before(const LineApp& app, const std::string& node, int skip = 0) {
     for (const auto& snapshot : app.getStateHistory(T, {.values = false})) {
         if (snapshot.next == Words{node} && skip-- == 0) return snapshot.config;
@@ -60,7 +60,7 @@ TEST_CASE("a replay that comes to the log after its first superstep finds what i
             for (int i = 0; i < 2; ++i)
                 CHECK(driver.run(app, sg::RESUME, calm(early)).get().values.v == Words{"1", "2"});
             CHECK(driver.run(app, sg::RESUME, calm(before(app, "a", 3))).get().values.v == Words{"1"});
-            // The branch that is the thread's now goes on from itself.
+            // The thread's current branch continues from itself.
             CHECK(driver.run(app, sg::Update<Line>{}, calm()).get().values.v == Words{"1", "2"});
         }
     });
@@ -91,7 +91,7 @@ TEST_CASE("an edit of the log is part of the branch it was made on") {
         app.updateState(log, says("edit"), {.as_node = "remember"});
         CHECK(app.getState(log).values.v == Words{"visit", "edit"});
         CHECK(app.invoke(sg::Update<Line>{}, calm()).values.v == Words{"1", "3"});
-        // A branch from before the edit does not have it; there the log is as that branch has it, for editors too.
+        // A branch from before the edit does not contain it. There, the log is as that branch has it, for editors too.
         CHECK(app.invoke(sg::RESUME, calm(first)).values.v == Words{"1"});
         CHECK(app.getState(log).values.v == Words{"visit"});
         app.updateState(log, says("other"), {.as_node = "remember"});

@@ -7,7 +7,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// "A Command's update given to invoke", and answers: where they are kept, and what shows them.
+// A Command's update given to invoke, and answers: where they are stored, and what shows them.
 namespace sg = stategraph;
 using namespace history;
 

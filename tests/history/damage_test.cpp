@@ -15,7 +15,7 @@ namespace {
 
 const sg::Config T{.thread_id = "t"};
 
-/// Gives one commit's bytes with a bit flipped, or leaves it out.
+/// Returns one commit's bytes with a flipped bit, or leaves the commit out.
 class DamagedSaver final : public CountingSaver {
 public:
     sg::CheckpointId damaged;
@@ -53,7 +53,7 @@ std::string whole(sg::CheckpointId id) {
     return sg::RowKey{.thread_id = "t", .checkpoint_ns = "", .id = id}.toString();
 }
 
-/// Whether reading ends well, or says that the record is corrupt; anything else fails the test.
+/// Checks that reading succeeds, or reports that the record is corrupt. Anything else fails the test.
 template <class F>
 void survives(const char* what, F call) {
     try {
@@ -61,7 +61,7 @@ void survives(const char* what, F call) {
     } catch (const sg::CorruptCheckpointError& error) {
         CHECK(std::string(error.what()).find("'t'") != std::string::npos);
     } catch (const sg::Error& error) {
-        // A record may well say something that this graph cannot do.
+        // A record may contain something that this graph cannot do.
         const bool fits = error.code() == sg::Errc::invalid_argument || error.code() == sg::Errc::invalid_update;
         CHECK_MESSAGE(fits, std::string(what), " throws ", std::string(error.what()));
     } catch (const std::exception& error) {

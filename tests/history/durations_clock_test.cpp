@@ -12,7 +12,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/moved_clock.hpp"
 
-// Which clock durations are read from, how often, and what it cannot have said.
+// From which clock durations are read, how often, and what that clock must not have said.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace timed_graphs;

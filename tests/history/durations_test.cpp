@@ -14,7 +14,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/moved_clock.hpp"
 
-// How long supersteps, tasks and commits took, by the log.
+// How long supersteps, tasks and commits took, according to the log.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace timed_graphs;

@@ -5,7 +5,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// One writer at a time: a commit stands on the head that its run saw, or it is not made.
+// One writer at a time: a commit follows the head that its run saw, or is not made.
 namespace sg = stategraph;
 using namespace history;
 

@@ -9,7 +9,8 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// What an edit can say beside values: where to go, that it is the input, that it is a copy. And that it is no run.
+// What an edit can say in addition to values: where to go, that it is the input, or that it is a copy. And that it is
+// no run.
 namespace sg = stategraph;
 using namespace history;
 

@@ -7,7 +7,7 @@
 #include <stategraph/control.hpp>
 #include <stategraph/stategraph.hpp>
 
-// What a router's Runtime offers where an edit asks the router, without a run.
+// What a router's Runtime offers if an edit calls the router, without a run.
 namespace {
 
 namespace sg = stategraph;
@@ -38,7 +38,7 @@ void editAsked(std::function<void(sg::Runtime&)> ask) {
     CHECK(app.getState({.thread_id = "1"}).next == std::vector<std::string>{"b"});
 }
 
-/// The text of what the edit failed with.
+/// Returns the text of the edit's error.
 std::string refusal(std::function<void(sg::Runtime&)> ask) {
     try {
         editAsked(std::move(ask));

@@ -6,7 +6,8 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// What an edit does to what was due: tasks go, joins and deferred edges stay, finished siblings count first.
+// What an edit does to what was due: tasks are dropped, joins and deferred edges stay, and finished siblings count
+// first.
 namespace sg = stategraph;
 using namespace history;
 
@@ -106,7 +107,7 @@ TEST_CASE("deferred edges survive edits, and are released when nothing else is d
         app.updateState(T, says("b'"), {.as_node = "b"});
         CHECK(app.getState(T).next == Words{"c"});
         CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.v == Words{"i", "a", "b'", "c", "d"});
-        // An edit that leaves nothing else due releases it at once.
+        // An edit that leaves nothing else due releases it immediately.
         app.invoke(says("j"), {.thread_id = "u"});
         app.updateState({.thread_id = "u"}, says("c'"), {.as_node = "c"});
         CHECK(app.getState({.thread_id = "u"}).next == Words{"d"});

@@ -4,7 +4,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// The golden tables: what two nodes in a row leave behind, checkpoint by checkpoint.
+// The golden tables: what two nodes in a row store, checkpoint by checkpoint.
 namespace sg = stategraph;
 using namespace history;
 

@@ -4,7 +4,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// getStateHistory: order, limits, filters, and that it reads no more than is asked for.
+// getStateHistory: its order, limits and filters, and that it reads no more than is requested.
 namespace sg = stategraph;
 using namespace history;
 
@@ -17,7 +17,7 @@ struct Count {
     static constexpr auto channels() { return sg::channels(sg::channel("n", &Count::n, sg::sum)); }
 };
 
-// Goes round until n is `end`: a checkpoint for each.
+// Loops until n is `end`, with a checkpoint for each turn.
 sg::CompiledGraph<Count> counter(const SharedSaver& saver, std::int64_t end) {
     sg::StateGraph<Count> graph;
     graph.addNode("count", [](const Count&) -> sg::Update<Count> { return {sg::add(&Count::n, 1)}; })
@@ -41,7 +41,7 @@ TEST_CASE("history comes newest first, as many as are asked for, and before a ch
         CHECK(stepsOf(historyOf(app, {.thread_id = "t"}, {.limit = 9})) == Steps{2, 1, 0, -1});
         const auto before = historyOf(app, {.thread_id = "t"}, {.before = all[1].config.checkpoint_id});
         CHECK(stepsOf(before) == Steps{0, -1});
-        // The task's result comes from the commit behind it, which this page does not have.
+        // The task's result comes from the commit after it, which this page does not have.
         CHECK(before[0].tasks[0].result.toJson() == R"({"v":["a"]})");
         CHECK(stepsOf(historyOf(app, {.thread_id = "t"}, {.limit = 1, .before = all[1].config.checkpoint_id})) ==
               Steps{0});
@@ -142,7 +142,7 @@ TEST_CASE("history reads a page at a time, as it is walked") {
     CHECK(historyOf(app, {.thread_id = "t"}, {.limit = 3}).size() == 3);
     CHECK(saver->lists == 1);
     CHECK(saver->rows_listed == 3);
-    // Older ones are read from what the newest is read from, unless that is a full snapshot.
+    // Older checkpoints are read from what the newest is read from, unless that is a full snapshot.
     CHECK(saver->tuples <= 2);
 }
 

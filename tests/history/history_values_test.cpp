@@ -7,7 +7,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// A history reads the values of many checkpoints from the same commits. Each must be what getState says of that
+// A history reads the values of many checkpoints from the same commits. Each must equal what getState returns for that
 // checkpoint alone.
 namespace sg = stategraph;
 using namespace history;
@@ -27,7 +27,7 @@ struct Notes {
 };
 using NotesApp = sg::CompiledGraph<Notes>;
 
-// Goes round four times an input. What it says is long enough that full snapshots are written on the way.
+// Loops four times for each input. Its texts are long enough that full snapshots are written on the way.
 NotesApp notes(const SharedSaver& saver) {
     sg::StateGraph<Notes> graph;
     graph
@@ -46,7 +46,7 @@ NotesApp notes(const SharedSaver& saver) {
     return graph.compile({.checkpointer = saver});
 }
 
-// Inputs, edits and inputs at old checkpoints, so that checkpoints next to each other are of different branches.
+// Makes inputs, edits and inputs at old checkpoints, so that neighbouring checkpoints belong to different branches.
 void grow(const NotesApp& app, const std::string& thread, bytes::Random& random, int acts) {
     const sg::Config newest{.thread_id = thread};
     app.invoke({sg::set(&Notes::last, "begin")}, {.thread_id = thread});
@@ -65,7 +65,7 @@ void grow(const NotesApp& app, const std::string& thread, bytes::Random& random,
     }
 }
 
-// How many there were, each compared.
+// Returns how many checkpoints there were, each of which was compared.
 std::size_t compare(const NotesApp& app, const std::string& thread, const sg::HistoryOptions& options) {
     std::size_t count = 0;
     for (const auto& snapshot : app.getStateHistory({.thread_id = thread}, options)) {

@@ -15,8 +15,8 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Threads that graphs wrote, pruned down to a few checkpoints, each of which is written whole or read from one that is:
-// all of them look as before, and the thread ends as it would have.
+// Threads that graphs wrote are pruned down to a few checkpoints, each of which is written whole or read from one that
+// is. All of them look as before, and the thread ends as it would have.
 namespace sg = stategraph;
 using graphs::App;
 using graphs::Strings;
@@ -26,7 +26,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The snapshots that a description of a thread has, by log and checkpoint.
+// Returns the snapshots in a description of a thread, by log and checkpoint.
 std::map<std::string, json::value> snapshotsOf(const std::string& description) {
     std::map<std::string, json::value> all;
     const json::value parsed = json::parse(description);
@@ -49,7 +49,7 @@ std::string goldenRows() {
     return text.str();
 }
 
-// How many of the pruned thread's snapshots there are; all of them were there before, and said the same.
+// Returns the number of the pruned thread's snapshots. All of them existed before, with the same content.
 std::size_t compare(const std::map<std::string, json::value>& before, const std::map<std::string, json::value>& after) {
     for (const auto& [key, snapshot] : after) {
         CAPTURE(key);
@@ -74,7 +74,7 @@ TEST_CASE("threads that the first version stored look and end as ever, however f
         const auto before = snapshotsOf(thread.describe(whole));
         const std::size_t count = whole->list({.thread_id = thread.name, .checkpoint_ns = ""}).size();
         const std::string end = thread.finish(load());
-        // Short threads in every length, long ones in some.
+        // Short threads are pruned to every length, long ones to some.
         for (std::size_t keep = 1; keep <= count; keep += keep < 6 ? 1 : 17) {
             CAPTURE(keep);
             const golden::SharedSaver saver = load();
@@ -141,7 +141,7 @@ std::vector<sg::StateSnapshot<graphs::State>> pastOf(const App& app, const std::
     return past;
 }
 
-// Something that a user does to a thread.
+// Does something that a user may do to a thread.
 void act(const App& app, const std::string& thread, bytes::Random& random) {
     sg::RunConfig config{.thread_id = thread, .recursion_limit = 1 + static_cast<int>(random.below(12))};
     if (random.chance(3)) config.durability = sg::Durability::exit;
@@ -164,7 +164,7 @@ void act(const App& app, const std::string& thread, bytes::Random& random) {
                 break;
         }
     } catch (const sg::Error&) {
-        // Limits, and questions that nobody asks.
+        // Limits, and questions that are not asked.
     }
 }
 
@@ -176,7 +176,7 @@ std::string describeAs(const App& app, sg::BaseCheckpointSaver& saver, const std
     return text;
 }
 
-// Until nothing is due, or for a while; what it did.
+// Continues until nothing is due, or for a while. Returns what it did.
 std::string goOn(const App& app, const std::string& thread) {
     std::string did;
     for (int i = 0; i < 6; ++i) {
@@ -197,7 +197,7 @@ std::string goOn(const App& app, const std::string& thread) {
 
 namespace {
 
-// Values that a state has at first are in no commit.
+// The initial values of a state are in no commit.
 struct Begun {
     Strings list = {"at first"};
     std::map<std::string, int> map = {{"first", 1}};

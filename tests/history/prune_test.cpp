@@ -8,7 +8,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Prunes of threads that graphs wrote. What a prune drops of rows made by hand: saver_contract/prune*.hpp.
+// Prunes of threads that graphs wrote. saver_contract/prune*.hpp test what a prune drops of rows that the test creates.
 using namespace graphs;
 
 namespace {
@@ -37,7 +37,7 @@ std::set<std::string> namespaces(sg::BaseCheckpointSaver& saver) {
     return all;
 }
 
-// Further checkpoints, so many and so large that the newest is read from none of those before.
+// Adds further checkpoints, so many and so large that the newest is read from none of those before.
 void goOn(const App& app, const std::string& thread) {
     for (int i = 0; i < 20; ++i) {
         app.updateState({.thread_id = thread}, {sg::set(&State::foo, std::string(20'000, 'x'))}, {.as_node = "after"});
@@ -76,7 +76,7 @@ TEST_CASE("a subgraph's log outlives prunes while it waits for an answer, and th
         const auto state = app.getState({.thread_id = thread});
         CHECK(state.values.bar == done.values.bar);
         CHECK(state.next.empty());
-        // It goes on as if nothing had gone.
+        // It continues as if nothing had been dropped.
         app.invoke(Update{}, {.thread_id = thread});
         CHECK(app.invoke(yes, {.thread_id = thread}).values.bar == Strings{"before", "after", "before", "after"});
     });

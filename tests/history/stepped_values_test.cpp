@@ -12,9 +12,9 @@
 #include "tests/support/encryption.hpp"
 #endif
 
-// A history makes the values of a checkpoint of those of a newer one. Each must be what getState says of that
-// checkpoint alone: over random threads with forks, edits, messages that are removed and replaced, values that come and
-// go, full snapshots and prunes, and also after an error in the middle of a walk.
+// A history derives the values of a checkpoint from those of a newer one. Each must equal what getState returns for
+// that checkpoint alone: for random threads with forks, edits, messages that are removed and replaced, values that come
+// and go, full snapshots and prunes, and also after an error in the middle of a walk.
 namespace sg = stategraph;
 using namespace history;
 
@@ -108,7 +108,7 @@ sg::Update<Talk> randomUpdate(bytes::Random& random, const Talk& s) {
     return update;
 }
 
-/// Goes round five times an input.
+/// Loops five times for each input.
 TalkApp talk(const SharedSaver& saver, bytes::Random& random) {
     sg::StateGraph<Talk> graph;
     graph.addNode("say", [&random](const Talk& s) -> sg::Update<Talk> { return randomUpdate(random, s); })
@@ -117,7 +117,7 @@ TalkApp talk(const SharedSaver& saver, bytes::Random& random) {
     return graph.compile({.checkpointer = saver});
 }
 
-// Inputs, edits and inputs at old checkpoints, so that checkpoints next to each other are of different branches.
+// Makes inputs, edits and inputs at old checkpoints, so that neighbouring checkpoints belong to different branches.
 void grow(const TalkApp& app, const std::string& thread, bytes::Random& random, int acts) {
     app.invoke({sg::set(&Talk::last, "begin")}, {.thread_id = thread});
     for (int i = 0; i < acts; ++i) {
@@ -154,12 +154,12 @@ std::size_t compare(const sg::CompiledGraph<S>& app, const std::string& thread, 
         kept.push_back(snapshot);
         ++count;
     }
-    // What was copied out of the walk did not change behind it.
+    // Copies that were taken from the walk did not change afterwards.
     for (const auto& snapshot : kept) compareOne(snapshot, app.getState(snapshot.config));
     return count;
 }
 
-/// On memory, on RocksDB, and on both of them encrypted.
+/// Tests in memory, on RocksDB, and on both of them encrypted.
 template <class F>
 void onEverySaver(F test) {
     onBothSavers([&test](const SharedSaver& saver) { test(saver); });
@@ -171,7 +171,7 @@ void onEverySaver(F test) {
 #endif
 }
 
-/// A list that grows beside a value that stays.
+/// A list that grows, next to a value that stays.
 struct Titled {
     std::string title = {};
     std::vector<std::string> v = {};
@@ -189,7 +189,7 @@ struct Long {
     }
 };
 
-/// How many messages a walk through a thread of `size` of them encodes and decodes.
+/// Returns how many messages a walk through a thread of `size` messages encodes and decodes.
 std::size_t codingsOfWalk(int size, const sg::HistoryOptions& options) {
     sg::StateGraph<Long> graph;
     graph
@@ -324,7 +324,7 @@ TEST_CASE("a page that cannot be read loses nothing of the values that the next 
         .addEdge(sg::START, "a");
     const auto app = graph.compile({.checkpointer = saver});
     app.invoke({sg::set(&Titled::title, "set once")}, {.thread_id = "t"});
-    // So long that no commit on the way holds the whole state.
+    // The thread is so long that no commit on the way holds the whole state.
     for (int i = 0; i < 30; ++i)
         app.invoke({sg::add(&Titled::v, std::string(500, static_cast<char>('a' + i % 26)))}, {.thread_id = "t"});
     std::size_t count = 1;
@@ -356,6 +356,6 @@ TEST_CASE("a walk through a conversation reads each message a few times, and not
     const std::size_t large = codingsOfWalk(400, {});
     CHECK(small > 0);
     CHECK(large < 6 * small);
-    // Two states that take turns.
+    // Two states are used in turn.
     CHECK(codingsOfWalk(400, {.limit = 10}) < 5 * 400);
 }

@@ -4,7 +4,7 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// The states of subgraphs: seen from the graph around them, and by their own namespace.
+// The states of subgraphs, seen from the graph around them, and by their own namespace.
 namespace sg = stategraph;
 using namespace history;
 

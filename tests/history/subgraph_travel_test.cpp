@@ -48,7 +48,7 @@ LineGraph around(Log& log, const LineApp& inner, const std::string& name, const 
     return graph;
 }
 
-// The log of the finished task of a node, from the root's history.
+// Returns the log of the finished task of a node, from the root's history.
 sg::Config logOf(const LineApp& app, const std::string& thread, const std::string& node,
                  const std::string& outer = {}) {
     for (const auto& snapshot : app.getStateHistory({.thread_id = thread, .checkpoint_ns = outer})) {
@@ -62,7 +62,7 @@ sg::Config logOf(const LineApp& app, const std::string& thread, const std::strin
     throw 0;
 }
 
-// The checkpoint in a log before which `node` is due.
+// Returns the checkpoint in a log at which `node` is due.
 sg::Config before(const LineApp& app, const sg::Config& log, const std::string& node) {
     for (const auto& snapshot : app.getStateHistory(log)) {
         if (snapshot.next == Words{node}) return snapshot.config;
@@ -106,7 +106,7 @@ TEST_CASE("a run from a subgraph's checkpoint runs what follows inside, and then
             CHECK(branch[0].next == Words{"q"});
             CHECK(branch[2].values.v == Words{"p", "q", "r"});
 
-            // The branch can be travelled in as well, and the thread goes on from it.
+            // The branch can be travelled in as well, and the thread continues from it.
             CHECK(app.invoke(sg::RESUME, branch[1].config).values.v == Words{"i", "a", "p", "q", "r", "z"});
             CHECK(log.take() == Words{"inner r", "z"});
             CHECK(app.invoke(says("j"), {.thread_id = thread}).values.v.size() == 12);

@@ -24,14 +24,14 @@ struct Timed {
     std::shared_ptr<MovedClock> clock = MovedClock::make();
     std::shared_ptr<RecordingSaver> saver = std::make_shared<RecordingSaver>();
 
-    /// A node that takes so many microseconds, and appends its name.
+    /// Returns a node that takes this many microseconds, and appends its name.
     auto takes(std::int64_t us, std::string name) const {
         return [clock = clock, us, name](const State&) -> Update {
             clock->pass(us);
             return {sg::add(&State::bar, name)};
         };
     }
-    /// Storing a commit takes so many.
+    /// Makes storing a commit take this long.
     void storingTakes(std::int64_t us) {
         saver->after_put = [clock = clock, us](const sg::PutRequest& request) {
             if (!request.commits.empty()) clock->pass(us);
@@ -44,7 +44,7 @@ struct Timed {
     }
 };
 
-/// Without values, oldest first.
+/// Returns the history without values, oldest first.
 inline std::vector<sg::StateSnapshot<State>> historyOf(const App& app, const sg::Config& config) {
     std::vector<sg::StateSnapshot<State>> all;
     for (const auto& snapshot : app.getStateHistory(config, {.values = false})) all.push_back(snapshot);

@@ -35,7 +35,7 @@ TEST_CASE("an edit as a node goes through the reducers, and the node's edges fir
         CHECK(state.values.v == Words{"i", "a", "x"});
         CHECK(state.next == Words{"c"});
         CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.v == Words{"i", "a", "x", "c"});
-        // An edit is not shown as the result of the task that it took the place of.
+        // An edit is not shown as the result of the task that it replaced.
         CHECK(app.getState(before.config).tasks[0].result.isNull());
     });
 }
@@ -50,7 +50,7 @@ TEST_CASE("without as_node it is the node that ran last") {
         app.updateState(T, says("y"));
         CHECK(app.getState(T).next == Words{"c"});
         CHECK(app.getState(T).values.v == Words{"i", "a", "x", "b", "y"});
-        // Edits themselves leave no trace in who ran last.
+        // Edits do not count as the node that ran last.
         app.updateState(T, says("z"), {.as_node = "a"});
         CHECK(app.getState(T).next == Words{"b"});
         app.updateState(T, says("z"));
@@ -176,7 +176,7 @@ TEST_CASE("at an old checkpoint an edit makes a branch, and the past stays") {
         CHECK(state.step == past[1].step + 1);
         CHECK(state.values.v == Words{"i", "x"});
         CHECK(keeps(bytesOf(*saver), before));
-        // Inferred there: whoever had run last at that checkpoint.
+        // The node is inferred: the one that had run last at that checkpoint.
         CHECK(app.getState(app.updateState(past[2].config, says("y"))).next == Words{"b"});
     });
 }
@@ -223,7 +223,7 @@ TEST_CASE("several edits make a checkpoint for each superstep") {
         CHECK(past[2].values.v == Words{"i", "1", "2", "3"});
         CHECK(past[1].parent_config == past[0].config);
         CHECK(past[2].parent_config == past[1].config);
-        // The tasks that the edits stand for show what was written in their names.
+        // The tasks that the edits replace show what was written in their names.
         REQUIRE(past[0].tasks.size() == 2);
         CHECK(past[0].tasks[0].result.toJson() == R"({"v":["1"]})");
         CHECK(past[0].tasks[1].result.toJson() == R"({"v":["2"]})");

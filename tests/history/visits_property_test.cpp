@@ -12,8 +12,8 @@
 #include "tests/support/savers.hpp"
 
 // Logs that live with the thread (PER_THREAD, perThread), on random ways through a thread's past: every visit must find
-// exactly what its own branch wrote. The model is the root's own state, which holds what each log should have: each
-// visit gets it as input, compares, writes one more, and gives back what its log has then.
+// exactly what its own branch wrote. The model is the root's own state, which contains what each log should have. Each
+// visit gets it as input, compares, writes one more, and returns what its log then has.
 namespace sg = stategraph;
 
 namespace {
@@ -30,7 +30,7 @@ struct Leaf {
                             sg::channel("token", &Leaf::token), sg::channel("asks", &Leaf::asks));
     }
 };
-/// Remembers by itself, and visits a leaf that remembers too, twice.
+/// Remembers by itself, and visits a leaf twice that remembers too.
 struct Deep {
     Words memory = {};
     Words expected = {};
@@ -127,7 +127,7 @@ auto rootGraph(World& world, const std::shared_ptr<sg::BaseCheckpointSaver>& sav
                   [](const Leaf& leaf) -> sg::Update<Root> {
                       return {sg::merge(&Root::model, {{"plain", leaf.memory}})};
                   });
-    // The key comes with what is expected: which log it is decides what it should have.
+    // The key comes with the expected value, because the key selects the log, and so what it should have.
     graph.addNode(
         "keyed",
         leafGraph(world).compile(
@@ -183,7 +183,7 @@ public:
         const unsigned what = roll(100);
         if (asks && what < 55) return run(answerOf(state), {});
         if (!state.next.empty() && what < 65) return run(sg::RESUME, {});
-        // New input while a visit waits would go on from what that has written, which the model does not have.
+        // New input while a visit waits would continue from what that visit has written, which the model does not know.
         if (state.next.empty() && what < 35)
             return run(sg::Update<Root>{sg::set(&Root::dice, static_cast<std::int64_t>(roll(1U << 16U))),
                                         sg::set(&Root::turn, static_cast<int>(roll(3)))},

@@ -11,7 +11,7 @@
 #include "tests/support/inspected.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// The command line, over a database that a program has left.
+// The command line, with a database that a program has left.
 namespace sg = stategraph;
 using namespace inspected;
 using sg::inspect::Exit;

@@ -13,7 +13,7 @@
 #include "tests/serve/client.hpp"
 #include "tests/support/inspected.hpp"
 
-// Requests that are none, or nearly: the server answers or refuses, continues, and stores nothing.
+// Requests that are invalid, or nearly so: the server answers or refuses them, continues, and stores nothing.
 namespace sg = stategraph;
 using namespace inspected;
 
@@ -50,7 +50,7 @@ std::vector<std::string> goodTargets(const std::string& id) {
             "/api/threads/asks/run"};
 }
 
-/// A few characters are changed; what a request's line cannot have is left out, as it would end the line.
+/// Changes a few characters, and leaves out those that a request's line cannot have, because they would end the line.
 std::string changed(std::string text, const std::string& other, bytes::Random& random) {
     static const std::string odd = "%/?&=#.~0a-:\x7f\x80\xff \"<{[";
     for (std::size_t times = random.below(5); times > 0 && !text.empty(); --times) {

@@ -9,7 +9,7 @@
 #include "tests/inspect/inspected_api.hpp"
 #include "tests/serve/client.hpp"
 
-// The HTTP interface of the inspector: what it answers, and whom it refuses.
+// The HTTP interface of the inspector: what it answers, and which requests it refuses.
 namespace sg = stategraph;
 using namespace inspected_api;
 using sg::inspect::Api;
@@ -137,7 +137,7 @@ TEST_CASE("a graph comes with the graphs inside it, and a task with the log of i
     const std::string ns = textAt(asks, "/tasks/0/subgraph_ns");
     const auto inside = store.ok({{"threads", "nested", "checkpoints", "newest"}, {{"ns", ns}}});
     CHECK(textAt(inside, "/tasks/0/name") == "ask");
-    // Also of a task that has finished.
+    // The same holds for a task that has finished.
     app.invoke(sg::resume(std::string("yes")), {.thread_id = "nested"});
     const auto first = textAt(store.ok({{"threads", "nested", "timeline"}}), "/checkpoints/1/checkpoint_id");
     CHECK(textAt(store.ok({{"threads", "nested", "checkpoints", first}}), "/tasks/0/subgraph_ns") == ns);
@@ -152,7 +152,7 @@ TEST_CASE("who follows a thread sees that something is new, and how much") {
     const auto after = store.ok({{"threads", "asks", "head"}, {{"after", id}}});
     CHECK(after.at("newer").to_number<int>() > 0);
     CHECK(textAt(after, "/mark") != textAt(before, "/mark"));
-    // An answer alone changes no checkpoint.
+    // An answer alone does not change a checkpoint.
     store.app.invoke(Update{sg::set(&Order::topic, std::string("more"))}, {.thread_id = "two"});
     const auto asks = store.ok({{"threads", "two", "head"}});
     sg::answer(*store.saver, {.thread_id = "two"}, sg::Value("yes"));
@@ -258,7 +258,7 @@ TEST_CASE("what is redacted is in no answer") {
     }
     CHECK(store.get({{"threads", "secret", "export"}}).status == 403);
 
-    // Neither is it found by searching.
+    // It is not found by searching either.
     Graph asking;
     asking
         .addNode("ask",

@@ -17,7 +17,7 @@
 #include "inspect/http/api.hpp"
 #include "tests/support/inspected.hpp"
 
-// The inspector's HTTP interface without a socket, over a store with three threads.
+// The inspector's HTTP interface without a socket, with a store that has three threads.
 namespace inspected_api {
 
 using namespace inspected;

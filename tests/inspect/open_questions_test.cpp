@@ -23,7 +23,7 @@ using sg::inspect::QuestionPage;
 
 namespace {
 
-/// Threads 0, 3, 6 … ask, those after them fail, and the others are finished.
+/// Threads 0, 3, 6 … ask, the threads after them fail, and the others are finished.
 void fill(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, int count) {
     Graph graph;
     graph.addNode("x", [](const State& state, sg::Runtime& rt) -> Update {
@@ -37,7 +37,7 @@ void fill(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, int count) {
         try {
             app.invoke({sg::set(&State::foo, std::to_string(i % 3))}, {.thread_id = "thread " + std::to_string(i)});
         } catch (const sg::NodeError&) {
-            // As it must.
+            // This failure is expected.
         }
     }
 }

@@ -12,7 +12,7 @@
 #include "tests/support/inspected.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// The command line over a PostgreSQL database that a program uses, and a thread that moves there from RocksDB.
+// The command line with a PostgreSQL database that a program uses, and a thread that moves there from RocksDB.
 namespace sg = stategraph;
 using namespace inspected;
 using sg::inspect::Exit;

@@ -10,7 +10,7 @@
 #include "tests/support/inspected.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// The command line over a SQLite file that a program has open.
+// The command line with a SQLite file that a program has open.
 namespace sg = stategraph;
 using namespace inspected;
 using sg::inspect::Exit;

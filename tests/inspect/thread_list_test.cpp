@@ -12,7 +12,7 @@
 #include "tests/support/list_counting_saver.hpp"
 #include "tests/support/savers.hpp"
 
-// The list of threads of a store that has so many that the index gives them.
+// The list of threads of a store with so many threads that the index provides them.
 using namespace graphs;
 using sg::inspect::ThreadFilter;
 using sg::inspect::ThreadList;
@@ -42,7 +42,7 @@ void fillWithMany(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
             app.invoke({sg::set(&State::foo, doingOf(i))},
                        {.thread_id = "thread " + std::to_string(i), .durability = sg::Durability::exit});
         } catch (const sg::NodeError&) {
-            // As it must.
+            // This failure is expected.
         }
     }
 }
@@ -72,7 +72,7 @@ TEST_CASE("a list by status reads the threads that it shows, and those that nobo
     counting.read = 0;
     CHECK(sg::inspect::listThreadsOf(counting, {.status = "interrupted", .limit = 2}).threads.size() == 2);
     CHECK(counting.read == 3);  // the third says that there is another page
-    // Nothing is known of these: each is read, and then it is.
+    // Nothing is known of these threads. Each of them is read, and then its status is known.
     for (int i = 0; i < 10; ++i) {
         const std::string name = "thread " + std::to_string(i);
         const auto head = saver->list({.thread_id = name, .checkpoint_ns = "", .heads = true})[0].id;

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-// What the commands and the page say about a thread, as data.
+// What the commands and the page show about a thread, as data.
 namespace sg = stategraph;
 
 namespace {

@@ -26,7 +26,7 @@ struct Held {
     std::shared_future<void> end = may_end.get_future().share();
 };
 
-/// Lets the node return also if the test fails.
+/// Lets the node return even if the test fails.
 struct AtEnd {
     Held& held;
     ~AtEnd() { held.may_end.set_value(); }

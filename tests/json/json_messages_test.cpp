@@ -8,8 +8,8 @@
 #include <stategraph/messages.hpp>
 #include <stategraph/shared_list.hpp>
 
-// One reducer of messages for structs and for JSON: whatever is written, both come to the same conversation, and their
-// logs say so.
+// There is one reducer of messages for structs and for JSON: whatever is written, both have the same conversation, and
+// their logs contain it.
 namespace sg = stategraph;
 namespace json = boost::json;
 
@@ -49,8 +49,8 @@ std::vector<std::string> saidIn(const List& messages) {
     return all;
 }
 
-// What the tasks of one superstep write, in their order, to a conversation of `list`: each a few messages or many. What
-// is removed is nearly always there.
+// Returns what the tasks of one superstep write, in their order, to a conversation of `list`: each writes a few
+// messages or many. Messages that are removed nearly always exist.
 std::vector<Messages> anySuperstep(std::mt19937& random, const Messages& list) {
     std::vector<std::string> known;
     for (const auto& message : list) known.push_back(message.id);
@@ -72,7 +72,8 @@ std::vector<Messages> anySuperstep(std::mt19937& random, const Messages& list) {
     return tasks;
 }
 
-// By the rules, one message after the other. None: an id is to be removed that was never there in this superstep.
+// Merges by the rules, one message after the other. Returns none if an id is to be removed that never existed in this
+// superstep.
 std::optional<Messages> merged(Messages list, const std::vector<Messages>& tasks) {
     std::vector<std::string> gone;
     const auto find = [&](const std::string& id) {
@@ -106,7 +107,7 @@ std::optional<Messages> merged(Messages list, const std::vector<Messages>& tasks
     return list;
 }
 
-// Three tasks, of which each writes its part.
+// Returns a graph with three tasks, each of which writes its part.
 template <class S, class Write>
 auto chatGraph(sg::StateGraph<S> graph, const std::vector<Messages>* now, Write write) {
     for (std::size_t i = 0; i < 3; ++i) {
@@ -141,7 +142,7 @@ auto jsonGraph(const std::vector<Messages>* now) {
                                     });
 }
 
-// What the thread says after one more superstep; with the error's text in front, if it is refused.
+// Returns the thread's messages after one more superstep, with the error's text first if it is refused.
 template <class App, class Said>
 std::vector<std::string> step(const App& app, Said says) {
     std::vector<std::string> all;

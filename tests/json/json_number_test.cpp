@@ -30,7 +30,7 @@ Wide wideOf(const json::value& number) {
     return number.is_int64() ? static_cast<Wide>(number.get_int64()) : static_cast<Wide>(number.get_uint64());
 }
 
-// Small ones, and those around the ends of both kinds.
+// Returns small integers, and those around the ends of both kinds.
 json::value anyInteger(std::mt19937_64& random) {
     static constexpr std::uint64_t ends[] = {0, 1, 1ULL << 31, 1ULL << 32, 1ULL << 62, 1ULL << 63, ~0ULL};
     const std::uint64_t near = ends[random() % std::size(ends)] + random() % 5 - 2;

@@ -75,7 +75,7 @@ struct State {
     }
 };
 
-// As much of a validator as these schemas need.
+// Does as much of a validator's work as these schemas need.
 class Validator {
 public:
     explicit Validator(const json::value& root) : root_(root) {}
@@ -236,7 +236,7 @@ TEST_CASE("a schema takes what strict reading takes, and nothing else") {
     const Validator validator(schema);
     REQUIRE(isRead<All>(good));
     REQUIRE(validator.takes(schema, good));
-    // Each member in turn is taken out, and replaced by each of these.
+    // Each member in turn is removed, and replaced by each of these.
     const json::value others[] = {nullptr,
                                   1,
                                   -1,

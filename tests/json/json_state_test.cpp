@@ -20,7 +20,7 @@ namespace {
 
 json::value parsed(const char* text) { return json::parse(text); }
 
-// What a channel holds after nodes wrote these, one a superstep, with and without a saver in between.
+// Returns what a channel holds after nodes wrote these, one in each superstep, with and without a saver in between.
 json::value folded(JsonReducer reducer, const std::vector<Update>& writes) {
     JsonSchema schema;
     schema.channel("x", std::move(reducer)).channel("go");

@@ -3,7 +3,7 @@
 
 #include "tests/checkpoint/bytes.hpp"
 
-// Random JSON texts, with blanks and escapes as people and models write them. No object has two equal keys.
+// Random JSON texts with blanks and escapes as people and models write them. No object has two equal keys.
 namespace json_texts {
 
 class Writer {

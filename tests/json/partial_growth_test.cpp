@@ -31,7 +31,7 @@ std::string members(std::size_t size) {
     for (std::size_t i = 0; out.size() < size; ++i) out += ",\"" + std::to_string(i) + "\":\"\"";
     return out + '}';
 }
-// Each one replaces the one before.
+// Each value replaces the one before.
 std::string equalKeys(std::size_t size) {
     std::string out = R"({"a":0)";
     while (out.size() < size) out += R"(,"a":[{"__proto__":[1,2]}])";

@@ -13,7 +13,7 @@
 namespace sg = stategraph;
 using sg::MemberProgress;
 
-// With a name: members without pointers are found only in types that have linkage.
+// The namespace has a name, because members without pointers are found only in types that have linkage.
 namespace partial_test {
 
 struct Source {

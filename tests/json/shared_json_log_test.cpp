@@ -75,7 +75,7 @@ sg::JsonSchema schema() {
     return schema;
 }
 
-/// One random superstep's writes, the same for the same numbers. What nodes hand on is a copy, or shared.
+/// Makes one random superstep's writes, the same for the same numbers. Nodes pass on values as copies, or shared.
 Update change(const JsonState& s, Hold hold, std::uint64_t seed) {
     std::mt19937_64 random(seed * 1000 + static_cast<std::uint64_t>(s["turn"].as_int64()));
     const auto handed = [&](const char* channel) {
@@ -128,7 +128,7 @@ Update change(const JsonState& s, Hold hold, std::uint64_t seed) {
                 update.write("messages", json::object{{"content", valueOf(random, 1)}});
                 break;
             default:
-                // A list that is long by now begins anew.
+                // A list that has become long begins again.
                 if (s.shared("list").size() > 60) update = Update{sg::write("turn", 1), sg::overwrite("list", {1, 2})};
         }
     }
@@ -163,7 +163,8 @@ sg::CompiledGraph<JsonState> compiled(const std::shared_ptr<sg::BaseCheckpointSa
     return graph.compile({.checkpointer = saver, .ids = FixedIds::make()});
 }
 
-/// Two turns of one thread, by two processes as far as can be told; what they gave and what is stored.
+/// Runs two turns of one thread, by two processes as far as the library can tell. Returns what they returned and what
+/// is stored.
 std::string stored(savers::Store& store, const drivers::Driver& driver, std::vector<Hold> holds, std::uint64_t seed,
                    sg::Durability durability) {
     std::string text;

@@ -39,7 +39,7 @@ std::string bytesOf(const SharedJson& value) {
     return cbor;
 }
 
-/// One channel of each kind that takes lists, and two that take anything.
+/// Returns a schema with one channel of each kind that takes lists, and two that take anything.
 sg::JsonSchema schema() {
     sg::JsonSchema schema;
     schema.channel("list", JsonReducer::append())
@@ -52,7 +52,7 @@ sg::JsonSchema schema() {
     return schema;
 }
 
-/// The state after each node has run, one a superstep.
+/// Returns the state after each node has run, one in each superstep.
 JsonState after(const std::vector<std::function<Update(const JsonState&)>>& nodes, const Update& input) {
     sg::StateGraph<JsonState> graph(schema());
     std::string last = sg::START;
@@ -170,7 +170,7 @@ TEST_CASE("whoever changes its copy changes nobody else's") {
              own.as_object()["n"] = 6;
              return Update{sg::write("two", own)};
          },
-         // Each reducer takes what others have too.
+         // Each reducer accepts values that others own too.
          [](const JsonState& s) {
              return Update{sg::write("list", s.shared("one")), sg::write("map", s.shared("one")),
                            sg::write("messages", json::array{json::object{{"id", "m"}, {"content", "new"}}}),
@@ -270,7 +270,7 @@ TEST_CASE("lists in lists are nested more deeply than the stack has room for, an
     CHECK_THROWS_AS((void)(deep == nested(1'000'000)), sg::WrongTypeError);
     CHECK(deep == SharedJson(deep));
 
-    // Each list ends with its last owner, whether the inner or the outer one is held longer.
+    // Each list ends with its last owner, whether the inner or the outer one is kept longer.
     SharedJson outer = nested(300'000);
     SharedJson inner = outer;
     for (int i = 0; i < 150'000; ++i) inner = inner.at(0);

@@ -14,7 +14,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 
-// A progress bar for people: what it draws, where, and that nothing that it meets harms a run.
+// A progress bar: what it draws, where, and that nothing that happens to it harms a run.
 using namespace graphs;
 using namespace std::chrono_literals;
 
@@ -45,7 +45,7 @@ std::size_t countOf(const std::string& text, const std::string& part) {
     return count;
 }
 
-/// The last line, as a terminal would show it.
+/// Returns the last line, as a terminal would show it.
 std::string lastLine(const std::string& text) {
     std::string line = text.substr(0, text.find_last_not_of('\n') + 1);
     line = line.substr(line.find_last_of("\r\n") + 1);
@@ -116,7 +116,7 @@ TEST_CASE("where there is no terminal it is quiet, and plain lines come only if 
     CHECK(countOf(out.str(), "\n") == 2);
     CHECK_FALSE(contains(out.str(), "\r"));
     CHECK_FALSE(contains(out.str(), "\x1b"));
-    // A pipe is no terminal either.
+    // A pipe is not a terminal either.
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     {

@@ -2,7 +2,7 @@
 
 #include "src/observers/progress_line.hpp"
 
-// What a progress bar says.
+// The text of a progress bar.
 using namespace stategraph::progress;
 
 namespace {

@@ -94,7 +94,7 @@ App compiled(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     return graph.compile({.checkpointer = std::move(saver)});
 }
 
-/// A graph inside a graph, which asks: receive, and then ship, which is pick and pack.
+/// A graph inside a graph, which asks: receive, and then ship, which consists of pick and pack.
 struct Parcel {
     std::string customer = {};
     int boxes = 0;
@@ -146,7 +146,7 @@ void make(const std::string& folder) {
         app.invoke(ordered("Alan", {"tea", "unicorn"}), {.thread_id = "failed"});
     } catch (const sg::NodeError&) {  // as it should
     }
-    // A thread that was forked and answered otherwise, and edited.
+    // A thread that was forked and answered differently, and edited.
     app.invoke(ordered("Edsger", {"bread"}), {.thread_id = "forked"});
     app.invoke(sg::resume(std::string("yes")), {.thread_id = "forked"});
     const auto history = saver->list({.thread_id = "forked", .checkpoint_ns = ""});

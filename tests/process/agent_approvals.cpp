@@ -39,7 +39,7 @@ struct Job {
     static constexpr auto fields() { return sg::fields(sg::field("number", &Job::number)); }
 };
 
-/// What a tool did reaches the file in one write, and survives its process.
+/// One write, so that the note of a tool's effect survives its process.
 void note(const std::string& file, int number) {
     const int out = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     const std::string line = std::to_string(number) + "\n";
@@ -95,7 +95,7 @@ int statusOf(pid_t pid) {
     return status;
 }
 
-/// Serves the store, and writes its port into a file.
+/// Serves the store and writes the port into a file.
 void serveStore(const fs::path& folder) {
     serve::Server server;
     server.add("garden", serve::endpoint(gardener(folder)));
@@ -104,7 +104,7 @@ void serveStore(const fs::path& folder) {
     server.wait();
 }
 
-/// Approves every call until each is decided, whoever did it.
+/// Approves each call until all are decided, whichever process decided them.
 void answerAll(const fs::path& folder, bool backwards) {
     std::map<int, bool> decided;
     for (int i = 0; i < 14; ++i) {
@@ -121,12 +121,13 @@ void answerAll(const fs::path& folder, bool backwards) {
                 std::ifstream(folder / "port") >> port;
                 const std::string body = "{\"call_id\":\"p" + std::to_string(number) + "\",\"approved\":true}";
                 const auto response = client::post(static_cast<std::uint16_t>(port), "/garden/t/decide", body);
-                // Nobody waits for it any more; or another answer is under way, and this one is tried again.
+                // Either the call is already decided, or another answer is being processed and this one must be
+                // repeated.
                 const bool is_closed =
                     response.status == 409 && response.body.find("waits for anybody") != std::string::npos;
                 if (response.status == 200 || is_closed) decided[number] = is_closed;
                 if (is_closed) --left;
-            } catch (const std::exception&) {  // the server is gone, and comes back
+            } catch (const std::exception&) {  // the server was killed and will be restarted
                 std::this_thread::sleep_for(5ms);
             }
         }
@@ -166,12 +167,11 @@ int main() {
     statusOf(server);
     if (!answered) return fail("not every call was decided");
 
-    // The last server may have been killed between a decision, which is stored, and the call.
+    // The last server may have been killed after it stored a decision and before it made the call.
     const auto state = gardener(folder).graph().getState({.thread_id = "t"});
     if (state.values.stop_reason.empty()) gardener(folder).graph().invoke(sg::RESUME, {.thread_id = "t"});
     for (const auto& [number, times] : counted((folder / "ledger").string())) {
-        // A call that ran when its process was killed may have been begun twice: what is known to have ended is never
-        // done again.
+        // A call that ran when its process was killed may run twice; a call whose end is stored must not run again.
         if (!waits(number) && times != 1)
             return fail("call " + std::to_string(number) + " ran " + std::to_string(times) + " times");
         if (waits(number) && times > 2)

@@ -28,7 +28,7 @@ struct Path {
     static constexpr auto fields() { return sg::fields<&Path::path>(); }
 };
 
-/// What a tool did survives its process.
+/// The note of a tool's effect survives its process.
 void note(const fs::path& file) {
     const int out = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (out < 0 || ::write(out, "x\n", 2) != 2) std::abort();
@@ -56,7 +56,7 @@ agent::Agent helper(const fs::path& folder, sg::OnDoubt on_doubt, bool dies) {
                          .compile = {.checkpointer = std::make_shared<sg::RocksDBSaver>((folder / "db").string())}});
 }
 
-/// Runs it in a process of its own. The status as waitpid gives it.
+/// Runs `f` in a child process and returns the status that waitpid reports.
 template <class F>
 int inChild(F f) {
     const pid_t pid = ::fork();
@@ -81,7 +81,7 @@ int fail(const std::string& why) {
 
 const sg::RunConfig thread{.thread_id = "t"};
 
-/// Leaves a thread whose approved call was under way when its process died.
+/// Leaves a thread whose process died during an approved call.
 int dieInTool(const fs::path& folder, sg::OnDoubt on_doubt) {
     const int status = inChild([&] {
         const agent::Agent dying = helper(folder, on_doubt, true);
@@ -94,7 +94,7 @@ int dieInTool(const fs::path& folder, sg::OnDoubt on_doubt) {
     return 0;
 }
 
-/// The thread has ended, with this result of the call.
+/// Checks that the thread has ended with this result of the call.
 int endedWith(const agent::Agent& again, const std::string& result) {
     const auto state = again.graph().getState({.thread_id = "t"});
     if (!state.next.empty()) return fail("the turn has not ended");
@@ -118,7 +118,7 @@ int repeats(const fs::path& folder) {
     return counted(folder / "removed") == 2 ? 0 : fail("the tool was to run a second time");
 }
 
-/// `answer` is given to the question whether it happened.
+/// `answer` is the reply to the question whether the effect happened.
 int asks(const fs::path& folder, const std::string& answer, const std::string& result, int times) {
     if (const int failed = dieInTool(folder, sg::OnDoubt::ask)) return failed;
     const int status = inChild([&] {

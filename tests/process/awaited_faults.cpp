@@ -21,17 +21,17 @@
 
 #include "tests/support/drivers.hpp"
 
-// The nth allocation of a run fails, or no thread can be started from the nth on, whoever drives the run. It then ends,
-// with an exception or without; what is stored is whole; RESUME leads to where an undisturbed run leads. The process
-// lives, and nothing waits for ever.
+// The nth allocation of a run fails, or from the nth on no thread can be started, with every way to drive the run. The
+// run must end, with or without an exception; what is stored must be whole; RESUME must lead to the result of an
+// undisturbed run. The process must not die, and nothing may wait for ever.
 namespace sg = stategraph;
 using namespace std::chrono_literals;
 
 namespace {
 
 std::atomic<bool> is_armed{false};
-std::atomic<long> allocations{0};  // until one fails
-std::atomic<long> threads{0};      // that can still be started
+std::atomic<long> allocations{0};  // how many succeed before one fails
+std::atomic<long> threads{0};      // how many can still be started
 std::atomic<bool> has_failed{false};
 
 constexpr long never = 1'000'000'000;
@@ -93,7 +93,7 @@ auto atOnce(int number) {
     return [number](const State&) -> Update { return {sg::add(&State::out, number)}; };
 }
 
-/// What the nodes that begin together are.
+/// The kind of the nodes that begin together.
 enum class Kind { coroutines, mixed, blocking, subgraph };
 const char* nameOf(Kind kind) {
     constexpr const char* names[] = {"coroutines", "a coroutine beside a blocking node", "blocking nodes",
@@ -129,7 +129,7 @@ const std::vector<int> all_of_it{0, 1, 2};
 
 std::vector<int> stored(const App& app) { return app.getState({.thread_id = "t"}).values.out; }
 
-/// After a run that was disturbed: it is resumed, and nothing is lost.
+/// Checks a disturbed run: it can be resumed, and nothing is lost.
 bool isRight(const App& app, const drivers::Ended& ended) {
     if (!ended.failed()) return stored(app) == all_of_it;
     const bool has_begun = static_cast<bool>(app.getState({.thread_id = "t"}).config.checkpoint_id);
@@ -140,7 +140,7 @@ bool isRight(const App& app, const drivers::Ended& ended) {
 drivers::Ended disturbed(const drivers::Driver& driver, const App& app) {
     try {
         return driver.run(app, Update{}, {.thread_id = "t"});
-    } catch (...) {  // of the call itself
+    } catch (...) {  // thrown by the call itself
         drivers::Ended ended;
         ended.error = std::current_exception();
         return ended;
@@ -156,7 +156,7 @@ void check(bool is_right, const drivers::Driver& driver, Kind kind, const char* 
 
 void failAllocations(const drivers::Driver& driver, Kind kind) {
     static const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 4});
-    (void)disturbed(driver, graphOf(kind, executor));  // what is made once
+    (void)disturbed(driver, graphOf(kind, executor));  // makes the objects that a process makes once
     for (long n = 1;; ++n) {
         const App app = graphOf(kind, executor);
         arm(n, never);
@@ -166,7 +166,8 @@ void failAllocations(const drivers::Driver& driver, Kind kind) {
     }
 }
 
-/// In a process of its own, as some threads are started once. 0: right, 1: wrong, 2: so many threads are not needed.
+/// Runs in a child process, since some threads are started only once. Returns 0 if the run is right, 1 if it is wrong,
+/// 2 if it needs fewer than n threads.
 int failThreads(const drivers::Driver& driver, Kind kind, long n) {
     const App app = graphOf(kind, std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 4}));
     arm(never, n - 1);
@@ -191,21 +192,21 @@ void failEachThread(const drivers::Driver& driver, Kind kind) {
 
 }  // namespace
 
-// With the number of a driver, of a kind and of a thread: that case alone.
+// With the numbers of a driver, a kind and a thread as arguments, runs only that case.
 int main(int count, char** arguments) {
     if (count == 4) {
         const auto driver = static_cast<std::size_t>(std::atol(arguments[1]));
         return failThreads(drivers::crossed().at(driver), static_cast<Kind>(std::atoi(arguments[2])),
                            std::atol(arguments[3]));
     }
-    alarm(110);  // what waits for ever is a failure
+    alarm(110);  // turns an endless wait into a failure
     const auto onEach = [](auto run) {
         for (const drivers::Driver& driver : drivers::crossed()) {
             if (driver.ending == drivers::Ending::timed) continue;
             for (const Kind kind : {Kind::coroutines, Kind::mixed, Kind::blocking, Kind::subgraph}) run(driver, kind);
         }
     };
-    onEach(failEachThread);  // first: there are no threads yet that a child would miss
+    onEach(failEachThread);  // runs first: the process has no threads yet that a child would lack
     onEach(failAllocations);
     std::printf("%d runs are wrong\n", wrong);
     return wrong == 0 ? 0 : 1;

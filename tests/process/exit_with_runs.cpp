@@ -29,7 +29,7 @@ struct State {
 };
 using Writes = sg::Update<State>;
 
-/// Made before any static object of the library, and destroyed after them.
+/// Constructed before any static object of the library, and so destroyed after them.
 struct LastFlush {
     std::unique_ptr<sg::CompiledGraph<State>> app;
     LastFlush() = default;
@@ -78,7 +78,7 @@ void runAtTheVeryEnd() {
     graph.addEdge(sg::START, "a").addEdge(sg::START, "b");
     last_flush.app = std::make_unique<sg::CompiledGraph<State>>(
         graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}));
-    std::exit(11);  // the destructor exits otherwise
+    std::exit(11);  // reached only if the destructor has not exited
 }
 
 bool endsWell(const char* what, void (*act)(int), int argument) {

@@ -45,7 +45,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Counts its objects.
+/// Counts its live objects.
 struct Counted {
     static inline std::atomic<int> alive = 0;
     int x = 0;
@@ -98,10 +98,11 @@ sg::CompiledGraph<State> graphFor(Kind kind) {
 
 constexpr int no_more = 77;
 
-/// What the process ends with: `no_more` if there are fewer allocations than `number`.
+/// Returns the exit code of the process: `no_more` if there are fewer allocations than `number`.
 int runWithFailure(Kind kind, long number) {
     const auto app = graphFor(kind);
-    (void)graphFor(Kind::plain).invoke(Writes{}, {.thread_id = "first"});  // what is made once in a process
+    // Makes the objects that a process makes once.
+    (void)graphFor(Kind::plain).invoke(Writes{}, {.thread_id = "first"});
     sg::RunConfig config{.thread_id = "1"};
     if (kind != Kind::plain) config.control = std::make_shared<sg::RunControl>();
     const bool is_streamed = kind == Kind::streamed || kind == Kind::streamed_retried;
@@ -126,12 +127,12 @@ int runWithFailure(Kind kind, long number) {
     if (threw) {
         try {
             (void)app.invoke(sg::RESUME, {.thread_id = "1"});
-        } catch (const sg::EmptyInputError&) {  // it failed before anything was stored
+        } catch (const sg::EmptyInputError&) {  // the failure came before anything was stored
             (void)app.invoke(Writes{}, {.thread_id = "1"});
         }
     }
     if (app.getState({.thread_id = "1"}).values.out != std::vector<int>{0, 1, 2}) return 1;
-    // Those of attempts' threads may still be on their way out.
+    // Objects on the threads of attempts may be destroyed a little later.
     for (int i = 0; i < 2000 && Counted::alive != alive; ++i) usleep(1000);
     return Counted::alive == alive ? 0 : 2;
 }

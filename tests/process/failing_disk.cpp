@@ -35,8 +35,8 @@ enum class Call : int { write, sync };
 struct Disk {
     std::atomic<bool> is_on = false;
     std::atomic<long> calls = 0;
-    std::atomic<long> in_background = 0;  // failed calls of RocksDB's own threads
-    long first = 0;                       // the call that fails first
+    std::atomic<long> in_background = 0;  // failed calls on RocksDB's own threads
+    long first = 0;                       // the number of the first call that fails
     long times = 0;                       // how many calls fail
     bool fails_syncs_only = false;
     int error = 0;
@@ -103,7 +103,7 @@ sg::CompiledGraph<State> makeGraph(std::shared_ptr<sg::BaseCheckpointSaver> save
     return graph.compile({.checkpointer = std::move(saver)});
 }
 
-/// What the three kinds have in common: store something under a number, find it again.
+/// The interface of the three kinds: store something under a number, and find it again.
 struct Subject {
     virtual ~Subject() = default;
     virtual void put(int n) = 0;
@@ -154,7 +154,7 @@ struct Trial {
     long times;
     int error;
     bool syncs_only;
-    int before;  // puts before the failure: with none, nothing is in memory
+    int before;  // puts before the failure; with 0, nothing is in memory
 };
 
 void run(const Trial& t) {
@@ -173,7 +173,7 @@ void run(const Trial& t) {
         return error;
     };
     {
-        make(t.kind, path, t.is_sync);  // so that nothing is in memory after the next opening
+        make(t.kind, path, t.is_sync);  // so that the next opening finds nothing in the log
         const auto subject = make(t.kind, path, t.is_sync);
         for (int i = 0; i < t.before; ++i) check(put(*subject).empty(), name + "a put on a healthy disk");
         disk.failFrom(t.first, t.times, t.error, t.syncs_only);
@@ -186,7 +186,7 @@ void run(const Trial& t) {
             check(has(error, "resumes by itself"), name + "the error says that it resumes: " + error);
             for (const int each : stored) check(subject->has(each), name + "reading while writes fail");
         }
-        const bool took_all = disk.in_background == t.times;  // RocksDB's own threads met every failure
+        const bool took_all = disk.in_background == t.times;  // RocksDB's own threads met all of the failures
         if (t.first == 0 && (t.is_sync || !t.syncs_only)) check(failed > 0 || took_all, name + "nothing failed");
         disk.heal();
         const std::string error = put(*subject);
@@ -202,7 +202,8 @@ void run(const Trial& t) {
     check(put(*subject).empty(), name + "a put after it was opened again");
 }
 
-/// Reading an item with a time to live writes, to prolong it: that must not fail the reading.
+/// Reading an item with a time to live also writes, to prolong it. If that write fails, the read must succeed all the
+/// same.
 void readWithRefresh() {
     const std::string path = fs::absolute("db").string();
     fs::remove_all(path);
@@ -210,7 +211,7 @@ void readWithRefresh() {
     const sg::Value value(std::map<std::string, int>{{"a", 1}});
     store.put({"n"}, "some time", value, {.ttl = 1'000'000ms});
     store.put({"n"}, "for ever", value);
-    ::usleep(5'000);  // else there is nothing to prolong
+    ::usleep(5'000);  // lets enough time pass that there is something to prolong
     disk.failFrom(0, 1'000'000, ENOSPC, false);
     for (int i = 0; i < 3; ++i) {
         check(errorOf([&] { check(store.get({"n"}, "some time").has_value(), "an item with a time to live"); }).empty(),
@@ -228,14 +229,14 @@ extern "C" {
 ssize_t write(int file, const void* bytes, size_t size) {
     static const auto real = next<ssize_t (*)(int, const void*, size_t)>("write");
     if (fails(file, Call::write)) {
-        // What a full disk does: a part of it fits.
+        // A full disk still takes a part of a write.
         if (disk.error == ENOSPC && size > 20) (void)real(file, bytes, size / 3);
         errno = disk.error;
         return -1;
     }
     return real(file, bytes, size);
 }
-// No machine dies here: nothing needs to get to the disk.
+// The machine does not crash in this test, so nothing needs to reach the disk.
 int fsync(int file) { return fails(file, Call::sync) ? -1 : 0; }
 int fdatasync(int file) { return fails(file, Call::sync) ? -1 : 0; }
 }

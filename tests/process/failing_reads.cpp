@@ -27,7 +27,7 @@ struct Disk {
     std::atomic<bool> is_on = false;
     std::atomic<long> calls = 0;
     std::atomic<long> failed = 0;
-    long first = 0;  // the read that fails
+    long first = 0;  // the number of the read that fails
 };
 Disk disk;
 
@@ -53,7 +53,7 @@ void check(bool is_so, const std::string& what) {
 
 constexpr unsigned rows = 160;
 
-/// A line, one with an abandoned branch in its middle, and two branches that were continued in turn.
+/// Shape 0 is a line, 1 a line with an abandoned branch in its middle, 2 two branches that grow alternately.
 unsigned parentOf(int shape, unsigned n) {
     if (shape == 1) return n == 81 ? 40 : n - 1;
     if (shape == 2 && n > 2) return n - 2;
@@ -64,7 +64,7 @@ std::string nameOf(int shape, long nth) { return std::to_string(shape) + " " + s
 
 void store(sg::BaseCheckpointSaver& saver, const std::string& thread, int shape) {
     for (unsigned n = 1; n <= rows; ++n) {
-        // Bytes that cannot be compressed to nothing.
+        // Random bytes, which compression cannot shrink.
         std::string text(1000, ' ');
         for (std::size_t i = 0; i < text.size(); ++i)
             text[i] = static_cast<char>('a' + (i * 7919 + n * 104'729 + i * i * 31) % 26);
@@ -73,7 +73,7 @@ void store(sg::BaseCheckpointSaver& saver, const std::string& thread, int shape)
     }
 }
 
-/// All that reading gives, as one text.
+/// Everything that reading returns, as one text.
 std::string shown(sg::BaseCheckpointSaver& saver, const std::string& thread, unsigned n) {
     const auto tuple = saver.getTuple({.log = {thread}, .checkpoint_id = n == rows ? sg::CheckpointId() : nthId(n)});
     if (!tuple) return "none";
@@ -109,7 +109,7 @@ int main() {
             expected.push_back(shown(saver, nameOf(shape, 0), rows));
         }
     }
-    sg::RocksDBSaver saver(path);  // opening it has made the tables
+    sg::RocksDBSaver saver(path);  // opening the database created the tables
     long refused = 0;
     for (int shape = 0; shape < shapes; ++shape) {
         for (long nth = 0; nth < reads; ++nth) {

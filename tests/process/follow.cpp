@@ -12,8 +12,9 @@
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/stategraph.hpp>
 
-// A process follows the database of another one that runs a thread and is killed with SIGKILL; then it sees what that
-// one had committed, which a third process that opens the database for writing finds too.
+// One process follows the database of another one that runs a thread and is killed with SIGKILL. The follower must then
+// see all that the killed process had committed, and a third process that opens the database for writing must find the
+// same.
 namespace sg = stategraph;
 
 namespace {
@@ -64,7 +65,7 @@ int follow(const std::string& path, pid_t writer) {
             times_grown += now > seen;
             seen = now;
         } catch (const sg::SaverError&) {
-            app.reset();  // the writer has not made the database yet
+            app.reset();  // the writer has not created the database yet
             std::this_thread::sleep_for(milliseconds(5));
         }
     }

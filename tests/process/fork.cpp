@@ -38,7 +38,7 @@ bool check(bool holds, const char* what) {
     return holds;
 }
 
-/// What a child printed, and whether it ended by itself with 0.
+/// What a child printed, and whether it exited normally with 0.
 struct Child {
     bool ended_well = false;
     std::string said;
@@ -77,7 +77,7 @@ sg::CompiledGraph<State> paying(const std::shared_ptr<sg::BaseCheckpointSaver>& 
     return saver ? graph.compile({.checkpointer = saver}) : graph.compile();
 }
 
-/// Four tasks at once, told while they run, and a coroutine that sleeps among them.
+/// Four tasks at once that report while they run, and a coroutine among them that sleeps.
 sg::CompiledGraph<State> busy() {
     sg::StateGraph<State> graph;
     for (const char* name : {"a", "b", "c"}) {
@@ -103,7 +103,7 @@ int streamed(const sg::CompiledGraph<State>& app) {
     return events;
 }
 
-/// By threads of the executor, of attempts that can be abandoned, and of timers.
+/// Uses threads of the executor, of attempts that can be abandoned, and of timers.
 std::string useThreads(const sg::CompiledGraph<State>& app) {
     std::string did = std::to_string(app.invoke(Writes{}).values.n);
     did += ' ' + std::to_string(streamed(app));
@@ -130,8 +130,8 @@ int main() {
         keys.insert(pay());
         good = check(keys.size() == 8, "every run of every child has an idempotency key of its own") && good;
     }
-    // AddressSanitizer's allocator is not made for a fork while another thread uses it: a child may wait for ever for a
-    // lock of a thread that it does not have.
+    // AddressSanitizer's allocator does not support a fork while another thread uses it: the child may wait for ever
+    // for a lock that such a thread held.
     if (STATEGRAPH_WITH_ASAN) {
         std::puts("left out with AddressSanitizer: forks beside threads");
         return good ? 0 : 1;
@@ -139,7 +139,7 @@ int main() {
     const auto app = busy();
     const std::string did = useThreads(app);
     good = check(did == "4 3 4 4", did.c_str()) && good;
-    for (int i = 0; i < 4; ++i) {  // at once after runs: their threads are still there, asleep or looking for more
+    for (int i = 0; i < 4; ++i) {  // right after the runs, while their threads still exist
         const Child child = inChild([&app] { return useThreads(app); });
         good = check(child.ended_well && child.said == did, "a child has threads and timers of its own") && good;
         const Child grandchild = inChild([&app] {

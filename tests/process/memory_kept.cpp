@@ -7,7 +7,7 @@
 #include <vector>
 
 #if !defined(__GLIBC__)
-int main() { return 0; }  // nobody else says how much memory is in use
+int main() { return 0; }  // only glibc reports how much memory is in use
 #else
 #include <malloc.h>
 

@@ -26,16 +26,16 @@
 
 #include "tests/support/quiet_client.hpp"
 
-// The nth allocation of a server fails, for every n, in each thing that it does; and its sockets fail. Every client
-// receives an answer or the end of its connection, no run and no connection stays, what the failed request was about
-// can be done by the next one, and the server ends when it is asked to.
+// The nth allocation of a server fails, for every n, in each operation of the server; and its sockets fail. Every
+// client must receive an answer or the end of its connection, no run and no connection may stay behind, the next
+// request must be able to do what the failed one was about, and the server must end when asked to.
 //
-// One allocation fails at a time. Where it belongs to an operation of Asio's, Asio 1.81 posts the destruction of the
-// coroutine, from a destructor: without memory for that too the process ends (std::terminate), which no caller of Asio
-// can prevent. That is why allocations do not fail two in a row here.
+// One allocation fails at a time. If an operation of Asio needs it, Asio 1.81 posts the destruction of the coroutine
+// from a destructor; if that allocation fails too, the process ends (std::terminate), and no caller of Asio can prevent
+// it. So two allocations in a row never fail here.
 namespace {
 
-thread_local bool is_clients = false;  // threads of the test, whose allocations do not fail
+thread_local bool is_clients = false;  // set on threads of the test, whose allocations do not fail
 std::atomic<bool> armed = false;
 std::atomic<long> countdown = 0;
 std::atomic<bool> was_hit = false;
@@ -64,7 +64,7 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
 void operator delete(void* place) noexcept { std::free(place); }
 void operator delete(void* place, std::size_t) noexcept { std::free(place); }
 void operator delete(void* place, const std::nothrow_t&) noexcept { std::free(place); }
-// AddressSanitizer has forms of its own for what the standard library has call those above.
+// AddressSanitizer has its own versions of the forms that, in the standard library, call the two above.
 void* operator new[](std::size_t size) { return take(size); }
 void operator delete[](void* place) noexcept { std::free(place); }
 void operator delete[](void* place, std::size_t) noexcept { std::free(place); }
@@ -86,7 +86,7 @@ namespace model = stategraph::model;
 namespace serve = stategraph::serve;
 using namespace std::chrono_literals;
 
-// Not in an unnamed namespace: coroutines that the server's templates make of it have names of their own.
+// Not in an unnamed namespace: coroutines that the server's templates instantiate with it have external names.
 namespace served {
 
 struct State {
@@ -101,7 +101,7 @@ namespace {
 using served::State;
 
 constexpr const char* go = R"({"input":{"said":["go"]}})";
-std::atomic<bool> is_held = false;  // the model's answers wait meanwhile
+std::atomic<bool> is_held = false;  // while true, the model's answers wait
 
 struct Client : QuietClient {
     explicit Client(const serve::Server& server) : QuietClient(server.port()) {}
@@ -117,7 +117,7 @@ bool eventually(F holds) {
     return true;
 }
 
-/// Says what it was given; "wait" sleeps until it is stopped, and "ask" asks.
+/// Repeats its input; "wait" sleeps until the run is stopped, and "ask" asks a question.
 sg::CompiledGraph<State> graph() {
     sg::StateGraph<State> graph;
     graph.addNode("first", [](const State& state, sg::Runtime& runtime) -> sg::Task<sg::Update<State>> {
@@ -160,7 +160,7 @@ struct Served {
             return {.events = serve::HandlerEvents{next, 1ms}};
         });
     }
-    /// The path of the thread of this round.
+    /// The path of the thread that this round uses.
     struct Path {
         char text[64];
         operator const char*() const { return text; }
@@ -174,7 +174,7 @@ struct Served {
     bool becomesIdle() const {
         return eventually([&] { return isIdle(); });
     }
-    /// A run every few rounds, as it takes as long as what is looked at.
+    /// Runs a second graph every few rounds only, since that takes as long as the operation under test.
     bool servesOthers(long round) const {
         Client client(server);
         client.request("GET", "/health");
@@ -209,7 +209,7 @@ void arm() {
 
 constexpr const char* left = "a client was left without an end";
 
-// What a server does. Null: nothing was wrong; else what was.
+// The operations of a server. Each returns null if all is right, else a description of the fault.
 
 const char* looks(Served& served) {
     arm();
@@ -274,7 +274,7 @@ const char* resumes(Served& served) {
     const bool is_ended = client.read() && eventually([&] { return served.server.runs() == 0; });
     armed = false;
     if (!is_ended) return left;
-    for (const char* body : {"{}", answer}) {  // whether it was stored, or not
+    for (const char* body : {"{}", answer}) {  // both are tried, since the first may or may not have been stored
         if (hasHeard()) return nullptr;
         Client again(served.server);
         again.request("POST", served.path("g", "resume"), body);
@@ -301,7 +301,8 @@ const char* cancels(Served& served) {
 
 void disarm() { armed = false; }
 
-/// Has what a server does fail at each allocation in turn. False: something was wrong.
+/// Runs one operation of a server with a failure at each of its allocations in turn. Returns false if something was
+/// wrong.
 bool failEach(const char* name, const char* (*play)(Served&)) {
     Served served;
     const auto begin = std::chrono::steady_clock::now();
@@ -322,8 +323,8 @@ bool failEach(const char* name, const char* (*play)(Served&)) {
     return true;
 }
 
-/// The same for what ends a server, while a run is under way. In some rounds a client waits without a request, which a
-/// drain gives some time.
+/// Does the same for the ways to end a server while a run executes. In some rounds a client keeps a connection without
+/// a request, for which a drain waits a little.
 bool failEachEnd(const char* name, void (*end)(serve::Server&)) {
     for (round_number = 1;; ++round_number) {
         const char* wrong = nullptr;
@@ -411,7 +412,7 @@ bool socketsFail() {
 int main() {
     is_clients = true;
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    std::thread([] {  // what waits for ever ends the test
+    std::thread([] {  // ends the test if something waits for ever
         is_clients = true;
         std::this_thread::sleep_for(150s);
         std::printf("the server waits for ever (allocation %ld)\n", round_number);

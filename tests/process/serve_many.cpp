@@ -47,7 +47,7 @@ constexpr int pieces = 50;
 
 std::atomic<bool> all_are_there = false;
 
-/// Says fifty words, one each 40 ms, when every client is there, and holds no thread meanwhile.
+/// Says fifty words, one every 40 ms, once every client is connected, and occupies no thread while it waits.
 class SlowModel final : public model::Model {
 public:
     sg::Task<model::Reply> ask(model::Request, const model::Asking& asking) const override {
@@ -101,7 +101,7 @@ asio::awaitable<void> talk(std::uint16_t port, int number, Counts& counts) {
         std::to_string(body.size()) + "\r\n\r\n" + body;
     boost::system::error_code ignored;
     co_await asio::async_write(socket, asio::buffer(request), asio::redirect_error(asio::use_awaitable, ignored));
-    if (number % 20 == 7) {  // one that never reads
+    if (number % 20 == 7) {  // this client never reads
         asio::steady_timer wait(executor, 20s);
         co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
         co_return;
@@ -112,7 +112,7 @@ asio::awaitable<void> talk(std::uint16_t port, int number, Counts& counts) {
         auto [error, count] = co_await socket.async_read_some(asio::buffer(part), asio::as_tuple(asio::use_awaitable));
         if (error) break;
         all.append(part, count);
-        if (number % 20 == 13 && all.size() > 1000) co_return;  // one that hangs up
+        if (number % 20 == 13 && all.size() > 1000) co_return;  // this client hangs up
     }
     counts.lines += static_cast<std::size_t>(std::count(all.begin(), all.end(), '\n'));
     bool is_whole = all.find("\"status\":\"done\"") != std::string::npos;
@@ -142,7 +142,7 @@ int main() {
     raiseLimit();
     int pipe_ends[2];
     if (pipe(pipe_ends) != 0) return 2;
-    const pid_t child = fork();  // before this process has threads
+    const pid_t child = fork();  // forks before this process has threads
     if (child == 0) {
         std::uint16_t port = 0;
         if (read(pipe_ends[0], &port, sizeof port) != sizeof port) _exit(2);

@@ -50,7 +50,7 @@ void* counted(void* given) {
 
 }  // namespace
 
-// As a system does that has no more threads.
+// Fails as on a system that has no more threads.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
                               void* argument) noexcept {
     using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -80,7 +80,7 @@ struct State {
 };
 using Writes = sg::Update<State>;
 
-/// Graphs on one executor, and what each of them comes to.
+/// Graphs on one executor, and the result expected of each.
 struct Kinds {
     std::shared_ptr<sg::MemorySaver> saver = std::make_shared<sg::MemorySaver>();
     std::shared_ptr<sg::Executor> executor;
@@ -96,7 +96,7 @@ struct Kinds {
           leaf(makeLeaf()),
           root(makeRoot()) {}
 
-    // Three nodes at once, of which one is a coroutine that sleeps.
+    // Three nodes at once; one is a coroutine that sleeps.
     sg::CompiledGraph<State> makeInner() const {
         sg::StateGraph<State> graph;
         for (const char* name : {"a", "b"}) {
@@ -112,7 +112,7 @@ struct Kinds {
         for (const char* name : {"a", "b", "c"}) graph.addEdge(sg::START, name);
         return graph.compile({.executor = executor});
     }
-    // Its node walks a live stream of the other.
+    // Its node reads a live stream of the inner graph.
     sg::CompiledGraph<State> makeOuter() const {
         sg::StateGraph<State> graph;
         graph.addNode("walks", [app = inner](const State&) -> Writes {
@@ -219,7 +219,8 @@ std::size_t usedKb() {
 #endif
 }
 
-// Each thread of ours drives runs of kinds drawn by chance, on executors of few threads, with few more to be had.
+// Each thread of the test drives runs of randomly chosen kinds on executors with few threads, while only a few more
+// threads can be created.
 void round(std::mt19937& random, std::chrono::milliseconds time) {
     const std::size_t drivers = 2 + random() % 6;
     const Kinds kinds(1 + random() % 3);
@@ -247,8 +248,8 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     const rlimit descriptors{32, 32};
     (void)setrlimit(RLIMIT_NOFILE, &descriptors);
-    // Starts the timers' thread, so that it does not depend on the threads that are left later (awaited_faults tests a
-    // run without it).
+    // Starts the thread of the timers now, so that it does not depend on how many threads can be created later
+    // (awaited_faults tests a run without it).
     sg::syncWait([]() -> sg::Task<> { co_await sg::sleepFor(1ms); }());
     std::mt19937 random(seed);
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
@@ -256,11 +257,11 @@ int main(int argc, char** argv) {
     const std::size_t before_kb = usedKb();
     while (std::chrono::steady_clock::now() < until) {
         const long runs_before = runs;
-        alarm(60);  // a round that hangs ends the process
+        alarm(60);  // ends the process if a round hangs
         round(random, 200ms);
         if (runs == runs_before) return 1;
     }
-    std::this_thread::sleep_for(50ms);  // idle threads end
+    std::this_thread::sleep_for(50ms);  // lets idle threads end
     const std::size_t after_kb = usedKb();
     std::printf("%ld runs, %ld resumed, %ld threads refused, %zu kB before and %zu after\n", runs.load(),
                 resumed.load(), refused.load(), before_kb, after_kb);

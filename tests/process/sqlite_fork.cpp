@@ -21,8 +21,8 @@ namespace {
 
 const std::string path = "threads.db";
 
-// A saver with a thread of its own, which a child of a fork does not have. AddressSanitizer's allocator is not made for
-// a fork while another thread may use it.
+// A saver with a thread of its own, which a child of a fork lacks. AddressSanitizer's allocator does not support a fork
+// while another thread may use it.
 const std::optional<sg::RetentionOptions> retention =
     STATEGRAPH_WITH_ASAN ? std::nullopt : std::optional(sg::RetentionOptions{.keep_last = 10});
 
@@ -52,7 +52,7 @@ bool inChild(std::unique_ptr<sg::SqliteSaver>& saver) {
     bool is_right = check(refuses([&] { put(*saver, "child"); }), "a child writes with its parent's saver");
     is_right &= check(refuses([&] { (void)saver->list({}); }), "a child reads with its parent's saver");
     is_right &= check(refuses([&] { const sg::SqliteSaver again(path); }), "a child opens what its parent has open");
-    saver.reset();  // closes nothing, and waits for no thread that is not there
+    saver.reset();  // must close nothing, and must not wait for the thread that the child lacks
     is_right &= check(std::filesystem::exists(path + "-wal"), "a child removed the log");
     sg::SqliteSaver own("child.db");
     put(own, "child");
@@ -80,7 +80,7 @@ int main() {
     put(*saver, "after");
     is_right &= check(saver->list({}).size() == 2, "the parent's threads");
     saver.reset();
-    // Nobody has it open now.
+    // Now no process has it open.
     const pid_t child = ::fork();
     if (child == 0) {
         sg::SqliteSaver again(path);

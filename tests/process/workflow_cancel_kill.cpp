@@ -25,7 +25,7 @@ int fail(const std::string& what) {
     return 1;
 }
 
-// The flow that `work` cancels; nullptr where it is not to.
+// The flow that `work` cancels, or nullptr if it must not cancel.
 const wf::Flow* live = nullptr;
 
 wf::Flow makeFlow(const std::string& shape, std::shared_ptr<sg::BaseCheckpointSaver> saver) {
@@ -57,7 +57,7 @@ wf::Flow makeFlow(const std::string& shape, std::shared_ptr<sg::BaseCheckpointSa
     return wf::workflow<int>("w").then(work).then(next).commit(options).flow();
 }
 
-// In a process of its own: the run that dies.
+// Starts the run in this process and dies during it.
 int die(const std::string& shape) {
     const wf::Flow flow = makeFlow(shape, std::make_shared<sg::RocksDBSaver>("db-" + shape));
     live = &flow;
@@ -88,7 +88,7 @@ int main(int count, char** arguments) {
     for (const std::string shape : {"chain", "parallel", "nested"}) {
         const pid_t process = ::fork();
         if (process == 0) {
-            // A process that was forked from one with threads may do little else.
+            // After a fork, a child of a process with threads may do little more than exec.
             ::execl("/proc/self/exe", arguments[0], shape.c_str(), nullptr);
             std::_Exit(9);
         }

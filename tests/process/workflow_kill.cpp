@@ -34,13 +34,13 @@ constexpr int kills_wanted = 100;
 constexpr int concurrency = 3;
 constexpr const char* log_file = "executions.txt";
 
-// One line for each execution, which outlives the process that wrote it.
+// Writes one line for each execution; the line outlives the process.
 void note(const std::string& step) {
     const std::string line = step + "\n";
     const int file = ::open(log_file, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (file < 0 || ::write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::abort();
     ::close(file);
-    std::this_thread::sleep_for(1ms);  // so that most kills hit a step
+    std::this_thread::sleep_for(1ms);  // makes most kills hit a running step
 }
 
 auto counted(const std::string& id, int added) {
@@ -97,8 +97,8 @@ struct Expected {
     int result = 0;
     int turns = 0;
 };
-// Of a run that nothing disturbs: 1, first 2, gate 7 and beside 2, 9, inner 11, 11 to 16 squared, modulo 7, summed,
-// turns, yes, last.
+// The result of an undisturbed run for input 1: first 2, gate 7 and beside 2, 9, inner 11, the squares of 11 to 16
+// modulo 7 and their sum, turns, yes, last.
 Expected expected() {
     Expected all;
     for (int n = 11; n <= 16; ++n) all.result += n * n % 7;
@@ -107,7 +107,7 @@ Expected expected() {
     return all;
 }
 
-// Drives a run from wherever it is to its end. 0: it has the right result.
+// Drives a run from its current state to its end. Returns 0 if the result is right.
 int child(const std::string& run_id) {
     const auto flow = makeFlow(std::make_shared<sg::RocksDBSaver>("db"));
     const wf::RunOptions options{.waits = true, .durability = sg::Durability::sync};
@@ -139,7 +139,7 @@ int fail(const std::string& what) {
     return 1;
 }
 
-// How often each line is in the log.
+// Counts the lines of the log.
 std::map<std::string, int> executions() {
     std::map<std::string, int> counts;
     std::ifstream in(log_file);

@@ -19,10 +19,10 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/savers.hpp"
 
-// Threads of random graphs, disturbed in every way there is, must end as one that nobody disturbed.
+// Threads of random graphs, disturbed in every way that exists, must end like an undisturbed thread.
 namespace random_graph {
 
-/// One thread, call by call, each disturbed in one way, until it is done.
+/// Drives one thread call by call, each call disturbed in one way, until the thread is done.
 class Disturbed {
 public:
     Disturbed(const GraphPlan& plan, const Undisturbed& wanted, std::uint64_t seed, savers::Store& store, bool reopens)
@@ -36,13 +36,13 @@ public:
             require(call < 300, "the thread does not come to an end");
             const auto state = observer_->getState({.thread_id = thread_});
             if (state.config.checkpoint_id && state.tasks.empty())
-                break;  // `next` leaves out what only waits for its commit
+                break;  // `next` omits tasks that only wait for their commit
             oneCall(state, call < disturbances);
             compare(false);
         }
         compare(true);
     }
-    /// What was done, a line each.
+    /// What was done, one line per call.
     const std::string& story() const noexcept { return story_; }
 
 private:
@@ -77,7 +77,7 @@ private:
         app_.emplace(build(plan_, world_,
                            {.checkpointer = fault_,
                             .on_failure = random_.chance(30) ? sg::FailurePolicy::collect : sg::FailurePolicy::wait}));
-        // By another way to the store, as another process has one; it knows nothing of the first one's runs.
+        // Uses another object on the same store, as another process would; it knows nothing of the first object's runs.
         observer_.emplace(build(plan_, std::make_shared<World>(), {.checkpointer = std::make_shared<Door>(inner_)}));
     }
     void reopen() {
@@ -87,7 +87,7 @@ private:
         fault_.reset();
         inner_.reset();
         world_->disarm();
-        // Attempts that were abandoned may still be about to end.
+        // Attempts that were abandoned may end a little later.
         for (int i = 0; reopens_ && !old.expired(); ++i) {
             require(i < 5000, "something holds the saver after its runs have ended");
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -146,7 +146,7 @@ private:
                         try {
                             (void)other.invoke(sg::RESUME, with);
                         } catch (const sg::EmptyInputError&) {
-                            // With durability `exit` nothing is there yet.
+                            // With durability `exit` nothing is stored yet.
                         }
                     },
                     false);
@@ -202,7 +202,7 @@ private:
         judge(what, ended);
     }
 
-    // At once too, for what does not come back.
+    // Flushes at once, in case the call never returns.
     void tell(const std::string& text) {
         static const bool at_once = std::getenv("STATEGRAPH_RANDOM_VERBOSE") != nullptr;
         story_ += text;
@@ -272,7 +272,7 @@ private:
         if (ended.error) {
             tell(": " + ended.text + "\n");
             bool expected = ended.text.find("injected") != std::string::npos;
-            // Of an effect's record it is its node's failure.
+            // If an effect's record meets this error, it is reported as the failure of its node.
             if (ended.text.find("another run committed first") != std::string::npos)
                 expected = what == What::second_writer;
             try {
@@ -295,8 +295,7 @@ private:
 
     void compare(bool is_done) {
         const auto& wanted = travelled_ ? wanted_.lines_without_steps : wanted_.lines;
-        // A writer that came second leaves a visit in a log that lives with the thread, which the next visit passes
-        // over.
+        // A second writer leaves a visit in a log that lives with the thread, and the next visit continues after it.
         const bool only_root = was_second_ && remembers_;
         for (const std::string& line : stored(*inner_, thread_, !travelled_, only_root)) {
             require(wanted.contains(line), "a checkpoint that the undisturbed run does not have: " + line);

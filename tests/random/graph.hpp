@@ -15,8 +15,7 @@
 
 #include "tests/random/plan.hpp"
 
-// From plans to graphs. What a node does depends on nothing but what it reads, so every run of a plan ends as any
-// other.
+// Makes graphs from plans. What a node does depends only on what it reads, so every run of a plan has the same result.
 namespace random_graph {
 
 namespace sg = stategraph;
@@ -25,10 +24,10 @@ using Strings = std::vector<std::string>;
 inline long mixed(const long& value, const long& written) { return value * 31 % 1'000'003 + written; }
 
 struct State {
-    Strings log = {};  // an entry for each execution that landed
+    Strings log = {};  // an entry for each execution whose writes were stored
     long sum = 0;
     long mix = 0;        // depends on the order of writes
-    Strings fresh = {};  // of the last superstep
+    Strings fresh = {};  // only from the last superstep
     std::map<std::string, int> visits = {};
     static constexpr auto channels() {
         return sg::channels(sg::channel("log", &State::log, sg::append), sg::channel("sum", &State::sum, sg::sum),
@@ -43,7 +42,7 @@ using App = sg::CompiledGraph<State>;
 using Update = sg::Update<State>;
 using Command = sg::Command<State>;
 
-/// What a Send carries.
+/// The payload of a Send.
 struct Job {
     long number = 0;
     std::string from = {};
@@ -76,10 +75,10 @@ inline Digest digest(const State& state) {
 }
 inline Digest digest(const Job& job) { return Digest().add(job.number).add(job.from); }
 
-/// What happens around the nodes of a run. Safe from any thread; nodes hold it, as attempts may outlive their runs.
+/// Events around the nodes of a run. Safe to use from any thread; nodes hold it, since attempts may outlive their runs.
 class World {
 public:
-    /// At the nth place in users' code from now on, `what` is called there, once. It may throw if the place may.
+    /// Calls `what` once, at the nth place in users' code from now on. It may throw if that place permits exceptions.
     void arm(std::size_t nth, std::function<void(sg::Runtime*)> what, bool throws) {
         const std::lock_guard lock(mutex_);
         left_ = nth;
@@ -113,17 +112,17 @@ private:
 };
 using SharedWorld = std::shared_ptr<World>;
 
-/// A node's plan with the names that it needs, without the graph around it.
+/// The plan of a node with the names that it needs, without the rest of the graph.
 struct NodeShape {
     NodePlan plan;
     Strings edges;
     Strings choices;
     std::string back;
     std::string worker;
-    Strings outer_ways;  // in a subgraph: where the node around it leads
+    Strings outer_ways;  // in a subgraph: the targets of the node around it
     SharedWorld world;
 
-    /// What a node gives, whatever it was asked to do.
+    /// The update of a node, which does not depend on how the node was called.
     Update does(const Digest& read, const std::map<std::string, int>& visits, const std::string& extra) const {
         const auto found = visits.find(plan.name);
         return {sg::add(&State::log, plan.name + ":" + read.text() + extra),
@@ -133,7 +132,7 @@ struct NodeShape {
     }
     bool mayThrow() const { return !plan.is_handled; }
 
-    /// Where it leads, `visits` times after it ran for the first time.
+    /// Where the node leads after `visits` earlier executions.
     sg::Targets ways(std::uint64_t read, int visits) const {
         sg::Targets targets;
         if (!back.empty() && visits < plan.laps) {
@@ -202,7 +201,7 @@ struct NodeShape {
         }
         return command;
     }
-    /// Where its Commands may lead.
+    /// The targets that its Commands may name.
     sg::NodeNames ends() const {
         Strings names;
         if (plan.by_command && !plan.to_parent) {

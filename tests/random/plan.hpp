@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-// Random graphs as data: to be printed, shrunk and built.
+// Random graphs as data that can be printed, shrunk and built.
 namespace random_graph {
 
-/// The same numbers on every platform (SplitMix64).
+/// Gives the same numbers on every platform (SplitMix64).
 class Random {
 public:
     explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -34,26 +34,26 @@ private:
 enum class Kind : std::uint8_t { blocking, coroutine, worker, subgraph };
 enum class Memory : std::uint8_t { fresh, per_thread, keyed, none };
 
-/// One node: what it does beside its writes, and where it leads.
+/// One node: what it does besides its writes, and where it leads.
 struct NodePlan {
     std::string name;
     Kind kind = Kind::blocking;
-    bool by_command = false;  // it says itself where to go, instead of a router
+    bool by_command = false;  // it names its targets itself, without a router
     bool is_deferred = false;
-    bool is_handled = false;  // it always fails, and its handler makes the result
-    bool has_effect = false;  // Runtime::once
-    bool has_limit = false;   // a timeout of its own, which is never reached
-    bool to_parent = false;   // in a subgraph: its Command is for the graph around it
+    bool is_handled = false;  // it always fails, and its error handler makes the result
+    bool has_effect = false;  // it uses Runtime::once
+    bool has_limit = false;   // it has a timeout of its own, which is never reached
+    bool to_parent = false;   // in a subgraph: its Command is for the outer graph
     int questions = 0;
-    int failing_attempts = 0;          // before one that does not fail
-    int naps = 0;                      // of a coroutine
-    std::vector<std::size_t> edges;    // always
-    std::vector<std::size_t> choices;  // some of them, as the state says
-    std::optional<std::size_t> back;   // instead of the choices, while it has run fewer than `laps` times
+    int failing_attempts = 0;          // how many attempts fail before one succeeds
+    int naps = 0;                      // only for coroutines
+    std::vector<std::size_t> edges;    // targets that it always leads to
+    std::vector<std::size_t> choices;  // of these, the state selects some
+    std::optional<std::size_t> back;   // the target instead of the choices until it has run `laps` times
     int laps = 0;
-    std::optional<std::size_t> worker;  // one to three Sends
-    Memory memory = Memory::fresh;      // of a subgraph
-    std::size_t inner = 0;              // its graph
+    std::optional<std::size_t> worker;  // the target of one to three Sends
+    Memory memory = Memory::fresh;      // only for subgraphs
+    std::size_t inner = 0;              // the index of its graph
 };
 
 struct JoinPlan {
@@ -108,13 +108,13 @@ inline std::string toText(const GraphPlan& plan, const std::string& indent = "")
     return std::move(out).str();
 }
 
-/// Makes plans. Edges lead forward; what leads back does so a few times only, so every graph ends.
+/// Makes plans. Edges lead forward; a node that leads back does so only a few times, so every graph ends.
 class Planner {
 public:
     explicit Planner(Random& random) : random_(random) {}
 
-    /// `forgets`: it is inside a graph without a log, which a pause runs again from its beginning; to one that
-    /// remembers that is another visit.
+    /// `forgets` says that the node is inside a graph without a log. A pause runs such a graph again from its
+    /// beginning, which a graph inside it that remembers counts as another visit.
     GraphPlan make(int depth = 0, const std::string& prefix = "", bool forgets = false) {
         GraphPlan plan;
         const std::size_t count = depth == 0 ? 3 + random_.below(6) : 1 + random_.below(4);
@@ -129,7 +129,7 @@ public:
 private:
     NodePlan node(GraphPlan& plan, std::size_t number, int depth, const std::string& prefix, bool forgets) {
         NodePlan made;
-        // Not in the order of the edges, as tasks go by name.
+        // Names do not follow the order of the edges, because tasks are ordered by name.
         made.name = prefix + static_cast<char>('a' + random_.below(26)) + std::to_string(number);
         const std::size_t kind = random_.below(100);
         if (number > 0 && kind < 15) {
@@ -155,13 +155,13 @@ private:
         return made;
     }
 
-    /// So that it can be reached.
+    /// Makes the node reachable.
     void connect(GraphPlan& plan, std::size_t number) {
         if (plan.nodes[number].kind == Kind::worker) {
             std::size_t from = random_.below(number);
             while (plan.nodes[from].kind == Kind::worker) from = from == 0 ? 0 : from - 1;
             if (plan.nodes[from].worker) {
-                plan.nodes[number].kind = Kind::blocking;  // another has its Sends
+                plan.nodes[number].kind = Kind::blocking;  // another node already sends to it
             } else {
                 plan.nodes[from].worker = number;
                 return;
@@ -191,7 +191,7 @@ private:
             const std::size_t to = number + 1 + random_.below(count - number - 1);
             if (plan.nodes[to].kind != Kind::worker) node.choices.push_back(to);
         }
-        // What counts its visits can lead back.
+        // Only a node that counts its visits may lead back.
         if (!random_.chance(20) || node.kind == Kind::worker) return;
         if (node.kind == Kind::subgraph && plan.inner[node.inner].nodes.back().to_parent) return;
         const std::size_t to = random_.below(number + 1);

@@ -9,9 +9,9 @@
 #include "tests/storage/postgres/postgres_helper.hpp"
 #endif
 
-// Random graphs under random disturbances. The same seeds each time; STATEGRAPH_RANDOM_SEED begins elsewhere,
-// STATEGRAPH_RANDOM_GRAPHS says how many graphs, and STATEGRAPH_RANDOM_VERBOSE=1 prints each seed before it is tried,
-// and each call (scripts/random_run.sh).
+// Random graphs under random disturbances, with the same seeds in every run. STATEGRAPH_RANDOM_SEED sets another first
+// seed, STATEGRAPH_RANDOM_GRAPHS sets how many graphs are tried, and STATEGRAPH_RANDOM_VERBOSE=1 prints each seed
+// before it is tried, and each call (scripts/random_run.sh).
 using namespace random_graph;
 
 namespace {
@@ -32,7 +32,7 @@ private:
 #endif
 
 struct Tried {
-    std::string wrong;  // empty: all was well
+    std::string wrong;  // empty if nothing was wrong
     std::string story;
 };
 
@@ -74,7 +74,7 @@ GraphPlan planOf(std::uint64_t seed) {
     return Planner(random).make();
 }
 
-/// What is simpler than a plan in one place each.
+/// All plans that are simpler than this one in one place.
 std::vector<GraphPlan> simpler(const GraphPlan& plan) {
     std::vector<GraphPlan> all;
     const auto with = [&](auto change) {
@@ -109,7 +109,7 @@ std::vector<GraphPlan> simpler(const GraphPlan& plan) {
     return all;
 }
 
-/// The simplest graph found that still goes wrong, as text with the story of its disturbances.
+/// Returns the simplest graph found that still fails, as text, with the list of its disturbances.
 std::string shrunk(GraphPlan plan, std::uint64_t seed, Tried tried) {
     const auto wrongOnes = [&](const GraphPlan& candidate) -> std::optional<Tried> {
         try {
@@ -119,7 +119,7 @@ std::string shrunk(GraphPlan plan, std::uint64_t seed, Tried tried) {
                 if (!again.wrong.empty()) return again;
             }
         } catch (const std::exception&) {
-            // No graph, or one that does not end.
+            // The plan makes no valid graph, or the graph does not end.
         }
         return {};
     };
@@ -148,7 +148,7 @@ TEST_CASE("threads of random graphs end as if nobody had disturbed them") {
     const auto begun = std::chrono::steady_clock::now();
     std::uint64_t threads = 0;
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
-        // Sanitizers and busy machines try fewer.
+        // With sanitizers and on busy machines fewer graphs are tried.
         if (count == 60 && std::chrono::steady_clock::now() - begun > std::chrono::seconds(20)) break;
         if (verbose) std::cout << "seed " << seed << std::endl;
         const GraphPlan plan = planOf(seed);

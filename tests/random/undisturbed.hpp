@@ -12,10 +12,10 @@
 #include "checkpoint/materialise.hpp"
 #include "tests/random/graph.hpp"
 
-// The run of a random graph that nobody disturbs, and what is stored of it.
+// An undisturbed run of a random graph, and what it stores.
 namespace random_graph {
 
-constexpr int limit = 400;  // supersteps of a run that is not to reach it
+constexpr int limit = 400;  // supersteps, more than any of these runs needs
 
 struct Wrong : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -24,7 +24,7 @@ inline void require(bool holds, const std::string& otherwise) {
     if (!holds) throw Wrong(otherwise);
 }
 
-/// Of tasks the names only: "a:ID|b:=key" becomes "a|b:=key".
+/// Keeps only the names of tasks: "a:ID|b:=key" becomes "a|b:=key".
 inline std::string withoutIds(const std::string& ns) {
     std::string out;
     for (std::size_t at = 0; at < ns.size();) {
@@ -39,7 +39,7 @@ inline std::string withoutIds(const std::string& ns) {
     return out;
 }
 
-/// What a saver holds of a thread, read without types: a line for each checkpoint of each of its logs.
+/// What a saver holds of a thread, read without types: one line for each checkpoint of each log.
 inline std::set<std::string> stored(sg::BaseCheckpointSaver& saver, const std::string& thread, bool with_steps,
                                     bool only_root) {
     std::set<std::string> lines;
@@ -53,7 +53,8 @@ inline std::set<std::string> stored(sg::BaseCheckpointSaver& saver, const std::s
         if (with_steps) line += " " + std::to_string(folded.commit.step);
         for (const auto& channel : folded.channels) {
             const std::string value = sg::cborToJson(sg::checkpoint::materialise(channel.pieces));
-            // A channel with a reducer begins as this, and may be stored before anything is written to it.
+            // The initial value of a channel with a reducer, which may be stored before anything is written to the
+            // channel.
             if (value != "[]" && value != "{}" && value != "0") line += " " + std::string(channel.name) + "=" + value;
         }
         lines.insert(line);
@@ -66,7 +67,7 @@ inline std::string answerTo(const sg::Interrupt& question) {
 }
 inline Update theInput() { return {sg::add(&State::log, "input"), sg::add(&State::sum, 1)}; }
 
-/// The run that nobody disturbed.
+/// An undisturbed run.
 struct Undisturbed {
     State end;
     std::size_t touches = 0;
@@ -103,7 +104,7 @@ struct Undisturbed {
     }
 };
 
-/// Whether logs in it live with the thread.
+/// Whether a log in it lives with the thread.
 inline bool remembers(const GraphPlan& plan) {
     for (const NodePlan& node : plan.nodes) {
         if (node.kind != Kind::subgraph) continue;

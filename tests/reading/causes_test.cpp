@@ -9,7 +9,7 @@
 #include "tests/support/inspected.hpp"
 #include "tests/support/savers.hpp"
 
-// Why a task was due, out of the log.
+// Why a task was due, as the log shows it.
 namespace sg = stategraph;
 using namespace inspected;
 
@@ -17,7 +17,7 @@ namespace {
 
 Update about(std::string topic) { return {sg::set(&Order::topic, std::move(topic))}; }
 
-// "kind from,from#index + …" of each task of a checkpoint.
+// "kind from,from#index + …" for each task of a checkpoint.
 std::map<std::string, std::string> told(sg::BaseCheckpointSaver& saver, const sg::Config& config) {
     std::map<std::string, std::string> all;
     for (const auto& task : sg::readCauses(saver, config)) {
@@ -91,7 +91,7 @@ TEST_CASE("without a description the log says what it can") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = graph().compile({.checkpointer = saver});
     app.invoke(about("tea"), {.thread_id = "t"});
-    // As an earlier version of the library would have left it.
+    // A thread as an earlier version of the library stored it.
     sg::MemorySaver old;
     sg::Config config{.thread_id = "t"};
     for (auto& listed : [&] {

@@ -104,7 +104,7 @@ TEST_CASE("a channel's history in pages is the whole, over commits that hold the
     savers::onEach([&](savers::Store& store) {
         const auto saver = store.open();
         Graph loop;
-        // Long notes make commits that hold the whole state due now and then.
+        // Long notes have the effect that some commits store the whole state.
         loop.addNode("turn",
                      [](const Order& order) -> Update {
                          if (order.total % 3 == 0) return {sg::add(&Order::total, 1)};
@@ -123,7 +123,8 @@ TEST_CASE("a channel's history in pages is the whole, over commits that hold the
 
         const auto all = sg::readChannelHistory(*saver, {.thread_id = "t"}, "topic", {.limit = 10'000});
         CHECK(!all.more);
-        // The truth: along the branch, where the value differs from the one before or a task says it wrote it.
+        // The expected entries: all steps along the branch whose value differs from the one before, or for which a task
+        // reports that it wrote the channel.
         std::size_t changed = 0;
         auto at = app.getState({.thread_id = "t"});
         while (at.parent_config) {
@@ -132,7 +133,7 @@ TEST_CASE("a channel's history in pages is the whole, over commits that hold the
             at = std::move(before);
         }
         CHECK(all.entries.size() >= changed);
-        CHECK(all.entries.size() <= changed + 1);  // the edit's commit may write what was there
+        CHECK(all.entries.size() <= changed + 1);  // the commit of the edit may write the value that was there
         std::vector<sg::CheckpointId> paged;
         std::optional<sg::Config> next = sg::Config{.thread_id = "t"};
         while (next) {

@@ -6,7 +6,7 @@
 #include "tests/support/inspected.hpp"
 #include "tests/support/savers.hpp"
 
-// A graph as data, stored with the threads that it made.
+// The structure of a graph, stored with the threads of that graph.
 namespace sg = stategraph;
 using namespace inspected;
 

@@ -6,7 +6,7 @@
 #include "tests/support/encryption.hpp"
 #include "tests/support/inspected.hpp"
 
-// What a reader without the key sees, and one with it.
+// What readers with and without the key see.
 namespace sg = stategraph;
 using namespace inspected;
 

@@ -11,7 +11,7 @@
 
 #include "tests/support/savers.hpp"
 
-// When the sources of a join arrived, out of the log.
+// When the sources of a join arrived, as the log shows it.
 namespace sg = stategraph;
 
 namespace {
@@ -26,7 +26,7 @@ auto ran(std::string name) {
     return [name](const State&) -> Update { return {sg::add(&State::ran, name)}; };
 }
 
-/// START → quick, slow; slow → slower; quick and slower join at `both`, which begins a second round.
+/// START → quick, slow; slow → slower; quick and slower join at `both`, which starts a second round.
 sg::CompiledGraph<State> rounds(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     sg::StateGraph<State> graph;
     graph.addNode("quick", ran("quick"))
@@ -51,7 +51,7 @@ sg::CompiledGraph<State> rounds(std::shared_ptr<sg::BaseCheckpointSaver> saver) 
 
 using Steps = std::map<std::string, std::optional<std::int64_t>>;
 
-/// Of the join that made `both` due at a checkpoint; empty where it is not due.
+/// The arrivals of the join that made `both` due at a checkpoint; empty if it is not due there.
 Steps arrivalsAt(sg::BaseCheckpointSaver& saver, const sg::Config& config) {
     Steps steps;
     for (const sg::TaskCauses& task : sg::readCauses(saver, config)) {
@@ -98,7 +98,7 @@ TEST_CASE("a join of a deferred node has the steps at which its sources arrived,
         .addEdge(std::vector<std::string>{"quick", "also"}, "both");
     const auto app = graph.compile({.checkpointer = saver});
     app.invoke(Update{}, {.thread_id = "t"});
-    // Until then slower was due.
+    // Before that, slower was still due.
     CHECK(arrivalsAt(*saver, at(app, "t", 1)).empty());
     CHECK(arrivalsAt(*saver, at(app, "t", 2)) == Steps{{"also", 1}, {"quick", 1}});
 }
@@ -129,7 +129,7 @@ TEST_CASE("a source whose arrival was pruned has no step") {
         const auto saver = store.open();
         const auto app = rounds(saver);
         app.invoke(Update{}, {.thread_id = "t"});
-        // Steps 5 and 6 are left.
+        // Only steps 5 and 6 remain.
         REQUIRE(saver->prune({.thread_id = "t", .keep_last = 2}) > 0);
         CHECK(arrivalsAt(*saver, at(app, "t", 5)) == Steps{{"quick", {}}, {"slower", {}}});
     });
@@ -142,7 +142,7 @@ TEST_CASE("a fork has the steps of the branch that it was forked from") {
         app.invoke(Update{}, {.thread_id = "t"});
         const sg::Config forked = sg::fork(*saver, at(app, "t", 2));
         CHECK(arrivalsAt(*saver, forked) == Steps{{"quick", 1}, {"slower", 2}});
-        // What ran on from the fork has arrivals of its own.
+        // The run that continues from the fork has its own arrivals.
         app.invoke(sg::RESUME, {.thread_id = "t"});
         const auto newest = app.getState({.thread_id = "t"});
         CHECK(newest.values.ran.size() == 8);

@@ -7,7 +7,7 @@
 #include "tests/support/inspected.hpp"
 #include "tests/support/savers.hpp"
 
-// Checkpoints read without the graph: what the graph's own getState shows is the measure.
+// Checkpoints read without the graph must equal what the graph's own getState returns.
 namespace sg = stategraph;
 using namespace inspected;
 
@@ -15,7 +15,7 @@ namespace {
 
 Update about(std::string topic) { return {sg::set(&Order::topic, std::move(topic))}; }
 
-// A thread with a question, an edit, a fork from the middle and its answer.
+// Makes a thread with a question, an edit, a fork from the middle, and an answer on the fork.
 void makeThread(const App& app, const std::string& thread) {
     app.invoke(about("tea"), {.thread_id = thread});
     app.updateState({.thread_id = thread}, Update{sg::add(&Order::notes, std::string("edited"))}, {.as_node = "left"});

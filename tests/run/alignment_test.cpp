@@ -13,14 +13,15 @@
 
 #include "tests/support/drivers.hpp"
 
-// Users' types that need more alignment than memory usually has, or bring memory of their own: wherever one is made.
+// User types that need a larger alignment than usual or have their own operator new, in every place where the library
+// creates them.
 namespace sg = stategraph;
 
 namespace {
 
 int misplaced = 0;
 
-/// Notes where it is made, by which constructor ever.
+/// Every constructor checks the address.
 struct alignas(64) Wide {
     int x = 0;
     char pad[200] = {};
@@ -41,7 +42,7 @@ struct alignas(64) Wide {
 int taken = 0;
 int returned = 0;
 
-/// Its memory is of a pool: mixing that up with the global one ends in a crash.
+/// Its memory comes from a pool; returning it to the global allocator would crash.
 struct Pooled {
     int x = 0;
     char pad[200] = {};
@@ -74,10 +75,10 @@ struct sg::Codec<Pooled> {
 
 namespace {
 
-/// Its copies can fail.
+/// A type whose copy constructor can fail.
 struct Heavy {
     static inline int alive = 0;
-    static inline int copies_left = -1;  // before one fails; negative: none does
+    static inline int copies_left = -1;  // how many succeed before one fails; negative: none fails
     char pad[200] = {};
 
     Heavy() { ++alive; }
@@ -126,7 +127,7 @@ struct OnlyWide {
     static constexpr auto channels() { return sg::channels(sg::channel("wide", &OnlyWide::wide)); }
 };
 
-/// Values go through writes, a failed superstep's records, a Send, parts of the state and coroutines.
+/// Values pass through writes, the records of a failed superstep, a Send, parts of the state, and coroutines.
 sg::CompiledGraph<Special> specialGraph(const bool& fails) {
     sg::StateGraph<Special> graph;
     graph.addNode("wide",

@@ -4,7 +4,7 @@
 
 #include "tests/support/failing_new.hpp"
 
-// What a superstep allocates: nothing, once its run has room for it.
+// A superstep allocates nothing once its run has reserved enough memory.
 namespace sg = stategraph;
 
 namespace {
@@ -32,7 +32,7 @@ sg::CompiledGraph<Counter> loop() {
     return graph.compile();
 }
 
-/// A loop of a fan-out to three and a join, one task after the other.
+/// A loop of a fan-out to three nodes and a join, executed one task after another.
 sg::CompiledGraph<Counter> fanLoop() {
     sg::StateGraph<Counter> graph;
     const auto adds = [](const Counter&) -> sg::Update<Counter> { return {sg::add(&Counter::sum, 1.0)}; };
@@ -61,7 +61,7 @@ TEST_CASE("a steady superstep without a saver allocates nothing") {
         return;
     }
     for (const auto& app : {loop(), fanLoop()}) {
-        allocationsOf(app, 10);  // the thread keeps the memory of its runs
+        allocationsOf(app, 10);  // the thread then keeps the memory of its runs
         const std::size_t few = allocationsOf(app, 10);
         CHECK(allocationsOf(app, 1000) == few);
         CHECK(few < 20);

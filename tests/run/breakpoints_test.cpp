@@ -3,7 +3,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Static breakpoints: before and after nodes, compiled and at call.
+// Static breakpoints before and after nodes, set at compile time or for a call.
 using namespace graphs;
 
 namespace {
@@ -16,7 +16,7 @@ App chain(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, const sg::NodeN
     return graph.compile({.checkpointer = saver, .interrupt_before = before, .interrupt_after = after});
 }
 
-// The nodes that had run at each stop, until the run is done.
+// How many nodes had run at each stop, until the run is done.
 std::vector<std::size_t> stops(const App& app, const sg::RunConfig& config) {
     std::vector<std::size_t> all;
     auto result = app.invoke(Update{}, config);

@@ -10,13 +10,13 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// One writer a thread: what a second run on a busy thread gets.
+// A thread has one writer at a time: what a second run on a busy thread receives.
 using namespace graphs;
 using namespace std::chrono_literals;
 
 namespace {
 
-/// A graph START -> slow -> last, whose first node waits for `go`.
+/// The graph START -> slow -> last, whose first node waits for `go`.
 struct Slow {
     std::promise<void> entered;
     std::promise<void> go;
@@ -39,7 +39,7 @@ struct Slow {
     }
 };
 
-/// A loop that goes on until it is told to stop, or its run is cancelled.
+/// A loop that runs until it is told to stop or its run is cancelled.
 struct Spinner {
     Signal spins;
     std::atomic<bool> stops{false};
@@ -78,11 +78,11 @@ TEST_CASE("a second run on a busy thread is refused, and nothing of it is stored
         try {
             app.invoke(foo("2"), {.thread_id = "t"});
             FAIL("it ran");
-        } catch (const sg::ConcurrentUpdateError& error) {  // both kinds at once
+        } catch (const sg::ConcurrentUpdateError& error) {  // the exception is of both types
             CHECK((error.code() == sg::Errc::thread_busy));
             CHECK(error.context().thread_id == "t");
         }
-        CHECK(app.getState({.thread_id = "t"}).values.foo == "1");  // reading is free
+        CHECK(app.getState({.thread_id = "t"}).values.foo == "1");  // reading is still possible
         CHECK((app.invoke(foo("other"), {.thread_id = "u"}).status == sg::Status::done));
         slow.go.set_value();
         CHECK(first.get().values.bar == Strings{"slow:1", "last:1"});
@@ -124,7 +124,7 @@ TEST_CASE("a run that replaces another cancels it before its next superstep and 
         REQUIRE(spinner.spins.await());
         auto second =
             std::async(std::launch::async, [&] { return app.invoke(foo("2"), spinner.config(sg::OnBusy::replace)); });
-        const auto cancelled = first.get();  // it ends by nothing else
+        const auto cancelled = first.get();  // only the cancellation ends it
         spinner.stops = true;
         CHECK((cancelled.status == sg::Status::cancelled));
         CHECK(cancelled.values.foo == "1");
@@ -132,7 +132,7 @@ TEST_CASE("a run that replaces another cancels it before its next superstep and 
         CHECK((done.status == sg::Status::done));
         CHECK(done.values.foo == "2");
         CHECK(done.values.n > cancelled.values.n);
-        CHECK(done.values.n == spinner.runs);  // none was lost, none was done twice
+        CHECK(done.values.n == spinner.runs);  // no execution was lost, and none was repeated
     });
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("a run is cancelled inside a subgraph too, and goes on there") {
         std::async(std::launch::async, [&] { return app.invoke(sg::RESUME, spinner.config(sg::OnBusy::replace)); });
     CHECK((first.get().status == sg::Status::cancelled));
     spinner.stops = true;
-    CHECK(second.get().values.n == spinner.runs);  // what the subgraph had done was not done again
+    CHECK(second.get().values.n == spinner.runs);  // the finished work of the subgraph was not repeated
 }
 
 TEST_CASE("who gave up waiting replaces nobody") {
@@ -221,7 +221,7 @@ TEST_CASE("a stream holds its thread until it is walked to the end or dropped") 
         CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t"}), sg::ThreadBusyError);
         for (const auto& event : stream) (void)event;
         CHECK_THROWS_AS(app.invoke(sg::Command<>{.resume = 1}, {.thread_id = "t"}),
-                        sg::InvalidArgumentError);  // free again
+                        sg::InvalidArgumentError);  // the thread is free again
     }
     {
         auto stream = app.stream(Update{}, {.thread_id = "t"}, {.modes = {sg::StreamMode::updates}});
@@ -262,7 +262,7 @@ TEST_CASE("100 answers to one interrupt at once: one wins, the others get a type
                             ++won;
                         } catch (const sg::ThreadBusyError&) {
                             ++refused;
-                        } catch (const sg::InvalidArgumentError&) {  // answered already
+                        } catch (const sg::InvalidArgumentError&) {  // the other call has answered it
                             ++refused;
                         }
                     }
@@ -284,7 +284,7 @@ TEST_CASE("two processes that answer one interrupt: the store lets one of them")
             : Door(std::move(store)), both_(both) {}
         std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
             auto tuple = Door::getTuple(query);
-            both_.arrive_and_wait();  // both have read before either writes
+            both_.arrive_and_wait();  // both read the thread before either writes
             return tuple;
         }
 

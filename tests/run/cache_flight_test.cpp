@@ -12,7 +12,7 @@
 #include "tests/support/caches.hpp"
 #include "tests/support/savers.hpp"
 
-// Equal cached tasks that begin while one of them runs: it runs for all.
+// If equal cached tasks begin while one of them runs, that one runs for all.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace cache_flights;
@@ -69,8 +69,8 @@ TEST_CASE("of equal tasks of several runs one runs, also where nodes may be give
         atOnce(4, [&](int) { CHECK(app.invoke(Update{}).values.bar == Strings{"a"}); });
         CHECK(counts.calls == 1);
         CHECK(cache->stats().stores == 1);
-        CHECK(cache->stats().misses == 1);  // one was executed
-        CHECK(cache->stats().hits == 3);    // and three took its result
+        CHECK(cache->stats().misses == 1);  // one task was executed
+        CHECK(cache->stats().hits == 3);    // and three used its result
     }
 }
 
@@ -222,8 +222,8 @@ TEST_CASE("a result that the cache has no room for, or fails to keep, goes to th
     cache->fails = true;
     const App app = lone(counts, [&](int) {
                         counts.awaitBegun(2);
-                        // The others are on their way to it; who comes later runs, so that there is nothing to count
-                        // here.
+                        // The other tasks are about to join it. A task that comes later runs by itself, so the
+                        // executions cannot be counted here.
                         return bar("a");
                     }).compile({.cache = cache});
     atOnce(2, [&](int) { CHECK(app.invoke(Update{}).values.bar == Strings{"a"}); });

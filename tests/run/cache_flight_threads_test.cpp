@@ -8,7 +8,7 @@
 #include "tests/run/cache_flights.hpp"
 #include "tests/support/caches.hpp"
 
-// Tasks that wait for equal ones do not take the thread that those need.
+// Tasks that wait for an equal task do not occupy the thread that this task needs.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace cache_flights;
@@ -81,7 +81,7 @@ TEST_CASE(
         sg::NodeOptions options;
         options.cache = policy;
         if (apart) options.timeout = 1min;
-        // Two of them, so that an executor's thread helps.
+        // Two of them, so that a thread of the executor takes part.
         for (const char* name : {"a", "b"}) {
             graph.addNode(
                 name,
@@ -114,10 +114,10 @@ TEST_CASE("a subgraph that leads may have an equal of itself inside") {
         .addNode("n", innermost.compile(), options)
         .addEdge(sg::START, "m")
         .addEdge(sg::START, "n");
-    Graph outer;  // its node has the name, and the graph the shape, of the innermost
+    Graph outer;  // the inner graph's node has the same name, and the graph has the shape of the innermost one
     outer.addNode("a", between.compile(), options).addEdge(sg::START, "a");
     const App app = outer.compile({.cache = std::make_shared<sg::MemoryCache>()});
-    // What one of another level came to may serve as well: they go by the same name.
+    // The result of another level may be used too, since the tasks have the same name.
     atOnce(3, [&](int) { CHECK_FALSE(app.invoke(Update{}).values.bar.empty()); });
 }
 
@@ -128,7 +128,8 @@ TEST_CASE("who reads a run's events may start an equal run meanwhile") {
                   [&](const State& state, sg::Runtime& runtime) -> Update {
                       ++counts.calls;
                       if (state.n == 0) {
-                          for (int i = 0; i < 3000; ++i) runtime.write(i);  // more than wait for the reader
+                          // More events than the buffer of the reader holds.
+                          for (int i = 0; i < 3000; ++i) runtime.write(i);
                       }
                       return bar("a");
                   },

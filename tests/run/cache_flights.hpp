@@ -7,7 +7,7 @@
 #include "tests/async/support.hpp"
 #include "tests/support/caches.hpp"
 
-// Equal tasks of which one is to run.
+// Graphs with equal tasks of which only one is to run.
 namespace cache_flights {
 
 using namespace graphs;
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 using sg::Status;
 
-/// Counts the tasks that are about to ask the cache, and the calls of the node.
+/// Counts the tasks that are about to query the cache, and the calls of the node.
 struct Counts {
     std::atomic<int> begun = 0;
     std::atomic<int> calls = 0;
@@ -33,7 +33,7 @@ struct Counts {
     }
 };
 
-/// START -> a, which calls `body(number of the call)`.
+/// The graph START -> a, where a calls `body(number of the call)`.
 template <class F>
 Graph lone(Counts& counts, F body, sg::NodeOptions options = {}) {
     Graph graph;

@@ -17,7 +17,7 @@ inline std::shared_ptr<sg::MemoryCache> newCache() { return std::make_shared<sg:
 
 inline Update foo(std::string text) { return {sg::set(&State::foo, std::move(text))}; }
 
-// START -> a -> after; a is cached.
+// The graph START -> a -> after, where a is cached.
 inline Graph line(Log& log, const sg::NodeOptions& options) {
     Graph graph;
     graph.addNode("a", appends(log, "a"), options).addNode("after", appends(log, "after"));
@@ -25,7 +25,7 @@ inline Graph line(Log& log, const sg::NodeOptions& options) {
     return graph;
 }
 
-// The updates of a run, as JSON, in order.
+// The updates of a run as JSON, in their order.
 inline Strings updatesOf(const App& app, Update input, const sg::RunConfig& config = {}) {
     Strings seen;
     app.stream(std::move(input), config, {.modes = {sg::StreamMode::updates}},

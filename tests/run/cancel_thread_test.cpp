@@ -16,13 +16,13 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// A thread that is cancelled for good: suspended, failed, left behind, or while a run is under way on it.
+// Cancels threads for good that are suspended, failed, left behind, or in use by a run.
 using namespace graphs;
 using namespace std::chrono_literals;
 
 namespace {
 
-/// START -> ask -> last. `ask` asks what it is to append.
+/// START -> ask -> last. `ask` asks for the text that it appends.
 App askingApp(Log& log, std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     Graph graph;
     graph.addNode("ask", asks(log, "ask")).addNode("last", appends(log, "last"));
@@ -30,7 +30,7 @@ App askingApp(Log& log, std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     return graph.compile({.checkpointer = std::move(saver)});
 }
 
-/// START -> work -> last. `work` calls a function of the test's.
+/// START -> work -> last. `work` calls a function that the test supplies.
 struct Working {
     std::function<void()> work = [] {};
     Log log;
@@ -69,7 +69,7 @@ TEST_CASE("a suspended thread that is cancelled has nothing due, and nothing of 
             app.invoke(bar("in"), {.thread_id = "t", .metadata = sg::Metadata{{"tenant", "a"}}});
             CHECK_FALSE(app.getState({.thread_id = "t"}).cancelled);
             CHECK(app.cancelThread("t"));
-            CHECK_FALSE(app.cancelThread("t"));  // once
+            CHECK_FALSE(app.cancelThread("t"));  // a second cancel does nothing
             CHECK(saver->unfinishedThreads().empty());
             CHECK(app.recover().empty());
         }
@@ -113,7 +113,7 @@ TEST_CASE("a thread on which no run is under way is cancelled by a record alone 
         CHECK((app.getState({.thread_id = "t"}).config.checkpoint_id == asked));
         CHECK(saver->unfinishedThreads().empty());
         checkCancelled(app, "t");
-        CHECK(app.cancelThread("t"));  // nothing is due any more
+        CHECK(app.cancelThread("t"));  // nothing is due any longer
         checkCancelled(app, "t");
         CHECK((app.invoke(bar("again"), {.thread_id = "t"}).status == sg::Status::interrupted));
         CHECK_FALSE(app.getState({.thread_id = "t"}).cancelled);
@@ -172,7 +172,7 @@ TEST_CASE("a cancel while a node runs is stored at once, whoever drives the run,
             int seen = 0;
             working.work = [&] {
                 CHECK(app.cancelThread("t", {.ends_run = false}));
-                checkCancelled(elsewhere, "t");  // as it is if this process dies now
+                checkCancelled(elsewhere, "t");  // what a reader would find if this process died now
                 CHECK(saver->unfinishedThreads().empty());
                 ++seen;
             };
@@ -180,7 +180,7 @@ TEST_CASE("a cancel while a node runs is stored at once, whoever drives the run,
             REQUIRE(outcome.what() == "");
             CHECK(seen == 1);
             CHECK(outcome.values.bar == Strings{"in", "work", "last"});
-            CHECK_FALSE(app.getState({.thread_id = "t"}).cancelled);  // it ended by itself
+            CHECK_FALSE(app.getState({.thread_id = "t"}).cancelled);  // the run had ended before
         }
     }
 }

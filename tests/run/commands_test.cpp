@@ -5,7 +5,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Commands: update and control flow in one, from a node or given to a run.
+// Commands, which combine an update and control flow, from a node or passed to a run.
 using namespace graphs;
 
 namespace {
@@ -17,13 +17,14 @@ std::vector<std::pair<sg::Source, std::int64_t>> history(const App& app) {
     return all;
 }
 
-// START -> a -> b -> c, with a node z that only Commands lead to.
+// START -> a -> b -> c, and a node z that only Commands lead to.
 App chain(Log& log, const std::shared_ptr<sg::BaseCheckpointSaver>& saver, const sg::NodeNames& before = {}) {
     Graph graph;
     for (const char* name : {"a", "b", "c"}) graph.addNode(name, appends(log, name));
     graph.addNode("z", appends(log, "z"));
     graph.addConditionalEdges(sg::START,
-                              [](const State&) { return "a"; });  // z is reachable, as far as anyone can tell
+                              // The router makes z reachable for the check of the graph.
+                              [](const State&) { return "a"; });
     graph.addEdge("a", "b").addEdge("b", "c");
     return graph.compile({.checkpointer = saver, .interrupt_before = before});
 }
@@ -62,7 +63,8 @@ TEST_CASE("a goto to the end leads nowhere") {
 TEST_CASE("a Command's goto and a router's choice both fire") {
     Graph graph;
     graph.addNode("a", [](const State&) -> Command { return {.update = {sg::set(&State::foo, "y")}, .go_to = {"z"}}; });
-    graph.addConditionalEdges("a", [](const State& state) { return state.foo; });  // it sees the node's own writes
+    // The router sees the node's own writes.
+    graph.addConditionalEdges("a", [](const State& state) { return state.foo; });
     graph.addNode("y", appends("y")).addNode("z", appends("z")).addEdge(sg::START, "a");
     CHECK(graph.compile().invoke(Update{}).values.bar == Strings{"y", "z"});
 }
@@ -179,7 +181,7 @@ TEST_CASE("a Command's update joins the superstep that waits") {
         CHECK((app.invoke(Command{.update = bar("cmd")}, {.thread_id = "t", .interrupt_before = {"b", "c"}}).status ==
                sg::Status::breakpoint));
         CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"i", "a", "cmd", "b"});
-        CHECK(history(app).size() == before.size() + 1);  // b's superstep, and none for the Command
+        CHECK(history(app).size() == before.size() + 1);  // one checkpoint for b's superstep, and none for the Command
         for (const auto& snapshot : app.getStateHistory({.thread_id = "t"})) {
             if (snapshot.step == 1) CHECK(snapshot.values.bar == Strings{"i", "a"});
         }

@@ -8,13 +8,14 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Finished tasks whose writes conflict, beside one that pauses: no answer can mend that, so the run fails at once.
+// If the writes of finished tasks conflict while another task pauses, no answer can resolve the conflict, so the run
+// fails at once.
 using namespace graphs;
 using namespace std::chrono_literals;
 
 namespace {
 
-// START → one, two (both write foo), and a third that pauses.
+// START → one, two (both write foo), and a third node that pauses.
 template <class Node>
 App conflicting(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, Node third) {
     Graph graph;
@@ -49,7 +50,8 @@ TEST_CASE("a conflict beside a question fails the run at once, and the question 
     const sg::RunConfig t{.thread_id = "t"};
     CHECK_THROWS_AS(app.invoke(Update{}, t), sg::InvalidUpdateError);
     CHECK(app.getState({.thread_id = "t"}).interrupts().size() == 1);
-    CHECK_THROWS_AS(app.invoke(sg::Command<State>{.resume = "yes"}, t), sg::InvalidUpdateError);  // met again
+    // The conflict occurs again.
+    CHECK_THROWS_AS(app.invoke(sg::Command<State>{.resume = "yes"}, t), sg::InvalidUpdateError);
     CHECK_NOTHROW(app.updateState(app.getState({.thread_id = "t"}).config, bar("edited"), {.as_node = "third"}));
     CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"edited"});
 }

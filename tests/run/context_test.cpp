@@ -4,7 +4,7 @@
 
 #include "tests/support/graphs.hpp"
 
-// What a run gives its nodes beside the state.
+// What nodes receive from a run besides the state.
 using namespace graphs;
 
 namespace {

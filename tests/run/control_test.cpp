@@ -11,7 +11,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Runs that are ended from outside: stopped, drained, out of time.
+// Runs that are ended from outside: stopped, drained, or out of time.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;
@@ -44,7 +44,7 @@ TEST_CASE("a stopped run ends with what is committed, and a node that looks at i
         CHECK((result.status == Status::cancelled));
         CHECK(result.values.bar == Strings{"first", "a"});
         CHECK((reasonOf(saver) == Unfinished::cancelled));
-        CHECK(app.recover().empty());  // a cancelled thread is nobody's to go on with unasked
+        CHECK(app.recover().empty());  // recover() does not continue a cancelled thread
         CHECK(app.getState(thread_t).next == Strings{"b"});
         while (!saw) std::this_thread::yield();
     });
@@ -61,7 +61,7 @@ TEST_CASE("a node that ignores its token is given up, and nothing that it does l
         graph.addNode("a", [=](const State& state, sg::Runtime& rt) -> Update {
             if (!*stubborn) return bar("again");
             gate->wait();
-            const std::size_t seen = state.bar.size();  // what it reads is still there
+            const std::size_t seen = state.bar.size();  // what the node reads still exists
             try {
                 rt.once("effect", [] {});
             } catch (const sg::CancelledError&) {
@@ -243,7 +243,7 @@ TEST_CASE(
                     if (!*stubborn) return bar(failure.error + std::to_string(state.bar.size()));
                     *begun = true;
                     gate->wait();
-                    CHECK(failure.error == "broken");  // it is still there
+                    CHECK(failure.error == "broken");  // the error still exists
                     CHECK(state.bar == Strings{"in"});
                     try {
                         rt.write(sg::Value("late"));
@@ -306,7 +306,8 @@ TEST_CASE(
     CHECK_THROWS_WITH_AS(app.invoke(sg::Command<>{.resume = "go"}, with(control)), doctest::Contains("worse"),
                          sg::NodeError);
     const auto state = app.getState(thread_t);
-    CHECK(state.values.bar == Strings{"go", "no 1 of 1"});  // what is done of the superstep that failed
+    // The results of the tasks of the failed superstep that finished.
+    CHECK(state.values.bar == Strings{"go", "no 1 of 1"});
     for (const auto& task : state.tasks) CHECK(task.finished == (task.name == "item"));
 }
 

@@ -7,7 +7,7 @@
 
 #include "tests/support/graphs.hpp"
 
-// Runs with a control, and a gate for their nodes.
+// Runs with a RunControl, and a gate for their nodes.
 namespace controlled {
 
 using namespace graphs;
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using sg::Status;
 using sg::Unfinished;
 
-/// A gate that nodes wait at until the test opens it, whether they are stopped or not: stubborn nodes.
+/// A gate at which nodes wait until the test opens it, even if they are stopped.
 class Gate {
 public:
     void wait() {

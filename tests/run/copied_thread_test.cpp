@@ -3,7 +3,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// A copy of a thread is other work from where it was copied.
+// After a copy, the copied thread and its original are independent.
 using namespace graphs;
 
 TEST_CASE("tasks of a copied thread have the original's ids and idempotency keys of their own") {

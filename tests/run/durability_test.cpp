@@ -8,13 +8,13 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/recording_saver.hpp"
 
-// What reaches the saver, and when.
+// What is stored, and when.
 using namespace graphs;
 using Recorder = std::shared_ptr<RecordingSaver>;
 
 namespace {
 
-// START -> a -> b; each node logs what the saver had stored when it ran.
+// START -> a -> b; each node logs what was stored when it ran.
 App chain(const Recorder& saver, std::vector<Strings>& seen) {
     Graph graph;
     for (const char* name : {"a", "b"}) {
@@ -91,7 +91,7 @@ TEST_CASE(
     CHECK(saver->lines() == all_commits);
     REQUIRE_FALSE(seen.at(0).empty());
     CHECK(seen[0][0] == "commit -1 input");
-    // At most one superstep is under way to the saver.
+    // At most one superstep is being stored.
     CHECK(seen[0].size() >= 1);
     CHECK(seen[1].size() >= 2);
 }
@@ -158,7 +158,7 @@ TEST_CASE("exit: at a failure or an interrupt one write holds the commit and wha
     fails = false;
     CHECK((app.invoke(sg::RESUME, config).status == sg::Status::interrupted));
     CHECK(app.invoke(sg::Command<>{.resume = "A"}, config).values.bar == Strings{"i", "ask:A", "bad", "ok"});
-    CHECK(saver->lines().back() == "commit 1 loop write pull:ask");  // history shows what it answered
+    CHECK(saver->lines().back() == "commit 1 loop write pull:ask");  // history contains the answer
     CHECK(log.count("ok") == 1);
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("a saver that fails makes the run fail, and the thread goes on from wh
                 std::vector<Strings> seen;
                 const App app = chain(saver, seen);
                 CHECK_THROWS_AS(app.invoke(bar("i"), {.thread_id = "t", .durability = durability}), sg::SaverError);
-                CHECK(saver->lines().size() == failing);  // nothing behind the gap
+                CHECK(saver->lines().size() == failing);  // nothing is stored after the gap
                 broken = false;
                 if (failing == 0) continue;
                 CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"i", "a", "b"});
@@ -243,7 +243,7 @@ TEST_CASE("a second writer of the thread makes the first one fail, and nothing f
             refused = true;
             CHECK(error.context().thread_id == "t");
         } catch (const sg::NodeError&) {
-            refused = true;  // the inner run was refused: the thread was busy
+            refused = true;  // the inner run was refused, because the thread was busy
         }
         CHECK(refused);
         std::set<std::string> parents;

@@ -11,10 +11,10 @@ namespace effects {
 using namespace graphs;
 using namespace std::chrono_literals;
 
-/// Stands for a process that dies: thrown where nothing catches it but the test.
+/// Stands for the death of a process: thrown where only the test catches it.
 struct Killed {};
 
-/// START -> pay: pays once, then does what the test wants.
+/// START -> pay, which pays once and then calls the test's function.
 template <class F>
 App payer(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, F node, const sg::NodeOptions& options = {}) {
     Graph graph;

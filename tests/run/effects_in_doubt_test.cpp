@@ -7,7 +7,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Effects of which nobody knows whether they happened.
+// Effects for which it is unknown whether they happened.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace effects;
@@ -57,11 +57,12 @@ TEST_CASE("in doubt a check function finds out whether the effect happened") {
                     return happened ? std::optional(41) : std::nullopt;
                 });
             rt.once(
-                "note", [&] { log.add("noted"); }, [] { return true; });  // without a result: a bool
+                // An effect without a result: the check returns a bool.
+                "note", [&] { log.add("noted"); }, [] { return true; });
             return bar(std::to_string(number));
         });
         CHECK_THROWS(app.invoke(Update{}, T));
-        CHECK(log.take() == Strings{"ordered"});  // nothing to check the first time
+        CHECK(log.take() == Strings{"ordered"});  // the first time there is nothing to check
         dies = false;
         CHECK(app.invoke(sg::RESUME, T).values.bar == Strings{happened ? "41" : "7"});
         CHECK(log.take() == (happened ? Strings{"checked", "noted"} : Strings{"checked", "ordered", "noted"}));
@@ -74,7 +75,7 @@ TEST_CASE("in doubt somebody is asked, and the answer is the result or to repeat
         bool dies = true;
         bool asks_first = false;
         const auto node = [&](const State&, sg::Runtime& rt) -> Update {
-            // Questions of the node's own must not shift the effect's.
+            // The node's own questions must not shift the question about the effect.
             const auto name = asks_first ? sg::interrupt<std::string>(rt, "name?") : std::string();
             const int number = rt.once(
                 "order",
@@ -107,7 +108,7 @@ TEST_CASE("in doubt somebody is asked, and the answer is the result or to repeat
             CHECK(log.take() == Strings{"ordered"});
         }
         {
-            // An answer to repeat counts once: dying again asks again.
+            // The answer "repeat" is valid once: if the process dies again, the question is asked again.
             doubt("twice");
             dies = true;
             CHECK_THROWS(app.invoke(sg::Command<>{.resume = "repeat"}, {.thread_id = "twice"}));

@@ -7,7 +7,7 @@
 #include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
-// Runtime::once: effects that happen once for each task and key.
+// Runtime::once: effects that happen once per task and key.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace effects;
@@ -180,7 +180,7 @@ TEST_CASE("the idempotency key of a task is the same in every attempt and proces
     };
     payer(nullptr, node).invoke(Update{});
     payer(nullptr, node).invoke(Update{});
-    CHECK(keys.at(0) != keys.at(1));  // nothing stored tells these runs apart
+    CHECK(keys.at(0) != keys.at(1));  // nothing stored distinguishes these runs
 }
 
 TEST_CASE("without a saver an effect lasts as long as the run") {
@@ -263,7 +263,7 @@ TEST_CASE(
             });
         return bar("x");
     });
-    std::size_t fail_at = 3;  // input, START, the beginning, and then the result
+    std::size_t fail_at = 3;  // the puts are: input, START, the beginning of the effect, and its result
     saver->before_put = [&](std::size_t number) {
         if (number == fail_at) throw sg::SaverError("disk full");
     };

@@ -10,7 +10,7 @@
 #include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
-// What is stored of a failure and its handler, and how a thread goes on after it.
+// What is stored about a failure and its handler, and how a thread continues after it.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace handled_errors;
@@ -57,8 +57,8 @@ TEST_CASE("a handler that throws fails the run with its exception, and RESUME ru
     });
 }
 
-// The process dies between the failure's being stored and the handler's end: the thread as it is then is copied, and
-// goes on in a new one.
+// Simulates a process that dies after the failure is stored and before the handler ends: the thread is copied in that
+// state, and a new thread continues the copy.
 TEST_CASE("after a crash in the handler the handler runs again with the stored text, and the node does not") {
     savers::onEach([](savers::Store& store) {
         for (const bool beside : {false, true}) {
@@ -132,7 +132,8 @@ TEST_CASE("the failure is stored before the handler is called, and if it cannot 
     CHECK(log.take() == Strings{"x", "handler"});
     const std::size_t puts = saver->lines().size();
     saver->before_put = [puts](std::size_t number) {
-        if (number == puts + 2) throw sg::SaverError("the disk is full");  // after input and __start__
+        // The puts of the input and of __start__ come first.
+        if (number == puts + 2) throw sg::SaverError("the disk is full");
     };
     CHECK_THROWS_AS(app.invoke(Update{}, {.thread_id = "u", .durability = sg::Durability::sync}), sg::SaverError);
     CHECK(log.take() == Strings{"x"});

@@ -10,7 +10,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What follows a node's failure: the handler that takes over its task.
+// The error handler that takes over the task of a failed node.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace handled_errors;
@@ -118,7 +118,7 @@ TEST_CASE("a handler is called after the last attempt, and knows how many there 
               Strings{"x failed (x is broken) after 3"});
         CHECK(log.take() == Strings{"x", "x", "x", "handler"});
     }
-    // One that is not worth another attempt.
+    // An exception that is not retried.
     Graph once;
     once.addNode("x", breaks(log, "x"), {.retry = {.max_attempts = 3, .initial_interval = 0ms}})
         .addEdge(sg::START, "x")

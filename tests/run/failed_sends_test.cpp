@@ -9,7 +9,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Which of many equal tasks failed: errors and snapshots name the Send and its payload. And each thing is said once.
+// Which of many equal tasks failed: errors and snapshots name the Send and its payload, and state each fact once.
 using namespace graphs;
 using namespace std::chrono_literals;
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr sg::NodeId<int> work{"work"};
 
-/// Sends 10, 11, 12 and 13 to "work", which fails for odd ones.
+/// Sends 10, 11, 12 and 13 to "work", which fails for odd numbers.
 Graph oddFails() {
     Graph graph;
     graph.addNode(work, [](int number) -> Update {
@@ -131,7 +131,7 @@ TEST_CASE("what an error of the library says of its place is said once") {
         },
         {.timeout = 1ms});
     CHECK(slow.find("1 ms") != std::string::npos);
-    CHECK(countOf(slow, "node 'x'") == 2);  // what failed, and where
+    CHECK(countOf(slow, "node 'x'") == 2);  // the failure and its place
     CHECK(countOf(slow, "step 1") == 1);
     const std::string known = whatOf(
         [](const State&) -> Update { throw sg::InvalidArgumentError("no such thing", {.node = "x", .step = 1}); });

@@ -8,7 +8,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Nodes and routers that throw: what is reported, what is kept, what runs again.
+// Nodes and routers that throw: what is reported, what is kept, and what runs again.
 using namespace graphs;
 
 namespace {

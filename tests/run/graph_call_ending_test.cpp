@@ -12,14 +12,14 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Calls of graphs that fail, are stopped or are left in the middle.
+// Calls of graphs that fail, are stopped, or are abandoned.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace graph_calls;
 
 TEST_CASE(
     "whichever call of the saver fails, the thread goes on to the same end, and nothing that has ended runs again") {
-    bool is_first_store = true;  // on the second one, where this takes long, not all of it
+    bool is_first_store = true;  // the other stores run only some of the cases, as they are slow
     savers::onEach([&](savers::Store& store) {
         const bool all = std::exchange(is_first_store, false);
         const auto faults = std::make_shared<sg::testing::FaultSaver>(store.open());
@@ -144,7 +144,7 @@ TEST_CASE("a stop, a drain and the limits of a node reach the graph that it call
     for (const bool awaited : {false, true}) {
         CAPTURE(awaited);
         Log log;
-        // Its second step waits until somebody ends it, the first time.
+        // On the first visit its second step waits until the run is ended.
         const auto make = [&](std::shared_ptr<std::atomic<int>> visits, std::function<void(sg::Runtime&)> wait) {
             sg::StateGraph<Work, Work, WorkResult> graph;
             graph.addNode("first", [&log](const Work& given) -> sg::Update<Work> {
@@ -199,7 +199,7 @@ TEST_CASE("a stop, a drain and the limits of a node reach the graph that it call
                 const auto done = driver.run(app, Update{}, {.thread_id = "1"});
                 REQUIRE(done.what() == "");
                 CHECK(done.values.bar == Strings{"a=21"});
-                CHECK(log.take() == Strings{"first"});  // the second attempt went on inside
+                CHECK(log.take() == Strings{"first"});  // the second attempt continued inside
             }
         }
     }

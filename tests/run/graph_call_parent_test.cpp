@@ -6,7 +6,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 
-// Commands inside a graph for the graph around it.
+// Commands that an inner graph gives to the outer graph.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace graph_calls;

@@ -11,11 +11,11 @@ namespace graph_calls {
 using namespace graphs;
 using namespace std::chrono_literals;
 
-/// What is called: doubles a number in two steps.
+/// The graph that is called. It doubles a number in two steps.
 struct Work {
     std::string name = {};
     int n = 0;
-    int secret = 0;  // stays inside
+    int secret = 0;  // not part of its output
 
     static constexpr auto channels() {
         return sg::channels(sg::channel("name", &Work::name), sg::channel("n", &Work::n),
@@ -34,7 +34,7 @@ using WorkApp = sg::CompiledGraph<Work, Work, WorkResult>;
 
 enum class Asks : bool { no, yes };
 
-/// "first" keeps, "second" adds what it asks for (1 if it does not ask).
+/// "first" stores the number, "second" adds the answer to its question (1 if it does not ask).
 inline WorkApp worker(Log& log, Asks asks, const sg::CompileOptions& options = {}) {
     sg::StateGraph<Work, Work, WorkResult> graph;
     graph.addNode("first", [&log](const Work& work) -> sg::Update<Work> {
@@ -57,7 +57,7 @@ inline sg::Update<Work> work(std::string name, int n) {
 
 inline std::string text(const WorkResult& result) { return result.name + "=" + std::to_string(result.n); }
 
-/// A graph of one node "n", blocking or a coroutine, that calls `inner` for each name.
+/// A graph of one node "n", blocking or a coroutine, which calls `inner` for each name.
 inline Graph caller(const WorkApp& inner, Strings names, bool awaited, const sg::NodeOptions& options = {}) {
     Graph graph;
     if (!awaited) {
@@ -93,7 +93,7 @@ inline Strings keysOf(const std::vector<sg::Interrupt>& interrupts) {
     return keys;
 }
 
-/// Answers whatever is open, one question after the other, until the run ends.
+/// Answers all open questions one after another until the run ends.
 template <class S, class Outcome, class Run>
 Outcome answerAll(const sg::CompiledGraph<S>& app, Outcome outcome, Run run) {
     for (int i = 0; i < 20 && outcome.status == sg::Status::interrupted; ++i) {

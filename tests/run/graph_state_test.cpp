@@ -8,7 +8,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// A node that takes a Send's payload reads its graph's state.
+// A node that receives a Send's payload reads the state of its graph.
 using namespace graphs;
 using namespace std::chrono_literals;
 
@@ -39,7 +39,7 @@ TEST_CASE("a task of a Send reads the state as it was when its superstep began, 
     for (const bool limited : {false, true}) {
         CAPTURE(limited);
         sg::NodeOptions options;
-        if (limited) options.timeout = 10min;  // it is called on a thread of its own
+        if (limited) options.timeout = 10min;  // with a timeout the node is called on a separate thread
         savers::onEach([&](savers::Store& store) {
             const App app = fanOut(options).compile({.checkpointer = store.open()});
             for (const drivers::Driver& driver : drivers::all()) {

@@ -16,13 +16,13 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/recording_saver.hpp"
 
-// What grows with a run's size does not grow with its square. Work is counted and not timed: at one size, and at four
-// times that size, where n log n is less than six times as much and a square sixteen times.
+// Costs that grow with a run's size must not grow quadratically. The tests count work and do not measure time: they
+// compare one size with four times that size, where n log n costs less than six times as much and n² sixteen times.
 using namespace graphs;
 
 namespace {
 
-/// What `work` adds to the counter of comparisons on this thread.
+/// How much `work` adds to this thread's counter of comparisons.
 template <class Work>
 std::uint64_t comparisonsOf(Work work) {
     const std::uint64_t before = sg::checkpoint::comparisons;
@@ -39,11 +39,11 @@ void checkGrowth(const char* what, const Counted& counted) {
     CAPTURE(what);
     CAPTURE(counted.small);
     CAPTURE(counted.large);
-    CHECK(counted.small > 0);  // else it counts something else
+    CHECK(counted.small > 0);  // otherwise the counter counts something else
     CHECK(counted.large < 6 * counted.small);
 }
 
-/// START sends 0 … count - 1 to "work", which fails for one of them while `fails`, or asks if there is a question.
+/// START sends 0 … count - 1 to "work". While `fails` is true, one of them fails, or asks if there is a question.
 App fanOut(int count, const bool& fails, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph graph;
     graph.addNode("work", [count, &fails](const int& number) -> Update {
@@ -60,7 +60,7 @@ App fanOut(int count, const bool& fails, const std::shared_ptr<sg::BaseCheckpoin
     return graph.compile({.checkpointer = saver});
 }
 
-/// The same in a subgraph, where each task asks.
+/// The same graph as a subgraph in which each task asks.
 App askingFanOut(int count, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph inner;
     inner.addNode("work", [](const int&, sg::Runtime& runtime) -> Update {
@@ -96,7 +96,7 @@ TEST_CASE("a wide fan-out is read and resumed with n log n comparisons, whatever
                 return comparisonsOf([&] {
                     CHECK(app.getState({.thread_id = "t"}).tasks.size() == static_cast<std::size_t>(count));
                     CHECK(saver->unfinishedThreads().size() == 1);
-                    // Drivers with threads of their own count there; the result must be right all the same.
+                    // Drivers with their own threads count there; the result must be right in any case.
                     CHECK(driver.run(app, sg::RESUME, config).values.n == count);
                 });
             };
@@ -148,7 +148,7 @@ TEST_CASE("a long run with durability exit holds as much as a short one") {
                   .values.n == supersteps + 1);
         return static_cast<std::int64_t>(live);
     };
-    CHECK(measure(2000) < 200'000);  // two records of 1 kB a superstep would be 2 MB
+    CHECK(measure(2000) < 200'000);  // two records of 1 kB per superstep would need 2 MB
 }
 
 TEST_CASE(
@@ -183,7 +183,7 @@ TEST_CASE("the unfinished threads of a memory saver are found with n log n compa
             const auto found = saver->unfinishedThreads();
             REQUIRE(found.size() == static_cast<std::size_t>(count));
             for (std::size_t i = 0; i < found.size(); ++i)
-                CHECK(found[i].thread_id == std::to_string(i));  // by size, then by text
+                CHECK(found[i].thread_id == std::to_string(i));  // ordered by size, then by text
         });
     };
     checkGrowth("threads", {measure(2000), measure(8000)});
@@ -209,7 +209,7 @@ TEST_CASE("a memory saver lists in pages what it lists at once, while threads co
     CHECK(names(7) == names(1000));
     for (int i = 0; i < 300; i += 3) saver.deleteThread("t" + std::to_string(i));
     for (int i = 300; i < 310; ++i) put("t" + std::to_string(i));
-    saver.deleteThread("t305");  // not listed yet
+    saver.deleteThread("t305");  // not listed so far
     CHECK(names(1).size() == 209);
     CHECK(names(7) == names(1000));
     CHECK(names(64) == names(1000));
@@ -271,7 +271,7 @@ TEST_CASE("runs that wait for a busy thread are neither searched nor woken for e
                 CHECK(line.back()->enterLine(saver, "t", sg::OnBusy::wait, std::chrono::seconds(1), come, &turns) ==
                       (i == 0));
             }
-            // Every third gives up first, from the end, so that holders change nowhere.
+            // Every third one gives up, from the last to the first, so that no lock changes its holder.
             for (std::size_t i = count - 1; i > 0; --i) {
                 if (i % 3 != 0) continue;
                 CHECK_FALSE(line[i]->leaveLine());
@@ -283,7 +283,7 @@ TEST_CASE("runs that wait for a busy thread are neither searched nor woken for e
                 line[i].reset();
             }
         });
-        CHECK(turns == count - 1 - (count - 1) / 3);  // once each of those that stayed
+        CHECK(turns == count - 1 - (count - 1) / 3);  // one turn for each that stayed
         return compared;
     };
     checkGrowth("line", {measure(300), measure(1200)});

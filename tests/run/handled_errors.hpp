@@ -5,7 +5,7 @@
 
 #include "tests/support/graphs.hpp"
 
-// A graph of which a node fails, and its handler.
+// A graph with a node that fails and its error handler.
 namespace handled_errors {
 
 using namespace graphs;
@@ -27,7 +27,7 @@ inline auto handles(Log& log, std::string name = "handler") {
 
 inline const std::string text = "x failed (x is broken) after 1";
 
-// START -> x (breaks) -> next, and beside it, if wanted, START -> ok.
+// START -> x (fails) -> next, and optionally START -> ok beside it.
 inline Graph broken(Log& log, bool beside) {
     Graph graph;
     graph.addNode("x", breaks(log, "x"))

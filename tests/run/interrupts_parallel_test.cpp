@@ -7,7 +7,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Several questions at once: in one superstep, in subgraphs, beside failures.
+// Several questions at once: in one superstep, in subgraphs, and beside failures.
 using namespace graphs;
 
 namespace {
@@ -131,10 +131,10 @@ TEST_CASE("a wrong answer beside a right one leaves only its own question open")
     const App app = graph.compile({.checkpointer = saver});
     const auto open = app.invoke(Update{}, {.thread_id = "t"}).interrupts;
     const sg::Command<> both{.answers = {{idOf(open, "p"), "text"}, {idOf(open, "q"), 2}}};
-    // Who asked the questions knows of which type the answers must be: nothing of such a Command is taken.
+    // The process that asked knows the type of each answer, so it refuses the Command as a whole.
     CHECK_THROWS_AS(app.invoke(both, {.thread_id = "t"}), sg::WrongTypeError);
     CHECK(app.getState({.thread_id = "t"}).next == Strings{"p", "q"});
-    // As another process, which learns it from the node.
+    // This object stands for another process, which learns the type from the node.
     const App elsewhere = graph.compile({.checkpointer = saver});
     CHECK_THROWS_AS(elsewhere.invoke(both, {.thread_id = "t"}), sg::WrongTypeError);
     CHECK(app.getState({.thread_id = "t"}).next == Strings{"p"});

@@ -7,7 +7,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Questions inside nodes, one at a time, and how they are answered. Several at once: interrupts_parallel_test.cpp.
+// Single questions inside nodes, and how they are answered. For several at once see interrupts_parallel_test.cpp.
 using namespace graphs;
 
 namespace {

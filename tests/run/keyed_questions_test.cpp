@@ -8,12 +8,12 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Questions with keys: which answer is whose says the key, and not the order.
+// Questions with keys: the key, and not the order, assigns each answer to its question.
 using namespace graphs;
 
 namespace {
 
-/// Runs a graph of one node to a question, and on with each of the Commands, on every driver and saver.
+/// Runs a graph of one node up to a question, then continues with each Command, with every driver and saver.
 template <class Node, class Check>
 void onAll(Node node, Check check) {
     savers::onEach([&](savers::Store& store) {
@@ -86,7 +86,7 @@ TEST_CASE(
             const auto c = ask(rt, "c");
             return {sg::overwrite(&State::bar, Strings{a, b, c, one, two})};
         });
-        // Another order, and one key more.
+        // The keys in another order, with one more key.
         const App after = compile([&](const State&, sg::Runtime& rt) -> Update {
             const auto c = ask(rt, "c");
             const auto d = ask(rt, "d");
@@ -331,7 +331,8 @@ TEST_CASE("a node asks several questions at once, and runs again when one of the
         const auto half = run(answer({{"price", 5}}));
         REQUIRE(half.what() == "");
         CHECK(keysOf(half.interrupts) == Strings{"legal"});
-        CHECK(contains(run(answer({{"legal", 7}})).what(), "legal"));  // no text: refused, and asked still
+        // The answer is not a text: it is refused, and the question stays open.
+        CHECK(contains(run(answer({{"legal", 7}})).what(), "legal"));
         const auto done = run(answer({{"legal", "yes"}}));
         REQUIRE(done.what() == "");
         CHECK(done.values.bar == Strings{"yes 5"});

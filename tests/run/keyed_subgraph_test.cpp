@@ -10,7 +10,7 @@
 #include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
-// Subgraphs whose logs live with the thread, one for each key (perThread).
+// Subgraphs with a log for each key that lives with the thread (perThread).
 using namespace graphs;
 
 namespace {
@@ -27,7 +27,7 @@ struct Desk {
 
 std::string customerOf(const Desk& desk) { return desk.customer; }
 
-// Adds one to visits, and says for whom it is which.
+// Adds one to visits, and reports the customer and the number of the visit.
 sg::Update<Desk> serve(const Desk& desk) {
     return {sg::add(&Desk::visits, 1), sg::add(&Desk::said, desk.customer + " " + std::to_string(desk.visits + 1))};
 }
@@ -40,7 +40,7 @@ sg::CompiledGraph<Desk> deskOf(const sg::Checkpointer& checkpointer) {
 
 Update lastSaid(const Desk& desk) { return bar(desk.said.empty() ? "nothing" : desk.said.back()); }
 
-// START → desk, which serves the customer in foo.
+// START → desk, which serves the customer named in foo.
 App shopOf(const sg::CompiledGraph<Desk>& desk, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph graph;
     graph.addNode(
@@ -52,7 +52,7 @@ App shopOf(const sg::CompiledGraph<Desk>& desk, const std::shared_ptr<sg::BaseCh
 
 Update allSaid(const Desk& desk) { return {sg::add(&State::bar, desk.said)}; }
 
-// START → a desk for each of the names, all at once.
+// START → one desk for each name, all at once.
 App hallOf(const sg::CompiledGraph<Desk>& desk, const Strings& names,
            const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph graph;
@@ -178,7 +178,7 @@ TEST_CASE("under a replay each log with a key is read as it was then") {
         const App app = shopOf(deskOf(by_customer()), store.open());
         for (const char* customer : {"ann", "bob", "ann"})
             app.invoke({sg::set(&State::foo, customer)}, {.thread_id = "t"});
-        std::vector<sg::Config> before;  // each visit, newest first
+        std::vector<sg::Config> before;  // all visits, newest first
         for (const auto& snapshot : app.getStateHistory({.thread_id = "t"})) {
             if (snapshot.next == Strings{"desk"}) before.push_back(snapshot.config);
         }

@@ -7,7 +7,7 @@
 #include "tests/support/caches.hpp"
 #include "tests/support/graphs.hpp"
 
-// Entries of the cache that are damaged or do not fit, and caches that fail.
+// Cache entries that are damaged or do not fit, and caches that fail.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace cached_nodes;
@@ -58,7 +58,7 @@ TEST_CASE("an entry of another input under the same hash is not taken") {
     app.invoke(foo("y"));
     const auto entries = cache->entries();
     REQUIRE(entries.size() == 2);
-    cache->set(entries[0].ns, entries[0].key, entries[1].value, {});  // as if x's hash were y's
+    cache->set(entries[0].ns, entries[0].key, entries[1].value, {});  // as if x and y had the same hash
     app.invoke(foo("x"));
     CHECK(log.count("a") == 3);
 }

@@ -9,7 +9,7 @@
 #include "tests/support/caches.hpp"
 #include "tests/support/graphs.hpp"
 
-// What counts as the same input of a cached node.
+// Which inputs of a cached node count as equal.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace cached_nodes;

@@ -11,7 +11,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Nodes whose results are kept for tasks with the same input.
+// Nodes whose results are reused for tasks with the same input.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace cached_nodes;
@@ -246,7 +246,7 @@ TEST_CASE("a subgraph is cached as a node, and nodes inside it use the cache of 
     app.clearCache();
     CHECK(app.invoke(foo("x")).values.bar == Strings{"in"});
     CHECK(log.take() == Strings{"in"});
-    // One of its own comes first.
+    // The node's own cache has precedence.
     const auto own = newCache();
     Graph outer;
     outer.addNode("sub", inner.compile({.cache = own})).addEdge(sg::START, "sub");
@@ -284,7 +284,7 @@ TEST_CASE("a graph over JSON is cached too, by its channels, by a payload, and b
         const boost::json::array answers{"to why", "to why"};
         CHECK(app.invoke(input(), {.max_concurrency = 1}).values["answers"] == answers);
         const std::size_t first = log.take().size();
-        CHECK(first == (with_key ? 1 : 2));  // with the key the Send's payload and the state are one input
+        CHECK(first == (with_key ? 1 : 2));  // with that key, the Send's payload and the state count as one input
         CHECK(app.invoke(input()).values["answers"] == answers);
         CHECK(log.take().empty());
     }

@@ -10,12 +10,12 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// NodeOptions::max_concurrency: how many tasks of one node run at once.
+// NodeOptions::max_concurrency, which limits how many tasks of one node run at once.
 using namespace graphs;
 
 namespace {
 
-/// How many there are at once.
+/// Counts the tasks that run at once.
 class Crowd {
 public:
     void enter() {
@@ -108,7 +108,7 @@ TEST_CASE("as many as may run at once do") {
             return bar("met");
         };
         graph.addNode("w", meet, atMost(3));
-        if (is_awaited) {  // a coroutine beside them: the superstep is driven by coroutines
+        if (is_awaited) {  // a coroutine beside them makes coroutines drive the superstep
             graph.addNode("beside", [](const State&, sg::Runtime&) -> sg::Task<Update> { co_return bar("beside"); });
             graph.addEdge("split", "beside");
             CHECK(sg::syncWait(graph.compile().asyncInvoke(Update{})).values.bar.size() == 4);
@@ -121,7 +121,7 @@ TEST_CASE("as many as may run at once do") {
 TEST_CASE("a limited node does not hold up others") {
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
-        // The first task of `w` ends when `other` has run, of which there are many behind it in the order of tasks.
+        // The first task of `w` waits for tasks of `other` that come after it in the order of tasks.
         Meeting meeting(2);
         std::atomic<int> others{0};
         Graph graph;
@@ -260,8 +260,8 @@ TEST_CASE("a graph that was compiled with a recursion limit has it in runs that 
         CHECK(driver.run(chain(26).compile({.checkpointer = saver}), Update{}, {.thread_id = "d"})
                   .as<sg::GraphRecursionError>());
     }
-    // A subgraph's own limit holds for its visits, unless the run says one; without any it is that of the graph around
-    // it.
+    // A subgraph's own limit applies to its visits unless the run sets one; without either, the limit of the outer
+    // graph applies.
     const auto around = [&](std::optional<int> inner, std::optional<int> outer) {
         Graph graph;
         graph.addNode("sub", chain(3).compile({.recursion_limit = inner})).addEdge(sg::START, "sub");

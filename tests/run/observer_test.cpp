@@ -13,14 +13,14 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What observers are told, and that they can do no harm.
+// What observers are told, and that they cannot disturb a run.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Ending;
 
 namespace {
 
-/// Writes down what it is told, as texts.
+/// Records what it is told, as texts.
 class Notes final : public sg::Observer {
 public:
     void runStarts(const sg::RunStart& start) override {
@@ -381,7 +381,7 @@ TEST_CASE("a handled failure is one end of the attempt that failed, and no succe
         REQUIRE(asked.size() >= 4);
         CHECK(Strings(asked.begin(), asked.begin() + 3) == Strings{"x 1", "x 1 retried: no", "x 2"});
         CHECK(asked.back() == "x 2 interrupted");
-        // The handler alone is called again: an attempt of its own.
+        // Only the handler is called again, as an attempt of its own.
         CHECK(driver.run(asking, sg::Command<>{.resume = "A"}, {.thread_id = "t", .observer = &notes}).values.bar ==
               Strings{"A"});
         CHECK(ofNode(notes.take()) == Strings{"x 1", "x 1 handled: no"});

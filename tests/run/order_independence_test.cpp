@@ -12,7 +12,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/recording_saver.hpp"
 
-// Whatever the order in which a superstep's tasks finish, what is stored is the same, byte for byte.
+// What is stored is the same, byte for byte, in whatever order the tasks of a superstep finish.
 using namespace graphs;
 
 namespace {
@@ -22,7 +22,7 @@ class Turns {
 public:
     explicit Turns(std::vector<std::size_t> order) : order_(std::move(order)) {}
 
-    /// Returns when it is `task`'s turn; tasks of later supersteps have the numbers behind those of the first.
+    /// Returns when it is `task`'s turn; the numbers of later supersteps follow those of the first one.
     void await(std::size_t task) {
         std::unique_lock lock(mutex_);
         const bool came = next_.wait_for(lock, std::chrono::seconds(5), [&] { return whose() == task; });
@@ -55,7 +55,7 @@ std::shared_ptr<RecordingSaver> passingSaver(Turns& turns) {
     return saver;
 }
 
-// All commits and all pending writes.
+// All commits and pending writes.
 std::string dump(sg::BaseCheckpointSaver& saver) {
     std::string all;
     for (const auto& row : saver.list({.with_writes = true})) {
@@ -80,8 +80,8 @@ struct Job {
     static constexpr auto fields() { return sg::fields(sg::field("number", &Job::number)); }
 };
 
-// Two supersteps of five tasks each: a plain node, a Command with a goto, a router with Sends, a Command with a Send, a
-// node that writes nothing; then the nodes and Sends that come of it; then a join.
+// Two supersteps of five tasks each: a plain node, a Command with a goto, a router with Sends, a Command with a Send,
+// and a node that writes nothing; then the nodes and Sends that result from them; then a join.
 App wideGraph(Turns& turns, const std::shared_ptr<RecordingSaver>& saver) {
     Graph graph;
     const auto plain = [&turns](const char* name, std::size_t turn) {
@@ -144,7 +144,7 @@ TEST_CASE("whoever drives the run stores the same bytes as the others, in every 
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         for (int i = 0; i < 4; ++i) {
-            // Others for each driver, and all of them over the list.
+            // Each driver tries different orders; together they cover the list.
             for (std::size_t steps = 1 + number++ % 7; steps > 0; --steps)
                 std::next_permutation(order.begin(), order.end());
             Turns turns(order);
@@ -229,7 +229,7 @@ TEST_CASE(
     "the thread") {
     const auto stored = [](bool after_another) {
         std::string all;
-        // A new thread has no memory of runs before.
+        // A new thread has no memory left from earlier runs.
         std::thread([&] {
             if (after_another) {
                 Graph inner;

@@ -14,7 +14,7 @@ using namespace graphs;
 
 namespace {
 
-// START -> split -> `tasks` Sends to w, which notes how many run at once.
+// START -> split -> `tasks` Sends to w, which records how many tasks run at once.
 struct Crowd {
     std::atomic<int> now{0};
     std::atomic<int> most{0};

@@ -11,14 +11,14 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Questions of functions that are called once (Runtime::once, onceAsync, Flow::call, Flow::start): each gets its own
-// answer.
+// Questions inside functions that are called once (Runtime::once, onceAsync, Flow::call, Flow::start): each receives
+// its own answer.
 using namespace graphs;
 using namespace std::chrono_literals;
 
 namespace {
 
-/// Answers each question with "A(question)" until the run is over; gives the questions in their order.
+/// Answers each question with "A(question)" until the run ends, and returns the questions in their order.
 template <class S, class Run>
 Strings answerAll(const sg::CompiledGraph<S>& app, const sg::RunConfig& config, Run run) {
     Strings asked;
@@ -32,7 +32,7 @@ Strings answerAll(const sg::CompiledGraph<S>& app, const sg::RunConfig& config, 
     return asked;
 }
 
-/// A node that asks in calls, between them and behind them, on every driver and saver.
+/// Checks a node that asks in calls, between them and after them, with every driver and saver.
 template <class Node>
 void checkAnswers(Node node, const Strings& questions, const Strings& results) {
     savers::onEach([&](savers::Store& store) {
@@ -56,7 +56,7 @@ void checkAnswers(Node node, const Strings& questions, const Strings& results) {
     });
 }
 
-/// The same for a function of calls.
+/// Does the same for a function of calls.
 template <class F>
 void checkFlow(F function, const Strings& questions, const std::string& result) {
     savers::onEach([&](savers::Store& store) {
@@ -213,7 +213,7 @@ TEST_CASE("an answer that an earlier version stored for a question in a call is 
         const sg::RunConfig t{.thread_id = "t"};
         REQUIRE((app.invoke(Update{}, t).status == sg::Status::interrupted));
 
-        // As it counted them: the first question of the task.
+        // An earlier version counted this one as the first question of the task.
         const auto state = app.getState({.thread_id = "t"});
         const sg::Value question("one");
         const sg::TaskId task = state.tasks.at(0).id;

@@ -9,13 +9,13 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Threads with pending work: which there are, why, and driving them on.
+// Threads with pending work: which exist, why they have work, and how they are continued.
 using namespace graphs;
 using sg::Unfinished;
 
 namespace {
 
-/// A process that dies: after this, nothing of it reaches the store.
+/// Stands for a process that dies: afterwards none of its writes reach the store.
 class Mortal final : public Door {
 public:
     using Door::Door;
@@ -27,7 +27,7 @@ public:
     }
 };
 
-/// What the nodes of `world` do just now.
+/// What the nodes of `world` currently do.
 struct World {
     std::atomic<bool> fails{false};
     std::atomic<bool> dies{false};
@@ -35,7 +35,7 @@ struct World {
     Log log;
 };
 
-// START -> a -> {ask, flaky, ok} -> end (a join)
+// START -> a -> {ask, flaky, ok} -> end (a join).
 Graph world(World& w) {
     Graph graph;
     graph.addNode("a", appends(w.log, "a"));
@@ -183,7 +183,7 @@ TEST_CASE("a thread that was gone on with is in flight again, and stopped again 
     CHECK((reasonOf(*saver, "limit") == Unfinished::limit));
     dieOn("limit");
 
-    // Someone walks away from a stream: nobody said that it failed.
+    // The reader abandons a stream, so no failure is recorded.
     app.invoke(says("x"), {.thread_id = "left", .interrupt_before = {"flaky"}});
     {
         auto stream = app.stream(sg::RESUME, {.thread_id = "left"}, {.modes = {sg::StreamMode::values}});
@@ -192,7 +192,7 @@ TEST_CASE("a thread that was gone on with is in flight again, and stopped again 
     CHECK((reasonOf(*saver, "left") == Unfinished::in_flight));
 
     const auto report = app.recover();
-    CHECK(report.size() == 4 - 1);  // "failed" waits for somebody
+    CHECK(report.size() == 4 - 1);  // "failed" is not continued automatically
     for (const auto& thread : report) CHECK((thread.status == sg::Status::done));
     CHECK(app.invoke(sg::RESUME, {.thread_id = "failed"}).values.bar.size() == 5);
     CHECK(saver->unfinishedThreads().empty());

@@ -8,7 +8,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/savers.hpp"
 
-// Answers, payloads and edits that come from outside: what is wrong is refused, and nothing of it is kept.
+// Answers, payloads and edits from outside: invalid ones are refused, and nothing of them is stored.
 namespace sg = stategraph;
 
 namespace {
@@ -56,7 +56,7 @@ App asking(const Saver& saver) {
 
 sg::Command<> answer(std::string_view json) { return {.resume = sg::parseJson(json)}; }
 
-// Whether a record of the thread holds the answer; the error's text may name its members.
+// Whether a record of the thread contains the answer. The text of an error may name its members.
 bool isStored(const Saver& saver, const std::string& thread, std::string_view json) {
     const sg::Value answer = sg::parseJson(json);
     const auto tuple = saver->getTuple({.log = {thread, ""}, .checkpoint_id = {}});
@@ -88,8 +88,7 @@ TEST_CASE("an answer that is not what was asked for is refused by every driver, 
                     for (const std::string_view json : wrong) {
                         CAPTURE(json);
                         if (is_new_process)
-                            app = asking(
-                                saver);  // it does not know of which type the answer must be before the node asks
+                            app = asking(saver);  // it learns the type of the answer only when the node asks
                         const auto outcome = driver.run(app, answer(json), thread);
                         REQUIRE(outcome.as<sg::WrongTypeError>() != nullptr);
                         CHECK(outcome.what().find("stays open") != std::string::npos);
@@ -136,7 +135,7 @@ TEST_CASE("where the process asked the question, a wrong answer is refused befor
 TEST_CASE("an answer that was taken is read by later versions of the program as what was stored is") {
     const Saver saver = std::make_shared<sg::MemorySaver>();
     const sg::RunConfig thread{.thread_id = "t"};
-    // Before: the first question took any number.
+    // In the previous version the first question accepted any number.
     Graph before;
     before.addNode("ask", [](const State&, sg::Runtime& runtime) -> Update {
         const auto first = sg::interrupt<std::map<std::string, bool>>(runtime, "one?");

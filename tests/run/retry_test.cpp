@@ -15,7 +15,7 @@ namespace {
 
 sg::RetryPolicy quick(int attempts) { return {.max_attempts = attempts, .initial_interval = 0.1ms, .jitter = false}; }
 
-// A node that fails a number of times; what each attempt saw is logged.
+// A node that fails a number of times and logs what each attempt saw.
 template <class E>
 auto flaky(Log& log, int failures) {
     return [&log, failures](const State&, sg::Runtime& runtime) -> Update {

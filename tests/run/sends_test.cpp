@@ -7,7 +7,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Sends: tasks with an input of their own.
+// Sends: tasks with their own input.
 using namespace graphs;
 
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Threads that sleep until a time.
+// Threads that sleep until a given time.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;
@@ -16,7 +16,7 @@ using sg::Unfinished;
 
 namespace {
 
-/// A clock that the test turns.
+/// A clock that the test sets.
 class Clock final : public sg::IdSource {
 public:
     std::chrono::system_clock::time_point time{1'700'000'000s};
@@ -31,7 +31,7 @@ struct World {
     std::shared_ptr<Clock> clock = std::make_shared<Clock>();
     Log log;
 
-    // a -> nap -> b; each call of nap names another time
+    // a -> nap -> b, where each call of nap names another time.
     Graph graph() {
         Graph graph;
         graph.addNode("a", appends(log, "a")).addNode("b", appends(log, "b"));
@@ -61,7 +61,7 @@ TEST_CASE("a node that sleeps parks its thread until the time of its first call"
             CHECK(result.wake_at == start + 1000ms);
             CHECK(result.values.bar == Strings{"a"});
         }
-        auto saver = store.open();  // another process
+        auto saver = store.open();  // stands for another process
         const auto app = world.graph().compile({.checkpointer = saver, .ids = world.clock});
         world.clock->time += 999ms;
         const auto sleepers = saver->unfinishedThreads({.reason = Unfinished::sleeping});
@@ -212,7 +212,7 @@ TEST_CASE("a run that is stopped while one of its tasks sleeps is cancelled, and
         const auto app = graph.compile({.checkpointer = saver, .ids = clock});
         sg::RunConfig config = thread_t;
         config.control = control;
-        config.max_concurrency = 1;  // the sleeper first
+        config.max_concurrency = 1;  // so that the sleeper runs first
         CHECK((app.invoke({}, config).status == Status::cancelled));
         clock->time = wake_at;
         CHECK(app.recover().empty());

@@ -8,7 +8,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What a run tells, in which order, as a range and to a callback.
+// Which events a run emits and in which order, as a range and to a callback.
 using namespace graphs;
 using sg::StreamMode;
 
@@ -315,7 +315,7 @@ TEST_CASE("a callback is called by one thread at a time") {
         });
         graph.addEdge(sg::START, name);
     }
-    Strings all;  // no lock
+    Strings all;  // no lock is needed
     graph.compile().stream(Update{}, {}, {.modes = {StreamMode::custom, StreamMode::updates}},
                            [&all](const sg::StreamEvent& event) { all.push_back(event.node); });
     CHECK(all.size() == 204);

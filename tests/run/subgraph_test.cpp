@@ -13,7 +13,7 @@ using namespace graphs;
 
 namespace {
 
-// Shares bar with State; own is its own.
+// Shares bar with State; own is private to it.
 struct Inner {
     Strings bar = {};
     int own = 0;
@@ -22,7 +22,7 @@ struct Inner {
     }
 };
 
-// START -> count, which adds 1 to own and says what own was.
+// START -> count, which adds 1 to own and reports its previous value.
 sg::CompiledGraph<Inner> counting(const sg::Checkpointer& checkpointer = {}) {
     sg::StateGraph<Inner> graph;
     graph.addNode("count", [](const Inner& state) -> sg::Update<Inner> {
@@ -172,7 +172,7 @@ TEST_CASE("PER_THREAD keeps one log for all visits of a thread, and threads apar
             const sg::RunConfig config{.thread_id = thread, .durability = durability};
             parentOf(counting(sg::PER_THREAD), store.open()).invoke(Update{}, config);
             const auto values = parentOf(counting(sg::PER_THREAD), store.open()).invoke(Update{}, config).values;
-            // Inner's bar accumulates as well.
+            // Inner's bar accumulates too.
             CHECK(values.bar == Strings{"own was 0", "own was 0", "own was 1"});
         }
         CHECK(namespaces(*store.open()) == std::set<std::string>{"", "sub"});
@@ -206,7 +206,7 @@ TEST_CASE("PER_THREAD: a visit of a run that was lost before the graph around it
         saver->before_put = {};
     }
     is_dying = false;
-    CHECK(saver->takeLines().size() == 4);  // both lost visits are stored, and nothing around them
+    CHECK(saver->takeLines().size() == 4);  // both lost visits are stored, and nothing of the outer graph
     CHECK(app.invoke(Update{}, config).values.bar == Strings{"own was 0", "own was 0", "own was 1"});
     CHECK(app.invoke(Update{}, config).values.bar.back() == "own was 2");
 }

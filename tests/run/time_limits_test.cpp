@@ -10,7 +10,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Runs, attempts and idle nodes that take too long.
+// Runs, attempts and idle nodes that exceed their time limits.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;

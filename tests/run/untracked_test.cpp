@@ -10,13 +10,13 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/savers.hpp"
 
-// Untracked channels whose values cannot be stored: a lock, a function, a list of either.
+// Untracked channels whose values cannot be stored, such as a lock, a function, or a list of them.
 namespace sg = stategraph;
 using sg::Status;
 
 namespace {
 
-/// What no codec knows.
+/// A type without a codec.
 struct Socket {
     int number = 0;
     bool operator==(const Socket&) const = default;
@@ -42,7 +42,7 @@ DeskUpdate equipped() {
             sg::set(&Desk::sockets, {{7}, {8}})};
 }
 
-// START → use, which adds with what the input brought; three at once, then a last one.
+// START → use, which adds with the function from the input; three at once, then a last one.
 DeskGraph usingThem() {
     DeskGraph graph;
     const auto use = [](const Desk& desk) -> DeskUpdate {

@@ -8,7 +8,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What nodes and inputs write, as users meet it: operations, parts of the state, unset channels.
+// What nodes and inputs write, from the user's view: operations, parts of the state, unset channels.
 using namespace graphs;
 
 namespace {
@@ -53,7 +53,7 @@ sg::InvalidUpdateError refusal(Update update, bool as_input) {
 
 TEST_CASE("the wrong operation for a channel is refused, from a node and as input, and says what to do") {
     for (const bool as_input : {true, false}) {
-        // As the compiler lets through where another channel of the type takes the operation.
+        // Operations that the compiler accepts because another channel of the same type supports them.
         const auto set_on_list = refusal({sg::detail::setMember(&State::bar, Strings{"x"})}, as_input);
         CHECK(set_on_list.context().channel == "bar");
         CHECK(contains(set_on_list.message(), "use add() to give it a value, or overwrite() to replace what it holds"));

@@ -14,7 +14,8 @@
 
 #include "tests/support/graphs.hpp"
 
-// Threads of an executor that wait for what the executor is to do: however few there are, none waits for ever.
+// Threads of an executor that wait for other work of the same executor: with however few threads, none may wait for
+// ever.
 namespace sg = stategraph;
 
 namespace {
@@ -39,7 +40,7 @@ sg::CompiledGraph<Count> graphOf(F node, const std::shared_ptr<sg::Executor>& ex
     return graph.compile({.executor = executor});
 }
 
-// Its node tells one event.
+// A graph whose node emits one event.
 sg::CompiledGraph<Count> telling(const std::shared_ptr<sg::Executor>& executor) {
     return graphOf(
         [](const Count&, sg::Runtime& runtime) -> Writes {
@@ -121,14 +122,14 @@ TEST_CASE("a flow whose calls run flows ends on an executor of one thread, and s
                                      },
                                      {.executor = executor});
     CHECK(*root.invoke(100).values == 5050);
-    CHECK(most <= 2);  // the caller's thread and the executor's
+    CHECK(most <= 2);  // on the caller's thread and on that of the executor
 }
 
 TEST_CASE("calls that nobody waits for are made before their flow ends, with every thread of the executor at work") {
     std::latch is_busy(1);
     std::latch may_end(1);
     std::pair<std::latch*, std::latch*> both{&is_busy, &may_end};
-    const auto executor = threads(1);  // after what its thread waits for
+    const auto executor = threads(1);  // queued behind the work that its thread waits for
     executor->submit(
         [](void* context) {
             const auto& [busy, end] = *static_cast<std::pair<std::latch*, std::latch*>*>(context);
@@ -193,7 +194,7 @@ TEST_CASE("nodes that block on awaited runs and streams end, though the executor
             return {sg::add(&Count::n, run + sg::syncWait(awaitEvents(inner)))};
         },
         executor);
-    // Blocking in an awaited run, which is blocked in a node of another.
+    // A blocking call within an awaited run, which itself runs inside a blocking node.
     const auto outermost = graphOf(
         [&outer](const Count&) -> Writes {
             return {sg::add(&Count::n, sg::syncWait(outer.asyncInvoke(Writes{})).values.n)};
@@ -209,7 +210,7 @@ TEST_CASE("work is refused by trySubmit when every thread is at work, and taken 
     std::latch is_busy(1);
     std::latch may_end(1);
     std::pair<std::latch*, std::latch*> both{&is_busy, &may_end};
-    sg::Executor executor({.threads_max = 1});  // after what its thread waits for
+    sg::Executor executor({.threads_max = 1});  // queued behind the work that its thread waits for
     REQUIRE(executor.trySubmit(
         [](void* context) {
             const auto& [busy, end] = *static_cast<std::pair<std::latch*, std::latch*>*>(context);

@@ -21,7 +21,7 @@
 #include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
-// Threads that stay in memory between runs: everything is as if they did not.
+// Threads that stay in memory between runs: every result must be the same as without them.
 namespace sg = stategraph;
 
 namespace warm_threads {
@@ -44,7 +44,7 @@ struct Chat {
 };
 using App = sg::CompiledGraph<Chat>;
 
-/// Ids that are the same in every run of the test, and never come again.
+/// Ids that are the same in every run of the test and never repeat.
 class CountedIds final : public sg::IdSource {
 public:
     std::chrono::system_clock::time_point now() override {
@@ -92,7 +92,7 @@ sg::Update<Chat> say(const std::string& text) {
     return {sg::add<&Chat::messages>(sg::Message{"user", text}), sg::add<&Chat::list>("said " + text)};
 }
 
-/// A store with two programs on it.
+/// A store that two programs use.
 struct World {
     World(std::shared_ptr<sg::BaseCheckpointSaver> store, sg::WarmThreads warm)
         : saver(std::move(store)), app(compiled(saver, ids, warm)), other(compiled(saver, ids, {})) {}
@@ -103,7 +103,7 @@ struct World {
     App other;
     bool was_pruned = false;
 
-    /// One random step, the same in each world; what came of it.
+    /// Performs one random step, the same in each world, and returns its result.
     std::string act(const drivers::Driver& driver, std::uint64_t number) {
         std::mt19937_64 random(number);
         const auto one = [&random](std::uint64_t of) { return random() % of == 0; };
@@ -151,8 +151,9 @@ struct World {
         return std::to_string(static_cast<int>(outcome.status)) + sg::toJson(outcome.values);
     }
 
-    /// A prune gives a thread a new commit that holds the whole state, and a warm thread keeps the older one as the
-    /// base of what it stores, which is there as long as a commit names it: the only bytes in which it differs.
+    /// A prune gives a thread a new commit that holds the whole state. A warm thread still names the older commit as
+    /// the base of what it stores, and that commit is kept as long as another one names it. These are the only bytes
+    /// that differ.
     static std::string withoutBases(const std::string& rows) {
         std::istringstream lines(rows);
         std::string text;
@@ -184,7 +185,8 @@ std::uint64_t firstSeed() {
     return given != nullptr ? std::stoull(given) : std::random_device()();
 }
 
-// Forty random steps in a world with threads in memory and in one without; how often runs began from memory.
+// Performs forty random steps in a world with threads in memory and in one without, and returns how often runs began
+// from memory.
 std::uint64_t hitsOfOneWorld(std::shared_ptr<sg::BaseCheckpointSaver> store, const drivers::Driver& driver,
                              std::uint64_t& number) {
     World warm(std::move(store), roomy);
@@ -210,12 +212,12 @@ TEST_CASE("random threads under two writers, edits, forks, prunes and deletes ar
             hits += hitsOfOneWorld(store.open(), driver, number);
         }
     });
-    // Some 15 for each driver on each saver; with any seed more than none.
+    // About 15 for each driver on each saver, and more than none with any seed.
     CHECK(hits > 0);
 }
 
 TEST_CASE("a prune that keeps a question and drops commits after it makes no run on a warm thread store otherwise") {
-    // A random thread whose base has a question when it is pruned.
+    // Prunes a random thread whose base has an open question.
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         std::uint64_t number = 2920;
@@ -259,7 +261,7 @@ TEST_CASE("getState of a thread that stays in memory does not read it, and the n
     CHECK(app.warmThreadStats().hits == 1);
     CHECK(state.values.messages.size() == 2);
 
-    // Another program writes: what is in memory is old.
+    // Another program writes, so what is in memory is outdated.
     compiled(saver, std::make_shared<CountedIds>(), {}).invoke(say("other"), {.thread_id = "t"});
     const auto other = compiled(saver, std::make_shared<CountedIds>(), {}).getState({.thread_id = "t"});
     CHECK(other.values.messages.size() > state.values.messages.size() + 2);
@@ -301,7 +303,7 @@ TEST_CASE("threads that no run has used go, by size and by age") {
     CHECK(stats.threads > 1);
     CHECK(stats.threads < 50);
     CHECK(stats.evictions == 50 - stats.threads);
-    // One that is too large is not kept, and costs the others nothing.
+    // A thread that is too large is not kept, and does not evict others.
     const auto before = stats.threads;
     small.invoke(say(std::string(4000, 'x')), {.thread_id = "large"});
     CHECK(small.warmThreadStats().threads == before);

@@ -12,7 +12,7 @@
 #include <boost/asio/write.hpp>
 #include <boost/json.hpp>
 
-// A client of its own for tests of the server: it shares no code with it.
+// An independent client for tests of the server, which shares no code with it.
 namespace client {
 
 namespace asio = boost::asio;
@@ -21,8 +21,8 @@ using asio::ip::tcp;
 
 struct Response {
     int status = 0;
-    std::map<std::string, std::string> headers;  // names in lower case
-    std::string body;                            // without the framing of chunks
+    std::map<std::string, std::string> headers;  // with names in lower case
+    std::string body;                            // without the chunk framing
 
     std::vector<std::string> lines() const {
         std::vector<std::string> all;
@@ -45,7 +45,7 @@ struct Response {
     }
 };
 
-/// One connection.
+/// One connection to the server.
 class Connection {
 public:
     explicit Connection(std::uint16_t port) : socket_(context_) {
@@ -76,7 +76,7 @@ public:
         in_.erase(0, size);
         return response;
     }
-    /// The next piece of a response in chunks; empty at its end.
+    /// The next chunk of a response; empty at its end.
     std::string chunk() {
         const std::size_t line = asio::read_until(socket_, asio::dynamic_buffer(in_), "\r\n");
         const std::size_t size = std::stoul(in_.substr(0, line), nullptr, 16);

@@ -16,12 +16,12 @@
 
 #include "tests/serve/client.hpp"
 
-// A page that comes back while a chat is about to begin, or to be refused.
+// A page that reconnects while a chat is about to begin or to be refused.
 namespace sg = stategraph;
 namespace serve = stategraph::serve;
 using namespace std::chrono_literals;
 
-// Not in an unnamed namespace: coroutines that the server's templates make of it have names of their own.
+// Not in an unnamed namespace: coroutines that the server's templates instantiate with it have external names.
 namespace deciding {
 
 struct State {
@@ -33,7 +33,7 @@ void await(const std::atomic<bool>& flag) {
     for (int left = 20'000; left > 0 && !flag; --left) std::this_thread::sleep_for(1ms);
 }
 
-/// Its run ends when it may.
+/// A graph whose run ends when the test permits it.
 sg::CompiledGraph<State> speaker(std::shared_ptr<std::atomic<bool>> may_end) {
     sg::StateGraph<State> graph;
     graph.addNode("say", [may_end](const State&) -> sg::Update<State> {
@@ -44,7 +44,7 @@ sg::CompiledGraph<State> speaker(std::shared_ptr<std::atomic<bool>> may_end) {
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
 }
 
-/// Decides about a chat when it may.
+/// Decides about a chat when the test permits it.
 class Deciding final : public serve::GraphEndpoint<State> {
 public:
     Deciding(bool refuses, std::shared_ptr<std::atomic<bool>> may_end)
@@ -82,7 +82,7 @@ Answers comeBackBeforeTheDecision(bool refuses) {
     deciding::await(endpoint->is_asked);
     client::Connection page(server.port());
     page.request("GET", "/a/chat/t/stream");
-    std::this_thread::sleep_for(50ms);  // it is looked for before the decision; if it is not, what follows holds too
+    std::this_thread::sleep_for(50ms);  // usually the page asks before the decision; the checks below hold in any case
     endpoint->may_decide = true;
     Answers answers;
     if (refuses) {

@@ -13,14 +13,14 @@
 
 #include "tests/serve/client.hpp"
 
-// Handlers that answer with server-sent events: when they are sent, and when they end.
+// Handlers that answer with server-sent events: when the events are sent, and when the response ends.
 namespace sg = stategraph;
 namespace serve = stategraph::serve;
 using namespace std::chrono_literals;
 
 namespace {
 
-/// Counts up to a number, then has `end` say what follows.
+/// Counts up to a number, then asks `end` what follows.
 class Counter {
 public:
     explicit Counter(int most) : most_(most) {}
@@ -113,7 +113,7 @@ TEST_CASE("a handler is not asked any more when its client has gone") {
         CHECK(connection.chunk() == "data: {\"n\":1}\n\n");
     }
     CHECK(comes([&] { return served.server->connections() == 0; }));
-    CHECK(served.counter.use_count() == 2);  // this one and the handler's, and no response's
+    CHECK(served.counter.use_count() == 2);  // held by the test and by the handler, and by no response
 }
 
 TEST_CASE("a handler that throws between events breaks its response off, and no other") {

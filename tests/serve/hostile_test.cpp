@@ -73,7 +73,7 @@ private:
     std::mt19937 random_;
 };
 
-/// More by hand: STATEGRAPH_HOSTILE=1000000.
+/// STATEGRAPH_HOSTILE=1000000 sets a larger number for runs by hand.
 std::size_t wanted(std::size_t otherwise) {
     const char* const given = std::getenv("STATEGRAPH_HOSTILE");
     return given != nullptr ? std::stoul(given) : otherwise;

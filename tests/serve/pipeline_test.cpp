@@ -11,14 +11,14 @@
 #include "tests/agent/tools.hpp"
 #include "tests/serve/client.hpp"
 
-// Several agents in one graph behind one response.
+// Several agents in one graph that share one response.
 
 using namespace tools;
 namespace serve = stategraph::serve;
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-// Not in an unnamed namespace: coroutines that the server's templates make of it have names of their own.
+// Not in an unnamed namespace: coroutines that the server's templates instantiate with it have external names.
 namespace piped {
 
 struct State {
@@ -35,7 +35,7 @@ namespace {
 
 using piped::State;
 
-/// Opened by the test when it has read what it waits for.
+/// The test opens it after it has read what it expects.
 class Gate {
 public:
     void open() {
@@ -54,7 +54,7 @@ private:
     bool is_open_ = false;
 };
 
-/// Says "one " and, when the gate is open, "two".
+/// Says "one " and, once the gate is open, "two".
 class GatedModel final : public model::Model {
 public:
     explicit GatedModel(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
@@ -107,7 +107,7 @@ TEST_CASE("a text reaches the client while the model still writes it, and one st
     client::Response response = connection.head();
     CHECK(response.status == 200);
     while (response.body.find("one ") == std::string::npos) response.body += connection.chunk();
-    CHECK(response.body.find("two") == std::string::npos);  // it is not said yet
+    CHECK(response.body.find("two") == std::string::npos);  // not said so far
     gate->open();
     for (std::string piece = connection.chunk(); !piece.empty(); piece = connection.chunk()) response.body += piece;
 

@@ -197,13 +197,13 @@ TEST_CASE("the UI message stream does not ask again what was answered, and tells
         }
         return calls;
     };
-    // Clients wait for the result of each call that nobody is asked about.
+    // Clients wait for the result of each call that needs no approval.
     CHECK(partsOf(start, "tool-output-available").size() == 1);
     const auto first = decide("c2", false);
     const Kinds denied = partsOf(first, "tool-output-denied");
     const Kinds asked = partsOf(first, "tool-approval-request");
     REQUIRE(denied.size() == 1);
-    REQUIRE(asked.size() == 1);  // c3 is open still
+    REQUIRE(asked.size() == 1);  // c3 is still open
     CHECK(asked[0] != denied[0]);
     CHECK(partsOf(first, "tool-output-error").empty());
     const auto second = decide("c3", true);
@@ -215,7 +215,7 @@ TEST_CASE("the UI message stream does not ask again what was answered, and tells
     CHECK(partsOf(looked.objects(), "tool-approval-request").empty());
 }
 
-// A page sends its message when everything in it is decided.
+// A page sends its message once everything in it is decided.
 TEST_CASE("a chat's decisions are all taken") {
     Garden garden;
     const auto port = garden.server.port();

@@ -21,10 +21,10 @@ namespace serve = stategraph::serve;
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-// Not in an unnamed namespace: coroutines of these classes have names of their own.
+// Not in an unnamed namespace: coroutines of these classes have external names.
 namespace reconnecting {
 
-/// Lets a model say so many pieces, and shows how many it has said.
+/// Permits a model to say a number of pieces, and shows how many it has said.
 class Gate {
 public:
     void pass() {
@@ -50,7 +50,7 @@ private:
     int allowed_ = 0, said_ = 0;
 };
 
-/// Thinks, begins, calls two tools, and says an end: each piece passes the gate.
+/// Thinks, begins a text, calls two tools, and says an ending; each piece passes the gate.
 class Slow final : public model::Model {
 public:
     static constexpr int pieces = 9;
@@ -102,7 +102,7 @@ std::string text(const json::object& object, std::string_view member) {
     return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
 }
 
-/// What a page makes of a stream: each part's text by its id, each call's input and what became of it.
+/// What a page builds from a stream: the text of each part by its id, and each call's input and outcome.
 struct Page {
     std::map<std::string, std::string> texts, inputs, states;
     std::vector<std::string> faults;
@@ -159,7 +159,7 @@ struct Slowly {
 constexpr const char* first_chat =
     R"({"id":"t","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"go"}]}]})";
 
-/// What follows a response's head.
+/// Reads what follows a response's head.
 void rest(client::Connection& connection, client::Response& response) {
     for (std::string piece = connection.chunk(); !piece.empty(); piece = connection.chunk()) response.body += piece;
 }
@@ -183,7 +183,7 @@ TEST_CASE("a page that comes back at any moment of a chat gets each part of its 
     std::vector<std::unique_ptr<client::Connection>> readers;
     for (int said = 0; said <= Slow::pieces; ++said) {
         if (said < Slow::pieces) REQUIRE(slow.gate->letAndWait(said));
-        // Not at the last piece: the run may have ended by then.
+        // Not after the last piece: the run may have ended by then.
         if (said == Slow::pieces) break;
         REQUIRE(eventually([&] { return slow.server.runs() == 1; }));
         readers.push_back(std::make_unique<client::Connection>(slow.port()));
@@ -223,7 +223,7 @@ TEST_CASE(
         REQUIRE(slow.gate->letAndWait(5));
     }
     client::Connection back(slow.port());
-    // Pipelined: the second request waits for the end of the first one's response.
+    // Pipelined: the second request waits for the end of the first response.
     back.request("GET", "/slow/chat/t/stream");
     back.request("GET", "/slow/chat/t/stream");
     client::Response response = back.head();
@@ -282,7 +282,7 @@ TEST_CASE("a page comes back while two others decide, and sees what was decided 
 
 TEST_CASE("a response that is longer than the server keeps goes on, and nobody can come back to it") {
     serve::ServerOptions options;
-    options.replay_bytes_max = 800;  // more than the first pieces take, less than all
+    options.replay_bytes_max = 800;  // more than the first pieces need, and less than all of them
     Slowly slow(options);
     client::Connection first(slow.port());
     first.request("POST", "/slow/chat", first_chat);

@@ -26,7 +26,7 @@ std::string delta(const std::string& text, const std::string& id = "text-1") {
 
 std::shared_ptr<std::atomic<std::size_t>> counter() { return std::make_shared<std::atomic<std::size_t>>(0); }
 
-/// What all deltas of a reader say together.
+/// The joined text of all deltas of a reader.
 std::string said(const std::vector<std::string>& lines) {
     std::string all;
     for (const std::string& line : lines) {
@@ -63,7 +63,7 @@ TEST_CASE("a replay joins the pieces of a text, and a reader at any place gets t
         CHECK(got[j].front() == R"({"type":"start"})");
         CHECK(got[j].back() == R"({"type":"text-end","id":"text-1"})");
     }
-    // One that comes last has one piece.
+    // A reader that connects last receives one piece.
     CHECK(got.back().size() == 3);
     CHECK(reader->waked > 0);
 }

@@ -18,7 +18,7 @@ namespace serve = stategraph::serve;
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-// Not in an unnamed namespace: coroutines that the server's templates make of it have names of their own.
+// Not in an unnamed namespace: coroutines that the server's templates instantiate with it have external names.
 namespace served {
 
 struct State {
@@ -32,7 +32,7 @@ namespace {
 
 using served::State;
 
-/// Says what it was given twice, and asks in between where that is wanted.
+/// Repeats its input twice, and asks in between if `asks` is set.
 sg::CompiledGraph<State> echo(bool asks = false) {
     sg::StateGraph<State> graph;
     graph.addNode("first", [](const State& state) -> sg::Update<State> {
@@ -46,7 +46,7 @@ sg::CompiledGraph<State> echo(bool asks = false) {
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
 }
 
-/// A graph whose one node goes on until it is stopped.
+/// A graph whose only node runs until it is stopped.
 sg::CompiledGraph<State> endless(std::atomic<int>& stopped) {
     sg::StateGraph<State> graph;
     graph.addNode("wait", [&stopped](const State&, sg::Runtime& runtime) -> sg::Update<State> {
@@ -299,7 +299,7 @@ TEST_CASE("a silent response says that it is alive") {
 
 namespace {
 
-/// Throws at the event with this number.
+/// Throws at the event with the given number.
 class BrokenEncoder final : public serve::Encoder {
 public:
     explicit BrokenEncoder(int at) : left_(at) {}
@@ -324,7 +324,7 @@ TEST_CASE("what a protocol throws is an answer before the response has begun, an
     sg::StateGraph<State> graph;
     graph.addNode("first", [](const State&) -> sg::Update<State> { return {sg::add(&State::said, std::string("a"))}; });
     graph.addNode("second", [](const State&) -> sg::Update<State> {
-        std::this_thread::sleep_for(1s);  // the first event is sent by then
+        std::this_thread::sleep_for(1s);  // by then the first event has been sent
         return {sg::add(&State::said, std::string("b"))};
     });
     graph.addEdge(sg::START, "first").addEdge("first", "second").addEdge("second", sg::END);

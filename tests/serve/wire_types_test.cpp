@@ -25,7 +25,7 @@ bool hasType(const json::value& value, std::string_view type) {
     return type == "integer" && value.is_int64();
 }
 
-/// What the schemas here are made of, and no more: it fails for a keyword that it does not know.
+/// Supports only the keywords that these schemas use, and fails for any other keyword.
 bool fits(const json::value& value, const json::value& schema) {
     for (const auto& [keyword, rule] : schema.as_object()) {
         const auto fitsOne = [&](const json::value& each) { return fits(value, each); };

@@ -15,7 +15,7 @@ int numberOf(const StoreItem& item) { return item.value.as<std::map<std::string,
 
 TEST_CASE("a read sees a batch of another thread as a whole or not at all") {
     StoreOptions options;
-    options.default_ttl = 1'000'000ms;  // so that reads write, too
+    options.default_ttl = 1'000'000ms;  // with a time to live, reads write too
     onEach(options, [](Home& home) {
         BaseStore& store = home.store();
         const auto put = [&](int n) {

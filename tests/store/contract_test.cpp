@@ -61,7 +61,7 @@ TEST_CASE("an overwrite keeps the time of creation, a removal forgets it") {
         CHECK(item->created_at == begin);
         CHECK(item->updated_at == begin + 5ms);
         CHECK(item->value == Value(Doc{{"n", 2}}));
-        home.clock->now_us -= 1'005'000;  // jumps back
+        home.clock->now_us -= 1'005'000;  // the clock jumps back
         store.put({"a"}, "k", Doc{{"n", 3}});
         item = store.get({"a"}, "k");
         CHECK(item->created_at == begin);

@@ -13,7 +13,7 @@ namespace {
 using namespace under_test;
 using namespace std::chrono_literals;
 
-/// All that a store says of itself.
+/// Everything that a store reports about its contents.
 std::vector<std::string> contents(BaseStore& store) {
     std::vector<std::string> out;
     for (const auto& item : store.search({.limit = 1000, .refresh_ttl = false})) {
@@ -24,7 +24,7 @@ std::vector<std::string> contents(BaseStore& store) {
     return out;
 }
 
-/// Rows that fail at the nth call.
+/// Rows whose nth call fails.
 class FaultRows final : public stores::OwnRows {
 public:
     std::unique_ptr<stores::View> view(Reads) override {

@@ -59,7 +59,7 @@ TEST_CASE("eq takes a map as a whole, the parsed form takes it as entries that m
 }
 
 TEST_CASE("the order of a map's entries does not matter to equality") {
-    // {"b": 1, "a": 2}, which is not how this library writes it, against {"a": 2, "b": 1.0}
+    // {"b": 1, "a": 2}, in an order that this library never writes, against {"a": 2, "b": 1.0}
     const Value value =
         Value::fromCbor(std::string("\xA1\x61m\xA2\x61"
                                     "b\x01\x61"
@@ -164,7 +164,7 @@ TEST_CASE("a filter has a limit of conditions and of depth") {
     CHECK_THROWS_AS((void)where(deep_path), InvalidArgumentError);
 }
 
-// The parsed form again, over JSON and the slow way.
+// Evaluates the filter once more, simply and slowly, over JSON.
 namespace slow {
 
 namespace js = boost::json;

@@ -16,7 +16,7 @@ namespace {
 using namespace under_test;
 using Names = std::vector<std::string>;
 
-/// Texts are "x,y": their vectors can be read off them.
+/// Texts have the form "x,y", from which their vectors are computed.
 std::vector<float> vectorOf(const std::string& text) {
     const std::size_t comma = text.find(',');
     if (comma == std::string::npos) return {0, 0};
@@ -132,7 +132,8 @@ TEST_CASE("the top k are exactly those that the slow way finds, for vectors of a
             for (std::size_t i = 0; i < found.size(); ++i) {
                 CHECK(found[i].score == doctest::Approx(-expected[i].first));
                 if (dims > 1)
-                    CHECK(found[i].key == expected[i].second);  // of one number all are 1 or -1, to the last bit or not
+                    // With one dimension all scores are 1 or -1, except for the last bit.
+                    CHECK(found[i].key == expected[i].second);
             }
         });
     }

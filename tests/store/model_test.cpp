@@ -12,7 +12,7 @@ namespace {
 
 using namespace under_test;
 
-// The store as a plain map, with everything done the slow way.
+// The store as a plain map, with simple and slow operations.
 struct ModelItem {
     int n = 0;
     std::string text;
@@ -72,7 +72,8 @@ public:
             if (!isLive(item) || !below || item.n < n_min) continue;
             hits.push_back({name, query && item.indexed ? std::optional(cosineOf(*query, item.text)) : std::nullopt});
         }
-        // Scores of the model and the store may differ in the last bit; the test's texts make that a tie in neither.
+        // The scores of the model and of the store may differ in the last bit; the test's texts ensure that this
+        // affects no tie.
         std::stable_sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
             return a.score && b.score ? *a.score > *b.score + 1e-9 : a.score.has_value() && !b.score.has_value();
         });
@@ -128,8 +129,8 @@ private:
 
     PutOp makePut(const Name& at) {
         const int n = static_cast<int>(random_.below(10));
-        // Vectors of small whole numbers in different directions: the same direction is a tie by name, others differ by
-        // much.
+        // Vectors of small whole numbers in different directions: equal directions are ties that the name decides,
+        // others differ clearly.
         std::string text(random_.below(3), 'a');
         text += std::string(random_.below(3), 'b') + "c";
         const bool indexed = !random_.chance(3);
@@ -255,7 +256,7 @@ private:
         CHECK(home_.store().listNamespaces(query) == expected);
     }
     void sweep() {
-        // How many is not known: puts removed some before.
+        // The number is unknown, because puts have already removed some.
         std::size_t over = 0;
         for (auto it = model_.items.begin(); it != model_.items.end();) {
             const bool is_over = !model_.isLive(it->second);

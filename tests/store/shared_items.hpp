@@ -13,7 +13,7 @@
 
 #include <stategraph/store.hpp>
 
-// Items that several processes, each with a store of its own, put and remove at once.
+// Items that several processes, each with its own store, put and remove at once.
 namespace shared_items {
 
 inline stategraph::StoreOptions options() {
@@ -27,8 +27,8 @@ inline stategraph::StoreOptions options() {
     return chosen;
 }
 
-/// An item of a name that others use too: with a time that is soon over, with a long one or without one; with vectors
-/// or without them; or none.
+/// A change to an item whose name other processes use too: with a short lifetime, a long one or none; with or without
+/// vectors; or a removal.
 inline stategraph::PutOp change(std::mt19937& random) {
     using namespace std::chrono_literals;
     stategraph::PutOp op{{"shared"}, std::to_string(random() % 6), {}, {}};
@@ -40,7 +40,7 @@ inline stategraph::PutOp change(std::mt19937& random) {
     return op;
 }
 
-/// Throws if a search meets an item that cannot be read, or whose vectors are another's.
+/// Throws if a search finds an item that cannot be read or that has the vectors of another item.
 inline void mix(stategraph::BaseStore& store, unsigned seed, int rounds) {
     std::mt19937 random(seed);
     for (int round = 0; round < rounds; ++round) {
@@ -56,14 +56,14 @@ inline void mix(stategraph::BaseStore& store, unsigned seed, int rounds) {
     }
 }
 
-/// So that a row that is left belongs to no item.
+/// Removes all items, so that any remaining row belongs to no item.
 inline void removeAll(stategraph::BaseStore& store) {
     for (const auto& item : store.search({.limit = 1000, .refresh_ttl = false})) store.remove(item.ns, item.key);
     store.sweep();
     CHECK(store.search({}).empty());
 }
 
-/// Puts pairs without an end, and notes each when it is stored.
+/// Puts pairs endlessly, and notes each pair when it is stored.
 inline void putPairs(stategraph::BaseStore& store, std::ofstream& notes) {
     for (int n = 0;; ++n) {
         const std::string key = std::to_string(n);
@@ -73,7 +73,7 @@ inline void putPairs(stategraph::BaseStore& store, std::ofstream& notes) {
     }
 }
 
-/// All pairs that were noted are there, and each pair as a whole. `file` begins with a line "ready".
+/// Checks that all pairs that were noted exist, and that each pair is complete. `file` begins with a line "ready".
 inline void checkPairs(stategraph::BaseStore& store, const std::string& file) {
     const auto keysOf = [&](const char* ns) {
         std::set<std::string> keys;

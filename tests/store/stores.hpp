@@ -24,10 +24,10 @@
 #endif
 #include "tests/support/temporary_folder.hpp"
 
-// The contract's cases run on every store there is.
+// The cases of the contract run on every kind of store.
 namespace under_test {
 
-/// A clock that stands still until it is told otherwise.
+/// A clock that stands still until the test moves it.
 class StoreClock final : public stategraph::IdSource {
 public:
     std::chrono::system_clock::time_point now() override {
@@ -42,7 +42,7 @@ public:
     std::atomic<std::int64_t> now_us{1'700'000'000'000'000};
 };
 
-/// A store, and where it keeps its items.
+/// A store and the place of its items.
 class Home {
 public:
     explicit Home(const stategraph::StoreOptions& options) : options_(options) {
@@ -54,7 +54,8 @@ public:
 
     stategraph::BaseStore& store() { return *store_; }
     std::shared_ptr<stategraph::BaseStore> share() { return store_; }
-    /// As a new process would find it, with other options if wanted; the memory store keeps what it has and how it is.
+    /// Opens the store as a new process would, optionally with other options; the memory store keeps its items and
+    /// options.
     virtual void reopen() {}
     virtual bool lasts() const { return false; }
 
@@ -155,7 +156,7 @@ void onEach(F body) {
 
 using Doc = std::map<std::string, stategraph::Value>;
 
-/// "ns1.ns2/key", for comparing in one line.
+/// "ns1.ns2/key", for comparisons in one line.
 inline std::string nameOf(const stategraph::StoreItem& item) {
     std::string out;
     for (const auto& label : item.ns) out += (out.empty() ? "" : ".") + label;
@@ -175,7 +176,7 @@ inline std::vector<std::string> namesOf(const std::vector<stategraph::StoreNames
     return out;
 }
 
-/// The message of what `f` throws as an E; any other exception passes on.
+/// The message of the E that `f` throws; any other exception passes through.
 template <class E, class F>
 std::string messageOf(F f) {
     try {

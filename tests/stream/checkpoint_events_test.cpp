@@ -11,8 +11,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 
-// What `checkpoints` and `debug` report of a checkpoint is what history says of it: its place, its parent, its
-// metadata.
+// The events `checkpoints` and `debug` must report the same place, parent and metadata of a checkpoint as its history.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::StreamMode;
@@ -44,7 +43,7 @@ void checkAgainstHistory(const App& app, const std::vector<json::value>& checkpo
     }
 }
 
-/// The payloads of the modes checkpoints and debug, which must be the same.
+/// The payloads of the modes checkpoints and debug, which must be equal.
 template <class Events>
 std::vector<json::value> checkpointsOf(const Events& events) {
     std::vector<json::value> checkpoints;

@@ -13,7 +13,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/manual_clock.hpp"
 
-// When an event happened, and which attempt of its task it is of.
+// The time of an event, and the attempt of the task that it belongs to.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::StreamMode;
@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Fails once, and passes a millisecond of the clock in each attempt.
+/// Fails once, and advances the clock by a millisecond in each attempt.
 App failsOnce(const std::shared_ptr<ManualClock>& clock) {
     Graph inner;
     inner.addNode("y", [](const State&, sg::Runtime& runtime) -> Update {

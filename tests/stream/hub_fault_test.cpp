@@ -8,7 +8,7 @@
 
 #include "tests/support/graphs.hpp"
 
-// A hub whose saver or whose runs fail.
+// A hub whose saver or runs fail.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::StreamMode;

@@ -11,7 +11,7 @@
 #include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
-// A hub over a saver alone tells of threads whose graph is not here.
+// A hub with only a saver reports on threads whose graph this process does not have.
 namespace sg = stategraph;
 using namespace std::chrono_literals;
 using sg::StreamMode;
@@ -22,7 +22,7 @@ using inspected::App;
 using inspected::Order;
 using inspected::Update;
 
-/// All there is without waiting for more.
+/// Takes all events that are available without waiting.
 std::vector<std::string> take(sg::Subscription& subscription) {
     std::vector<std::string> all;
     while (const auto event = subscription.next(0ms)) {
@@ -108,7 +108,7 @@ TEST_CASE("a subscriber sees what runs store that know nothing of the hub, and i
     CHECK(nodes.front() == "plan");
     CHECK(nodes.back() == "ask");
     CHECK(!subscription.next(250ms).has_value());
-    // The same for a coroutine that waits, by the subscription's own looking.
+    // The same for a coroutine that waits: the subscription itself polls the store.
     std::thread answerer([&app] { app.invoke(sg::resume(std::string("yes")), {.thread_id = "t"}); });
     const auto event = sg::syncWait(subscription.asyncNext(10s));
     answerer.join();

@@ -10,7 +10,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Subscribers of a thread: what they get, in which order, and each event exactly once.
+// Subscribers of a thread: which events they receive, in which order, and each exactly once.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::OnFull;
@@ -20,7 +20,7 @@ namespace {
 
 const sg::StreamModes durable_modes = {StreamMode::values, StreamMode::updates, StreamMode::checkpoints};
 
-/// Two at once, one that asks, and an end.
+/// Two nodes at once, one that asks, and an end.
 App askingGraph(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph graph;
     graph.addNode("a", appends("a")).addNode("b", appends("b")).addNode("end", appends("end"));
@@ -41,7 +41,7 @@ std::string brief(const sg::HubEvent& event) {
     return std::string(toString(event.mode)) + " " + event.node + " " + event.data.toJson();
 }
 
-/// All there is without waiting for more.
+/// Takes all events that are available without waiting.
 std::vector<Got> take(sg::Subscription& subscription) {
     std::vector<Got> all;
     while (const auto event = subscription.next(0ms)) all.push_back({brief(*event), event->position, event->durable});
@@ -92,7 +92,7 @@ TEST_CASE(
             app.invoke(bar("i"), {.thread_id = "t", .hub = &hub});
             first = take(live);
         }
-        // Another process: a new saver object, a new graph, a new hub.
+        // Stands for another process: a new saver object, a new graph, a new hub.
         const App app = askingGraph(store.open());
         sg::StreamHub hub(app);
         std::vector<sg::Subscription> early;  // they follow the rest of the thread
@@ -103,7 +103,7 @@ TEST_CASE(
         auto all_over = hub.subscribe("t", {.from = sg::StreamPosition(), .modes = durable_modes});
         const std::vector<Got> everything = take(all_over);
         const Strings all = durable(everything);
-        REQUIRE(all.size() == everything.size());  // nothing is open any more
+        REQUIRE(all.size() == everything.size());  // no question is open any longer
         REQUIRE(all.size() > durable(first).size());
         CHECK(Strings(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(durable(first).size())) == durable(first));
         for (std::size_t i = 0; i < everything.size(); ++i) {
@@ -154,7 +154,7 @@ TEST_CASE("random disconnections while runs go on lose nothing and double nothin
             hub.subscribe("t", {.from = sg::StreamPosition(), .modes = {StreamMode::updates, StreamMode::values}});
         const Strings all = texts(take(all_over));
         CHECK(got == all);
-        CHECK(all.size() == 117 + 120);  // an update of each task, values also of each input
+        CHECK(all.size() == 117 + 120);  // an update for each task; values also for each input
     });
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("a position is the checkpoint's number and survives a prune; what was 
             CHECK(kept[kept.size() - i].what == all[all.size() - i].what);
             CHECK((kept[kept.size() - i].position == all[all.size() - i].position));
         }
-        // With a clock that stands still, ids are as close as they can be: the number behind n is n + 1.
+        // With a clock that stands still, ids are as close as possible: the id after n is n + 1.
         auto from_n = hub.subscribe("t", {.from = all.back().position.sequence - 1, .modes = durable_modes});
         for (const Got& got : take(from_n)) CHECK(got.position.sequence == all.back().position.sequence);
     });
@@ -197,7 +197,8 @@ TEST_CASE("several subscribers get the same, each at its own pace, and none with
         app.invoke(Command{.resume = "Ada"}, {.thread_id = "t", .hub = &hub});
         Strings all = durable(take(fast));
         const Strings slowly = texts(take(slow));
-        CHECK(slowly.size() == at_once.size() - 1 + all.size());  // the question is not open any more when it looks
+        // When it reads the log, the question is no longer open.
+        CHECK(slowly.size() == at_once.size() - 1 + all.size());
         CHECK(take(other).empty());
     });
 }
@@ -326,7 +327,7 @@ TEST_CASE("a hub refuses what it cannot serve") {
     CHECK_THROWS_AS(hub.subscribe("t", {.capacity_bytes = 0}), sg::InvalidArgumentError);
     const App other = askingGraph(std::make_shared<sg::MemorySaver>());
     CHECK_THROWS_AS(other.invoke(bar("i"), {.thread_id = "t", .hub = &hub}), sg::InvalidArgumentError);
-    const App twin = askingGraph(saver);  // the same graph compiled again
+    const App twin = askingGraph(saver);  // the same graph, compiled again
     CHECK((twin.invoke(bar("i"), {.thread_id = "t", .hub = &hub}).status == sg::Status::interrupted));
     for (const char* bad : {"", "x", "-1", "5-", "5-x", "5-1x", "99999999999999999999", "5 "}) {
         CHECK_THROWS_AS(sg::StreamPosition::parse(bad), sg::InvalidArgumentError);

@@ -7,14 +7,14 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What subscribers read in the log is what the run's own stream told.
+// Events that subscribers read from the log equal those of the run's own stream.
 using namespace graphs;
 using sg::StreamMode;
 
 namespace {
 
-/// Nodes that write in every way there is: several times, nothing, in place of what is there, clearing, with a Command,
-/// by Sends, in loops.
+/// Nodes that write in every possible way: several times, nothing, overwriting, clearing, with a Command, through
+/// Sends, in loops.
 App everything(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph graph;
     graph.addNode("twice", [](const State&) -> Update {
@@ -45,7 +45,8 @@ App everything(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     return graph.compile({.checkpointer = saver});
 }
 
-/// Runs it with a subscriber, twice on one thread; what a subscriber reads, live and afterwards, is what the run told.
+/// Runs the graph with a subscriber, twice on one thread. What the subscriber reads, live and afterwards, must equal
+/// what the run emitted.
 template <class A, class Input>
 void checkLogEqualsLive(const A& app, const sg::ThreadId& thread, sg::Durability durability, const Input& input) {
     sg::StreamHub hub(app);
@@ -66,7 +67,7 @@ void checkLogEqualsLive(const A& app, const sg::ThreadId& thread, sg::Durability
             sequence = event->position.sequence;
             read.push_back(std::to_string(event->step) + toJson(static_cast<const sg::StreamEvent&>(*event)));
         }
-        // In one superstep the stream tells tasks as they finish, and a checkpoint when it goes on from it.
+        // Within a superstep the stream reports tasks as they finish, and a checkpoint when the run continues from it.
         std::sort(read.begin(), read.end());
         std::sort(told.begin(), told.end());
         for (std::size_t i = 0; i < std::min(read.size(), told.size()); ++i) CHECK(read[i] == told[i]);

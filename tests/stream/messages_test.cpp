@@ -10,7 +10,7 @@
 
 using namespace std::chrono_literals;
 
-// The mode `messages`: parts that nodes emit, and messages that they write.
+// The mode `messages`: parts that nodes emit, and messages that nodes write.
 namespace sg = stategraph;
 using Strings = std::vector<std::string>;
 using sg::StreamMode;
@@ -67,7 +67,7 @@ TEST_CASE("parts of messages are streamed with node, task and attempt; the whole
     graph.addEdge(sg::START, "talk");
     const Strings expected{"talk 1 part Hel", "talk 1 part lo", "talk 1 whole Bye"};
     CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}})) == expected);
-    // With a time limit the node runs on a thread of its own.
+    // With a time limit the node runs on a separate thread.
     CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}}), {.timeout = 10min}) == expected);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("tasks that run at once keep their messages apart, and those of subgra
     graph.addNode("x", talks("x")).addNode("y", talks("y")).addNode("sub", inner.compile());
     graph.addEdge(sg::START, "x").addEdge(sg::START, "y").addEdge({"x", "y"}, "sub");
     const auto app = graph.compile();
-    // One at a time, so that their order is known.
+    // Tasks run one at a time, so that their order is known.
     CHECK(streamed(app, {}, {.max_concurrency = 1}) ==
           Strings{"x 1 part part", "y 1 whole whole of y", "sub 1 whole inside"});
     CHECK(streamed(app, {}, {.max_concurrency = 1}, true) ==
@@ -144,7 +144,8 @@ TEST_CASE("a node may emit without anybody listening, and what it emits is not s
         CHECK(app.invoke({}, {.thread_id = "quiet"}).values.messages.size() == 2);
         const Strings all = streamed(app, {}, {.thread_id = "t"});
         REQUIRE(all.size() == 3001);
-        CHECK(all.back() == "talk 1 whole other");  // so many ids ago that it was forgotten that parts were told
+        // After that many ids the stream has forgotten that it emitted parts.
+        CHECK(all.back() == "talk 1 whole other");
         sg::StreamHub hub(app);
         auto later = hub.subscribe("t", {.from = sg::StreamPosition(), .modes = StreamMode::messages});
         CHECK(!later.next(0ms));

@@ -10,7 +10,8 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 
-// That a run has begun, and how it ended: to subscribers of its thread, to who walks its stream, and as lines of JSON.
+// The events for the beginning and the end of a run, for subscribers of its thread, for readers of its stream, and as
+// lines of JSON.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::StreamMode;
@@ -19,7 +20,7 @@ namespace {
 
 const sg::StreamOptions only_runs{.modes = StreamMode::runs};
 
-/// One node, which does what `work` does.
+/// A graph of one node, which calls `work`.
 template <class Work>
 App single(Work work, std::shared_ptr<sg::BaseCheckpointSaver> saver = std::make_shared<sg::MemorySaver>()) {
     Graph graph;
@@ -72,7 +73,7 @@ TEST_CASE("subscribers and streams are told that a run begins and how it ends, w
             CHECK(told(events) == Strings{begun, end});
             REQUIRE(!events.empty());
             CHECK(brief(events.front()) == begun);
-            const bool asks = end.ends_with("asks");  // what is open is told by the log, after all events
+            const bool asks = end.ends_with("asks");  // the log reports open questions after all other events
             CHECK(brief(asks ? events[events.size() - 2] : events.back()) == end);
             const Strings own = told(outcome.events);
             if (!own.empty()) CHECK(own == Strings{begun, end});
@@ -137,7 +138,8 @@ TEST_CASE("a subscriber that follows one run stops at its end, also if it is slo
             {.modes = {StreamMode::updates, StreamMode::custom, StreamMode::runs}, .capacity = 3, .on_full = on_full});
         app.invoke(Update{}, {.thread_id = "t", .hub = &hub});
         Strings seen;
-        while (const auto event = subscription.next()) {  // no timeout: a missing end would be waited for without end
+        // Without a timeout: a missing end would make this wait for ever.
+        while (const auto event = subscription.next()) {
             seen.push_back(brief(*event));
             if (sg::isRunEnd(*event)) break;
         }

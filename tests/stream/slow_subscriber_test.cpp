@@ -11,7 +11,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Subscribers that do not keep up: what each policy does, and that memory has its limit.
+// Slow subscribers: the effect of each policy, and that the memory is limited.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::OnFull;
@@ -19,7 +19,7 @@ using sg::StreamMode;
 
 namespace {
 
-/// Goes round `rounds` times, and writes a custom event of 100 bytes each time.
+/// Loops `rounds` times, and emits a custom event of 100 bytes each time.
 App loop(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, int rounds) {
     Graph graph;
     graph.addNode("a", [](const State&, sg::Runtime& runtime) -> Update {
@@ -42,7 +42,7 @@ sg::RunConfig config(sg::StreamHub& hub) { return {.thread_id = "t", .recursion_
 
 }  // namespace
 
-// The run ends with nobody reading, so nobody can have slowed it down by more than what a push costs.
+// The run ends while nobody reads, so a subscriber costs it only the pushes.
 TEST_CASE(
     "a subscriber that reads nothing neither stops the run nor fills memory, and misses no durable event afterwards") {
     savers::onEach([](savers::Store& store) {
@@ -63,7 +63,8 @@ TEST_CASE(
     });
 }
 
-// User demand, test 17: run speed unchanged, memory bounded; reconnect from sequence n gives what follows exactly once.
+// User demand, test 17: the run's speed is unchanged and its memory limited; a subscriber that reconnects at sequence n
+// receives exactly once what follows.
 TEST_CASE("a run with slow subscribers does the same work as one without, and each reconnects from where it was") {
     const auto calls = [](bool subscribed) {
         const auto saver = std::make_shared<stategraph::testing::FaultSaver>(std::make_shared<sg::MemorySaver>());
@@ -82,7 +83,7 @@ TEST_CASE("a run with slow subscribers does the same work as one without, and ea
             CHECK(subscription.waiting() <= 4);
             sg::StreamPosition from;
             std::size_t durable = 0;
-            for (bool more = true; more;) {  // a new connection for every third event
+            for (bool more = true; more;) {  // reconnects after every third event
                 auto again = hub.subscribe("t", {.from = from});
                 for (int left = 3; left > 0 && more; --left) {
                     const auto event = again.next(0ms);
@@ -215,7 +216,7 @@ TEST_CASE("with block, the run is never further ahead than allowed, and goes on 
             CHECK(slow.waiting() <= 3);
             CHECK(app.getState({.thread_id = "t"}).step <= last + 6);
         }
-        CHECK(!over);  // it waits for room
+        CHECK(!over);  // it waits for space in the buffer
         slow.close();
         run.join();
         CHECK(slow.dropped() == 0);
@@ -257,7 +258,7 @@ TEST_CASE(
         CHECK(by_events.waiting() >= 2);
         CHECK_FALSE(by_events.isClosed());
         CHECK(count(both, true) == static_cast<std::size_t>(result.values.n));
-        // The next run finds its subscribers where they were.
+        // The next run finds its subscribers unchanged.
         std::jthread reader([&] {
             while (by_events.next(20'000ms)) {
             }
@@ -281,7 +282,7 @@ TEST_CASE("a run that is out of time waits for no subscriber that it is too far 
         CHECK(result.values.n <= 3);
         CHECK(count(slow, true) == static_cast<std::size_t>(result.values.n));
         CHECK(slow.dropped() == 0);
-        // A run that begins with its time nearly over, and full buffers, ends too.
+        // A run also ends if its time is nearly over when it begins and the buffers are full.
         with.timeout = 1ms;
         for (int i = 0; i < 10; ++i) CHECK((app.invoke(sg::RESUME, with).status == sg::Status::timed_out));
         slow.close();
@@ -292,7 +293,7 @@ TEST_CASE("a run that is out of time waits for no subscriber that it is too far 
 
 TEST_CASE("tasks and subgraphs that wait for a subscriber at the same time are all let go when the run is stopped") {
     const auto writes = [](const State&, sg::Runtime& runtime) -> Update {
-        for (int i = 0; i < 1000; ++i) runtime.write(i);  // from the one that finds no room on it throws
+        for (int i = 0; i < 1000; ++i) runtime.write(i);  // from the first event without space on, write() throws
         return bar("all");
     };
     Graph inner;

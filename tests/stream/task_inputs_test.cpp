@@ -5,7 +5,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 
-// Events of tasks without what the tasks are given, for states that are large.
+// Events of tasks without the inputs of the tasks, for large states.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::StreamMode;
@@ -23,7 +23,7 @@ App sending(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     return graph.compile({.checkpointer = std::move(saver)});
 }
 
-/// Of each start of a task the node, and whether there is an input.
+/// For each start of a task, the node and whether the event has an input.
 template <class Event>
 void note(const Event& event, Strings& starts) {
     const std::string json = event.data.toJson();

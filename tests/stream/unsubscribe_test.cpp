@@ -32,6 +32,6 @@ TEST_CASE("a subscription can be destroyed without memory") {
     failing_new::arm(1, 1000);
     ends.reset();
     CHECK(failing_new::disarm() > 0);
-    const sg::Subscription next = hub.subscribe(thread);  // removes what could not be removed
+    const sg::Subscription next = hub.subscribe(thread);  // removes the subscription that could not be removed before
     CHECK(hub.subscribers() == 2);
 }

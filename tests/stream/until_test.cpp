@@ -10,7 +10,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Subscriptions that end by themselves: with a run, or when there is nothing more.
+// Subscriptions that end by themselves, either with a run or when no further event is available.
 using namespace graphs;
 using sg::OnFull;
 using sg::StreamMode;
@@ -45,7 +45,7 @@ std::string brief(const sg::HubEvent& event) {
     return std::string(toString(event.mode)) + " " + event.data.toJson();
 }
 
-/// To the end: a subscription that does not end hangs here.
+/// Reads to the end; a subscription that never ends hangs here.
 Strings all(sg::Subscription& subscription) {
     Strings what;
     while (const auto event = subscription.next()) what.push_back(brief(*event));
@@ -93,7 +93,7 @@ TEST_CASE(
         auto rest = hub.subscribe("t", {.from = first.position(), .modes = StreamMode::updates, .until = Until::idle});
         CHECK(all(rest).size() == 3);
         CHECK(all(durable).size() == 3);
-        CHECK(hub.subscribers() == 3);  // ended, and not destroyed yet
+        CHECK(hub.subscribers() == 3);  // they have ended and still exist
     });
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("a subscription that is slow ends with the run, under every policy, an
     std::jthread run([&] { app.invoke(Update{}, {.thread_id = "t", .hub = &hub}); });
     CHECK(all(blocks) == one_run);
     run.join();
-    app.invoke(Update{}, {.thread_id = "t", .hub = &hub});  // waits for nobody: that one has ended
+    app.invoke(Update{}, {.thread_id = "t", .hub = &hub});  // does not wait, because that subscription has ended
 }
 
 TEST_CASE("who catches up gets what the log has, and ends where no run is under way") {

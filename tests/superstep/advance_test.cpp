@@ -2,7 +2,7 @@
 
 #include "tests/support/schedules.hpp"
 
-// From one superstep to the next: edges, joins, sends and deferred nodes.
+// The transition from one superstep to the next: edges, joins, sends and deferred nodes.
 using namespace schedules;
 
 TEST_CASE("a chain runs one node a superstep and ends") {
@@ -66,7 +66,7 @@ TEST_CASE("a source that runs again in the superstep of the join's target fills 
     walk.input();
     walk.step();
     CHECK(walk.step({{"a", {{"a"}, {}}}}) == Strings{"a", "c"});
-    // a arrived once more while the full join was consumed by c.
+    // a arrived again after c had consumed the full join.
     CHECK(walk.step().empty());
     CHECK(walk.schedule().join(0).count == 1);
     CHECK(walk.command({{"b"}, {}}) == Strings{"b"});

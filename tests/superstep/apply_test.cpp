@@ -6,7 +6,7 @@
 
 #include "tests/support/kinds.hpp"
 
-// Folding the writes of a superstep into channels of every kind.
+// Applies the writes of a superstep to channels of every kind.
 using namespace kinds;
 
 namespace {
@@ -208,5 +208,5 @@ TEST_CASE("the log of a superstep has an entry for each channel that changed and
     applyWrites(board.state, writes, {}, &log);
     CHECK(log.count == 2);
     CHECK_FALSE(says(log.entries, "hidden"));
-    CHECK_FALSE(says(log.entries, "first"));  // what was there before is not written again
+    CHECK_FALSE(says(log.entries, "first"));  // the earlier value is not written again
 }

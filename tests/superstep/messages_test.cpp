@@ -47,7 +47,8 @@ TEST_CASE("a message without an id gets one that is the same in every repetition
     REQUIRE(first.values.messages.size() == 2);
     CHECK(!first.values.messages[0].id.empty());
     CHECK(first.values.messages[0].id != first.values.messages[1].id);
-    // Running the node again from its checkpoint gives the message another checkpoint's id, reading it again the same.
+    // A node that runs again from its checkpoint assigns the message the id of another checkpoint; reading the
+    // checkpoint again gives the same id.
     const auto read = app.getState({.thread_id = "t"});
     CHECK(read.values.messages == first.values.messages);
 }

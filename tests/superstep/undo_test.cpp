@@ -5,12 +5,13 @@
 
 #include "tests/support/kinds.hpp"
 
-// Taking a superstep's writes back.
+// Undoing the writes of a superstep.
 using namespace kinds;
 
 namespace {
 
-// Random writes that no channel refuses: at most one value for those that take one, at most one overwrite or clear.
+// Random writes that no channel refuses: at most one value for channels that accept one, and at most one overwrite or
+// clear.
 class Writer {
 public:
     Writer(unsigned seed, bool topics) : random_(seed), topics_(topics) {}

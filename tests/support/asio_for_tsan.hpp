@@ -1,8 +1,9 @@
 #pragma once
-// Included ahead of everything in builds with ThreadSanitizer (cmake/Tests.cmake), which does not understand fences.
-// Boost.Asio has two kinds: those around handlers, which only add to the order that its mutexes make and which
-// BOOST_ASIO_DISABLE_FENCED_BLOCK leaves out; and the one before the last owner of a counted object deletes it, in
-// whose place the count itself is read: the same order, in a form that it understands.
+// Included before everything else in builds with ThreadSanitizer (cmake/Tests.cmake), which does not support fences.
+// Boost.Asio uses two kinds of fences. Those around handlers only strengthen the order that its mutexes establish;
+// BOOST_ASIO_DISABLE_FENCED_BLOCK removes them. The other kind precedes the deletion of a counted object by its last
+// owner; this header replaces it by a read of the count, which establishes the same order in a form that
+// ThreadSanitizer supports.
 #include <boost/asio/detail/config.hpp>
 
 #include <atomic>

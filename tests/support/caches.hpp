@@ -23,11 +23,11 @@
 #include "tests/support/manual_clock.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// A case on every cache there is.
+// Runs a case with every kind of cache.
 namespace caches {
 
-/// Where entries outlive the cache object. Drop what `open` gave before opening again: that is a new process, as far as
-/// can be told.
+/// A place where entries outlive the cache object. Destroying the result of `open` before opening again has the same
+/// effect as a new process.
 class Home {
 public:
     struct Options {
@@ -55,7 +55,7 @@ public:
     }
 };
 
-/// A cache that is a folder or a file.
+/// A cache in a folder or a file.
 template <class Cache, class CacheOptions>
 class FileHome final : public HomeOf<Cache> {
 public:

@@ -6,7 +6,7 @@
 namespace cpp_text {
 namespace {
 
-/// Where the comment, text or line of the preprocessor that begins at `at` ends; `at` if none begins there.
+/// The end of the comment, string literal or preprocessor line that begins at `at`; `at` if none begins there.
 std::size_t endOfSkipped(std::string_view text, std::size_t at) {
     if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
     if (text[at] == '#') {
@@ -17,7 +17,8 @@ std::size_t endOfSkipped(std::string_view text, std::size_t at) {
         return end;
     }
     if (text.substr(at, 3) == "R\"(") return std::min(text.find(")\"", at), text.size() - 2) + 2;
-    const bool is_digits = at > 0 && std::isxdigit(static_cast<unsigned char>(text[at - 1])) != 0;  // 10'000
+    // A digit separator, as in 10'000.
+    const bool is_digits = at > 0 && std::isxdigit(static_cast<unsigned char>(text[at - 1])) != 0;
     if (text[at] != '"' && (text[at] != '\'' || is_digits)) return at;
     std::size_t end = at + 1;
     while (end < text.size() && text[end] != text[at]) end += text[end] == '\\' ? 2 : 1;
@@ -66,7 +67,7 @@ std::string_view wordAt(std::string_view text) {
 }
 
 namespace {
-/// What a constraint is made of: `(…)` or a concept with its arguments.
+/// Removes the parts of a constraint: `(…)`, or a concept with its arguments.
 std::string_view withoutConstraint(std::string_view text) {
     for (bool has_more = true; has_more;) {
         text = trimmed(text);

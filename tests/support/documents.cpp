@@ -29,7 +29,7 @@ void countWords(std::string_view code, std::map<std::string, int>& words) {
     }
 }
 
-/// The words between backticks.
+/// Counts the words between backticks.
 void countCode(std::string_view line, std::map<std::string, int>& words) {
     for (std::size_t at = line.find('`'); at != std::string_view::npos; at = line.find('`', at)) {
         const std::size_t end = line.find('`', at + 1);

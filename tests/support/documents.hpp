@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// The pages of docs/, as what says where a name is explained.
+// The pages of docs/, to find where they explain a name.
 namespace documents {
 
 using Lines = std::vector<std::string>;
@@ -14,31 +14,31 @@ using Lines = std::vector<std::string>;
 const std::filesystem::path& home();
 Lines linesOf(const std::filesystem::path& file);
 void write(const std::filesystem::path& file, const Lines& lines);
-/// STATEGRAPH_UPDATE_GOLDEN=1: what is generated is written.
+/// Whether STATEGRAPH_UPDATE_GOLDEN=1 is set, so that generated parts are written.
 bool isUpdating();
 
-/// What stands under one heading, up to the next.
+/// The text from one heading to the next one.
 struct Section {
     std::string heading;
-    std::string anchor = {};  // of the heading; empty before the first
-    /// How often each word is in its code. What tables have that were made from headers counts apart.
+    std::string anchor = {};  // of the heading; empty before the first one
+    /// How often each word occurs in the section's code. Tables that are generated from headers are counted separately.
     std::map<std::string, int> words = {};
     std::map<std::string, int> generated = {};
     bool has(const std::string& word) const { return words.contains(word) || generated.contains(word); }
 };
 
 struct Page {
-    std::string path;  // from docs/
+    std::string path;  // relative to docs/
     std::string title;
     std::vector<Section> sections;
-    std::set<std::string> headers = {};  // whose names it lists
+    std::set<std::string> headers = {};  // the headers whose names the page lists
     bool has(const std::string& word) const;
 };
 
-/// Those that explain names: without the index of names itself and without what says where the work stands.
+/// The pages that explain names: all except the index of names and the page on the state of the work.
 std::vector<Page> pages();
 
-/// Whether a line says that the table after it is made from a header: "<!-- names of …" or "<!-- options of …".
+/// Whether the line marks the next table as generated from a header: "<!-- names of …" or "<!-- options of …".
 bool bindsTable(const std::string& line);
 
 }  // namespace documents

@@ -6,8 +6,8 @@
 
 #include <stategraph/saver.hpp>
 
-/// Another way to a store, as another process has one: what is held on one saver object in this process does not count
-/// for it.
+/// Another object for the same store, as another process would have: locks that this process holds on one saver object
+/// do not apply to it.
 class Door : public stategraph::BaseCheckpointSaver {
 public:
     explicit Door(std::shared_ptr<stategraph::BaseCheckpointSaver> store) : store_(std::move(store)) {}

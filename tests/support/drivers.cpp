@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 using Events = std::vector<sg::StreamEvent>;
 
 const sg::StreamOptions told{.modes = {sg::StreamMode::values, sg::StreamMode::updates}};
-// Tasks run beside the reader.
+// Tasks run at the same time as the reader.
 const sg::StreamOptions everything{.modes = {sg::StreamMode::values, sg::StreamMode::updates, sg::StreamMode::tasks,
                                              sg::StreamMode::checkpoints, sg::StreamMode::debug, sg::StreamMode::custom,
                                              sg::StreamMode::messages, sg::StreamMode::runs, sg::StreamMode::calls},
@@ -96,7 +96,7 @@ sg::Task<> task(const Call& call, const sg::RunConfig& config, Ended& ended) {
     return drive(sg::detail::Owned(new sg::detail::AsyncRun(call.core, sg::detail::RunInput(call.input), config)),
                  ended, call.values);
 }
-/// As asyncStream is read.
+/// Reads the events as asyncStream does.
 sg::Task<> reads(sg::detail::AsyncStreamRun& run, void* values, Ended& ended) {
     while (auto event = co_await run.next()) ended.events.push_back(std::move(*event));
     keep(run.takeOutcome(values), ended);
@@ -117,7 +117,7 @@ Ended awaitedStream(const Call& call, Ending) {
     });
 }
 
-/// Drives `task` until it is over or left.
+/// Drives `task` until it is finished or is to be abandoned.
 bool drives(HandHome& home, sg::Task<> task, const Leave& leave, std::size_t& step) {
     bool is_over = false;
     const auto ends = [](void* over) { *static_cast<bool*>(over) = true; };
@@ -134,7 +134,7 @@ bool leaveAwaited(const Call& call, Ending, const Leave& leave) {
     std::size_t step = 0;
     return drives(home, task(call, call.config, ended), leave, step);
 }
-// Between two events, or while it awaits the next one.
+// Abandons the stream between two events or while it awaits the next one.
 template <const sg::StreamOptions& options>
 bool leaveAwaitedStream(const Call& call, Ending, const Leave& leave) {
     HandHome home;
@@ -179,7 +179,7 @@ public:
         context_.run();
         if (error_) std::rethrow_exception(error_);
     }
-    /// Whether it was over before it was to be left.
+    /// Returns whether the run ended before it was to be abandoned.
     bool runUntil(const Leave& leave) {
         for (std::size_t step = 0; !is_over_;) {
             if (step >= leave.steps || (leave.when && leave.when())) return false;
@@ -197,7 +197,7 @@ private:
 };
 
 asio::awaitable<void> invokes(asio::any_io_executor executor, const Call& call, Ended& ended) {
-    // Gives a value, not nothing: so does the library's asyncInvokeOn.
+    // Returns a value rather than void, like the library's asyncInvokeOn.
     auto make = [&call, &ended](const sg::RunConfig& config) {
         const auto withValue = [](sg::Task<> run) -> sg::Task<int> {
             co_await std::move(run);
@@ -244,7 +244,7 @@ bool leaveStreamOnAsio(const Call& call, Ending, const Leave& leave) {
     return OnAsio(Ending::plain, startsStream(run, call.values, ended)).runUntil(leave);
 }
 
-// As asyncStreamOn: its tasks run beside the reader, on the executor.
+// Like asyncStreamOn: its tasks run on the executor at the same time as the reader.
 asio::awaitable<void> readsAllOnAsio(asio::any_io_executor executor, const Call& call, Ended& ended) {
     struct Stream final : sg::detail::AsioEvents {
         using AsioEvents::AsioEvents;

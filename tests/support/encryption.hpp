@@ -14,7 +14,7 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver_rules.hpp>
 
-// Keys that are easy to tell apart, and a store whose owner cannot be trusted.
+// Keys that are easy to distinguish, and a store whose owner is not trusted.
 namespace encryption {
 
 namespace sg = stategraph;
@@ -28,7 +28,7 @@ inline sg::EncryptionOptions key(const std::string& id, unsigned char seed = 1) 
     return sg::EncryptionOptions::withKey(id, keyBytes(seed));
 }
 
-/// Several keys by id, of which one is current; how often one was looked for.
+/// Several keys by id, one of which is current; counts the lookups.
 struct KeyTable {
     std::map<std::string, unsigned char> seeds;
     std::string current;
@@ -47,10 +47,10 @@ struct KeyTable {
     }
 };
 
-/// A memory saver that can change what is read, refuse what is written, and honours WriteRow::expected.
+/// A memory saver that can change what is read, can refuse writes, and honours WriteRow::expected.
 class UntrustedSaver final : public sg::BaseCheckpointSaver {
 public:
-    /// Called with each row that is read; may replace its bytes.
+    /// Called for each row that is read; may replace its bytes.
     std::function<void(const sg::RowKey&, std::string&)> alter;
     /// Called before each put; may throw.
     std::function<void(const sg::PutRequest&)> before_put;
@@ -115,7 +115,7 @@ private:
     sg::MemorySaver inner_;
 };
 
-/// What a call throws, as "CorruptCheckpointError: …"; empty if nothing.
+/// The exception that a call throws, as "CorruptCheckpointError: …"; empty if it throws none.
 template <class F>
 std::string errorOf(F call) {
     try {

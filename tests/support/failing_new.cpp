@@ -53,7 +53,7 @@ std::size_t disarm() noexcept {
 
 #if STATEGRAPH_FAILING_NEW
 
-// The forms for arrays and without exceptions call these, as the standard library defines them.
+// By default the forms for arrays and the nothrow forms call these two.
 void* operator new(std::size_t size) {
     Armed& mine = armed;
     if (mine.end != 0 && ++mine.calls >= mine.first && mine.calls < mine.end) {

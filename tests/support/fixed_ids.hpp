@@ -4,7 +4,7 @@
 
 #include <stategraph/id_source.hpp>
 
-/// A clock that stands still and bits that never change: what a run stores is then a function of what it does.
+/// A clock that stands still and random bits that never change, so that what a run stores depends only on what it does.
 class FixedIds final : public stategraph::IdSource {
 public:
     std::chrono::system_clock::time_point now() override {

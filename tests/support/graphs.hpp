@@ -10,7 +10,7 @@
 
 #include <stategraph/stategraph.hpp>
 
-// A small state, and nodes that tell what they did.
+// A small state, and nodes that report what they did.
 namespace graphs {
 
 namespace sg = stategraph;
@@ -33,7 +33,7 @@ using App = sg::CompiledGraph<State>;
 using Update = sg::Update<State>;
 using Command = sg::Command<State>;
 
-/// What ran, in order. Safe from any thread.
+/// Records in order what ran. Safe to use from any thread.
 class Log {
 public:
     void add(std::string entry) {
@@ -48,7 +48,7 @@ public:
         const Strings all = entries();
         return static_cast<std::size_t>(std::count(all.begin(), all.end(), entry));
     }
-    /// Everything so far, and forgets it. Sorted, for tasks that ran at once.
+    /// Returns all entries and removes them. Sorted, for tasks that ran at once.
     Strings take() {
         const std::lock_guard lock(mutex_);
         return std::exchange(entries_, {});
@@ -68,7 +68,7 @@ private:
 inline auto appends(std::string text) {
     return [text](const State&) -> Update { return {sg::add(&State::bar, text)}; };
 }
-/// The same, and logs it.
+/// Does the same, and logs it.
 inline auto appends(Log& log, std::string text) {
     return [&log, text](const State&) -> Update {
         log.add(text);
@@ -83,13 +83,13 @@ inline auto asks(Log& log, std::string name) {
     };
 }
 
-/// Options of a node whose Commands lead to nodes that no edge leads to.
+/// Options for a node whose Commands name nodes that no edge leads to.
 inline sg::NodeOptions leadsTo(Strings nodes) { return {.ends = std::move(nodes)}; }
 
-/// Input for bar.
+/// An input that appends to bar.
 inline Update bar(std::string text) { return {sg::add(&State::bar, std::move(text))}; }
 
-/// A place where `count` threads wait for each other; false where they do not all come within five seconds.
+/// A place where `count` threads wait for each other. Returns false if they do not all arrive within five seconds.
 class Meeting {
 public:
     explicit Meeting(std::size_t count) : missing_(count) {}
@@ -105,7 +105,7 @@ private:
     std::size_t missing_;
 };
 
-/// A signal given once; false where it does not come within five seconds.
+/// A signal that is given once. Waiting returns false if it does not come within five seconds.
 class Signal {
 public:
     void give() {
@@ -128,7 +128,7 @@ private:
     bool given_ = false;
 };
 
-/// What `call` throws as an E; fails the test and throws if it does not.
+/// The E that `call` throws; if there is none, fails the test and throws.
 template <class E, class F>
 E thrown(F&& call) {
     try {

@@ -8,8 +8,8 @@
 
 #include <stategraph/task.hpp>
 
-/// A place where coroutines live, timers and all, whose work a test does piece by piece on its own thread: so it can
-/// end a coroutine between any two of them. Must outlive the coroutines; work that is left is dropped.
+/// A home for coroutines, with timers, whose work a test executes piece by piece on its own thread, so that it can end
+/// a coroutine between any two pieces. It must outlive the coroutines; remaining work is discarded.
 class HandHome {
 public:
     using Clock = std::chrono::steady_clock;
@@ -24,7 +24,7 @@ public:
     }
 
     stategraph::detail::Home home() noexcept { return {this, &ops}; }
-    /// One piece of work; false if none came in time.
+    /// Executes one piece of work; returns false if none arrived in time.
     bool runOne(std::chrono::milliseconds time) {
         const auto until = Clock::now() + time;
         std::unique_lock lock(mutex_);

@@ -13,11 +13,11 @@
 
 namespace helpers {
 
-/// This test program again, in another process, at one of the cases that are skipped otherwise. It is killed at the
-/// end.
+/// Starts this test program in another process, with one of the cases that are otherwise skipped. The destructor kills
+/// it.
 class Helper {
 public:
-    /// The case finds these in STATEGRAPH_TEST_DATABASE and STATEGRAPH_TEST_NOTES, and a number in
+    /// The case finds the first two in STATEGRAPH_TEST_DATABASE and STATEGRAPH_TEST_NOTES, and the number in
     /// STATEGRAPH_TEST_NUMBER.
     Helper(const char* test_case, const std::string& database, const std::filesystem::path& notes, int number = 0) {
         ::setenv("STATEGRAPH_TEST_DATABASE", database.c_str(), 1);
@@ -42,14 +42,14 @@ public:
         ::kill(process_, SIGKILL);
         (void)wait();
     }
-    /// Holds it up, as if its computer slept, and lets it go on.
+    /// Stops the process, as if its computer slept, and continues it.
     void freeze() const { ::kill(process_, SIGSTOP); }
     void thaw() const { ::kill(process_, SIGCONT); }
-    /// SIGSTOP freezes it, SIGCONT wakes it.
+    /// Sends a signal; SIGSTOP freezes the process, SIGCONT continues it.
     void signal(int number) const {
         if (process_ > 0) ::kill(process_, number);
     }
-    /// Its exit code.
+    /// Waits for the process and returns its exit code.
     int wait() {
         int status = 0;
         ::waitpid(process_, &status, 0);
@@ -61,13 +61,13 @@ private:
     pid_t process_ = -1;
 };
 
-/// What a helper's case was given; empty if it runs as any other case.
+/// A parameter of a helper's case; empty if it runs as an ordinary case.
 inline std::string given(const char* name) {
     const char* const text = std::getenv(name);
     return text ? text : "";
 }
 
-/// Waits until the file has so many lines.
+/// Waits until the file has that many lines.
 inline void awaitLines(const std::filesystem::path& file, std::size_t wanted) {
     for (int i = 0; i < 3000; ++i) {
         std::ifstream in(file);

@@ -5,12 +5,12 @@
 #include <doctest/doctest.h>
 #include <stategraph/stategraph.hpp>
 
-// Graphs whose threads the tests of history read, edit and replay, and what those tests ask of snapshots.
+// Graphs whose threads the tests of history read, edit and replay, and queries on snapshots for those tests.
 namespace history {
 
 namespace sg = stategraph;
 
-/// The state of the model's own examples: one list.
+/// A state with one list, as in the examples of the model.
 struct Line {
     std::vector<std::string> v = {};
     static constexpr auto channels() { return sg::channels(sg::channel("v", &Line::v, sg::append)); }
@@ -21,19 +21,19 @@ using LineApp = sg::CompiledGraph<Line>;
 
 inline sg::Update<Line> says(std::string word) { return {sg::add(&Line::v, std::move(word))}; }
 
-/// A node that appends its word.
+/// A node that appends a given word.
 inline auto saying(std::string word) {
     return [word](const Line&) -> sg::Update<Line> { return says(word); };
 }
 
-/// One that asks "q" and its name, and appends "name:answer".
+/// A node that asks "q" with its name appended, and appends "name:answer".
 inline auto asking(std::string name) {
     return [name](const Line&, sg::Runtime& runtime) -> sg::Update<Line> {
         return says(name + ":" + sg::interrupt<std::string>(runtime, "q" + name));
     };
 }
 
-/// START → each of the names → END, each node appending its name.
+/// START → each of the names in turn → END, where each node appends its name.
 inline LineGraph chainOf(const Words& names) {
     LineGraph graph;
     std::string from = sg::START;
@@ -45,14 +45,14 @@ inline LineGraph chainOf(const Words& names) {
     return graph;
 }
 
-/// START → names, all at once, and then → "z" by plain edges.
+/// START → all names at once, then plain edges to "z".
 inline LineGraph fanOf(const Words& names) {
     LineGraph graph;
     for (const auto& name : names) graph.addNode(name, saying(name)).addEdge(sg::START, name).addEdge(name, "z");
     return graph.addNode("z", saying("z"));
 }
 
-/// All of a thread's snapshots, newest first.
+/// All snapshots of a thread, newest first.
 template <class S, class In, class Out>
 std::vector<sg::StateSnapshot<S>> historyOf(const sg::CompiledGraph<S, In, Out>& app, const sg::Config& config,
                                             const sg::HistoryOptions& options = {}) {
@@ -61,7 +61,7 @@ std::vector<sg::StateSnapshot<S>> historyOf(const sg::CompiledGraph<S, In, Out>&
     return snapshots;
 }
 
-/// The same, oldest first: the order in which they were made.
+/// All snapshots of a thread, oldest first.
 template <class S, class In, class Out>
 std::vector<sg::StateSnapshot<S>> pastOf(const sg::CompiledGraph<S, In, Out>& app, const sg::Config& config) {
     auto snapshots = historyOf(app, config);
@@ -92,7 +92,7 @@ inline const sg::TaskSnapshot& taskOf(const sg::SnapshotData& snapshot, const st
     throw 0;
 }
 
-/// What the E says that `call` throws; the test fails if it throws something else or nothing.
+/// The message of the E that `call` throws; the test fails if it throws nothing or another exception.
 template <class E, class F>
 std::string errorOf(F call) {
     try {
@@ -107,7 +107,7 @@ std::string errorOf(F call) {
     return {};
 }
 
-/// Whether a text has all the parts, in any order.
+/// Whether a text contains all parts, in any order.
 inline bool mentions(const std::string& text, const Words& parts) {
     for (const auto& part : parts) {
         if (text.find(part) != std::string::npos) continue;

@@ -8,17 +8,17 @@
 
 #include "tests/support/savers.hpp"
 
-// Savers for the tests of history: both kinds in turn, one that counts, and what a saver holds.
+// Savers for the tests of history: both kinds in turn, a saver that counts, and the contents of a saver.
 namespace history {
 
-/// Runs a test twice: with a saver in memory, and with one on disk.
+/// Runs a test with a saver in memory and again with one on disk.
 template <class F>
 void onBothSavers(F test) {
     savers::onEach([&](savers::Store& store) { test(store.open()); });
 }
 using SharedSaver = std::shared_ptr<stategraph::BaseCheckpointSaver>;
 
-/// Everything that a saver holds, by key: to show that something changed nothing.
+/// All contents of a saver by key, to show that an operation changed nothing.
 using Bytes = std::map<std::string, std::string>;
 
 inline std::string keyOf(const stategraph::ListedCheckpoint& row) {
@@ -43,7 +43,7 @@ inline std::size_t sizeOf(const Bytes& bytes) {
     for (const auto& [key, value] : bytes) size += value.size();
     return size;
 }
-/// Whether all of `before` is still there, unchanged.
+/// Whether all of `before` still exists unchanged.
 inline bool keeps(const Bytes& after, const Bytes& before) {
     for (const auto& [key, value] : before) {
         const auto found = after.find(key);
@@ -55,7 +55,7 @@ inline bool keeps(const Bytes& after, const Bytes& before) {
     return true;
 }
 
-/// Passes everything on, and counts it.
+/// Passes all calls on, and counts them.
 class CountingSaver : public stategraph::BaseCheckpointSaver {
 public:
     std::size_t puts = 0;

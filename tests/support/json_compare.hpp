@@ -8,20 +8,20 @@
 
 #include <boost/json.hpp>
 
-// Comparing JSON as people read it: numbers as numbers, objects whatever the order of their keys.
+// Compares JSON by meaning: numbers by value, objects without regard to the order of their keys.
 namespace json_compare {
 
 namespace json = boost::json;
 
-/// Boost.JSON 1.81 does not round each double correctly: of 3,000,000 random numbers some were up to three
-/// representable numbers from the nearest one.
+/// Boost.JSON 1.81 does not round every double correctly: of 3,000,000 random numbers some were up to three
+/// representable numbers away from the nearest one.
 inline bool sameNumber(const json::value& a, const json::value& b) {
     if (a == b) return true;
     const double x = a.to_number<double>();
     const double y = b.to_number<double>();
     if (x == y) return true;
     if (std::signbit(x) != std::signbit(y) || !std::isfinite(x) || !std::isfinite(y)) return false;
-    // Neighbours of one sign are neighbours as integers too.
+    // Adjacent doubles of one sign are adjacent as integers too.
     return std::abs(std::bit_cast<std::int64_t>(x) - std::bit_cast<std::int64_t>(y)) <= 4;
 }
 
@@ -41,8 +41,8 @@ inline bool same(const json::value& a, const json::value& b) {
     return a == b;
 }
 
-/// Whether a value of a text is one that its longer text may have: strings and containers grow at their ends, numbers
-/// are replaced, everything before the end stays.
+/// Whether a value parsed from a text is a possible beginning of the value of a longer text: strings and containers
+/// grow at their ends, numbers are replaced, and everything before the end stays.
 inline bool refines(const json::value& before, const json::value& after) {
     if (before.is_number() && after.is_number()) return true;
     if (before.kind() != after.kind()) return false;

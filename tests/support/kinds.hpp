@@ -58,7 +58,7 @@ struct Board {
         return state.has(sg::detail::channelIndex(member));
     }
 
-    /// One superstep of a task for each update.
+    /// Executes one superstep with one task for each update.
     void step(std::vector<Update> updates) {
         WriteSet writes;
         add(writes, updates);

@@ -6,7 +6,7 @@
 
 #include <stategraph/saver.hpp>
 
-/// Passes everything on, and counts the checkpoints that are read.
+/// Passes all calls on, and counts the checkpoints that are read.
 class ListCountingSaver final : public stategraph::BaseCheckpointSaver {
 public:
     explicit ListCountingSaver(stategraph::BaseCheckpointSaver& inner) : inner_(inner) {}

@@ -5,7 +5,7 @@
 
 #include <stategraph/id_source.hpp>
 
-/// A clock that goes on when a test says so.
+/// A clock that advances only when a test says so.
 class ManualClock final : public stategraph::IdSource {
 public:
     std::chrono::system_clock::time_point now() override {

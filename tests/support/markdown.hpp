@@ -5,7 +5,8 @@
 
 namespace markdown {
 
-/// What a link calls a heading, as GitHub does: small letters, digits, hyphens and underscores; a hyphen for a space.
+/// The anchor of a heading as GitHub makes it: lower-case letters, digits, hyphens and underscores, with hyphens for
+/// spaces.
 inline std::string anchorOf(std::string_view heading) {
     std::string anchor;
     for (const char c : heading) {

@@ -6,7 +6,7 @@
 
 #include <stategraph/id_source.hpp>
 
-/// Clocks that a test moves, so that durations are what it says; how often they were read.
+/// Clocks that a test advances, so that durations are exact; counts how often they are read.
 class MovedClock final : public stategraph::IdSource {
 public:
     static constexpr std::int64_t begin_us = 1'700'000'000'000'000;
@@ -21,11 +21,11 @@ public:
         return std::chrono::steady_clock::time_point(std::chrono::microseconds(1'000'000 + passed_us_));
     }
 
-    /// Time passes.
+    /// Advances time.
     void pass(std::int64_t us) { passed_us_ += us; }
-    /// Somebody sets the wall clock.
+    /// Sets the wall clock, as a user or a time server would.
     void setWall(std::int64_t by_us) { wall_off_us_ += by_us; }
-    /// By the wall clock, as it was at first.
+    /// The time on the wall clock before it was set.
     static std::chrono::system_clock::time_point at(std::int64_t passed_us) {
         return std::chrono::system_clock::time_point(std::chrono::microseconds(begin_us + passed_us));
     }

@@ -1,6 +1,6 @@
 #pragma once
-// What nearly every test includes, compiled once where there is no ccache (cmake/Tests.cmake). Tests include what they
-// use all the same.
+// What nearly every test includes, compiled once in builds without ccache (cmake/Tests.cmake). Tests still include
+// everything that they use.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>

@@ -10,8 +10,8 @@
 
 #include "tests/support/cpp_text.hpp"
 
-// Not a parser of C++: it knows what clang-format leaves of declarations, and that is enough for these headers. Each
-// kind of declaration that they have is in names_test.cpp.
+// This is not a parser of C++. It handles declarations as clang-format leaves them, which suffices for these headers;
+// names_test.cpp has each kind of declaration that they contain.
 
 namespace public_names {
 namespace {
@@ -27,9 +27,9 @@ using cpp_text::wordAt;
 struct Scope {
     enum class What { name_space, type, enumeration } what = What::name_space;
     std::string name;
-    bool is_hidden = false;   // `detail`, without a name, or inside what is hidden or not public
-    bool is_public = true;    // what follows in a type
-    bool is_options = false;  // its members are set by users
+    bool is_hidden = false;   // in `detail`, in an unnamed namespace, or in something hidden or not public
+    bool is_public = true;    // whether the following members of a type are public
+    bool is_options = false;  // whether users set its members
 };
 
 bool hasOptions(const std::string& type) {
@@ -100,7 +100,7 @@ private:
             inner.what = Scope::What::type;
             inner.name = match[2];
             inner.is_public = match[1] != "class";
-            inner.is_hidden = inner.is_hidden || match[3].matched;  // a specialisation has no names of its own
+            inner.is_hidden = inner.is_hidden || match[3].matched;  // a specialisation declares no names of its own
             inner.is_options = hasOptions(inner.name);
             if (!inner.is_hidden) record(inner.name, Kind::type);
         } else {
@@ -111,7 +111,7 @@ private:
         next(at_ + 1);
     }
 
-    /// Of a body, a value or a requirement. After a body the declaration has ended.
+    /// Skips a body, a value or a requirement. After a body the declaration has ended.
     void skipBraces() {
         const std::string whole(statement());
         const std::string_view head = withoutHead(whole);
@@ -129,7 +129,7 @@ private:
         at_ = end - 1;
     }
 
-    /// Whether a `=` begins its value; not one of a parameter, and not an operator's name.
+    /// Whether a `=` begins the value of the declaration, and is not part of a parameter or an operator's name.
     static bool hasValue(std::string_view head) {
         if (head.find("operator") != std::string_view::npos) return false;
         for (std::size_t i = 0; i < head.size(); ++i) {
@@ -166,7 +166,7 @@ private:
         record(name, !is_member ? Kind::constant : scope().is_options ? Kind::option : Kind::member);
     }
 
-    /// The name that is declared, and whether it is a function's; empty for an operator, a destructor or a guide.
+    /// The declared name and whether it is a function's; empty for an operator, a destructor or a deduction guide.
     static std::pair<std::string, bool> declared(std::string_view text) {
         std::string word;
         for (std::size_t i = 0; i < text.size();) {
@@ -179,7 +179,8 @@ private:
                     if (text[i] == '(') i = closed(text, i);
                     continue;
                 }
-                word = text.substr(0, i - found.size()).ends_with("::") ? "" : found;  // else it is defined elsewhere
+                // A qualified name is defined elsewhere.
+                word = text.substr(0, i - found.size()).ends_with("::") ? "" : found;
             } else if (text[i] == '<') {
                 i = closed(text, i);
             } else if (text[i] == '(') {
@@ -226,7 +227,7 @@ private:
         return code_.rfind('\n', begin) == std::string::npos ? 0 : code_.rfind('\n', begin) + 1;
     }
 
-    /// The comment before the declaration, or after it on its line.
+    /// The comment before the declaration or after it on the same line.
     std::string comment() const {
         std::vector<std::string_view> lines;
         for (std::size_t at = line(); at > 0;) {
@@ -244,7 +245,7 @@ private:
         return after == std::string_view::npos ? "" : std::string(trimmed(rest.substr(after + 3)));
     }
 
-    /// In one line, without comments and without the library's own wrappers.
+    /// The declaration in one line, without comments and without the library's own wrappers.
     std::string declaration() const {
         std::size_t begin = begin_;
         while (begin < at_ && isSpace(code_[begin])) ++begin;
@@ -262,7 +263,7 @@ private:
     std::vector<Scope> scopes_;
     std::vector<Name> names_;
     std::size_t at_ = 0;
-    std::size_t begin_ = 0;  // of the declaration
+    std::size_t begin_ = 0;  // where the declaration begins
 };
 
 std::string readAll(const std::filesystem::path& file) {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-// The names that users of the library write, read from its public headers.
+// Reads the names that users of the library write from its public headers.
 namespace public_names {
 
 enum class Kind { type, alias, concept_, function, constant, enumerator, option, member, method };
@@ -12,22 +12,23 @@ const char* toString(Kind kind);
 
 struct Name {
     std::string name;
-    /// The type that it is a member of, or the enumeration; empty at the level of a namespace.
+    /// The type of which it is a member, or the enumeration; empty for a name in a namespace.
     std::string owner;
     Kind kind = Kind::type;
-    /// From include/stategraph/.
+    /// The path below include/stategraph/.
     std::string header;
-    /// Its comment, or that of the first overload that has one; may be empty.
+    /// Its comment, or the comment of the first overload that has one; may be empty.
     std::string comment;
-    /// Of an option: its type, name and default.
+    /// For an option: its type, name and default.
     std::string declaration;
 };
 
-/// The first of a text's sentences.
+/// The first sentence of a text.
 std::string sentenceOf(const std::string& text);
 
-/// Those of one header's text, in its order; overloads are one name. Without what is private, protected, a friend, a
-/// constructor, an operator, in a namespace `detail`, or named as the standard library names it (`begin`, `push_back`).
+/// The names in the text of one header, in their order; overloads count as one name. Omits everything private or
+/// protected, friends, constructors, operators, members of a namespace `detail`, and names that the standard library
+/// prescribes (`begin`, `push_back`).
 std::vector<Name> namesOf(std::string_view text, const std::string& header);
 
 /// Those of all headers below `include`, header by header, in their order. Without the folders `detail` and without the

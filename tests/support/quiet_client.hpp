@@ -33,13 +33,13 @@ public:
                       target, headers, std::strlen(body), body);
         send(text);
     }
-    /// Until the server closes. False: it neither answered nor closed for twenty seconds.
+    /// Reads until the server closes. Returns false if it neither answered nor closed for twenty seconds.
     bool read() {
         while (readSome()) {
         }
         return !is_left_;
     }
-    /// False: there is no more.
+    /// Reads more; returns false if nothing is left.
     bool readSome() {
         if (!is_open_) return false;
         const ssize_t got = ::recv(socket_, in_ + size_, sizeof in_ - 1 - size_, 0);

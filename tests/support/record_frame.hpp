@@ -9,13 +9,13 @@
 
 #include <stategraph/ids.hpp>
 
-// The frame of a record as checkpoint/record_frame.cpp writes it: a byte of version, the checksum, the body.
+// The frame of a record as checkpoint/record_frame.cpp writes it: a version byte, the checksum, the body.
 namespace frames {
 
 inline constexpr std::size_t frame_size = 9;
 
-/// Puts the checksum that fits the body into a record that was altered, so that what reads the body sees the
-/// alteration. Too short for a frame: as it is.
+/// Corrects the checksum of a record that was altered, so that the reader of the body meets the alteration. A record
+/// too short for a frame is not changed.
 inline void fixChecksum(stategraph::CheckpointId id, std::string& record) {
     if (record.size() < frame_size) return;
     const std::string_view body = std::string_view(record).substr(frame_size);

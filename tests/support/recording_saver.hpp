@@ -11,13 +11,13 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/record.hpp>
 
-/// A memory saver that notes every `put` of rows in a line such as "commit 0 loop", "write pull:a" or "ns|commit 0 loop
-/// write pull:a", with "fsync" behind it if it was asked for. Safe from any thread.
+/// A memory saver that notes every `put` of rows as a line such as "commit 0 loop", "write pull:a" or "ns|commit 0 loop
+/// write pull:a", followed by "fsync" if that was requested. Safe to use from any thread.
 class RecordingSaver final : public stategraph::BaseCheckpointSaver {
 public:
     bool is_slow = false;
     std::chrono::milliseconds delay{0};
-    /// Called before and after each put, the number of those before it given; may throw.
+    /// Called before and after each put with the number of earlier puts; may throw.
     std::function<void(std::size_t)> before_put;
     std::function<void(const stategraph::PutRequest&)> after_put;
     /// Called before each listing; may throw.

@@ -13,11 +13,11 @@
 
 #include "tests/support/temporary_folder.hpp"
 
-// A case on every saver there is.
+// Runs a case with every kind of saver.
 namespace savers {
 
-/// Where threads outlive the saver object. Drop what `open` gave before opening again: that is a new process, as far as
-/// can be told.
+/// A place where threads outlive the saver object. Destroying the result of `open` before opening again has the same
+/// effect as a new process.
 class Store {
 public:
     Store() = default;

@@ -10,7 +10,7 @@
 
 #include "src/superstep/schedule.hpp"
 
-// Graphs that are nothing but nodes, edges and joins, and a schedule that is walked over them by hand.
+// Graphs that consist only of nodes, edges and joins, and a schedule that the test advances by hand.
 namespace schedules {
 
 namespace engine = stategraph::engine;
@@ -58,13 +58,13 @@ inline engine::Topology draw(Sketch sketch) {
     return topology;
 }
 
-/// Where a task goes beside its node's edges.
+/// Where a task leads besides its node's edges.
 struct Go {
     Strings to = {};
     Strings sends = {};
 };
 
-/// A schedule over a sketch. Tasks are written "a", sends "a#0".
+/// A schedule over a sketch. Tasks are written as "a", sends as "a#0".
 class Walk {
 public:
     explicit Walk(Sketch sketch) : topology_(draw(std::move(sketch))) { schedule_.reset(topology_); }
@@ -78,7 +78,7 @@ public:
         for (const auto& task : plan_) names.push_back(nameOf(task));
         return names;
     }
-    /// Input from outside, which abandons what is due.
+    /// An input from outside, which abandons everything that is due.
     Strings input() {
         engine::plan(topology_, schedule_, plan_);
         stategraph::detail::Writes writes;
@@ -86,7 +86,7 @@ public:
                         {.consumed = plan_, .routed = {}, .is_step = !plan_.empty(), .input = &writes});
         return due();
     }
-    /// Runs everything that is due; returns what is due then.
+    /// Runs everything that is due and returns what is due afterwards.
     Strings step(const std::map<std::string, Go>& going = {}) {
         engine::plan(topology_, schedule_, plan_);
         std::vector<engine::Routes> routes(plan_.size());
@@ -98,7 +98,7 @@ public:
         engine::advance(topology_, schedule_, {.consumed = plan_, .routed = routed, .is_step = true});
         return due();
     }
-    /// A Command from outside: nothing is consumed.
+    /// A Command from outside, which consumes nothing.
     Strings command(const Go& go) {
         engine::Routes routes;
         fill(routes, go);
@@ -106,7 +106,7 @@ public:
         engine::advance(topology_, schedule_, {.consumed = {}, .routed = {&routed, 1}});
         return due();
     }
-    /// "nobody", "several" or a node.
+    /// "nobody", "several" or the name of a node.
     std::string lastRan() const {
         switch (schedule_.last.kind) {
             case engine::LastRan::Kind::nobody:

@@ -7,24 +7,25 @@
 #include <string_view>
 #include <vector>
 
-/// A server in the test's own process that does what a script says, byte by byte: for what well-behaved servers never
-/// do. Each connection has a thread of its own, on which the script runs. The destructor closes all connections and
-/// waits for their scripts.
+/// A server in the test's own process that follows a script byte by byte, for behaviour that ordinary servers never
+/// show. Each connection has its own thread, on which the script runs. The destructor closes all connections and waits
+/// for their scripts.
 class ScriptedServer {
 public:
     /// One connection, while its script runs.
     class Peer {
     public:
         virtual ~Peer() = default;
-        /// Reads a request to its end, with a body of the Content-Length. Empty: the client went before.
+        /// Reads one request, with a body as long as its Content-Length. Empty if the client closed the connection
+        /// before.
         virtual std::string request() = 0;
-        /// What the client does not take any more is lost.
+        /// Sends bytes; those that the client no longer accepts are lost.
         virtual void send(std::string_view bytes) = 0;
         /// Ends the connection with RST in place of FIN.
         virtual void reset() = 0;
-        /// Waits until the client closes the connection. False: it did not within the time.
+        /// Waits until the client closes the connection. Returns false if it did not do so in time.
         virtual bool waitForEnd(std::chrono::milliseconds time) = 0;
-        /// From 0, in the order in which connections came.
+        /// The number of the connection in the order of arrival, from 0.
         std::size_t number = 0;
     };
     using Script = std::function<void(Peer& peer)>;
@@ -39,9 +40,9 @@ public:
     std::string url() const;
     unsigned short port() const;
     std::size_t connections() const;
-    /// Those whose scripts have not ended.
+    /// The connections whose scripts have not ended.
     std::size_t openConnections() const;
-    /// All that were read with Peer::request, in the order of their ends.
+    /// All requests that Peer::request has read, in the order in which they ended.
     std::vector<std::string> requests() const;
 
 private:

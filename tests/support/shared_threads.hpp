@@ -16,7 +16,8 @@ namespace sg = stategraph;
 
 inline std::string threadNamed(int number) { return "shared " + std::to_string(number); }
 
-/// Appends one commit to the newest one; another writer may be first. The commit's id; none if it was not stored.
+/// Appends one commit to the newest one, unless another writer was first. Returns the commit's id, or none if it was
+/// not stored.
 inline sg::CheckpointId tryToAppend(sg::BaseCheckpointSaver& saver, const std::string& thread_id, unsigned writer,
                                     bool sync) {
     const auto newest = saver.list({.thread_id = thread_id, .checkpoint_ns = "", .limit = 1});
@@ -37,7 +38,7 @@ inline sg::CheckpointId tryToAppend(sg::BaseCheckpointSaver& saver, const std::s
     }
 }
 
-/// Checks that a log is one line: each commit's parent is the one before it. Adds all its ids to `ids`.
+/// Checks that a log is linear: the parent of each commit is the one before it. Adds all its ids to `ids`.
 inline void checkLine(sg::BaseCheckpointSaver& saver, const std::string& thread_id, std::set<std::string>& ids) {
     sg::CheckpointId child_of;
     for (const sg::ListedCheckpoint& row : saver.list({.thread_id = thread_id})) {

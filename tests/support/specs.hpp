@@ -9,7 +9,7 @@
 #include <stategraph/detail/state_schema.hpp>
 #include <stategraph/update.hpp>
 
-// Graphs as the builder's plain data, made by hand.
+// Graphs as the plain data of the builder, made by hand.
 namespace specs {
 
 namespace sg = stategraph;
@@ -59,7 +59,7 @@ inline void edge(sg::detail::GraphSpec& graph, std::string from, std::string to)
     graph.edges.push_back({.from = {std::move(from)}, .join = false, .to = std::move(to)});
 }
 
-/// Edges from each name to the next.
+/// Adds an edge from each name to the next one.
 inline void path(sg::detail::GraphSpec& graph, const std::vector<std::string>& names) {
     for (std::size_t i = 1; i < names.size(); ++i) edge(graph, names[i - 1], names[i]);
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <system_error>
 
-/// A new folder of its own, gone with all that is in it at the end. Throws if it cannot be made.
+/// A new folder, which the destructor removes with its contents. The constructor throws if it cannot create the folder.
 class TemporaryFolder {
 public:
     TemporaryFolder() : path_(make()) {}
@@ -20,7 +20,7 @@ public:
     const std::filesystem::path& path() const noexcept { return path_; }
     std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
-    /// One that stays.
+    /// Creates a folder that is not removed.
     static std::filesystem::path make() {
         std::string pattern = (std::filesystem::temp_directory_path() / "stategraph-XXXXXX").string();
         if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);

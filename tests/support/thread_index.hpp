@@ -7,8 +7,8 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/unfinished.hpp>
 
-/// What a saver's index of threads says that is not so, as sentences, of one thread or of all. That nothing is known of
-/// a thread is never wrong.
+/// The wrong statements in a saver's index of threads, as sentences, for one thread or for all. The status `unknown` is
+/// never wrong.
 inline std::vector<std::string> wrongInIndex(stategraph::BaseCheckpointSaver& saver,
                                              const std::optional<std::string>& thread_id = {}) {
     namespace sg = stategraph;

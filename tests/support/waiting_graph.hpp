@@ -7,12 +7,12 @@
 
 #include "tests/support/graphs.hpp"
 
-/// A graph whose input says what its thread waits for in the end.
+/// A graph whose input determines what its thread waits for in the end.
 namespace waiting {
 
 namespace sg = stategraph;
 
-/// Inputs, and what the index of threads is to say then, with "stop" among the nodes that are stopped before.
+/// Inputs and the status that the index of threads must then have; "stop" is the node before which the run stops.
 inline const std::vector<std::pair<std::string, sg::ThreadStatus>> outcomes{
     {"ends", sg::ThreadStatus::finished},
     {"asks", sg::ThreadStatus::interrupted},
@@ -36,7 +36,7 @@ inline graphs::Update act(const std::string& how, sg::Runtime& rt) {
 
 inline sg::Send send(std::string how) { return {"act", std::move(how)}; }
 
-/// START -> a -> what the input says -> END.
+/// START -> a -> the node that the input names -> END.
 inline graphs::Graph waitingGraph() {
     graphs::Graph graph;
     graph.addNode("a", [](const graphs::State&) { return graphs::bar("a"); });

@@ -4,7 +4,7 @@
 
 #include <stategraph/saver.hpp>
 
-/// A saver as another one is to who does not know of its index: every thread is read.
+/// Hides the index of another saver, so that every thread is read.
 class WithoutIndex final : public stategraph::BaseCheckpointSaver {
 public:
     explicit WithoutIndex(stategraph::BaseCheckpointSaver& inner) : inner_(inner) {}

@@ -57,7 +57,8 @@ TEST_CASE("keys of a map are stored in the order of their encoded bytes") {
         std::array<std::string, 2> keys;
         std::array<std::string, 2> encoded;
         for (std::size_t k = 0; k < 2; ++k) {
-            // Lengths around the sizes at which heads grow; two letters, so that many keys begin alike.
+            // Lengths around the limits at which the heads become longer, and only two letters, so that many keys have
+            // a common beginning.
             const std::size_t around = std::array<std::size_t, 3>{2, 24, 256}[random.below(3)];
             keys[k].resize(around - 2 + random.below(4));
             for (char& c : keys[k]) c = random.chance(2) ? 'a' : 'b';

@@ -9,7 +9,7 @@
 
 #include "tests/checkpoint/bytes.hpp"
 
-// Items as bytes in hexadecimal digits, and back.
+// Converts items to bytes in hexadecimal digits and back.
 namespace cbor {
 
 namespace sg = stategraph;
@@ -35,7 +35,7 @@ inline void checkRefused(std::string_view bytes) {
     CHECK_THROWS_AS(sg::cborToJson(bytes), sg::WrongTypeError);
 }
 
-// Passes over one item through every typed reader.
+// Reads one item with the typed readers.
 inline void walk(Decoder& decoder) {
     using Type = Decoder::Type;
     switch (decoder.peek()) {

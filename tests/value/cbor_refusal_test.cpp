@@ -10,7 +10,7 @@
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/value/cbor_bytes.hpp"
 
-// What is refused when CBOR is read, and what the error says.
+// Which CBOR is refused when it is read, and the texts of the errors.
 namespace sg = stategraph;
 using bytes::encoded;
 using bytes::fromHex;

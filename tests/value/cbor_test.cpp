@@ -130,7 +130,7 @@ TEST_CASE("a head in each of its forms says its number, is written in the shorte
         std::string shortest;
         for (const auto& [size, form] : forms) {
             if (size == 0 ? number > 23 : size < 8 && number >> 8 * size != 0) continue;
-            // RFC 8949, section 3, written down once more.
+            // An independent implementation of RFC 8949, section 3.
             std::string head(1, static_cast<char>(size == 0 ? number : form));
             for (std::size_t byte = size; byte-- > 0;) head += static_cast<char>(number >> 8 * byte & 0xffU);
             if (shortest.empty()) shortest = head;

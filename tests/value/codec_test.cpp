@@ -116,7 +116,7 @@ struct NoFields {
     bool operator==(const NoFields&) const = default;
 };
 
-// A graph's state, whose table is channels().
+// The state of a graph, whose table is channels().
 struct State {
     int count = 0;
     static constexpr auto channels() {
@@ -238,7 +238,7 @@ TEST_CASE("a struct is a map whose keys are in deterministic order") {
 }
 
 TEST_CASE("members can be added, removed and renamed") {
-    // Written before `content` and `score` were there, and with a member that is gone.
+    // Written before `content` and `score` existed, and with a member that no longer exists.
     const Message old = decode<Message>(encode(std::map<std::string, std::string>{{"role", "user"}, {"gone", "x"}}));
     CHECK(old.role == "user");
     CHECK(old.content == "empty");
@@ -254,7 +254,7 @@ TEST_CASE("members can be added, removed and renamed") {
     CHECK(decode<Message>(encode(Map{{"body", "older"}})).content == "older");
     CHECK(decode<Message>(encode(Map{{"text", "old"}, {"content", "new"}})).content == "new");
     CHECK(decode<Message>(encode(Map{{"content", "new"}, {"a longer key", ""}})).content == "new");
-    // The current name wins in any order.
+    // The current name has precedence in any order.
     CHECK(decode<Message>(fromHex("a267636f6e74656e746161"
                                   "64746578746162"))
               .content == "a");

@@ -11,8 +11,8 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/savers.hpp"
 
-// What is nested too deep to be read again is refused when it is written, wherever that is; the thread and the store
-// stay as they were.
+// A value that is nested too deeply to be read again is refused when it is written, in every place; the thread and the
+// store stay unchanged.
 namespace sg = stategraph;
 namespace json = boost::json;
 
@@ -42,7 +42,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 
 enum class Place { write, append, reduce, question, send, sends_of_two, effect, beside, list };
 
-/// The node `b` does something with a value of so many levels; `n` is how often it ran.
+/// The node `b` uses a value with this many levels; `n` counts its executions.
 auto makeApp(Place place, int levels, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     sg::JsonSchema schema;
     schema.channel("x")
@@ -100,7 +100,7 @@ const std::vector<std::pair<Place, const char*>> places = {
     {Place::effect, "node 'b'"},    {Place::send, "Send to node 'each'"}, {Place::sends_of_two, "Send to node 'each'"},
 };
 
-/// The thread can be read and run, and the whole store be looked through.
+/// Checks that the thread can be read and run, and that the whole store can be listed.
 template <class App>
 void checkUsable(const App& app, sg::BaseCheckpointSaver& saver, const std::string& thread) {
     CHECK_NOTHROW(app.getState({.thread_id = thread}));
@@ -155,7 +155,7 @@ TEST_CASE("what is nested as deep as may be is stored and read back, wherever it
             if (place == Place::question) {
                 REQUIRE(state.interrupts().size() == 1);
                 CHECK(levelsOf(sg::toJsonValue(state.interrupts()[0].value)) == most);
-                // And so may be the answer.
+                // The answer may be equally deep.
                 (void)app.invoke(sg::Command<sg::JsonState>{.resume = nested(most)}, {.thread_id = thread});
             }
             CHECK_FALSE(state.valuesAsJson().empty());

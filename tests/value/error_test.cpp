@@ -6,7 +6,8 @@
 
 namespace sg = stategraph;
 
-// Comparisons of codes stand in double brackets: doctest would print them with our toString, which is not its own.
+// Comparisons of codes are in double parentheses, because doctest would otherwise print them with the library's
+// toString.
 TEST_CASE("what() is the message when nothing is known about where") {
     const sg::InvalidUpdateError error("two values for channel 'x'");
     CHECK(std::string(error.what()) == "two values for channel 'x'");

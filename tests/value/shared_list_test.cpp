@@ -40,7 +40,7 @@ TEST_CASE("a copy of a list is added to in place, and the list it was copied fro
     CHECK(before == listOf(3));
     CHECK(list.toVector() == Strings{textOf(0), textOf(1), textOf(2), "more"});
 
-    List other = before;  // the place behind its end is taken
+    List other = before;  // another list has already used the space behind its end
     other.push_back("other");
     CHECK(other.data() != list.data());
     CHECK(other.back() == "other");
@@ -260,7 +260,7 @@ struct ChatOf {
 using Copied = ChatOf<Strings, std::vector<sg::Message>>;
 using Sharing = ChatOf<List, sg::SharedList<sg::Message>>;
 
-// Adds, replaces and removes messages, beside another task that adds.
+// Adds, replaces and removes messages, beside another task that adds one.
 template <class Chat>
 sg::CompiledGraph<Chat> chat(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, sg::WarmThreads warm = {}) {
     sg::StateGraph<Chat> graph;
@@ -326,7 +326,7 @@ TEST_CASE("the result of a run is not changed by the runs after it") {
     const auto second = app.invoke({sg::add(&Sharing::texts, word)}, {.thread_id = "t"});
     CHECK(first.values.texts == texts);
     CHECK(second.values.texts.size() == 2 * texts.size());
-    // A fork of the older checkpoint adds to the list that the first run left.
+    // A fork of the older checkpoint appends to the list that the first run left.
     std::vector<sg::CheckpointId> ids;
     for (const auto& snapshot : app.getStateHistory({.thread_id = "t"})) ids.push_back(snapshot.config.checkpoint_id);
     app.invoke({sg::add(&Sharing::texts, "fork")}, {.thread_id = "t", .checkpoint_id = ids.at(12)});

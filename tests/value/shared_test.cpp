@@ -41,7 +41,7 @@ struct Square {
     static constexpr auto fields() { return sg::fields<&Square::side>(); }
 };
 
-// Each member once copied and once, under the same name, shared.
+// Each member twice under the same name: once copied, once shared.
 struct Copied {
     Place place = {};
     std::vector<Place> list = {};
@@ -221,7 +221,7 @@ TEST_CASE("the depth of shared parts is judged as if every head had been looked 
     sg::Shared<Tree> tree = Tree{.name = std::string(70, 'n')};
     for (int height = 1; height < 150; ++height) {
         tree = Tree{.name = std::string(70, 'n'), .children = {tree}};
-        for (int i = 0; i < 2; ++i) {  // encoded, then copied
+        for (int i = 0; i < 2; ++i) {  // encoded first, then copied
             std::string cbor;
             sg::Encoder out(cbor);
             sg::Codec<sg::Shared<Tree>>::encode(out, tree);

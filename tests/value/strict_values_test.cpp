@@ -13,7 +13,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
-// What comes from outside is read strictly; what was stored is read as ever.
+// Values from outside are read strictly; stored values are read as before.
 namespace sg = stategraph;
 
 namespace strict_values {
@@ -179,7 +179,7 @@ TEST_CASE("an enum with names is stored as text, and numbers of older programs a
     CHECK(sg::Value("grass").as<Colour>() == Colour::green);
     CHECK(sg::Value("grass").asStrict<Colour>() == Colour::green);
     CHECK(sg::Value(1).as<Colour>() == Colour::green);
-    CHECK(sg::Value(Colour::blue).toJson() == "2");  // it has no name
+    CHECK(sg::Value(Colour::blue).toJson() == "2");  // this value has no name
     CHECK(sg::Value(Colour::blue).as<Colour>() == Colour::blue);
     CHECK(refused<Colour>("\"pink\"") == "expected one of 'red', 'green', 'grass', found 'pink'");
     CHECK(refused<Colour>("1") == "expected one of 'red', 'green', 'grass', found an integer");
@@ -277,7 +277,7 @@ TEST_CASE("random values come back from their JSON, and with any one member gone
         REQUIRE(sg::fromJson<Trip>(json) == trip);
         REQUIRE(sg::Value(trip).asStrict<Trip>() == trip);
         boost::json::value broken = boost::json::parse(json);
-        // Somewhere in the tree: a member that must be there is taken, or one is added.
+        // At one place in the tree, a required member is removed or an unknown one is added.
         boost::json::object* at = &broken.at("where").as_object();
         if (!trip.stops.empty() && number(2) == 0) at = &broken.at("stops").as_array().at(0).as_object();
         if (number(2) == 0) {

@@ -1,4 +1,4 @@
-// Structs that are stored without a table: by their members' names, or as Boost.Describe describes them.
+// Structs that are stored without a table, either by the names of their members or as Boost.Describe describes them.
 #include <doctest/doctest.h>
 
 #include <optional>

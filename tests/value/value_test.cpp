@@ -137,7 +137,7 @@ TEST_CASE("map keys that are not text are their JSON text") {
     CHECK(jsonOf("a18201616100") == R"({"[1,\"a\"]":0})");
     CHECK(jsonOf("a1416600") == R"({"Zg":0})");
     CHECK(jsonOf("a1a1616100f6") == R"({"{\"a\":0}":null})");
-    // Quotes inside quotes inside quotes would double in size at each level.
+    // Quotes inside quotes would double in size at each level.
     CHECK_THROWS_AS(jsonOf("a1a10102f6"), sg::WrongTypeError);
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("text in JSON is quoted byte for byte as Boost.JSON quotes it") {
     int wrong = 0;
     for (int i = 0; i < 5000; ++i) {
         std::string text;
-        // Longer than any piece in which Boost.JSON hands its text out.
+        // Longer than any piece in which Boost.JSON emits its text.
         for (std::size_t n = random.below(random.chance(50) ? 400 : 12); n > 0; --n) {
             if (random.chance(2)) {
                 text += pieces[random.below(pieces.size())];

@@ -1,4 +1,5 @@
-// Workers that are killed, frozen and cut off, and whose clocks are wrong: nothing is lost, and nothing is done twice.
+// Workers that are killed, frozen or disconnected, or have wrong clocks: nothing may be lost, and nothing may be done
+// twice.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -50,7 +51,7 @@ std::vector<std::string> linesOf(const std::filesystem::path& notes) {
 
 std::string nameOf(int number) { return "t" + std::to_string(number); }
 
-/// Waits until the queue is empty; then each thread has what its inputs make, once, in one line of commits.
+/// Waits until the queue is empty; then the inputs of each thread must have been applied once, in one linear log.
 void checkAll(Place& on, int threads, const std::vector<int>& inputs) {
     on.await([&] { return on.queue.stats().empty(); });
     for (int i = 0; i < threads; ++i) {
@@ -58,13 +59,13 @@ void checkAll(Place& on, int threads, const std::vector<int>& inputs) {
         CHECK(on.log(nameOf(i)) == logOf(inputs));
         std::set<std::string> ids;
         shared_threads::checkLine(*on.saver, nameOf(i), ids);
-        CHECK(ids.size() == inputs.size() * 7);  // the input, what follows START, five supersteps
+        CHECK(ids.size() == inputs.size() * 7);  // the input, the superstep of START, and five supersteps
     }
     CHECK(on.queue.setAside().empty());
     CHECK(on.saver->unfinishedThreads().empty());
 }
 
-/// A clock that is wrong by so much.
+/// A clock that is wrong by a given time.
 class WrongClock final : public sg::IdSource {
 public:
     explicit WrongClock(std::chrono::seconds by) : by_(by) {}
@@ -148,7 +149,7 @@ TEST_CASE("a worker that was frozen for longer than its lease wakes to lost leas
         const auto lines = linesOf(folder / "notes");
         return std::ranges::any_of(lines, [](const std::string& line) { return line.starts_with("lost "); });
     });
-    // It works on with what it claims anew.
+    // It continues with the threads that it claims afterwards.
     for (int i = 0; i < 4; ++i) on.submit(nameOf(i), 2);
     other.stop();
     checkAll(on, 4, {1, 2});
@@ -173,7 +174,7 @@ TEST_CASE(
     while (cuts < 24) {
         inputs.push_back(static_cast<int>(inputs.size()) + 1);
         for (int i = 0; i < threads; ++i) on.submit(nameOf(i), inputs.back());
-        // Every statement about a thread has its name.
+        // Every statement about a thread contains the thread's name.
         while (!on.queue.stats().empty()) {
             if (!proxy.hasCut()) continue;
             proxy.cut(kinds[cuts % 3], nameOf(cuts % threads));
@@ -210,7 +211,7 @@ TEST_CASE(
         try {
             return on.queue.stats().empty();
         } catch (const sg::SaverError&) {
-            return false;  // of a connection from before the crash
+            return false;  // raised on a connection from before the crash
         }
     };
     on.await(isEmpty);
@@ -245,7 +246,7 @@ TEST_CASE("a run that finds no memory is tried again, wherever that is, and its 
     constexpr std::array failures{1, 2, 4, 8, 16, 32, 64, 128, 256};
     const auto nameOf = [](int number) { return "a thread whose name needs memory, " + std::to_string(number); };
     Place on;
-    std::size_t failed = 0;  // what deals with an error, on the thread of the one slot
+    std::size_t failed = 0;  // errors handled on the thread of the only slot
     sg::WorkerOptions options = quick({.slots = 1, .attempts_max = 1000, .backoff_max = 20ms});
     options.on_left = [&](const sg::WorkerEvent&) { failed += failing_new::disarm(); };
     Running running(on, options);
@@ -253,7 +254,7 @@ TEST_CASE("a run that finds no memory is tried again, wherever that is, and its 
     sg::StateGraph<Counted> graph;
     graph.addNode("step", [](const Counted& state) { return sg::add<&Counted::log>(state.input); })
         .addEdge(sg::START, "step")
-        .addConditionalEdges("step", [&](const Counted& state) {  // called on the slot's thread, as no node is
+        .addConditionalEdges("step", [&](const Counted& state) {  // called on the slot's thread, unlike a node
             if (tried.insert(state.input).second) {
                 failing_new::arm(1, static_cast<std::size_t>(state.input));
                 throw 1;

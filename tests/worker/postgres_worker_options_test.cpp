@@ -1,4 +1,4 @@
-// Queues, graphs and options of a worker.
+// The queues, graphs and options of a worker.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

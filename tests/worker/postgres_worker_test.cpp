@@ -1,4 +1,4 @@
-// What a worker does with threads: runs, questions, sleeps, failures, cancels.
+// How a worker handles threads: runs, questions, sleeps, failures, cancellations.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -62,13 +62,13 @@ TEST_CASE("a thread that asks leaves its slot, and an answer from anywhere conti
     on.submit("asks", 1);
     on.awaitState("asks", sg::WorkState::waits);
     CHECK(on.log("asks") == std::vector<int>{101, 102});
-    on.submit("asks", 2);  // waits for the answer too
+    on.submit("asks", 2);  // this input waits for the answer too
     on.submit("other", 3);
     on.awaitGone("other");
     CHECK(on.log("other") == logOf({3}));
     CHECK((on.queue.find("asks")->state == sg::WorkState::waits));
     CHECK(on.queue.find("asks")->inputs == 1);
-    // Woken without an answer it is looked at, and asks on.
+    // When the thread is woken without an answer, the worker runs it and it asks again.
     CHECK(on.queue.wake("asks"));
     on.await([&] { return running.worker.metrics().waiting >= 2; });
     on.awaitState("asks", sg::WorkState::waits);
@@ -132,7 +132,7 @@ TEST_CASE("a run that fails is tried again, and set aside with its error when it
     CHECK(on.log("poison") == logOf({2, 3}));
     CHECK(running.worker.metrics().set_aside == 1);
     const std::lock_guard lock(mutex);
-    CHECK(errors.size() == 6);  // the first attempt on the poison made progress
+    CHECK(errors.size() == 6);  // the first attempt on the failing input made progress
 }
 
 TEST_CASE("an input that the graph cannot take, and a run into its limit, are set aside and not lost") {
@@ -184,7 +184,7 @@ TEST_CASE("a cancel from anywhere ends a run under way, a question and what wait
     CHECK(on.saver->unfinishedThreads().empty());
     CHECK(on.log("runs").empty());
     CHECK_FALSE(on.queue.cancel("runs"));
-    on.submit("asks", 3);  // revives it
+    on.submit("asks", 3);  // continues the thread
     on.awaitGone("asks");
     CHECK(on.log("asks") == logOf({3}));
 }
@@ -213,7 +213,7 @@ TEST_CASE("a worker whose version of the graph cannot resume a thread leaves it 
     on.await([&] { return other.worker.metrics().refused == 1; });
     on.await([&] { return !on.queue.find("t")->error.empty(); });
     CHECK(postgres_tests::has(on.queue.find("t")->error, "this graph has no such node"));
-    on.submit("u", 1);  // others of the graph it can run
+    on.submit("u", 1);  // the worker can run other threads of the graph
     on.awaitGone("u");
     CHECK(other.worker.metrics().refused == 1);
     CHECK(on.queue.find("t"));
@@ -291,7 +291,7 @@ TEST_CASE("a worker that loses a lease stops that run, stores nothing of it, and
     running.add("graph", [&](const Counted& state, sg::Runtime& runtime) {
         if (state.input != 1 || state.n != 1) return;
         is_in_node = true;
-        // What a node registers may call the worker.
+        // A function that a node registers may call the worker.
         const std::stop_callback stopped(sg::stopToken(runtime), [&] { (void)running.worker.metrics(); });
         while (!runtime.stopRequested()) std::this_thread::sleep_for(1ms);
         was_stopped = true;

@@ -40,7 +40,7 @@ TEST_CASE("what a queue cannot take, by its limit or because it is empty, others
           std::vector<std::size_t>{3, 0});
     CHECK(shares.divide(4, std::vector<std::size_t>{0, 0}, std::vector<bool>{true, true}) ==
           std::vector<std::size_t>{0, 0});
-    // A queue that was empty does not take all of the slots when it has something again.
+    // A queue that was empty must not receive all slots when it has work again.
     for (int i = 0; i < 50; ++i) (void)shares.divide(1, std::vector<std::size_t>{0, 0}, std::vector<bool>{false, true});
     const auto most = shares.divide(10, std::vector<std::size_t>{0, 0}, std::vector<bool>{false, false});
     CHECK(most[0] == 3);

@@ -14,13 +14,13 @@
 
 #include "tests/storage/postgres/postgres_helper.hpp"
 
-// Workers of this process on a schema, and a graph for them.
+// Workers in this process on a schema, and a graph for them.
 namespace worker_tests {
 
 namespace sg = stategraph;
 using namespace std::chrono_literals;
 
-/// A thread takes inputs, and for each adds `count` entries, input * 100 + 1 and so on.
+/// A thread takes inputs, and for each input adds `count` entries: input * 100 + 1 and so on.
 struct Counted {
     int input = 0;
     int count = 5;
@@ -37,7 +37,7 @@ inline sg::Value inputOf(int number, int count = 5) {
                          "}");
 }
 
-/// `before` is called by each node.
+/// Each node calls `before`.
 inline sg::CompiledGraph<Counted> countingGraph(sg::CompileOptions options,
                                                 std::function<void(const Counted&, sg::Runtime&)> before = {}) {
     sg::StateGraph<Counted> graph;
@@ -51,7 +51,7 @@ inline sg::CompiledGraph<Counted> countingGraph(sg::CompileOptions options,
     return graph.compile(std::move(options));
 }
 
-/// What the log of a thread must be after these inputs.
+/// The expected log of a thread after these inputs.
 inline std::vector<int> logOf(const std::vector<int>& inputs, int count = 5) {
     std::vector<int> log;
     for (const int input : inputs) {
@@ -60,7 +60,7 @@ inline std::vector<int> logOf(const std::vector<int>& inputs, int count = 5) {
     return log;
 }
 
-/// Short times, so that tests are quick.
+/// Sets short times, so that tests are fast.
 inline sg::WorkerOptions quick(sg::WorkerOptions options = {}) {
     options.poll_interval = 10ms;
     options.lease = 3s;
@@ -75,7 +75,7 @@ struct Place {
     sg::PostgresQueue queue;
 
     explicit Place(sg::PostgresSaverOptions options = {}) : saver(schema.open(options)), queue(saver) {}
-    /// On another server.
+    /// Uses another server.
     Place(const std::string& conninfo, const sg::PostgresSaverOptions& options)
         : schema(conninfo), saver(schema.open(options)), queue(saver) {}
 
@@ -83,7 +83,7 @@ struct Place {
                 const std::string& in = "default") {
         (void)queue.submit({.thread_id = thread, .graph = graph, .input = inputOf(number, count), .queue = in});
     }
-    /// Waits until this is so; the test's own time limit ends what never is.
+    /// Waits until the condition holds; the time limit of the test ends endless waits.
     template <class Condition>
     void await(Condition condition) {
         while (!condition()) std::this_thread::sleep_for(5ms);
@@ -95,7 +95,8 @@ struct Place {
         await([&] {
             const auto found = queue.find(thread);
             const bool is_left = found && found->state == state && found->epoch == 0;
-            return is_left && (state != sg::WorkState::waits || !found->due);  // one that was answered is due
+            // An answered question makes the thread due.
+            return is_left && (state != sg::WorkState::waits || !found->due);
         });
     }
     std::vector<int> log(const std::string& thread) {
@@ -103,7 +104,7 @@ struct Place {
     }
 };
 
-/// A worker of this process, on a thread of its own, until this object goes.
+/// A worker of this process on its own thread, until this object is destroyed.
 class Running {
 public:
     Running(const Place& place, sg::WorkerOptions options, std::shared_ptr<sg::PostgresSaver> over = {})

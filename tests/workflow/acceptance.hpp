@@ -15,7 +15,7 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/workflow/workflow.hpp>
 
-// What the acceptance tests share.
+// Shared by the acceptance tests.
 namespace acceptance {
 
 namespace sg = stategraph;
@@ -28,7 +28,7 @@ using Strings = std::vector<std::string>;
 using Paths = std::vector<Strings>;
 using Asks = wf::Suspending<std::string, int>;
 
-/// What steps have noted, in order. Safe from any thread.
+/// Notes of steps, in order. Safe to use from any thread.
 class Notes {
 public:
     void add(std::string what) {
@@ -50,13 +50,13 @@ private:
     Strings notes_;
 };
 
-/// The store as one process sees it. Other processes have others on the same saver.
+/// The store as one process sees it. Other processes have their own object on the same saver.
 class ProcessSaver final : public sg::BaseCheckpointSaver {
 public:
     explicit ProcessSaver(std::shared_ptr<sg::BaseCheckpointSaver> inner) : inner_(std::move(inner)) {}
 
     bool is_slow = false;
-    /// Nothing is stored any more.
+    /// Once true, nothing is stored any longer.
     std::atomic<bool> is_dead = false;
     std::function<void()> before_put;
     std::function<void(const sg::PutRequest&)> after_put;

@@ -13,8 +13,8 @@
 
 #include "tests/workflow/acceptance.hpp"
 
-// The situations that a workflow engine has to get right, each from start to end: failures, cancellation, time travel,
-// a crash, and events.
+// Situations that a workflow engine must handle, each from start to end: failures, cancellation, time travel, a crash,
+// and events.
 using namespace acceptance;
 using namespace std::chrono_literals;
 
@@ -198,7 +198,7 @@ TEST_CASE("a process that dies in a parallel block leaves its finished members, 
 
 namespace {
 
-/// What two members of a block report: both begin before either ends.
+/// Events of two members of a block: both begin before either ends.
 void checkOverlapping(Strings events, const std::string& a, const std::string& b) {
     REQUIRE(events.size() == 4);
     std::sort(events.begin(), events.begin() + 2);

@@ -13,7 +13,7 @@
 
 #include "tests/workflow/acceptance.hpp"
 
-// The situations that a workflow engine has to get right, each from start to end: questions and answers.
+// Situations that a workflow engine must handle, each from start to end: questions and answers.
 using namespace acceptance;
 using namespace std::chrono_literals;
 

@@ -15,7 +15,7 @@
 #include "tests/support/door.hpp"
 #include "tests/support/hand_home.hpp"
 
-// A run that is cancelled while a step executes: what is stored then, and what another process makes of it.
+// A run that is cancelled while a step executes: what is stored then, and how another process continues.
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 using wf::RunStatus;
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Flows whose step `work` calls a function of the test's, and a second process with the same flow.
+/// Flows whose step `work` calls a function of the test, and a second process with the same flow.
 struct Cancelled {
     std::shared_ptr<sg::MemorySaver> saver = std::make_shared<sg::MemorySaver>();
     std::function<void()> work = [] {};
@@ -38,7 +38,7 @@ struct Cancelled {
         return n;
     });
 
-    /// As another process would read it if this one died now.
+    /// Checks what another process would read if this one died now.
     void checkStored(const wf::Flow& flow, const std::string& run_id) const {
         const wf::RunView view = flow.get(run_id);
         CHECK((view.status == RunStatus::canceled));
@@ -133,8 +133,8 @@ TEST_CASE("a cancelled run whose step fails, or whose process dies, is not resta
         flow.cancel("1");
         throw std::runtime_error("no");
     };
-    CHECK((flow.start("1", 1).status == RunStatus::failed));  // as a step that fails without a cancel
-    // A process that dies: its task is destroyed while the step's thread has not come back.
+    CHECK((flow.start("1", 1).status == RunStatus::failed));  // equal to a step that fails without a cancel
+    // Simulates a process that dies: its task is destroyed before the step's thread returns.
     HandHome home;
     run.work = [&] { flow.cancel("2"); };
     {

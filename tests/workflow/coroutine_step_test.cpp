@@ -19,7 +19,7 @@
 #include "tests/support/hand_home.hpp"
 #include "workflow/plan.hpp"
 
-// Steps that are coroutines: the same as others in all that they may do, whoever drives the run.
+// Steps that are coroutines behave like other steps in every respect, with every driver.
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 using wf::RunStatus;
@@ -210,7 +210,7 @@ TEST_CASE("a run of coroutines whose task is destroyed after any piece of its wo
 
 namespace {
 
-/// The graph of a workflow, for all who can drive one.
+/// The graph of a workflow, for all drivers.
 struct Graph {
     std::shared_ptr<sg::MemorySaver> saver = std::make_shared<sg::MemorySaver>();
     graphs::Log log;

@@ -110,7 +110,7 @@ Flow faultFlow(const SharedLedger& ledger, const sg::CompileOptions& options) {
         .commit(options);
 }
 
-/// What is compared of two runs.
+/// The parts of two runs that are compared.
 struct Ending {
     std::optional<sg::Value> result;
     wf::Values state;

@@ -17,7 +17,7 @@ wf::Functions functions() {
     offered.steps["ask"] = [](const sg::Value& input, wf::StepContext& context) -> sg::Value {
         if (context.resumeData() != nullptr) return *context.resumeData();
         context.suspend(input);
-        std::terminate();  // the line before does not return, which compilers do not see of virtual functions
+        std::terminate();  // the call above does not return, but compilers cannot see that of a virtual function
     };
     offered.conditions["is small"] = [](const wf::Scope& scope) { return scope.input().as<int>() < 10; };
     offered.maps["length"] = [](const wf::Scope& scope) {
@@ -151,7 +151,7 @@ TEST_CASE("a schema lists what is wrong, survives hostile values, and refuses to
         CAPTURE(text);
         CHECK_THROWS_AS(wf::schemaCheck(text), sg::InvalidArgumentError);
     }
-    // One that goes down into the value comes to its end.
+    // A recursive schema that descends into the value terminates.
     const auto tree = wf::schemaCheck(R"({"type": "object", "properties": {"child": {"$ref": "#"}}})");
     CHECK_NOTHROW(tree(sg::parseJson(R"({"child": {"child": {}}})")));
     CHECK_THROWS_WITH(tree(sg::parseJson(R"({"child": {"child": 5}})")), doctest::Contains("$[child][child]"));

@@ -15,7 +15,7 @@ struct Sum {
     static constexpr auto channels() { return sg::channels<&Sum::total>(); }
 };
 
-// Doubles, asks how much is to be added, and adds it.
+// Doubles its input, asks for a number, and adds it.
 sg::CompiledGraph<Sum> asking() {
     sg::StateGraph<Sum> graph;
     graph.addNode("double", [](const Sum& s) { return sg::set<&Sum::total>(2 * s.total); });

@@ -13,7 +13,7 @@
 
 #include <stategraph/saver.hpp>
 
-// What the workflow of faults_test.cpp has done, and what of it is stored.
+// What the workflow of faults_test.cpp has completed, and what of it is stored.
 namespace workflow_faults {
 
 namespace sg = stategraph;
@@ -31,7 +31,8 @@ inline constexpr auto all_work =
                          {"loop", 2},  {"loop", 3}, {"turn", 1}, {"turn", 2}, {"turn", 3}, {"n.first"}, {"n.ask", 0},
                          {"n.ask", 1}, {"n.last"},  {"gate", 0}, {"gate", 1}});
 
-/// How often each was completed, and whether that is stored. Only `stored` allocates. Safe from any thread.
+/// How often each piece of work was completed, and whether that is stored. Only `stored` allocates. Safe to use from
+/// any thread.
 class Ledger {
 public:
     void complete(const Work& work) noexcept {
@@ -40,12 +41,13 @@ public:
         }
         ++unknown_;
     }
-    /// A commit of a log has everything that was completed in it.
+    /// Called when a commit is stored: it contains everything completed in its log.
     void storeLog(bool is_inside) noexcept {
         move([&](const Work& work) { return work.name.starts_with("n.") == is_inside; },
              [&](std::size_t i) { stored_[i] += fresh_[i].exchange(0) + pending_[i].exchange(0); });
     }
-    /// A pending write has what its task has completed. One that says that the task has not finished replaces it.
+    /// Called when a pending write is stored: it contains what its task has completed. A write which states that the
+    /// task has not finished replaces it.
     void storeTask(bool is_inside, std::string_view path, bool has_finished) noexcept {
         constexpr std::string_view step = "pull:", element = "push:";
         std::int64_t index = -1;
@@ -83,13 +85,13 @@ private:
         }
     }
 
-    Counts fresh_ = {};    // not stored
-    Counts pending_ = {};  // in a pending write
-    Counts stored_ = {};   // in a commit
+    Counts fresh_ = {};    // not stored so far
+    Counts pending_ = {};  // stored in a pending write
+    Counts stored_ = {};   // stored in a commit
     std::atomic<int> unknown_ = 0;
 };
 
-/// Notes in a ledger what has been stored.
+/// Records in a ledger what has been stored.
 class NotingSaver final : public sg::BaseCheckpointSaver {
 public:
     NotingSaver(std::shared_ptr<sg::BaseCheckpointSaver> inner, std::shared_ptr<Ledger> ledger)
@@ -100,7 +102,8 @@ public:
         const bool is_inside = !request.log.checkpoint_ns.empty();
         if (!request.commits.empty()) ledger_->storeLog(is_inside);
         for (const auto& write : request.writes) {
-            const bool has_finished = write.bytes.find("writes") != std::string_view::npos;  // checkpoint/record.hpp
+            // The format is in checkpoint/record.hpp.
+            const bool has_finished = write.bytes.find("writes") != std::string_view::npos;
             ledger_->storeTask(is_inside, write.path, has_finished);
         }
     }

@@ -22,7 +22,8 @@ struct Asking {
     wf::Workflow<int, int> flow = wf::workflow<int>("asking").then(ask).commit({.checkpointer = saver});
 
     void start(const std::string& run, int input, const std::string& region) const {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // times of checkpoints are in milliseconds
+        // The times of checkpoints have a resolution of milliseconds.
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
         wf::RunOptions options;
         options.metadata = {{"region", region}, {"input", input}};
         flow.start(run, input, options);

@@ -12,7 +12,7 @@
 #include <stategraph/run_control.hpp>
 #include <stategraph/workflow/async.hpp>
 
-// Workflows as steps are retried as their policy says: how often, for which errors, and after which waits.
+// Workflows used as steps are retried according to their policy: how often, for which errors, and after which waits.
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 using wf::RunStatus;
@@ -24,7 +24,7 @@ struct Busy : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Fails as often as it is to, and counts.
+/// Fails a given number of times, and counts its calls.
 struct Failing {
     std::atomic<int> executed = 0;
     int failures = 100;
@@ -151,8 +151,8 @@ TEST_CASE("whether another attempt follows is decided once, also where the run r
         status = process().restart("1").status;
     }
     CHECK((status == RunStatus::success));
-    // A sleep before the step in each attempt, and one behind it. A sleep that is over before the run would stop for
-    // it does not stop the run, so on a machine that pauses there are fewer stops; what is decided stays the same.
+    // Each attempt sleeps before and after the step. A sleep whose time has passed before the run would stop does not
+    // stop the run, so a machine that pauses shows fewer stops; the decisions stay the same.
     CHECK(restarts >= 1);
     CHECK(asked == 1);
     CHECK(failing.executed == 2);

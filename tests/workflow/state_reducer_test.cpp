@@ -17,7 +17,7 @@ const auto append = [](const Names& before, const Names& added) {
 };
 const auto sum = [](const int& a, const int& b) { return a + b; };
 
-// Notes its name and counts itself.
+// Notes its name and counts its calls.
 auto note(std::string name) {
     return wf::step(name, [name](const int& n, wf::Context& context) {
         context.setState("log", Names{name});

@@ -17,7 +17,7 @@ namespace {
 
 sg::CompileOptions stored() { return {.checkpointer = std::make_shared<sg::MemorySaver>()}; }
 
-// Its first call takes longer than any limit: until `may_end` is set.
+// The first call lasts longer than any limit: until `may_end` is set.
 struct Slow {
     std::atomic<int> calls = 0;
     std::atomic<bool> may_end = false;
@@ -86,7 +86,7 @@ TEST_CASE("a step with a cache is executed once for equal inputs") {
     CHECK(*calls == 1);
     CHECK(flow.start("3", 4).result == 16);
     CHECK(*calls == 2);
-    // Another workflow has outputs of its own, and another version too.
+    // Another workflow, or another version, has its own cached outputs.
     const auto other = wf::workflow<int>("other").then(cached).commit(options);
     CHECK(other.start("1", 3).result == 9);
     CHECK(*calls == 3);

@@ -9,7 +9,7 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/workflow/async.hpp>
 
-// The state of a workflow as one struct: its channels' reducers bring together what steps write.
+// A workflow's state as one struct, whose channels combine the writes of steps with their reducers.
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 using wf::RunStatus;

@@ -12,7 +12,7 @@
 #include <stategraph/workflow/waker.hpp>
 #include <stategraph/workflow/workflow.hpp>
 
-// Runs that sleep are resumed by a waker.
+// A waker resumes runs that sleep.
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 using namespace std::chrono_literals;
@@ -59,7 +59,7 @@ TEST_CASE("a waker resumes runs that fall asleep while it is there, and those th
     }
     CHECK(flow.get("before").result == 2);
     CHECK(flow.get("during").result == 6);
-    CHECK((other.get("before").status == RunStatus::waiting));  // it is not among the waker's
+    CHECK((other.get("before").status == RunStatus::waiting));  // that run is not among the waker's runs
 }
 
 TEST_CASE("a waker's poll interval is checked") {

@@ -14,7 +14,7 @@
 
 #include "tests/support/savers.hpp"
 
-// Chains of typed steps, from their beginning to their end.
+// Chains of typed steps, from beginning to end.
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 using namespace std::chrono_literals;

@@ -27,7 +27,7 @@ StepCall::StepCall(Process& process, const sg::Value& input, flow::StepContext& 
     process.executed(std::move(call));
 }
 
-// In JSON null is no answer.
+// null in JSON is not an answer.
 bool StepCall::isResumed() const {
     const sg::Value* data = context_.resumeData();
     return data != nullptr && !data->isNull();

@@ -8,15 +8,15 @@
 
 namespace workflow_conformance {
 
-/// One execution of a step: its actions, in order, until one ends it.
+/// One execution of a step, which performs its actions in order until one of them ends it.
 class StepCall {
 public:
     StepCall(Process& process, const sg::Value& input, flow::StepContext& context);
-    /// null if nothing is put out. What suspends, bails or fails leaves it by an exception.
+    /// Returns null if there is no output. A step that suspends, bails or fails leaves it by an exception.
     sg::Value perform(const json::value& actions);
 
 private:
-    /// The output, if one of them put it out.
+    /// The output, if an action has set one.
     std::optional<json::value> performAll(const json::value& actions);
     void performOne(const json::object& action);
     void suspend(const json::object& action);

@@ -6,8 +6,7 @@
 
 namespace workflow_conformance {
 
-/// Does what a scenario says, and fills each operation's "expect" with what came of it. Never looks at what was
-/// recorded.
+/// Executes a scenario and fills the "expect" of each operation with the result. Never reads what was recorded.
 json::object answer(const json::object& scenario, Storage& storage, const std::string& run_id);
 
 }  // namespace workflow_conformance

@@ -15,7 +15,7 @@ sg::RetryPolicy retries(const json::value& count) {
     return {.max_attempts = more + 1, .initial_interval = std::chrono::milliseconds(0), .jitter = false};
 }
 
-/// One workflow, the outermost or a nested one. What it makes refers to the scenario, which the process keeps.
+/// Builds one workflow, the outermost or a nested one. The result refers to the scenario, which the process keeps.
 class Builder {
 public:
     Builder(std::shared_ptr<Process> process, const json::object& spec) : process_(std::move(process)), spec_(spec) {}

@@ -8,7 +8,7 @@
 namespace workflow_conformance {
 namespace {
 
-constexpr const char* invalid = "validation failed";  // stands for any message
+constexpr const char* invalid = "validation failed";  // matches any message
 
 json::object withoutNulls(const json::object& object, std::string_view but = {}) {
     json::object shown;
@@ -43,7 +43,7 @@ json::value comparable(std::string_view key, const json::value& given, const jso
     return value;
 }
 
-// A step's record as it is compared: null is absent, items not begun at the end are left out.
+// The record of a step in comparable form: null counts as absent, and trailing items that have not begun are omitted.
 json::object recordOf(const json::object& steps, const std::string& path) {
     const json::value& found = get(steps, path);
     if (!found.is_object()) return {};

@@ -6,7 +6,7 @@
 
 namespace workflow_conformance {
 
-/// What differs between what was recorded of a scenario and an answer; empty if nothing does.
+/// The differences between the recording of a scenario and an answer; empty if there are none.
 std::vector<std::string> differences(const json::object& scenario, const json::object& answer);
 
 }  // namespace workflow_conformance

@@ -47,7 +47,7 @@ json::value Environment::at(std::string_view path) const {
         const json::object* object = value.if_object();
         const json::value* member = object != nullptr ? object->if_contains(takeName(path)) : nullptr;
         if (member == nullptr) return nullptr;
-        json::value inner = *member;  // a copy before `value`, which it is in, is replaced
+        json::value inner = *member;  // a copy, because the assignment replaces `value`, which contains it
         value = std::move(inner);
     }
     return value;

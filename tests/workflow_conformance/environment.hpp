@@ -5,13 +5,14 @@
 
 namespace workflow_conformance {
 
-/// What the paths of expressions read: a scope, and in a step its context. Only what is asked for is decoded.
+/// The data that the paths of expressions read: a scope and, in a step, its context. Decodes only the values that are
+/// read.
 class Environment {
 public:
     explicit Environment(const flow::Scope& scope) : scope_(scope) {}
     explicit Environment(const flow::StepContext& step) : scope_(step), step_(&step) {}
 
-    /// null if there is no such path, which is names joined by dots.
+    /// The value at a path (names joined by dots), or null if it does not exist.
     json::value at(std::string_view path) const;
 
 private:

@@ -16,14 +16,14 @@ std::string pathOf(const json::value& event) {
     return parts.size() > 1 && parts[0] != "finish" ? text(parts[1]) : std::string();
 }
 
-/// The blocks of a workflow, at every level: the prefix of the workflow, and the entry's number in it.
+/// The blocks of a workflow at every level: the prefix of the workflow, and the number of the entry in it.
 class Blocks {
 public:
     using Place = std::pair<std::string, std::size_t>;
 
     Blocks(const json::object& workflow, const std::string& prefix = "") { add(workflow, prefix); }
 
-    /// null for a step that is no block's member.
+    /// null for a step that is not a member of a block.
     const Place* of(const std::string& path) const {
         const auto found = members_.find(path);
         return found != members_.end() ? &found->second : nullptr;
@@ -55,7 +55,7 @@ private:
     std::set<std::string> repeated_;
 };
 
-// Neighbouring progress may come in any order.
+// Adjacent progress events may come in any order.
 void addWithProgress(const Events& events, Events& into) {
     Events progress;
     const auto flush = [&] {
@@ -78,7 +78,7 @@ class Settler {
 public:
     explicit Settler(const Blocks& blocks) : blocks_(blocks) {}
 
-    /// `depth`: how many names of a path tell steps apart at this level.
+    /// `depth` is the number of names in a path that distinguish steps at this level.
     Events settle(const Events& events, std::size_t depth) const {
         Events result;
         for (std::size_t begin = 0; begin < events.size();) {

@@ -13,7 +13,7 @@ json::value numberOr0(const json::value& value) {
     throw std::invalid_argument("not a number: " + json::serialize(value));
 }
 
-// Of two integers exact where 64 bits suffice.
+// For two integers, exact if the result fits 64 bits.
 json::value addOrMultiply(bool multiplies, const json::array& operands) {
     const json::value a = numberOr0(operands.at(0));
     const json::value b = numberOr0(operands.at(1));
@@ -48,7 +48,7 @@ json::value length(const json::value& value) {
     }
 }
 
-// Strings are joined; anything else becomes one list, flattened one level, without nulls.
+// Joins strings; anything else becomes one list, flattened by one level, without nulls.
 json::value concatenate(const json::array& parts) {
     if (std::all_of(parts.begin(), parts.end(), [](const json::value& part) { return part.is_string(); })) {
         json::string joined;

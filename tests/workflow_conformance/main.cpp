@@ -5,7 +5,7 @@
 #include "tests/workflow_conformance/answer.hpp"
 #include "tests/workflow_conformance/compare.hpp"
 
-// Runs workflow scenarios through the public API and compares what comes of them with what was recorded, or prints it.
+// Executes workflow scenarios through the public API and compares the results with the recordings, or prints them.
 namespace {
 
 using boost::json::object;
@@ -43,7 +43,7 @@ Options parse(const std::vector<std::string>& arguments) {
 
 std::string nameOf(const object& scenario) { return conformance::text(conformance::get(scenario, "name")); }
 
-// What a scenario throws as a whole leaves it without answers.
+// If a scenario throws outside an operation, it has no answers.
 object answerOrTell(const object& scenario, workflow_conformance::Storage& storage, std::size_t number) {
     try {
         return workflow_conformance::answer(scenario, storage, std::to_string(number));
@@ -59,7 +59,7 @@ int run(const Options& options) {
     std::size_t failed = 0;
     std::size_t number = 0;
     for (const auto& scenario : conformance::readScenarios(options.files)) {
-        if (!scenario.contains("workflow")) continue;  // texts of partial JSON
+        if (!scenario.contains("workflow")) continue;  // skips scenarios of partial JSON
         const auto answer = answerOrTell(scenario, storage, ++number);
         if (options.answers) {
             std::cout << boost::json::serialize(answer) << '\n';

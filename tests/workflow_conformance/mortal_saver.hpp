@@ -36,7 +36,8 @@ public:
         return inner_->prune(request);
     }
     std::optional<std::uint64_t> storedBytes() override { return inner_->storedBytes(); }
-    /// So that what a process did before it ended is stored, as the scenarios have it: no commit is under way then.
+    /// False, so that no commit is in progress when a process ends: the scenarios expect that everything it did before
+    /// is stored.
     bool putIsSlow() const noexcept override { return false; }
 
 private:

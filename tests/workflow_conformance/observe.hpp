@@ -3,10 +3,10 @@
 
 #include "tests/workflow_conformance/json.hpp"
 
-// What a scenario may look at, as the JSON it is compared as.
+// The observable properties of a run, as the JSON that is compared.
 namespace workflow_conformance {
 
-/// Adds status, state and steps of a run; result, error, or what is open and its labels.
+/// Adds the status, state and steps of a run, and its result, its error, or its open questions with their labels.
 void describe(const flow::RunView& run, json::object& expect);
 json::array describe(const flow::RunEvent& event);
 

@@ -15,7 +15,7 @@
 namespace workflow_conformance {
 namespace {
 
-// A step's id, or its path as a list or as text.
+// The id of a step, or its path as a list or a text.
 std::string pathOf(const json::value& step) {
     if (step.is_null()) return {};
     if (step.is_string()) return text(step);
@@ -30,7 +30,7 @@ std::optional<sg::Value> given(const json::object& operation, std::string_view k
     return sg::fromJson(*value);
 }
 
-/// Ends a run from outside after some time.
+/// Cancels a run from outside after some time.
 class CancelLater {
 public:
     CancelLater(const json::value& delay, std::shared_ptr<sg::RunControl> control) {
@@ -46,7 +46,7 @@ private:
     std::jthread thread_;
 };
 
-/// One of two answers to the same question.
+/// The outcome of one of two answers to the same question.
 struct Outcome {
     std::string status = {};
     std::exception_ptr refused = {};
@@ -109,11 +109,12 @@ private:
         }
     }
 
-    /// Errors: what the first one got, if both were refused.
+    /// Errors: that of the first answer, if both were refused.
     json::array resumeTwice() const {
         std::array<Outcome, 2> outcomes;
         std::latch start(2);
-        const sg::CheckpointId seen = workflow_.get(run_id_).checkpoint_id;  // both mean what is open now
+        // Both refer to the question that is open now.
+        const sg::CheckpointId seen = workflow_.get(run_id_).checkpoint_id;
         {
             const std::jthread other([&] { outcomes[1] = resumeOnce(start, seen); });
             outcomes[0] = resumeOnce(start, seen);
@@ -143,7 +144,7 @@ json::object perform(const json::object& operation, Session& session) {
     } catch (const flow::RefusedError& error) {
         expect.emplace("refused", flow::toString(error.why()));
     } catch (const std::exception& error) {
-        expect.emplace("crashed", error.what());  // differs from every scenario, unless the process has crashed
+        expect.emplace("crashed", error.what());  // differs from every recording unless the process has crashed
     }
     json::array executed = session.process()->takeExecuted();
     json::array events = session.process()->takeEvents();

@@ -3,7 +3,7 @@
 
 namespace workflow_conformance {
 
-/// Does what one operation says, and returns what came of it.
+/// Performs one operation and returns its result.
 json::object perform(const json::object& operation, Session& session);
 
 }  // namespace workflow_conformance

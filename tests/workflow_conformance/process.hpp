@@ -9,14 +9,14 @@
 
 namespace workflow_conformance {
 
-/// What outlives the processes of a scenario: its workflow, and how often its steps failed or crashed. Safe from any
-/// thread.
+/// What outlives the processes of a scenario: its workflow, and how often its steps failed or crashed. Safe to use from
+/// any thread.
 class World {
 public:
     explicit World(json::object workflow) : workflow_(std::move(workflow)) {}
 
     const json::object& workflow() const noexcept { return workflow_; }
-    /// Counts a call: whether it is one of the first `times` of the key.
+    /// Counts a call, and returns whether it is one of the first `times` with the key.
     bool isOneOf(const std::string& key, std::int64_t times);
 
 private:
@@ -25,13 +25,13 @@ private:
     std::map<std::string, std::int64_t> counts_;
 };
 
-/// Thrown by a step whose process ends. Permanent, so that nothing tries it again.
+/// Thrown by a step whose process ends. Permanent, so that it is not retried.
 class CrashError : public flow::PermanentError {
 public:
     CrashError() : PermanentError("the process has ended") {}
 };
 
-/// What ends with a crash: from then on nothing is recorded here, and nothing is stored by a MortalSaver. Safe from any
+/// What ends with a crash: afterwards nothing is recorded here, and a MortalSaver stores nothing. Safe to use from any
 /// thread.
 class Process {
 public:
@@ -43,10 +43,10 @@ public:
     /// Errors: CrashError.
     void requireAlive() const;
 
-    /// A call of a step's function. Errors: CrashError.
+    /// Records a call of a step's function. Errors: CrashError.
     void executed(json::object call);
     void told(json::array event);
-    /// What was recorded since the last call.
+    /// Returns what was recorded since the last call.
     json::array takeExecuted();
     json::array takeEvents();
 

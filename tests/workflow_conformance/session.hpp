@@ -10,13 +10,13 @@
 
 namespace workflow_conformance {
 
-/// The one run of a scenario, in one process after the other.
+/// The only run of a scenario, in one process after another.
 class Session {
 public:
     /// Errors: InvalidGraphError.
     Session(const json::object& workflow, Storage& storage, std::string run_id);
 
-    /// Throws away what is in memory, and builds it anew on what is stored.
+    /// Discards what is in memory and builds it again from what is stored.
     void renew();
     const flow::Flow& workflow() const { return *workflow_; }
     const std::shared_ptr<Process>& process() const noexcept { return process_; }

@@ -7,7 +7,7 @@
 namespace stategraph::workflow::from_json {
 namespace {
 
-// Of a text whose digits are where the form has them; else none.
+// Returns the number in a text that has digits in this place, otherwise none.
 std::optional<int> numberIn(std::string_view text, std::size_t at, std::size_t count) {
     int number = 0;
     const char* const begin = text.data() + at;

@@ -6,7 +6,7 @@
 
 namespace stategraph::workflow::from_json {
 
-/// A time as text, "2026-01-31T08:00:00Z", in UTC, to the second; none for anything else.
+/// Returns a time in UTC, to the second, for text such as "2026-01-31T08:00:00Z", and none for anything else.
 std::optional<std::chrono::system_clock::time_point> instantOf(const boost::json::value& value);
 
 }  // namespace stategraph::workflow::from_json

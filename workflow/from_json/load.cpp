@@ -35,7 +35,7 @@ private:
 
     void fault(const std::string& where, const std::string& what) { faults_.push_back(where + ": " + what); }
 
-    // Null, and a fault, if it is no object with these members at most.
+    // Returns the object. If the value is none, or has other members than these, adds a fault and returns null.
     const json::object* objectAt(const json::value& value, const std::string& where,
                                  std::initializer_list<std::string_view> names) {
         const json::object* const object = value.if_object();
@@ -60,7 +60,7 @@ private:
             fault(where, "it must be a number that is not below " + std::to_string(static_cast<int>(least)));
         return std::max(number, least);
     }
-    // What `make` makes of a member, if there is one.
+    // Returns the result of `make` for a member, if the member exists.
     template <class F>
     auto madeOf(const json::object& object, std::string_view name, const std::string& where, F make)
         -> decltype(make(std::declval<const json::value&>())) {
@@ -149,7 +149,7 @@ private:
         }
     }
 
-    // A name of a function, or a predicate.
+    // Reads the name of a function, or a predicate.
     Condition conditionAt(const json::value* value, const std::string& where) {
         if (value == nullptr) {
             fault(where, "a condition is missing");
@@ -186,7 +186,7 @@ private:
             return {};
         }
     }
-    // Milliseconds, or a template of them.
+    // Reads a number of milliseconds, or a template that gives one.
     Transform sleepAt(const json::value& value, const std::string& where) {
         if (value.is_object()) return templateAt(value, where);
         return [ms = numberAt(value, where, 0)](const Scope&) { return Value(ms); };

@@ -9,12 +9,12 @@
 
 namespace stategraph::workflow::from_json {
 
-/// A place in what a condition or a map sees: "steps.price.items.0.name".
+/// A place in the values that a condition or a map sees, such as "steps.price.items.0.name".
 class Path {
 public:
-    /// Errors: InvalidArgumentError for one that begins with nothing that there is.
+    /// Throws InvalidArgumentError for a path whose first part does not exist.
     explicit Path(std::string_view text);
-    /// Null where there is nothing.
+    /// Returns null if there is no value at the place.
     boost::json::value read(const Scope& scope) const;
 
 private:
@@ -23,7 +23,8 @@ private:
     std::vector<std::string> parts_;
 };
 
-/// Numbers by their value, objects independent of the order of their members.
+/// Returns whether two values are equal. Numbers are compared by value, and objects independent of the order of their
+/// members.
 bool isEqual(const boost::json::value& a, const boost::json::value& b);
 
 }  // namespace stategraph::workflow::from_json

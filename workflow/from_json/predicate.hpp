@@ -5,7 +5,7 @@
 
 namespace stategraph::workflow::from_json {
 
-/// Errors: InvalidArgumentError.
+/// Reads a predicate. Errors: InvalidArgumentError.
 Condition predicateOf(const boost::json::value& json);
 
 }  // namespace stategraph::workflow::from_json

@@ -19,9 +19,9 @@ struct Template::Part {
     enum class Kind : std::uint8_t { constant, path, text, list, object } kind = Kind::constant;
     json::value constant = {};
     std::optional<Path> path = {};
-    /// Of a text: pieces, each followed by a path if there is one.
+    /// For a text: pieces, each followed by a path if there is one.
     std::vector<std::pair<std::string, std::optional<Path>>> pieces = {};
-    std::vector<std::pair<std::string, Part>> members = {};  // of a list without names
+    std::vector<std::pair<std::string, Part>> members = {};  // the names are empty for a list
 };
 
 namespace {
@@ -68,7 +68,7 @@ Part partOf(const json::value& value) {
     return {.constant = value};
 }
 
-// Within a text: texts as they are, anything else as JSON.
+// Returns how a value looks inside a text: texts as they are, anything else as JSON.
 std::string shown(const json::value& value) {
     if (value.is_null()) return {};
     if (const json::string* const text = value.if_string()) return std::string(*text);

@@ -7,10 +7,10 @@
 
 namespace stategraph::workflow::from_json {
 
-/// A template (fromTemplate), read once.
+/// A template (fromTemplate), which is parsed once.
 class Template {
 public:
-    /// Errors: InvalidArgumentError for a path that begins with nothing that there is.
+    /// Throws InvalidArgumentError for a path whose first part does not exist.
     explicit Template(const boost::json::value& json);
     boost::json::value fill(const Scope& scope) const;
 

@@ -1,5 +1,6 @@
-// Ten thousand runs at once that each wait 50 ms in three nodes, one after the other, on two threads. Ideal is that
-// nothing but the waiting takes time: 150 ms for all. The floor is the same with tasks alone: three sleeps, no graph.
+// Ten thousand runs that exist at the same time, on two threads. Each of them waits 50 ms in each of three nodes.
+// Ideally only the waiting takes time, which is 150 ms for all of them. The floor uses only tasks: three sleeps without
+// a graph.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -26,7 +27,7 @@ struct Count {
     static constexpr auto channels() { return sg::channels(sg::channel("n", &Count::n, sg::sum)); }
 };
 
-std::atomic<std::size_t> begun{0};  // runs, since it was set to 0
+std::atomic<std::size_t> begun{0};  // runs that have begun since it was set to 0
 
 sg::Task<sg::Update<Count>> waits(const Count& state) {
     if (state.n == 0) ++begun;
@@ -51,7 +52,7 @@ sg::Task<sg::Result<Count>> threeSleeps() {
     co_return result;
 }
 
-// What is told of the ends.
+// Counts the ends of runs.
 class Ends {
 public:
     explicit Ends(std::size_t count) : left_(count) {}
@@ -74,7 +75,7 @@ private:
     std::condition_variable all_;
 };
 
-// `begin(i)` makes the task of a run.
+// `begin(i)` creates the task of a run.
 template <class F>
 void atOnce(benchmark::State& state, std::size_t size, F begin) {
     const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2});

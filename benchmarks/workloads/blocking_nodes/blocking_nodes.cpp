@@ -1,4 +1,4 @@
-// Nodes that wait (for a model, a database): they are to wait at the same time. The floor is a sleep of the same
+// Nodes that wait (for a model, or a database) and should wait at the same time. The floor is a sleep of the same
 // length.
 #include <chrono>
 #include <thread>

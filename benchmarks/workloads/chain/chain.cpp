@@ -1,4 +1,4 @@
-// Three nodes one after the other: what an `invoke` costs.
+// The cost of an `invoke` with three nodes one after the other.
 #include "benchmarks/support/chain.hpp"
 
 namespace bench {

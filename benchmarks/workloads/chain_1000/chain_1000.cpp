@@ -1,5 +1,5 @@
-// Chains of up to a thousand nodes (LangGraph's sequential_10 and sequential_1000): does a superstep cost more in a
-// larger graph? And what compiling one costs.
+// Chains of up to a thousand nodes (LangGraph's sequential_10 and sequential_1000). It measures whether a superstep
+// costs more in a larger graph, and the cost of compiling a graph.
 #include <map>
 
 #include "benchmarks/support/chain.hpp"
@@ -17,7 +17,7 @@ void compileChain(benchmark::State& state, std::size_t size) {
 
 void perNode(benchmark::State& state, std::size_t size) { state.counters["items"] = static_cast<double>(size); }
 
-/// The least that compiling needs: each name into an index.
+/// Does the least that compiling needs, which is to put each name into an index.
 void indexByHand(benchmark::State& state, std::size_t size) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < size; ++i) names.push_back("n" + std::to_string(i));

@@ -1,4 +1,4 @@
-// Workers that START leads to, and a join after them; one after the other (inline) and on the pool.
+// Workers to which START leads, and a join after them. They run one after the other (inline) and on the pool.
 #include <string>
 
 #include "benchmarks/support/team.hpp"

@@ -1,4 +1,4 @@
-// LangGraph's fanout_to_subgraph: a Send for each subject to a subgraph of thirteen supersteps, of which ten are a
+// LangGraph's fanout_to_subgraph: a Send for each subject to a subgraph of thirteen supersteps, ten of which are a
 // loop.
 #include "benchmarks/support/savers.hpp"
 #include "benchmarks/support/workload.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 namespace sg = stategraph;
 
-/// A subject is a list of a thousand letters, which the child's first node makes a text of.
+/// A subject is a list of a thousand letters, which the child's first node joins to a text.
 struct Subject {
     std::vector<std::string> letters = {};
     static constexpr auto fields() { return sg::fields(sg::field("letters", &Subject::letters)); }

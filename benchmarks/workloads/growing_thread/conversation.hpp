@@ -9,7 +9,7 @@
 
 namespace bench {
 
-/// A thread that gets one message of 200 bytes a superstep or a run.
+/// A thread that gets one message of 200 bytes in each superstep or run.
 template <class Messages>
 struct ConversationOf {
     Messages messages = {};
@@ -24,9 +24,9 @@ using SharedConversation = ConversationOf<stategraph::SharedList<std::string>>;
 
 constexpr std::size_t message_bytes = 200;
 
-/// The message of each step: all different, so that compression has no part in what is measured.
+/// Returns the message of a step. All messages differ, so that compression does not affect the figures.
 inline std::string messageOf(std::size_t step) { return randomText(message_bytes, static_cast<unsigned>(step)); }
-/// Made before the clock runs: random numbers cost more than a superstep.
+/// Creates the messages before the clock runs, because random numbers cost more than a superstep.
 inline const std::vector<std::string>& messages(std::size_t count) {
     static std::vector<std::string> made;
     while (made.size() < count) made.push_back(messageOf(made.size()));

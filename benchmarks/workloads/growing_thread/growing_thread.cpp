@@ -1,6 +1,6 @@
-// What a thread with many messages costs: time of a step at its end relative to one at 100 messages, and bytes stored
-// relative to the messages' own. One message of 200 bytes a superstep (a run that loops), or one a run (a
-// conversation).
+// The cost of a thread with many messages: the time of a step at its end relative to one at 100 messages, and the
+// stored bytes relative to the bytes of the messages. There is one message of 200 bytes in each superstep (a run that
+// loops), or one in each run (a conversation).
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -16,10 +16,10 @@ namespace {
 
 namespace sg = stategraph;
 
-// The windows at 100 and at the end: so many gaps around the one, before the other (fewer of a short thread).
+// The number of gaps around step 100, and before the end (fewer for a short thread), whose median counts.
 constexpr std::size_t early = 100;
 constexpr std::size_t window = 80;
-// The peers' sizes: published.json has their step at so many messages.
+// The sizes for which published.json has the step of peers.
 constexpr std::size_t peers_early = 100;
 constexpr std::size_t peers_late = 1900;
 
@@ -37,7 +37,7 @@ void report(benchmark::State& state, const std::vector<Clock::time_point>& calls
     if (stored > 0) state.counters["stored_ratio"] = stored / static_cast<double>(size * message_bytes);
 }
 
-/// One run of `size` supersteps, each of which appends a message.
+/// Makes one run of `size` supersteps, each of which appends a message.
 void oneRun(benchmark::State& state, Store store, std::size_t size) {
     const auto& texts = messages(size);
     std::vector<Clock::time_point> calls;
@@ -65,8 +65,8 @@ void oneRun(benchmark::State& state, Store store, std::size_t size) {
     }
 }
 
-/// `size` runs of one superstep on one thread, each with a new message: each loads the thread and continues it, or
-/// begins with what stays in memory.
+/// Makes `size` runs of one superstep on one thread, each with a new message. Each run loads the thread and continues
+/// it, or begins with what stays in memory.
 template <class Conversation>
 void oneMessageARun(benchmark::State& state, Store store, std::size_t size, sg::WarmThreads warm = {}) {
     const auto& texts = messages(size);
@@ -93,7 +93,8 @@ void oneMessageARun(benchmark::State& state, Store store, std::size_t size, sg::
     }
 }
 
-/// By hand: the messages in a vector and, one after the other, in a string of bytes or in rows of a database.
+/// The hand-written version: the messages are put into a vector and, one after the other, into a string of bytes or
+/// into rows of a database.
 void byHand(benchmark::State& state, Store store, std::size_t size) {
     const auto& texts = messages(size);
     for (auto _ : state) {
@@ -140,12 +141,12 @@ void registerCases() {
             const std::string name = std::string("growing_thread/one_run_") + toString(store);
             once(add(name, size, [=](benchmark::State& state) { oneRun(state, store, size); }));
             once(addFloor(name, size, [=](benchmark::State& state) { byHand(state, store, size); }));
-            // A run reads the thread, so that the sum grows with the square.
+            // Each run reads the thread, so the sum grows with the square.
             if (size > 10'000) continue;
             auto* added = add(std::string("growing_thread/one_a_run_") + toString(store), size,
                               [=](benchmark::State& state) { oneMessageARun<Conversation>(state, store, size); });
             once(added);
-            if (size == 10'000) added->Repetitions(1);  // half a minute
+            if (size == 10'000) added->Repetitions(1);  // it takes half a minute
             const sg::WarmThreads warm{.bytes_max = std::size_t{64} << 20U};
             once(add(std::string("growing_thread/one_a_run_warm_") + toString(store), size,
                      [=](benchmark::State& state) { oneMessageARun<SharedConversation>(state, store, size, warm); }));

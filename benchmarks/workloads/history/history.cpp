@@ -1,4 +1,4 @@
-// Reading and editing what is stored, of a thread with up to 10,000 messages of 200 bytes, one a superstep.
+// Reads and edits a stored thread with up to 10,000 messages of 200 bytes, one in each superstep.
 #include <memory>
 
 #include "benchmarks/support/bare_rocksdb.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 namespace sg = stategraph;
 
-/// A saver with one thread "t" of `size` supersteps.
+/// A saver that contains one thread "t" with `size` supersteps.
 struct Stored {
     Stored(Store store, std::size_t size) : fresh(store), app(graph(size).compile({.checkpointer = fresh.saver})) {
         app.invoke({}, {.thread_id = "t", .recursion_limit = static_cast<int>(size)});
@@ -34,7 +34,7 @@ struct Stored {
     sg::CompiledGraph<Conversation> app;
 };
 
-/// One for all cases that do not change it, made when the first one runs; gone with the cases.
+/// One saver for all cases that do not change it. The first case creates it, and it is destroyed with the cases.
 using Shared = std::shared_ptr<std::unique_ptr<Stored>>;
 Stored& made(const Shared& shared, Store store, std::size_t size) {
     if (!*shared) *shared = std::make_unique<Stored>(store, size);
@@ -49,7 +49,7 @@ void getState(benchmark::State& state, const Stored& stored, std::size_t size) {
     }
 }
 
-/// The same messages, encoded with the same codec, in one value of a database: read and decode it.
+/// Reads and decodes the same messages, encoded with the same codec, from one value of a database.
 void readOneValue(benchmark::State& state, Store store, std::size_t size) {
     std::vector<std::string> messages;
     for (std::size_t i = 0; i < size; ++i) messages.push_back(messageOf(i));
@@ -81,7 +81,7 @@ void history(benchmark::State& state, const Stored& stored, bool values, std::si
     }
 }
 
-/// The id of the checkpoint in the middle.
+/// Returns the id of the checkpoint in the middle.
 sg::CheckpointId middleOf(const sg::CompiledGraph<Conversation>& app, std::size_t size) {
     sg::CheckpointId id;
     for (const auto& snapshot : app.getStateHistory({.thread_id = "t"}, {.limit = size / 2, .values = false}))
@@ -89,7 +89,7 @@ sg::CheckpointId middleOf(const sg::CompiledGraph<Conversation>& app, std::size_
     return id;
 }
 
-/// A checkpoint in the middle of the thread as a new branch: reads it and makes a commit.
+/// Forks the checkpoint in the middle of the thread: reads it and creates a commit.
 void fork(benchmark::State& state, Store store, std::size_t size) {
     const Stored stored(store, size);
     const auto middle = middleOf(stored.app, size);
@@ -108,7 +108,7 @@ void updateState(benchmark::State& state, Store store, std::size_t size) {
     }
 }
 
-/// The peers' case: a thread of a thousand supersteps of a small state.
+/// The case of the peers: a thread with a thousand supersteps and a small state.
 void updateSmallState(benchmark::State& state, Store store) {
     const FreshSaver fresh(store);
     struct Small {
@@ -143,12 +143,12 @@ void registerCases() {
                 [=](benchmark::State& state) { history(state, made(shared, store, size), true, 10); });
             add("history/fork_" + on, size, [=](benchmark::State& state) { fork(state, store, size); });
             add("history/update_" + on, size, [=](benchmark::State& state) { updateState(state, store, size); });
-            // Each checkpoint's whole state, so that the sum grows with the square.
+            // Each checkpoint has the whole state, so the sum grows with the square.
             if (size <= 1000)
                 add("history/all_values_" + on, size,
                     [=](benchmark::State& state) { history(state, made(shared, store, size), true, size); });
         }
-        // As many as NeoGraph's figure in published.json is of.
+        // As many as for NeoGraph's figure in published.json.
         const auto shared = std::make_shared<std::unique_ptr<Stored>>();
         add("history/headers_" + on, 2000,
             [=](benchmark::State& state) { history(state, made(shared, store, 2000), false, 2000); });

@@ -1,4 +1,4 @@
-// What finished checkpoints take in memory, and whether anything grows over a million runs.
+// The memory that finished checkpoints use, and whether anything grows over a million runs.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -14,10 +14,11 @@ namespace {
 
 namespace sg = stategraph;
 
-constexpr std::size_t checkpoints_a_run = 4;  // the input's and three supersteps'
+constexpr std::size_t checkpoints_a_run = 4;  // that of the input, and those of three supersteps
 constexpr double soak_limit_s = 60;
 
-/// Many short threads, or one long: bytes of the heap for each checkpoint that the saver holds when all runs are over.
+/// Measures the bytes of the heap for each checkpoint that the saver holds when all runs are over, with many short
+/// threads or with one long thread.
 void bytesPerCheckpoint(benchmark::State& state, std::size_t threads, std::size_t runs_a_thread) {
     for (auto _ : state) {
         const FreshSaver fresh(Store::memory);
@@ -42,9 +43,9 @@ void bytesPerCheckpoint(benchmark::State& state, std::size_t threads, std::size_
     }
 }
 
-/// `runs` runs through one graph, each on a thread of its own that is deleted afterwards: at once, or a thousand at a
-/// time by a prune. Prints memory and open files at every tenth; the counters say how much more there is at the end
-/// than at the second tenth, when all buffers have been used. Gives up, as a failure, after `soak_limit_s`.
+/// Makes `runs` runs of one graph, each on a thread that is deleted afterwards: immediately, or a thousand at a time by
+/// a prune. Prints memory and open files at every tenth. The counters say how much more there is at the end than at the
+/// second tenth, when all buffers have been used. Fails after `soak_limit_s`.
 void soak(benchmark::State& state, Store store, std::size_t runs, bool by_prune) {
     for (auto _ : state) {
         const FreshSaver fresh(store);

@@ -16,7 +16,7 @@ struct Ticket {
     }
 };
 
-/// Three supersteps, each of which writes all of it.
+/// Returns a graph with three supersteps, each of which writes the whole state.
 inline stategraph::CompiledGraph<Ticket> shortGraph(std::shared_ptr<stategraph::BaseCheckpointSaver> saver) {
     namespace sg = stategraph;
     sg::StateGraph<Ticket> graph;

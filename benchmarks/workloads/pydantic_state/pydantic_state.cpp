@@ -1,5 +1,5 @@
 // LangGraph's pydantic_state: the graph of wide_state with a validated state. Here the compiler checks what nodes
-// write, and the run's input, which comes from outside, is read strictly: each key, each value of the map.
+// write. The run's input comes from outside and is read strictly: each key, and each value of the map.
 #include "benchmarks/support/wide_cases.hpp"
 
 namespace bench {

@@ -1,5 +1,5 @@
-// LangGraph's react_agent: a model (fake) asks for one tool call after the other, n times, each with an argument of
-// 3,600 characters, and each tool's answer has 36 KB; then it answers. 2n + 1 supersteps and a conversation of 2n + 2
+// LangGraph's react_agent: a fake model requests one tool call after the other, n times, each with an argument of 3,600
+// characters and an answer of 36 KB; then it answers. There are 2n + 1 supersteps, and a conversation of 2n + 2
 // messages.
 #include <stategraph/messages.hpp>
 #include <stategraph/stategraph.hpp>
@@ -40,7 +40,7 @@ std::string repeated(std::string_view text, int times) {
     for (int i = 0; i < times; ++i) all += text;
     return all;
 }
-/// What a model says after `said` messages.
+/// Returns the model's message after `said` messages.
 Message modelSays(std::size_t said, std::size_t tool_calls) {
     const std::size_t turn = said / 2;
     const std::string id = "m" + std::to_string(said);

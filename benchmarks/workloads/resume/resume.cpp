@@ -1,5 +1,4 @@
-// Going on with a thread that stopped: at a breakpoint, at a question, and in a new process (open the database, load,
-// go on).
+// Resuming a stopped thread: at a breakpoint, at a question, and in a new process (open the database, load, resume).
 #include <filesystem>
 #include <memory>
 
@@ -33,7 +32,7 @@ sg::StateGraph<Two> twoNodes(bool asks) {
 
 enum class How { breakpoint, update, answer };
 
-/// The time of what follows the stop alone: a thread is made and stopped before each.
+/// Measures only what follows the stop: a thread is created and stopped before each iteration.
 void goOn(benchmark::State& state, Store store, How how) {
     const FreshSaver fresh(store);
     const auto app =
@@ -53,7 +52,7 @@ void goOn(benchmark::State& state, Store store, How how) {
     }
 }
 
-/// A thread of `size` messages that stopped at a breakpoint, on disk: what a new process does until it has gone on.
+/// Measures what a new process does to resume a thread of `size` messages that stopped at a breakpoint on disk.
 void openLoadGoOn(benchmark::State& state, std::size_t size) {
     sg::StateGraph<Conversation> graph;
     graph
@@ -88,7 +87,7 @@ void openLoadGoOn(benchmark::State& state, std::size_t size) {
     }
 }
 
-/// Opening and closing such a database alone.
+/// Opens and closes such a database, and does nothing else.
 void openAlone(benchmark::State& state) {
     const TempFolder folder;
     { const sg::RocksDBSaver made(folder.path()); }

@@ -1,5 +1,5 @@
-// A superstep with a saver: the loop of the workload superstep, stored in memory, on RocksDB, on SQLite and, if
-// STATEGRAPH_BENCH_POSTGRES names a server, on PostgreSQL; and many threads that all want fsync.
+// A superstep with a saver. The loop of the workload superstep is stored in memory, on RocksDB, on SQLite and, if
+// STATEGRAPH_BENCH_POSTGRES names a server, on PostgreSQL. Other cases have many threads that all request fsync.
 #include <algorithm>
 #include <thread>
 
@@ -16,7 +16,7 @@ namespace {
 
 namespace sg = stategraph;
 
-/// The rows that the saver of one run of `steps` gets: of their bytes the floors' are.
+/// Returns the rows that the saver gets in one run of `steps`. The rows of the floors have the same sizes.
 std::vector<std::string> rowsOfRun(int steps) {
     const FreshSaver fresh(Store::memory);
     loopGraph(steps)
@@ -28,14 +28,14 @@ std::vector<std::string> rowsOfRun(int steps) {
     return rows;
 }
 
-/// The saver's key: a table's letter, the thread, an id of 16 bytes that ascends.
+/// Returns a key like the saver's: a table's letter, the thread, and an ascending id of 16 bytes.
 std::string keyOf(std::string_view thread, std::uint64_t number) {
     std::string key = "c/" + std::string(thread) + "/";
     for (int byte = 0; byte < 16; ++byte) key += static_cast<char>(byte < 8 ? 0 : number >> (8 * (15 - byte)));
     return key;
 }
 
-/// One iteration is a run of `steps` on a new thread; the time is that of one superstep.
+/// One iteration is a run of `steps` on a new thread. The time is that of one superstep.
 void loop(benchmark::State& state, Store store, sg::Durability durability, int steps) {
     const FreshSaver fresh(store);
     const auto app = loopGraph(steps).compile({.checkpointer = fresh.saver});
@@ -46,14 +46,14 @@ void loop(benchmark::State& state, Store store, sg::Durability durability, int s
                                        {.thread_id = id, .durability = durability, .recursion_limit = steps});
         if (result.values.n != steps) state.SkipWithError("wrong result");
         if (store != Store::memory) continue;
-        state.PauseTiming();  // or memory grows without end
+        state.PauseTiming();  // otherwise memory would grow without limit
         fresh.saver->deleteThread(id);
         state.ResumeTiming();
     }
     state.counters["items"] = steps;
 }
 
-/// One `DB::Write` of a row for each superstep's.
+/// Makes one `DB::Write` of a row for each superstep.
 void bareWrites(benchmark::State& state, bool sync, int steps) {
     const auto rows = rowsOfRun(steps);
     BareRocksDB bare;
@@ -67,7 +67,7 @@ void bareWrites(benchmark::State& state, bool sync, int steps) {
     state.counters["row_bytes"] = static_cast<double>(rows.back().size());
 }
 
-/// A copy of the rows into memory, one after the other.
+/// Copies the rows into memory, one after the other.
 void bareCopies(benchmark::State& state, int steps) {
     const auto rows = rowsOfRun(steps);
     for (auto _ : state) {
@@ -85,7 +85,7 @@ void onThreads(std::size_t count, F f) {
     for (auto& thread : threads) thread.join();
 }
 
-/// `writers` runs at once, each superstep of each with an fsync before the next.
+/// Makes `writers` runs at the same time. Each superstep of a run has an fsync before the next one.
 void groupCommit(benchmark::State& state, Store store, std::size_t writers, int steps) {
     const FreshSaver fresh(store);
     const auto app = loopGraph(steps).compile({.checkpointer = fresh.saver});
@@ -123,7 +123,7 @@ void bareGroupCommit(benchmark::State& state, std::size_t writers, int steps) {
 }
 
 #if STATEGRAPH_HAS_SQLITE
-/// One transaction of a row for each superstep's.
+/// Makes one transaction of a row for each superstep.
 void bareInserts(benchmark::State& state, bool sync, int steps) {
     const auto rows = rowsOfRun(steps);
     BareSqlite bare(sync);
@@ -162,7 +162,7 @@ void registerSqlite() {}
 #endif
 
 #if STATEGRAPH_HAS_POSTGRES
-/// One INSERT of a row for each superstep's.
+/// Makes one INSERT of a row for each superstep.
 void bareStatements(benchmark::State& state, bool sync, int steps) {
     const auto rows = rowsOfRun(steps);
     BarePostgres bare(sync);

@@ -1,5 +1,5 @@
-// A superstep that reads and writes one of 5 to 500 channels, all of which have a value. StateGraph<JsonState>, because
-// a struct of 500 members would measure the compiler; the tables that the engine works with are the same.
+// A superstep that reads and writes one of 5 to 500 channels, all of which have a value. The state is a JsonState,
+// because a struct with 500 members would measure the compiler; the tables with which the engine works are the same.
 #include <string>
 
 #include <stategraph/json.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 namespace sg = stategraph;
 
-// Enough that the input, which writes every channel once, is a small part.
+// There are so many that the input, which writes every channel once, is a small part.
 constexpr int steps = 20'000;
 
 struct Channels {
@@ -48,7 +48,7 @@ void loop(benchmark::State& state, Store store, std::size_t size) {
             app.invoke(sg::Update<sg::JsonState>::of(channels.values), {.thread_id = "t", .recursion_limit = steps});
         if (result.values.at(name) != steps) state.SkipWithError("wrong result");
         if (!fresh.saver) continue;
-        state.PauseTiming();  // each iteration begins with an empty thread
+        state.PauseTiming();  // so that each iteration begins with an empty thread
         fresh.saver->deleteThread("t");
         state.ResumeTiming();
     }

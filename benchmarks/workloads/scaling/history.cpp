@@ -1,6 +1,5 @@
-// A thread with 100 to 100,000 checkpoints behind it and a small state: what a superstep of its next run costs, and how
-// long that run takes until its first node is called (it reads the thread). growing_thread is the same with a state
-// that grows along.
+// A thread with a small state after 100 to 100,000 checkpoints: the cost of a superstep of its next run, and the time
+// until that run calls its first node (it reads the thread). growing_thread does the same with a state that grows.
 #include <string>
 #include <vector>
 

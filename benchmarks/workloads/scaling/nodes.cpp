@@ -1,5 +1,5 @@
-// A superstep of a graph with 10 to 10,000 nodes: one node of them that a router sends round (loop), and one after the
-// other in a ring, where each superstep touches another node. Always the same number of supersteps, whatever the size.
+// A superstep of a graph with 10 to 10,000 nodes: a router repeats one of the nodes (loop), or the nodes run one after
+// the other (ring), so that each superstep uses another node. The number of supersteps is the same for every size.
 #include <string>
 
 #include "benchmarks/support/counter.hpp"
@@ -15,7 +15,7 @@ constexpr int steps = 10'000;
 
 std::string nameOf(std::size_t node) { return "n" + std::to_string(node); }
 
-/// START leads to the first of `size` nodes, which repeats itself; its router could go to any other.
+/// START leads to the first of `size` nodes, which repeats itself. Its router could lead to any other node.
 sg::StateGraph<Counter> loop(std::size_t size) {
     sg::StateGraph<Counter> graph;
     for (std::size_t i = 0; i < size; ++i) graph.addNode(nameOf(i), countOne);
@@ -25,7 +25,7 @@ sg::StateGraph<Counter> loop(std::size_t size) {
     return graph;
 }
 
-/// Each leads to the next, the last one back to the first.
+/// Each node leads to the next, and the last one to the first.
 sg::StateGraph<Counter> ring(std::size_t size) {
     sg::StateGraph<Counter> graph;
     graph.addEdge(sg::START, nameOf(0));
@@ -38,7 +38,7 @@ sg::StateGraph<Counter> ring(std::size_t size) {
     return graph;
 }
 
-/// One iteration is a run of all supersteps; the time is that of one.
+/// One iteration is a run of all supersteps. The time is that of one superstep.
 void run(benchmark::State& state, const sg::StateGraph<Counter>& graph, Store store) {
     const FreshSaver fresh(store);
     const auto app = graph.compile({.checkpointer = fresh.saver});
@@ -46,7 +46,7 @@ void run(benchmark::State& state, const sg::StateGraph<Counter>& graph, Store st
         const auto result = app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = "t", .recursion_limit = steps});
         if (result.values.n != steps) state.SkipWithError("wrong result");
         if (!fresh.saver) continue;
-        state.PauseTiming();  // each iteration begins with an empty thread
+        state.PauseTiming();  // so that each iteration begins with an empty thread
         fresh.saver->deleteThread("t");
         state.ResumeTiming();
     }

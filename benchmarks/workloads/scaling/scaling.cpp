@@ -1,5 +1,5 @@
-// What a superstep costs as the graph's nodes, the state's channels, the store's threads, the thread's history,
-// fan-outs or nesting grow.
+// The cost of a superstep as one of these grows: the graph's nodes, the state's channels, the store's threads, the
+// thread's history, fan-outs, and nesting.
 #include "benchmarks/workloads/scaling/scaling.hpp"
 
 namespace bench {

@@ -1,5 +1,5 @@
-// A store that holds 100 to 1,000,000 threads: what a superstep of a further thread costs (a new one, a run of five
-// supersteps), and what reading the state of any one of those that are there does.
+// A store with 100 to 1,000,000 threads: the cost of a superstep of another thread (a new one, with a run of five
+// supersteps), and the cost of reading the state of one of the existing threads.
 #include <memory>
 #include <random>
 #include <string>
@@ -16,19 +16,19 @@ namespace {
 namespace sg = stategraph;
 
 constexpr int steps = 5;
-// The median of so many: the disk is busy with other cases' databases now and then.
+// The number of samples whose median counts, because the disk is sometimes busy with databases of other cases.
 constexpr int samples = 100;
-// Before them, without the clock: what is measured is a program that has been running.
+// The number of runs before them that are not measured, because the figure is for a program that has been running.
 constexpr int warm_up = 20;
 
 std::string nameOf(std::size_t thread) { return "thread-" + std::to_string(thread); }
 
-/// A saver with `size` threads of one superstep, their newest checkpoint alone.
+/// A saver with `size` threads of one superstep, of which only the newest checkpoint is kept.
 struct FilledStore {
     FilledStore(Store store, std::size_t size) : fresh(store) {
         fill(size);
         if (store == Store::rocksdb) {
-            // What lies in memory goes into tables, as in a store that is older than its process.
+            // Moves what is in memory into tables, as in a store that is older than its process.
             fresh.saver.reset();
             fresh.saver = std::make_shared<sg::RocksDBSaver>(fresh.folder->path());
         }
@@ -42,15 +42,15 @@ struct FilledStore {
     FreshSaver fresh;
 };
 
-/// Made when the first case of its size runs; gone with the cases.
+/// The first case of a size creates it, and it is destroyed with the cases.
 using Shared = std::shared_ptr<std::unique_ptr<FilledStore>>;
 const FreshSaver& made(const Shared& shared, Store store, std::size_t size) {
     if (!*shared) *shared = std::make_unique<FilledStore>(store, size);
     return (*shared)->fresh;
 }
 
-/// The new threads go when all have been measured: deleting one is an fsync on RocksDB, which the next thread's
-/// supersteps would feel. No id comes twice: what was deleted is still to be read past there.
+/// The new threads are deleted when all have been measured. Deleting one is an fsync on RocksDB, which would affect the
+/// next thread's supersteps. No id is used twice, because deleted rows there still have to be skipped.
 void newThreads(benchmark::State& state, const FreshSaver& fresh) {
     static std::size_t count = 0;
     const auto app = loopGraph(steps).compile({.checkpointer = fresh.saver});

@@ -1,6 +1,6 @@
-// What is wide, deep or many: resuming a fan-out of which one task failed, a thread's unfinished superstep read,
-// subgraphs in subgraphs, and the unfinished threads of a store. The time of an iteration is divided by the size, so
-// that a straight line is a cost that grows with the size alone.
+// Large widths, depths and numbers: resuming a fan-out of which one task failed, reading a thread's unfinished
+// superstep, subgraphs in subgraphs, and the unfinished threads of a store. The time of an iteration is divided by the
+// size, so that a straight line means a cost that grows only with the size.
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -20,7 +20,7 @@ namespace {
 
 namespace sg = stategraph;
 
-/// START sends as many numbers to "work", which fails for the middle one while `fails`.
+/// START sends this many numbers to "work", which fails for the middle one while `fails` is set.
 sg::StateGraph<Counter> fanOut(int size, const bool& fails) {
     sg::StateGraph<Counter> graph;
     graph.addNode("work", [size, &fails](const int& number) -> sg::Update<Counter> {
@@ -41,7 +41,7 @@ void failOnce(const sg::CompiledGraph<Counter>& app, const std::string& thread, 
     try {
         app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = thread, .durability = durability, .max_concurrency = 1});
     } catch (const sg::NodeError&) {
-        // As it must.
+        // This failure is expected.
     }
 }
 
@@ -96,7 +96,7 @@ void unfinished(benchmark::State& state, int threads) {
     state.counters["items"] = threads;
 }
 
-// Each was open while it ran.
+// Each thread was open while it ran.
 void fillFinished(const FreshSaver& fresh, int threads) {
     sg::StateGraph<Counter> graph;
     graph.addNode("x", countOne).addEdge(sg::START, "x");
@@ -105,7 +105,7 @@ void fillFinished(const FreshSaver& fresh, int threads) {
         app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = "thread-" + std::to_string(i)});
 }
 
-// As many that are finished, and ten that wait.
+// This many threads are finished, and ten wait.
 void waiting(benchmark::State& state, int threads, Store store) {
     const bool fails = true;
     const FreshSaver fresh(store);
@@ -118,7 +118,7 @@ void waiting(benchmark::State& state, int threads, Store store) {
     state.counters["items"] = 1;
 }
 
-// A page of the newest 50, from the index alone.
+// Reads a page of the newest 50, from the index alone.
 void newest(benchmark::State& state, int threads, Store store) {
     const FreshSaver fresh(store);
     fillFinished(fresh, threads);
@@ -136,7 +136,7 @@ sg::StateGraph<Counter> asking() {
     return graph.addEdge(sg::START, "ask");
 }
 
-// Each thread waits for an answer. A page of 50 of them, with their questions: the index and 50 reads.
+// Each thread waits for an answer. Reads a page of 50 of them with their questions, which needs the index and 50 reads.
 void asked(benchmark::State& state, int threads, Store store) {
     const FreshSaver fresh(store);
     const auto app = asking().compile({.checkpointer = fresh.saver});
@@ -151,7 +151,7 @@ void asked(benchmark::State& state, int threads, Store store) {
     state.counters["items"] = 1;
 }
 
-// Each thread sleeps. The first one to wake is found, and sleeps again until after all others.
+// Each thread sleeps. The first one to wake is found, and then sleeps again until after all others.
 void nextDue(benchmark::State& state, int threads, Store store) {
     sg::StateGraph<Counter> graph;
     const auto begin = std::chrono::system_clock::now() + std::chrono::hours(1);

@@ -1,6 +1,7 @@
-// Events that an endpoint passes on: a graph writes custom events of about 100 bytes, and one client or 100 receive
-// them as lines of JSON or as server-sent events. The floor is a server of bare Boost.Beast that writes the same bytes
-// to the same clients, in chunks as large as the endpoint's. Clients are in the same process, on a thread of their own.
+// The events that an endpoint sends. A graph writes custom events of about 100 bytes, and one client or 100 clients
+// receive them as lines of JSON or as server-sent events. The floor is a server of bare Boost.Beast that writes the
+// same bytes to the same clients, in chunks as large as the endpoint's. The clients are in the same process, on a
+// thread of their own.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -30,7 +31,8 @@
 
 #include "benchmarks/support/workload.hpp"
 
-// Not in an unnamed namespace: coroutines that the server's templates make of it have names of their own.
+// This is not in an unnamed namespace, so that coroutines which the server's templates create from it have distinct
+// names.
 namespace served {
 
 struct State {
@@ -50,7 +52,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 
-constexpr std::size_t chunk_bytes = 16U << 10U;  // as the endpoint's
+constexpr std::size_t chunk_bytes = 16U << 10U;  // the same as the endpoint's
 constexpr char mark = '~';                       // once in each event's text, and nowhere else
 constexpr std::string_view last_chunk = "\r\n0\r\n\r\n";
 
@@ -75,7 +77,7 @@ public:
             sockets_.back().set_option(tcp::no_delay(true));
         }
     }
-    /// The number of events that all received together. `body`: what the first client received.
+    /// Returns the number of events that all clients received together. `body` receives what the first client received.
     std::size_t ask(bool is_sse, std::string* body = nullptr) {
         std::size_t events = 0;
         for (tcp::socket& socket : sockets_) {
@@ -97,7 +99,7 @@ private:
                                       std::string* body) {
         co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
         std::vector<char> part(256U << 10U);
-        std::string end;  // the last bytes of what came
+        std::string end;  // the last bytes that arrived
         while (!end.ends_with(last_chunk)) {
             const std::size_t size = co_await socket.async_read_some(asio::buffer(part), asio::use_awaitable);
             const std::string_view text(part.data(), size);
@@ -113,7 +115,7 @@ private:
     std::size_t runs_ = 0;
 };
 
-/// The server of the floor: for each request, a text that it was given.
+/// The server of the floor. It answers each request with a text that it was given.
 class Bare {
 public:
     explicit Bare(std::string body) : body_(std::move(body)) {
@@ -161,7 +163,7 @@ private:
     std::thread threads_[2];
 };
 
-/// What was sent, without the head and the sizes of chunks.
+/// Returns what was sent, without the head and the sizes of chunks.
 std::string bodyOf(const std::string& response) {
     std::string body;
     std::size_t at = response.find("\r\n\r\n") + 4;
@@ -174,7 +176,7 @@ std::string bodyOf(const std::string& response) {
     }
 }
 
-/// No event is dropped: a client that is slower than the graph has room for all.
+/// No event is dropped, because there is room for all of them if a client is slower than the graph.
 serve::ServerOptions roomy(std::size_t events) {
     serve::ServerOptions options;
     options.events_max = 2 * events + 100;
@@ -214,7 +216,7 @@ void byHand(benchmark::State& state, bool is_sse, std::size_t count, std::size_t
 }  // namespace
 
 void registerCases() {
-    const std::size_t all = quick() ? 1000 : 20'000;  // events of all clients together
+    const std::size_t all = quick() ? 1000 : 20'000;  // the events of all clients together
     for (const bool is_sse : {false, true}) {
         const std::string name = is_sse ? "serve/sse" : "serve/ndjson";
         for (const std::size_t clients : {1, 100}) {

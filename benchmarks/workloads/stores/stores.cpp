@@ -1,5 +1,6 @@
-// Items of a store: put, got and searched in memory, on RocksDB, on SQLite and, if STATEGRAPH_BENCH_POSTGRES names a
-// server, on PostgreSQL. The floor of a put or a get is one prepared statement, or one call, for a row of its size.
+// Items of a store are put, read and searched in memory, on RocksDB, on SQLite and, if STATEGRAPH_BENCH_POSTGRES names
+// a server, on PostgreSQL. The floor of a put or a read is one prepared statement, or one call, for a row of the same
+// size.
 #include <functional>
 #include <map>
 #include <memory>
@@ -40,14 +41,14 @@ Place placeOf(std::size_t n) {
     return {{"users", "user" + std::to_string(n / items_of_user % users), "facts"},
             "fact" + std::to_string(n % items_of_user)};
 }
-/// In no order, and each of them as often.
+/// Returns the items in no particular order, each of them equally often.
 std::size_t nthOf(std::size_t n) { return n * 7919 % (users * items_of_user); }
 
 sg::Value valueOf(std::size_t n) {
     return std::map<std::string, std::string>{{"text", randomText(200, static_cast<unsigned>(n % 16))}};
 }
 
-/// A row as a store has it: a key of 30 and a value of 250 bytes.
+/// Returns the key of a row like a store's, with a key of 30 and a value of 250 bytes.
 std::string keyOf(std::size_t n) {
     const Place place = placeOf(n);
     return "i" + place.ns[0] + place.ns[1] + place.ns[2] + place.key;
@@ -67,7 +68,7 @@ void fill(sg::BaseStore& store) {
     }
 }
 
-/// `call(store, n)` on a store of 10,000 items.
+/// Calls `call(store, n)` on a store of 10,000 items.
 template <class Call>
 void onItems(benchmark::State& state, const Make& make, Call call) {
     const TempFolder folder;
@@ -97,7 +98,7 @@ void registerStore(const std::string& name, const Make& make) {
     })->UseRealTime();
 }
 
-/// A table of rows that somebody else keeps.
+/// A table of rows without a store.
 class BareRows {
 public:
     virtual ~BareRows() = default;

@@ -1,5 +1,5 @@
-// One superstep: a node that counts and a router that sends it round a thousand times. One iteration is one run of a
-// thousand.
+// One superstep: a node that counts, and a router that repeats it a thousand times. One iteration is one run of a
+// thousand supersteps.
 #include "benchmarks/support/counter.hpp"
 #include "benchmarks/support/workload.hpp"
 

@@ -1,5 +1,5 @@
-// Ten thousand threads of five supersteps through one graph and one memory saver, taken from a counter by one or two
-// threads of the system.
+// Ten thousand threads of five supersteps use one graph and one memory saver. One or two threads of the system take
+// them from a counter.
 #include <atomic>
 #include <ctime>
 #include <thread>
@@ -40,12 +40,13 @@ void manyThreads(benchmark::State& state, std::size_t cores, std::size_t threads
         state.SetIterationTime(seconds);
         state.counters["items"] = static_cast<double>(threads);
         state.counters["threads_per_second"] = static_cast<double>(threads) / seconds;
-        // The same on a machine that nobody else uses.
+        // The same figure on a machine without other load.
         state.counters["threads_per_cpu_second"] = static_cast<double>(threads) / cpu_seconds;
     }
 }
 
-/// How much more two threads of this machine do than one, with nothing to share: what the ratio can be at most.
+/// Measures how much more two threads of this machine do than one if they share nothing, which is the largest possible
+/// ratio.
 void byHand(benchmark::State& state, std::size_t cores, std::size_t threads) {
     for (auto _ : state) {
         std::atomic<std::size_t> next{0};

@@ -3,7 +3,7 @@
 
 namespace bench {
 
-/// The same with a JsonState, whose values are copied as boost::json does.
+/// Adds the same cases with a JsonState, whose values are copied as boost::json does.
 void addJsonCases(const WideShape& shape);
 
 }  // namespace bench

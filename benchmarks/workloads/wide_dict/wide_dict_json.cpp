@@ -1,5 +1,5 @@
-// LangGraph's wide_dict: the graph of wide_state on a state whose channels are named at run time and hold JSON, as
-// those of a Python dict do. Nodes hand values on as sg::SharedJson.
+// LangGraph's wide_dict: the graph of wide_state with a state whose channels are named at run time and hold JSON, like
+// those of a Python dict. Nodes pass values on as sg::SharedJson.
 #include <memory>
 
 #include <stategraph/json.hpp>
@@ -45,7 +45,7 @@ sg::JsonSchema wideSchema() {
     return schema;
 }
 
-/// The input's one message, as that of wide_state.
+/// Returns the input's only message, which equals that of wide_state.
 json::value jsonMessage(int outer, int inner) {
     json::array values;
     for (int i = 0; i < 5; ++i) {

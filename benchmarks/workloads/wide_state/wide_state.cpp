@@ -1,5 +1,6 @@
-// LangGraph's wide_state: fifteen channels, six nodes, a join and a loop that ends when there are more than n messages.
-// Lists are concatenated with themselves, so that most of the work is copying what the state's lists hold.
+// LangGraph's wide_state: fifteen channels, six nodes, a join, and a loop that ends when there are more than n
+// messages. Lists are concatenated with themselves, so that most of the work is copying the elements of the state's
+// lists.
 #include "benchmarks/support/wide_cases.hpp"
 
 namespace bench {

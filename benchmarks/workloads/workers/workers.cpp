@@ -1,5 +1,5 @@
-// Durable runs of five supersteps by a worker on a queue in PostgreSQL, if STATEGRAPH_BENCH_POSTGRES names a server:
-// from the submission of all inputs until the last run has ended.
+// Durable runs of five supersteps by a worker on a queue in PostgreSQL, if STATEGRAPH_BENCH_POSTGRES names a server.
+// The time is from the submission of all inputs until the end of the last run.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int supersteps = 5;
 constexpr std::size_t submitted_at_once = 64;
 
-/// A schema that is empty, and dropped at the end.
+/// An empty schema, which is dropped at the end.
 class FreshSchema {
 public:
     FreshSchema() : name_("bench_workers_" + std::to_string(::getpid())) { drop(); }
@@ -58,7 +58,8 @@ std::vector<sg::QueuedInput> inputsOf(std::size_t runs) {
     return inputs;
 }
 
-/// Time, rates and round trips of so many runs with so many slots. Each must end, and none may be tried again.
+/// Measures the time, rates and round trips of `count` runs with `slots` slots. Each run must end, and none may be
+/// tried again.
 void runs(benchmark::State& state, sg::Durability durability, std::size_t slots, std::size_t count) {
     for (auto _ : state) {
         const FreshSchema schema;
@@ -88,7 +89,7 @@ void runs(benchmark::State& state, sg::Durability durability, std::size_t slots,
     }
 }
 
-/// What the queue alone takes: submitted, claimed and left in statements of 64 threads.
+/// Measures only the queue: threads are submitted, claimed and released in statements for 64 threads.
 void queueAlone(benchmark::State& state, std::size_t count) {
     for (auto _ : state) {
         const FreshSchema schema;

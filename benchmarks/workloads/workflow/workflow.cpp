@@ -1,5 +1,5 @@
-// Workflows: chains of three and of nine steps, beside the same chains of bare nodes; a foreach over 1,000 elements; a
-// question and its answer.
+// Workflows: chains of three and of nine steps, compared with the same chains of bare nodes; a foreach over 1,000
+// elements; a question and its answer.
 #include <cstdint>
 #include <memory>
 #include <string>

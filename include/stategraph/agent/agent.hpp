@@ -21,11 +21,11 @@ namespace stategraph::agent {
 /// Decides whether to end the turn instead of calling the model again: returns none to continue, or the reason for
 /// ending. It is called after each round of tools, on the run's thread; several runs may call it at the same time.
 using StopCondition = std::function<std::optional<std::string>(const State& state)>;
-/// Ends after so many calls of the model, with "max-steps".
+/// Ends after this many calls of the model, with "max-steps".
 StopCondition stepCountIs(std::int64_t steps);
 /// Ends when the last answer called this tool, with "tool-called".
 StopCondition hasToolCall(std::string tool);
-/// Ends when the turn has cost so many tokens, with "max-tokens".
+/// Ends when the turn has cost this many tokens, with "max-tokens".
 StopCondition tokensAre(std::int64_t tokens);
 
 /// A call of the model that is about to be made. PrepareStep may change it.
@@ -36,7 +36,7 @@ struct StepPlan {
     std::vector<std::string> tools;
     model::ToolChoice tool_choice = model::ToolChoice::automatic;
     model::Settings settings;
-    /// What is sent instead of the whole conversation; the state keeps all.
+    /// The messages that are sent instead of the whole conversation, which the state keeps.
     std::optional<std::vector<model::Message>> messages = {};
 };
 /// A function that changes a call of the model before it is made.
@@ -45,12 +45,13 @@ using PrepareStep = std::function<void(const State& state, StepPlan& plan)>;
 /// The type that the answer must have.
 struct Output {
     model::OutputFormat format;
-    /// The answer's text as it is stored. Throws what is wrong with it, which the model receives.
+    /// Converts the answer's text to the value that is stored. If the text is wrong, it throws an explanation, which
+    /// the model receives.
     std::function<Value(std::string_view text)> read;
 };
 namespace detail {
 struct Plan;
-/// The text without the fence of three backticks that models put around JSON.
+/// Returns the text without the fence of three backticks that models put around JSON.
 std::string_view withoutFence(std::string_view text) noexcept;
 }  // namespace detail
 /// The output format for answers of type T. `name` is the name of the schema for the provider.
@@ -74,7 +75,7 @@ struct Options {
     std::string instructions = {};
     /// The tools that the model may call.
     std::vector<Tool> tools = {};
-    /// All are called, and any of them ends the turn. Empty: stepCountIs(5).
+    /// All of them are called, and any of them ends the turn. Empty: stepCountIs(5).
     std::vector<StopCondition> stop_when = {};
     /// What happens when a stop condition ends the turn.
     AtLimit at_limit = AtLimit::stop;
@@ -82,7 +83,7 @@ struct Options {
     PrepareStep prepare_step = {};
     /// The type of the answer; none: text.
     std::optional<Output> output = {};
-    /// Which calls somebody must approve, in addition to what each tool says. Called with the tool's name and the
+    /// Decides which calls need approval, in addition to what each tool says. Called with the tool's name and the
     /// arguments; if it throws, the call needs approval.
     std::function<bool(std::string_view tool, const Value& arguments)> approval = {};
     /// Settings of the model's calls, such as the temperature.
@@ -94,24 +95,25 @@ struct Options {
     std::optional<std::chrono::milliseconds> model_timeout = {};
     /// How long a call of a tool without its own timeout may take; none: unlimited.
     std::optional<std::chrono::milliseconds> tool_timeout = {};
-    /// For calls of the model that failed: by default three attempts, if the model says that another may succeed.
+    /// How failed calls of the model are retried. By default there are three attempts, if the model says that another
+    /// one may succeed.
     std::optional<RetryPolicy> retry = {};
     /// How the agent's graph is compiled: saver, cache, observer and so on.
     CompileOptions compile = {};
 };
 
-/// A call that waits for somebody.
+/// A call that waits for a decision or a result.
 struct OpenCall {
     TaskId interrupt_id;
     std::string id;
     std::string provider_id;
     std::string tool;
     Value arguments;
-    /// Whether a result is wanted (Agent::give), and not a decision (Agent::decide).
+    /// Whether it waits for a result (Agent::give) and not for a decision (Agent::decide).
     bool is_for_client = false;
 };
 
-/// A thread with calls that wait for somebody, in the order in which they were asked.
+/// A thread with waiting calls, in the order in which they were asked.
 struct WaitingThread {
     std::string thread_id;
     std::vector<OpenCall> calls;
@@ -120,38 +122,38 @@ struct WaitingThread {
 struct WaitingQuery {
     /// Only threads after this one, in the order of listings.
     std::optional<std::string> after_thread_id = {};
-    /// At most so many threads; at least 1.
+    /// At most this many threads; at least 1.
     std::size_t limit = 100;
-    /// As UnfinishedQuery::metadata: of the run that last stopped there, such as whose thread it is.
+    /// Only threads with this metadata, as in UnfinishedQuery::metadata: it is that of the run which last stopped
+    /// there, such as the owner of the thread.
     Metadata metadata = {};
 };
 /// A page of waiting threads.
 struct WaitingPage {
     std::vector<WaitingThread> threads;
-    /// For WaitingQuery::after_thread_id, if there may be more.
+    /// The value for WaitingQuery::after_thread_id, if there may be more threads.
     std::optional<std::string> next = {};
 };
 
 /// An agent that can be run. It never changes. Copies are cheap and share it. Safe from any thread.
 class Agent {
 public:
-    /// Errors: InvalidGraphError with every fault: no model, a tool without a name or twice, parameters that are not a
-    /// JSON Schema of an object.
+    /// Errors: InvalidGraphError with every fault: no model, a tool without a name, two tools of one name, parameters
+    /// that are not a JSON Schema of an object.
     explicit Agent(Options options);
 
     /// The agent's graph, which can be run in every way that a graph can be run. Its nodes are "begin", "model", and
     /// "tool", "awaited_tool" or, for a tool with a timeout or a retry of its own, "tool.NAME" for each call.
     const CompiledGraph<State>& graph() const noexcept { return graph_; }
 
-    /// Adds a message of the user and runs the turn, until there is an answer, a budget is used up, or somebody is
-    /// asked. Errors: as CompiledGraph::invoke; what the model throws is a NodeError's original().
+    /// Adds a message of the user and runs the turn, until there is an answer, a budget is used up, or a call waits.
+    /// Errors: as CompiledGraph::invoke; what the model throws is a NodeError's original().
     Result<State> say(std::string text, const RunConfig& config = RunConfig::defaults()) const;
 
-    /// The calls of a thread that wait for somebody, those of its sub-agents too, in the order in which they were
-    /// asked.
+    /// The waiting calls of a thread, including those of its sub-agents, in the order in which they were asked.
     std::vector<OpenCall> openCalls(const ThreadId& thread) const;
-    /// All threads of the agent's saver with calls that wait for somebody, a page at a time, including threads of other
-    /// agents with the same saver. Threads with a run under way are omitted. Errors: MissingCheckpointerError;
+    /// All threads of the agent's saver that have waiting calls, a page at a time, including threads of other agents
+    /// with the same saver. Threads with a run under way are omitted. Errors: MissingCheckpointerError;
     /// InvalidArgumentError for a limit of 0; what the saver throws. Cost: reads the heads of threads until the page is
     /// full.
     WaitingPage waiting(const WaitingQuery& query = {}) const;

@@ -104,9 +104,9 @@ struct Piece {
 /// The answer to an ApprovalRequest.
 struct Decision {
     bool approved = false;
-    /// For the model, if the call is declined.
+    /// The reason that the model receives if the call is declined.
     std::string reason = {};
-    /// Replace the model's arguments, if the call is approved.
+    /// Arguments that replace the model's, if the call is approved.
     std::optional<Value> arguments = {};
     static constexpr auto fields() {
         return stategraph::fields(field("approved", &Decision::approved), field("reason", &Decision::reason, defaulted),

@@ -33,7 +33,7 @@ public:
     /// node may.
     Runtime& runtime() const noexcept { return runtime_; }
     const model::ToolCall& call() const noexcept { return call_; }
-    /// Reports to readers of the stream's mode `custom` how far the call is: {"call_id", "tool", "progress"}.
+    /// Reports the progress of the call to readers of the stream's mode `custom`: {"call_id", "tool", "progress"}.
     void write(const Value& progress) const;
 
 private:
@@ -41,8 +41,8 @@ private:
     const model::ToolCall& call_;
 };
 
-/// Whether somebody must approve a call: always or never, or as a function of its arguments decides, `f(const Args&)`
-/// or `f(const Value&)`. If the function throws, the call needs approval.
+/// Whether a call needs approval: always, never, or as a function of its arguments decides, `f(const Args&)` or
+/// `f(const Value&)`. If the function throws, the call needs approval.
 class ApprovalRule {
 public:
     ApprovalRule() = default;
@@ -68,27 +68,26 @@ private:
 };
 
 /// Checks the arguments of a call before anybody is asked and before the tool is called, and fills in what is missing.
-/// It throws what is wrong with them; the model receives the text. It may be called by several threads at the same
-/// time.
+/// If they are wrong, it throws an explanation, which the model receives. Several threads may call it at the same time.
 using ArgumentCheck = std::function<Value(Value arguments)>;
 
 /// The options of a tool.
 struct ToolOptions {
-    /// What the model receives about it.
+    /// The description that the model receives.
     std::string description = {};
-    /// Whether somebody must approve a call.
+    /// Whether a call needs approval.
     ApprovalRule approval = {};
-    /// What to do about a call that was begun and whose end is not known, because the process died: repeat it, or ask
-    /// somebody.
+    /// What to do about a call that was begun and whose end is unknown, because the process died: repeat it, or ask a
+    /// person.
     OnDoubt on_doubt = OnDoubt::repeat;
-    /// JSON Schema of the arguments of a tool that takes a Value; else it is made from the type.
+    /// The JSON Schema of the arguments, for a tool that takes a Value; for other tools it is made from the type.
     std::string parameters = {};
     /// A further check of the arguments, for example by those parameters: `.check = sg::schemaCheck(text)`
     /// (stategraph/schema.hpp). It runs after the check by the type.
     ArgumentCheck check = {};
-    /// How long one attempt may take, at least 1 ms; none: Options::tool_timeout. `retry`: how a failed call is tried
-    /// again. With either option, the last attempt's failure, or the end of its time, is a result for the model, and
-    /// the tool has a node of its own, "tool.NAME". Not for tools that a client executes.
+    /// How long one attempt may take, at least 1 ms; none: Options::tool_timeout. With this option or `retry`, the last
+    /// attempt's failure, or the end of its time, is a result for the model, and the tool has a node of its own,
+    /// "tool.NAME". Not for tools that a client executes.
     std::optional<std::chrono::milliseconds> timeout = {};
     /// How a failed call is tried again; none: not at all.
     std::optional<RetryPolicy> retry = {};
@@ -100,7 +99,7 @@ struct ToolOptions {
     std::size_t result_max = 64U << 10U;
 };
 
-/// A tool as agents take it; `tool` creates it.
+/// A tool in the form that agents take; `tool` creates it.
 struct Tool {
     model::ToolDescription description;
     ApprovalRule approval = {};
@@ -114,7 +113,7 @@ struct Tool {
     /// Whether the result is stored immediately, so that the function is not called again. Off for functions that store
     /// their own progress, such as a graph.
     bool is_effect = true;
-    /// As in ToolOptions.
+    /// The limits and policies of ToolOptions.
     std::optional<std::chrono::milliseconds> timeout = {};
     std::optional<RetryPolicy> retry = {};
     std::optional<CallCache> cache = {};
@@ -145,7 +144,7 @@ Task<Value> valueOf(Task<T> task) {
     }
 }
 
-/// The function and the arguments live as long as what it awaits.
+/// Keeps the function and the arguments alive as long as the coroutine awaits.
 template <class Args, class F>
 Task<Value> awaitTool(F f, Args arguments, ToolContext& context) {
     if constexpr (std::is_invocable_v<const F&, const Args&, ToolContext&>) {
@@ -168,7 +167,7 @@ decltype(auto) callTool(const F& f, const Args& arguments, ToolContext& context)
     }
 }
 
-/// Strict reading as a T, then the tool's own check.
+/// Reads the arguments strictly as a T, then calls the tool's own check.
 template <class T>
 ArgumentCheck checkedAs(ArgumentCheck own) {
     return [own = std::move(own)](Value arguments) -> Value {

@@ -36,10 +36,10 @@
 // tasks.
 namespace stategraph::detail {
 
-/// All that threads of the library post to an execution context goes through this service of the context. The
-/// destructor of a context empties its queue without a lock, so no thread may post during it. Services are shut down
-/// from the newest to the oldest: the gate closes before the queue is emptied. Work that is posted to a closed gate is
-/// kept, and dropped with the gate. Thread-safe.
+/// Threads of the library post to an execution context only through this service of the context. The destructor of a
+/// context empties its queue without a lock, so no thread may post during it. Services are shut down from the newest to
+/// the oldest: the gate closes before the queue is emptied. Work that is posted to a closed gate is kept, and dropped
+/// with the gate. Thread-safe.
 class AsioGate final : public boost::asio::execution_context::service {
 public:
     using key_type = AsioGate;
@@ -60,7 +60,7 @@ public:
 
     /// One of several gates, so that threads which post to different places do not wait for each other.
     struct Slot {
-        detail::Mutex mutex;  // held as long as a post takes
+        detail::Mutex mutex;  // held during a post
         bool is_closed SG_GUARDED_BY(mutex) = false;
         std::vector<Work> late SG_GUARDED_BY(mutex);
     };
@@ -82,8 +82,8 @@ private:
 /// Work as a handler of Asio: it is dropped if the handler is destroyed without having been called.
 class AsioWork {
 public:
-    /// `posting`: the lock that is held while it is posted; null: it is not being posted. After that the execution
-    /// context, which may be destroyed once the work was called, is not used any more.
+    /// `posting` is the lock that is held while it is posted, or null if it is not being posted. Afterwards the
+    /// execution context is not used, because it may be destroyed once the work was called.
     explicit AsioWork(const Work& work, detail::Mutex* posting = nullptr) noexcept : work_(work), posting_(posting) {}
     AsioWork(AsioWork&& other) noexcept : work_(std::exchange(other.work_, Work())), posting_(other.posting_) {}
     AsioWork& operator=(AsioWork&&) = delete;
@@ -99,7 +99,7 @@ public:
         if (!stopped) (*this)();
     }
 
-    /// While `arm` runs on this thread nothing is dropped: if it throws, the caller still has the work.
+    /// While `arm` runs on this thread, nothing is dropped: if it throws, the caller still has the work.
     template <class F>
     static void armed(F arm) {
         struct Arming {
@@ -125,7 +125,7 @@ public:
 
     Home home() noexcept { return {this, &ops}; }
     const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
-    /// Null: that home does not belong to Asio.
+    /// Null if that home does not belong to Asio.
     static const boost::asio::any_io_executor* executorOf(Home home) noexcept {
         while (home.ops != nullptr && home.ops->under != nullptr) home = home.ops->under(home.place);
         return home.ops == &ops ? &static_cast<AsioPlace*>(home.place)->executor_ : nullptr;
@@ -172,8 +172,8 @@ private:
 
 /// The options with which a coroutine of Asio is awaited.
 struct AsioCallOptions {
-    std::stop_token stop = {};             // it is cancelled when this is
-    std::shared_ptr<void> node = {};       // of the node that awaits it (keepNode)
+    std::stop_token stop = {};             // it is cancelled when this token is stopped
+    std::shared_ptr<void> node = {};       // keeps the node that awaits it (keepNode)
     boost::asio::any_io_executor on = {};  // none: where the awaiting coroutine lives, or the system executor
 };
 
@@ -207,7 +207,7 @@ public:
             boost::asio::co_spawn(executor, std::move(called_), End{state_});
             return;
         }
-        // A signal must not be emitted while its coroutine runs on another thread.
+        // A signal must not be emitted while the coroutine runs on another thread.
         state_->strand = boost::asio::make_strand(executor);
         state_->slot = &AsioGate::of(executor).slotOf(state_.get());
         state_->cancel = std::make_shared<boost::asio::cancellation_signal>();
@@ -219,28 +219,29 @@ public:
         is_suspended_ = true;
     }
     T await_resume() {
-        { const detail::LockGuard lock(mutex_); }  // who resumes this may be quicker than await_suspend
+        // A thread that resumes this coroutine may be faster than await_suspend.
+        { const detail::LockGuard lock(mutex_); }
         if (error_) std::rethrow_exception(error_);
         return std::move(*value_);
     }
 
 private:
-    /// Its parts that belong to Asio are destroyed with the coroutine, on Asio's threads, because this object may
-    /// outlive the execution context.
+    /// The parts of the call that belong to Asio are destroyed with the coroutine, on Asio's threads, because this
+    /// object may outlive the execution context.
     struct State {
         detail::Mutex mutex;
-        AsioCall* call SG_GUARDED_BY(mutex);  // null: it was destroyed
+        AsioCall* call SG_GUARDED_BY(mutex);  // null after it was destroyed
         // Kept while the coroutine may use what belongs to the node.
         std::shared_ptr<void> node SG_GUARDED_BY(mutex);
-        // None: nothing can be cancelled any more.
+        // None if nothing can be cancelled any longer.
         boost::asio::any_io_executor strand SG_GUARDED_BY(mutex);
-        AsioGate::Slot* slot = nullptr;  // of the strand's context, and not used after it
+        AsioGate::Slot* slot = nullptr;  // belongs to the strand's context, and is not used after it
         std::shared_ptr<boost::asio::cancellation_signal> cancel SG_GUARDED_BY(mutex);
 
         State(AsioCall* by, std::shared_ptr<void>&& of) noexcept : call(by), node(std::move(of)) {}
 
         void end() {
-            std::shared_ptr<void> kept;  // goes without the lock
+            std::shared_ptr<void> kept;  // destroyed without the lock
             const detail::LockGuard lock(mutex);
             kept.swap(node);
             strand = boost::asio::any_io_executor();
@@ -258,11 +259,12 @@ private:
                 boost::asio::post(state->strand,
                                   [signal = state->cancel] { signal->emit(boost::asio::cancellation_type::terminal); });
             } catch (...) {
-                // There is no memory to cancel it, so it ends when it has finished.
+                // No memory is left to cancel it, so it ends when it has finished.
             }
         }
     };
-    /// The handler of the coroutine's end. It is destroyed without being called where the execution context is.
+    /// The handler of the coroutine's end. If the execution context is destroyed, the handler is destroyed without
+    /// being called.
     struct End {
         std::shared_ptr<State> state;
         explicit End(std::shared_ptr<State> of) noexcept : state(std::move(of)) {}
@@ -300,8 +302,8 @@ private:
         wakeup_.wake();
         return nullptr;
     }
-    // The run is destroyed with the execution context, and so is this object; but not if the run, which has ended, had
-    // abandoned it.
+    // Called when the execution context is destroyed. The run and this object are destroyed with it, except if the run
+    // had ended and abandoned this call.
     void lose() noexcept {
         if (!is_on_asio_ || AsioPlace::executorOf(home_) != nullptr) return;
         error_ = std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));
@@ -315,7 +317,7 @@ private:
     Home home_;
     std::coroutine_handle<> coroutine_;
     bool is_on_asio_ = false;
-    std::atomic<bool> is_suspended_ = false;  // of one that can be cancelled: await_suspend is over
+    std::atomic<bool> is_suspended_ = false;  // for a call that can be cancelled: await_suspend is over
     std::shared_ptr<State> state_;
     std::optional<T> value_;
     std::exception_ptr error_;
@@ -324,7 +326,7 @@ private:
     std::optional<std::stop_callback<Cancel>> stops_;
 };
 
-/// For handlers, which take a value.
+/// A value for handlers, which require one.
 struct AsioNothing {};
 inline boost::asio::awaitable<AsioNothing> withNothing(boost::asio::awaitable<void> called) {
     co_await std::move(called);
@@ -346,7 +348,8 @@ inline AsioCallOptions asioOptionsOf(Runtime& runtime, boost::asio::any_io_execu
     return {.stop = stopToken(runtime), .node = keepNode(runtime), .on = std::move(on)};
 }
 
-/// Nodes. In a run on an executor of Asio's they are on it, in other runs on Asio's system executor.
+/// Nodes that are coroutines of Asio. In a run on an executor of Asio they run there, in other runs on Asio's system
+/// executor.
 template <class R>
 struct AsyncNode<boost::asio::awaitable<R>> : AsyncNode<Task<R>> {
     static Task<R> task(boost::asio::awaitable<R>&& given, Runtime& runtime) {

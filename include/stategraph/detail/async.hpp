@@ -19,9 +19,9 @@ namespace stategraph::detail {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 Home homeOf(Executor& executor) noexcept;
-/// Runs a task to its end, and what it awaits, on the calling thread.
+/// Runs a task, and what it awaits, to its end on the calling thread.
 void waitFor(std::coroutine_handle<> task, TaskPromiseBase& promise);
-/// The time in so long from now; at most the last time of the clock.
+/// The point in time after this duration; at most the last one that the clock can express.
 inline SteadyTime after(std::chrono::nanoseconds time) noexcept {
     const SteadyTime now = std::chrono::steady_clock::now();
     return time > SteadyTime::max() - now ? SteadyTime::max() : now + time;
@@ -45,12 +45,12 @@ public:
     Wakeup& operator=(const Wakeup&) = delete;
     ~Wakeup();
 
-    /// Makes the allocations of `post` in advance.
+    /// Performs the allocations of `post` in advance.
     void prepare(Home home, std::coroutine_handle<> coroutine);
-    /// This object may be destroyed when it returns. Errors: those of the place; then nothing happens.
+    /// This object may be destroyed when it returns. Errors: those of the place; then it has no effect.
     void post();
-    /// The same for the first of several calls, from any thread. If the place has no memory or no thread, the post is
-    /// tried again until it succeeds.
+    /// Posts on the first of several calls, which may come from any thread. If the place has no memory or no thread,
+    /// the post is tried again until it succeeds.
     void wake() noexcept;
     void postAt(SteadyTime at);
 
@@ -59,7 +59,7 @@ private:
     State* state_ = nullptr;
 };
 
-/// Awaits a time.
+/// Waits until a time.
 class Sleep {
 public:
     explicit Sleep(SteadyTime at) noexcept : at_(at) {}
@@ -76,7 +76,7 @@ private:
     Wakeup wakeup_;
 };
 
-/// Awaits a thread of an executor.
+/// Continues on a thread of an executor.
 class Schedule {
 public:
     explicit Schedule(Executor& executor) noexcept : executor_(&executor) {}
@@ -139,9 +139,10 @@ public:
     ~AsyncRun();
     AsyncRun(const AsyncRun&) = delete;
     AsyncRun& operator=(const AsyncRun&) = delete;
-    /// Once. `outcome` and `values`, as for `invoke`, must outlive the task.
+    /// Runs it; may be called once. `outcome` and `values`, which have the meaning that `invoke` gives them, must
+    /// outlive the task.
     Task<> drive(RunOutcome& outcome, void* values);
-    /// Instead of it: stores the input and runs nothing.
+    /// May be called instead of `drive`: stores the input and runs nothing.
     Task<Config> submit();
 
 private:
@@ -156,7 +157,7 @@ public:
     ~AsyncCall();
     AsyncCall(const AsyncCall&) = delete;
     AsyncCall& operator=(const AsyncCall&) = delete;
-    /// Once. `values`, which must outlive the task, gets what the graph returns.
+    /// Runs it; may be called once. `values`, which must outlive the task, receives what the graph returns.
     Task<> drive(void* values);
 
 private:
@@ -207,7 +208,7 @@ Together together(const std::vector<Task<T>>& tasks) {
     return Together(std::move(handles), std::move(promises));
 }
 
-/// The same, which advances when its next event is asked for.
+/// A run that is driven by the coroutine that awaits it, and advances when the next event is requested.
 class AsyncStreamRun {
 public:
     /// `beside`: the home of its tasks if they run at the same time as the reader; it must outlive this object. None:
@@ -218,7 +219,7 @@ public:
     AsyncStreamRun(const AsyncStreamRun&) = delete;
     AsyncStreamRun& operator=(const AsyncStreamRun&) = delete;
     Task<std::optional<StreamEvent>> next();
-    /// As StreamRun::takeOutcome.
+    /// Has the contract of StreamRun::takeOutcome.
     RunOutcome takeOutcome(void* values);
 
 private:
@@ -238,7 +239,7 @@ Task<void> keepLater(Task<R> node, TaskResult& result) {
     }
 }
 
-/// For inputs that are created for the call: they exist as long as the coroutine.
+/// For inputs that are created for the call: the coroutine's frame holds them.
 template <class S, class In, class Stored>
 Task<void> startWithInput(const Stored& f, const void* input, Runtime& runtime, TaskResult& result) {
     using Returned = std::remove_cvref_t<decltype(callWith<In>(f, std::declval<const In&>(), runtime))>;
@@ -273,11 +274,11 @@ Task<void> startNode(const void* stored, const void* input, Runtime& runtime, Ta
 /// meanwhile.
 std::shared_ptr<void> keepNode(Runtime& runtime);
 
-/// What a blocking run calls: it waits for the coroutine.
+/// Called by a blocking run, which waits for the coroutine.
 template <class S, class In, class Stored>
 void callAsyncNode(const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
     const Stored& f = *static_cast<const Stored*>(stored);
-    auto&& holder = NodeInput<S, In>::from(input, runtime);  // lives until the coroutine has ended
+    auto&& holder = NodeInput<S, In>::from(input, runtime);  // exists until the coroutine has ended
     const In& in = holder;
     using Returned = std::remove_cvref_t<decltype(callWith<In>(f, in, runtime))>;
     const auto node = AsyncNode<Returned>::task(callWith<In>(f, in, runtime), runtime);

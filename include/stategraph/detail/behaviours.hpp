@@ -18,13 +18,13 @@ using checkpoint::LogOp;
 using checkpoint::LogPiece;
 using checkpoint::WriteKind;
 
-/// The op that replaces the value instead of being folded into it: the last clear or overwrite.
+/// The op that replaces the value, so that the ops before it are ignored: the last clear or overwrite.
 Op* replacing(std::span<Op* const> ops) noexcept;
-/// Throws WrongTypeError.
+/// Throws WrongTypeError with this explanation.
 [[noreturn]] void failLoad(const char* why);
 
-/// Writes the list of the ops' items from bytes that are known (EncodedItems). False, and nothing is written: not all
-/// are known.
+/// Writes the list of the ops' items from bytes that are already encoded (EncodedItems). Returns false, and writes
+/// nothing, if an item is not known there.
 bool appendEncoded(Encoder& log, std::span<Op* const> ops);
 
 template <class T>
@@ -38,8 +38,8 @@ void logSet(const ChannelSpec& channel, const T& value, Encoder& log) {
     encodeItem(log, value);
 }
 
-// `Access` is how the functions below see a channel's value and what is written to it. Operations on a member of a
-// state struct hold a value of its type. json/folds.hpp has what JSON channels need.
+// `Access` is how the functions below see a channel's value and what is written to it. For a member of a state struct,
+// an operation holds a value of the member's type. json/folds.hpp has the accesses for JSON channels.
 
 template <class T>
 struct PlainValue {
@@ -71,7 +71,7 @@ struct PlainList {
     static const T& list(const T& value) noexcept { return value; }
     static std::size_t length(const T& value) noexcept { return value.size(); }
     static T make(T&& items) { return std::move(items); }
-    /// Moves what was written to the end.
+    /// Moves the written elements to the end.
     static void add(T& items, std::span<Op* const> ops) {
         for (Op* op : ops) {
             if (op->is_item) {
@@ -84,7 +84,7 @@ struct PlainList {
             }
         }
     }
-    /// How many elements were written, also after they were moved.
+    /// How many elements were written; also valid after they were moved.
     static std::size_t count(std::span<Op* const> ops) {
         std::size_t count = 0;
         for (Op* op : ops) count += op->is_item ? 1 : op->as<T>().size();
@@ -126,7 +126,7 @@ struct UnstoredFold {
     static void unfold(T& value, std::span<Op* const> ops) { std::swap(value, ops.back()->as<T>()); }
 };
 
-/// Any binary operation: each op is left holding the value before it.
+/// Any binary operation. Afterwards each op holds the value from before it.
 template <class T, class F, class Access = PlainValue<T>>
 struct BinaryFold {
     static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
@@ -236,12 +236,12 @@ struct TopicFold : AppendFold<T, Access> {
     }
 };
 
-/// Entries of later ops win. The first op is left holding what the merge replaced and added.
+/// Merges maps; entries of later ops win. Afterwards the first op holds what the merge replaced and added.
 template <class T, class Access = PlainMap<T>>
 struct MergeFold {
     using Map = typename Access::Map;
     struct Undo {
-        // Keys of their own, even where the map's are views into it.
+        // The keys own their bytes, even if the map's keys are views into it.
         using Key = std::conditional_t<std::is_convertible_v<typename Map::key_type, std::string_view>, std::string,
                                        typename Map::key_type>;
         Map replaced;
@@ -260,7 +260,7 @@ struct MergeFold {
         ops.front()->keep(Undo{});
         Undo& undo = ops.front()->as<Undo>();
         try {
-            if constexpr (requires { changed.extract(changed.begin()); }) {  // entries move as a whole
+            if constexpr (requires { changed.extract(changed.begin()); }) {  // moves entries as a whole
                 const auto give = [&](Map& to, auto entry) { return to.insert(changed.extract(entry)).position; };
                 while (!changed.empty()) place(held, undo, changed.begin(), give);
             } else {
@@ -277,7 +277,7 @@ struct MergeFold {
     static void unfold(T& value, std::span<Op* const> ops) {
         Undo& undo = ops.front()->as<Undo>();
         Map& held = Access::map(value);
-        // Backwards, so that a map that keeps the order of its entries has the same order as before.
+        // In reverse order, so that a map that keeps the order of its entries regains the order from before.
         for (std::size_t i = undo.added.size(); i-- > 0;) held.erase(undo.added[i]);
         for (auto& [key, entry] : undo.replaced) held.insert_or_assign(key, std::move(entry));
     }
@@ -297,14 +297,15 @@ private:
             undo.added.emplace_back(Access::key(*entry));
             give(held, entry);
         } else {
-            // First into its place, so that the replaced value is not lost if no memory is available.
+            // The new value is put into its place first, so that the replaced one is not lost if no memory is
+            // available.
             using std::swap;
             swap(Access::mapped(*give(undo.replaced, entry)), Access::mapped(*found));
         }
     }
 };
 
-// What all channels have in common. `Fold` is one of the above.
+// What all channels have in common. `Fold` is one of the structs above.
 template <class T, class Fold, class Access = PlainValue<T>>
 struct ChannelBehaviour {
     static constexpr bool is_unstored = requires { Fold::is_unstored; };
@@ -365,7 +366,7 @@ struct ChannelBehaviour {
                 value = T{};
                 decodeItem(in, value);
             }
-            // Most pieces are one item.
+            // Most pieces are a single item.
             if constexpr (requires {
                               value.reserve(value.capacity());
                               typename Listed::Item;
@@ -397,14 +398,14 @@ struct ChannelBehaviour {
         if (kind == WriteKind::clear) {
             writes.addClear(channel.index);
         } else if constexpr (is_unstored) {
-            in.skip();  // of a time when the channel was another one
+            in.skip();  // written when the channel was of another type
         } else {
             writes.addDecoded(value_ops<typename Access::Operand>, channel.index, kind, in);
         }
     }
 
 private:
-    // What a replacing operation holds; for a clear, the value that it keeps.
+    // The value that a replacing operation holds; for a clear, the value that it replaced.
     static T& replacement(Op& op) noexcept { return op.kind == WriteKind::clear ? op.as<T>() : Access::written(op); }
     // Reading the log must not depend on the current reducer: a list or a map reads what its type can hold.
     template <class U>
@@ -451,7 +452,7 @@ struct BehaviourOf {
     static constexpr Behaviour behaviour = makeBehaviour<T, Fold>();
 };
 
-// The commonest are compiled once, with the library (src/superstep/behaviours.cpp).
+// The most common ones are compiled once, with the library (src/superstep/behaviours.cpp).
 #define STATEGRAPH_COMMON_BEHAVIOUR(T, FOLD) \
     template <>                              \
     struct BehaviourOf<T, FOLD<T>> {         \

@@ -28,12 +28,12 @@ enum class CheckpointerKind : std::uint8_t { none, own, inherit, per_thread };
 struct LogKey {
     std::shared_ptr<void> callable;
     void (*call)(const void* callable, const void* state, std::string& key) = nullptr;
-    TypeKey state = nullptr;  // what it takes
+    TypeKey state = nullptr;  // the type of state that `key` takes
 
     bool empty() const noexcept { return call == nullptr; }
 };
 
-/// A compiled graph as a node, and how state passes in and out.
+/// A compiled graph as a node, and how state is passed to it and back.
 struct SubgraphSpec {
     std::shared_ptr<const Core> core;
     /// The user's two functions; null: channels of the same name and type are shared.
@@ -41,12 +41,12 @@ struct SubgraphSpec {
     void (*to_inner)(const void* callable, const void* state, Writes& input) = nullptr;
     std::shared_ptr<void> from_inner_callable;
     void (*from_inner)(const void* callable, const void* inner_state, Writes& update) = nullptr;
-    /// The payload of a Send to it, and how that becomes its input.
+    /// The payload of a Send to it, and how the payload becomes its input.
     const ValueOps* payload = nullptr;
     void (*from_payload)(const Schema& inner, const void* payload, Writes& input) = nullptr;
 };
 
-/// Owns a GraphSpec. A value; moved from, it is a graph without nodes over the same state.
+/// Owns a GraphSpec. A value; after a move it is a graph without nodes over the same state.
 class GraphBuilder {
 public:
     GraphBuilder();
@@ -77,9 +77,9 @@ private:
     GraphSpec* spec_;
 };
 
-/// Gives a graph its state, and the channels that it accepts and returns.
+/// Sets the state of a graph, and the channels that it accepts and returns.
 void describeGraph(GraphSpec& spec, const Schema& state, const Schema& input, const Schema& output);
-/// A payload of the state's type as the input of a subgraph over it.
+/// Converts a payload of the state's type to the input of a subgraph over it.
 void payloadToInput(const Schema& inner, const void* payload, Writes& input);
 
 }  // namespace detail

@@ -34,18 +34,19 @@ struct RunInput {
     bool to_parent = false;
 };
 
-/// Runs to the end or a pause. `values`, a new object of the state's type, gets the values; null: nobody wants them.
-/// After an error it holds anything.
+/// Runs to the end or a pause. `values`, a new object of the state's type, receives the values; null: the caller does
+/// not need them. After an error its content is unspecified.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present = nullptr);
 
-/// The same, with the outcome in a place of the caller's.
+/// The same; the outcome is written to a place of the caller.
 void invoke(const Core& core, Writes&& input, const RunConfig& config, RunOutcome& outcome, void* values);
 void invoke(const Core& core, RunInput&& input, const RunConfig& config, RunOutcome& outcome, void* values);
 
 /// Stores what a run with this input stores before its first superstep, and runs nothing.
 Config submit(const Core& core, RunInput&& input, const RunConfig& config);
 
-/// A node calls a graph (Runtime::invoke): `values`, a new object of the graph's state type, gets what it returns.
+/// Called when a node calls a graph (Runtime::invoke). `values`, a new object of the graph's state type, receives what
+/// that graph returns.
 void callGraph(Runtime& runtime, const std::shared_ptr<const Core>& core, Writes&& input, std::string_view key,
                void* values);
 
@@ -58,7 +59,7 @@ class StreamRun {
 public:
     StreamRun(std::shared_ptr<const Core> core, RunInput input, const RunConfig& config, const StreamOptions& options);
     ~StreamRun();
-    /// To the next event. Throws what the run fails with, after the events before it.
+    /// Advances to the next event. Throws the error of the run, after the events before it.
     void advance();
     /// Null when the run is over.
     const StreamEvent* event() const noexcept;
@@ -78,7 +79,8 @@ struct ValuesOut {
     TypeKey type = nullptr;
     void* object = nullptr;
     ChannelSet* present = nullptr;
-    /// The type's; null if it has none of its own. For logs of graphs that nodes call, which the graph does not know.
+    /// The schema of the type; null if it has none. It serves for logs of graphs that nodes call, which the graph does
+    /// not know.
     const Schema* schema = nullptr;
 };
 SnapshotData readState(const Core& core, const Config& config, bool subgraphs, const ValuesOut& values);
@@ -88,8 +90,8 @@ class HistoryReader {
 public:
     HistoryReader(std::shared_ptr<const Core> core, const Config& config, const HistoryOptions& options);
     ~HistoryReader();
-    /// False when there are no more. The arguments are new ones; if the reader takes them back, they hold the values
-    /// that the call before the last one gave, which these are then made of.
+    /// Returns false when there are no more. The arguments are new objects. If the reader takes them back, they hold
+    /// the values from two calls before, from which the new values are made.
     bool next(SnapshotData& snapshot, const ValuesOut& values);
     bool takesBack() const noexcept;
 
@@ -98,7 +100,7 @@ private:
     Owned<Impl> impl_;
 };
 
-/// Writes in the name of nodes without running them, superstep by superstep.
+/// Writes in the name of nodes, without running them, superstep by superstep.
 class Edits {
 public:
     explicit Edits(TypeKey state);
@@ -117,7 +119,7 @@ private:
 /// Each superstep of edits makes one checkpoint; returns the last.
 Config editState(const Core& core, const Config& config, Edits& edits, const UpdateOptions& options);
 
-/// Cancels a thread for good. False: nothing was due.
+/// Cancels a thread for good. Returns false if nothing was due.
 bool cancelThread(const Core& core, const ThreadId& thread_id, const CancelOptions& options);
 
 /// Removes the cached results of nodes; null: of all nodes, including those in subgraphs. Errors: InvalidArgumentError.

@@ -53,12 +53,12 @@ class FlowThreads {
 public:
     /// `within`: the key of the call whose function the Flow is for; empty: it is the entrypoint's.
     FlowThreads(Runtime& runtime, std::string_view within);
-    ~FlowThreads();  // waits
+    ~FlowThreads();  // waits for all of them
     FlowThreads(const FlowThreads&) = delete;
     FlowThreads& operator=(const FlowThreads&) = delete;
     void start(const std::shared_ptr<FlowCall>& call);
-    /// "call:NAME#N", and within a call "call/CALL:NAME#N". Errors: InvalidArgumentError for a name that is empty or
-    /// longer than 150 bytes, and in a function that was started and has not been given this Flow.
+    /// Returns "call:NAME#N", or within a call "call/CALL:NAME#N". Errors: InvalidArgumentError for a name that is
+    /// empty or longer than 150 bytes, and in a function that was started and was not given this Flow.
     std::string callKey(Runtime& runtime, std::string_view name, std::size_t number) const;
 
     struct Impl;
@@ -67,17 +67,18 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Reports the progress of one call to readers of StreamMode::calls. Costs a branch without readers.
+/// Reports the progress of one call to readers of StreamMode::calls. Costs one branch if there are none.
 class CallReport {
 public:
     CallReport(Runtime& runtime, std::string_view name, std::string_view key);
-    ~CallReport();  // of one that has begun and not ended, its result could not be stored
+    ~CallReport();  // reports a call that has begun and not ended: its result could not be stored
     CallReport(const CallReport&) = delete;
     CallReport& operator=(const CallReport&) = delete;
     void begins(int attempt);
-    /// The attempt under way has ended with `error`; "retried", "failed" or "paused".
+    /// The current attempt has ended with `error`; `event` is "retried", "failed" or "paused".
     void fails(std::string_view event, const std::exception_ptr& error) noexcept;
-    /// The call has its result: of the attempt under way, of the cache, or of an earlier run if there was no attempt.
+    /// The call has its result: from the current attempt, or, if there was no attempt, from the cache or an earlier
+    /// run.
     void ends() noexcept;
     void isCached() noexcept { is_cached_ = true; }
 
@@ -92,7 +93,7 @@ private:
     bool is_cached_ = false;
 };
 
-/// Errors: InvalidArgumentError for options that no call can have.
+/// Errors: InvalidArgumentError for options that are invalid for every call.
 void checkCall(const Runtime& runtime, std::string_view name, const CallOptions& options);
 /// Waits before attempt `attempt` + 1 of a call, if there is to be one; otherwise rethrows the current exception.
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report);
@@ -104,9 +105,9 @@ void clearCalls(const Core& core, std::string_view name, std::string_view ns);
 class CachedCall {
 public:
     CachedCall(Runtime& runtime, std::string_view name, const CallCache& policy, std::string input);
-    /// The result's bytes; none if there are none for this input. Never fails.
+    /// The result's bytes; none if the cache has none for this input. Never throws.
     std::optional<std::string> find() noexcept;
-    /// Never fails.
+    /// Never throws.
     void keep(std::string_view value) noexcept;
 
 private:

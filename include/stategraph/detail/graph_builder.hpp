@@ -27,7 +27,7 @@ struct NodeSpec : NodeOptions {
 };
 
 struct EdgeSpec {
-    std::vector<std::string> from;  // several: a join that waits for all
+    std::vector<std::string> from;  // several: the edge is a join, which waits for all
     bool join = false;
     std::string to;
 };
@@ -35,12 +35,12 @@ struct EdgeSpec {
 struct BranchSpec {
     std::string from;
     RouterAction router;
-    /// What the router may return, and the nodes; none: any node.
+    /// The labels that the router may return, and their nodes; none: it may lead to any node.
     std::optional<std::vector<std::pair<std::string, std::string>>> ends = {};
 };
 
 struct HandlerSpec {
-    std::string node;  // "*": those that have none
+    std::string node;  // "*": for all nodes without a handler of their own
     NodeAction action;
     /// Where its Commands may lead; none: not declared.
     std::optional<std::vector<std::string>> ends = {};

@@ -55,7 +55,7 @@ To projectChannels(const From& from) {
     return to;
 }
 
-/// Writes to a part of the state as writes to the state.
+/// Converts writes to a part of the state to writes to the state.
 template <class S, class P>
 Writes widen(Update<P>&& update) {
     if constexpr (!std::is_same_v<S, P>) {

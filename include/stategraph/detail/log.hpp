@@ -18,7 +18,7 @@ struct LogPiece {
     std::string_view value;
 };
 
-/// Begin an entry of a commit's operations, or of a list of writes; the value (none for a clear) follows.
+/// These begin an entry of a commit's operations, or of a list of writes; the value follows, except for a clear.
 void writeLoggedOp(Encoder& out, std::string_view channel, LogOp op);
 void writeLoggedWrite(Encoder& out, std::string_view channel, WriteKind kind);
 

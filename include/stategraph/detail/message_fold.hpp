@@ -19,21 +19,22 @@ namespace stategraph::detail {
 
 inline constexpr std::string_view remove_all_messages = "__remove_all__";
 
-/// As ==, for ids, which begin alike more often than they end alike.
+/// Compares ids as == does, but from the end, because ids more often have a common beginning than a common end.
 inline bool isSameId(std::string_view a, std::string_view b) noexcept {
     if (a.size() != b.size()) return false;
     return a.empty() || (a.back() == b.back() && std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-/// Where messages are, by id, for writes of so many that looking through the list for each takes longer.
+/// The positions of messages by id. It is used for writes of so many messages that searching the list for each one
+/// would take longer.
 class MessageIndex {
 public:
-    /// Of lists that are looked through.
+    /// Writes of up to this many messages search the list.
     static constexpr std::size_t writes_max = 16;
 
     MessageIndex();
     ~MessageIndex();
-    /// The first one with an id stays. An empty one is none.
+    /// The first message with an id stays. An empty id counts as none.
     void add(std::string_view id, std::size_t at);
     std::size_t find(std::string_view id, std::size_t otherwise) const;
     void clear() noexcept;
@@ -68,7 +69,7 @@ struct MessageChange {
     enum class Kind : std::uint8_t { replaced, added, removed, emptied } kind;
     std::size_t at = 0;
     typename List::value_type old = {};
-    List all = {};  // that were there before it was emptied
+    List all = {};  // the messages that existed before the list was emptied
 };
 template <class List>
 typename List::value_type takeOut(List& items, std::size_t at) {
@@ -79,8 +80,8 @@ typename List::value_type takeOut(List& items, std::size_t at) {
     }
 }
 
-/// Undoes what a merge did to a list. Nothing of it needs memory: of a list whose elements may be others' too there is
-/// a copy as it was, since putting elements back would.
+/// Undoes what a merge did to a list. It allocates no memory: for a list whose elements may be shared, it holds a copy
+/// of the former list, because putting elements back would allocate.
 template <class List>
 struct MessageUndo {
     struct Nothing {};
@@ -117,8 +118,8 @@ private:
     }
 };
 
-/// Merges messages into a list. Room to say what is changed is made before the list is: without memory for it no
-/// message may be lost. `Access` says how messages are read:
+/// Merges messages into a list. The memory for the record of a change is allocated before the list changes, so that no
+/// message is lost if the allocation fails. `Access` says how messages are read:
 ///
 ///     List                             of messages
 ///     require(channel, value)          the list that a channel holds, to be changed
@@ -169,8 +170,8 @@ private:
             undo.changes.push_back({.kind = Kind::added, .at = items_.size() - 1});
         }
     }
-    // What a write removes goes when all of it has been seen: writing a message again keeps it, in its place. What is
-    // gone already in this superstep may be removed again.
+    // A removed message leaves the list only after the whole write was processed: if the write also contains the
+    // message again, it stays in its place. A message that this superstep has already removed may be removed again.
     void remove(std::string id) {
         if (id == remove_all_messages) {
             for (const Item& item : items_) removals_.addGone(Access::id(item));
@@ -214,11 +215,12 @@ private:
 
     const ChannelSpec& channel_;
     List& items_;
-    MessageIndex* index_ = nullptr;  // while many are written
+    MessageIndex* index_ = nullptr;  // only for writes of many messages
     MessageRemovals removals_;
 };
 
-/// Each written message replaces the one that has its id, or comes last. The first op is left holding what undoes that.
+/// Each written message replaces the one with the same id, or is added at the end. Afterwards the first op holds what
+/// undoes that.
 template <class T, class Access>
 struct MessageFold {
     using List = typename Access::List;

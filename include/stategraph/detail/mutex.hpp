@@ -11,10 +11,10 @@
 #define SG_ANNOTATION(x)
 #endif
 
-/// A class whose objects are locks, and one whose objects hold a lock for as long as they live.
+/// A class whose objects are locks, and a class whose objects hold a lock as long as they exist.
 #define SG_CAPABILITY(name) SG_ANNOTATION(capability(name))
 #define SG_SCOPED_CAPABILITY SG_ANNOTATION(scoped_lockable)
-/// For a member that is read and written with the lock held. The second is for what a pointer points to.
+/// For a member that is read and written with the lock held. The second is for the object that a pointer points to.
 #define SG_GUARDED_BY(...) SG_ANNOTATION(guarded_by(__VA_ARGS__))
 #define SG_PT_GUARDED_BY(...) SG_ANNOTATION(pt_guarded_by(__VA_ARGS__))
 /// For a function: the caller holds the lock, or must not hold it.
@@ -35,7 +35,7 @@
 
 namespace stategraph::detail {
 
-/// A lock of the standard library's, annotated.
+/// A lock of the standard library with annotations.
 template <class Wrapped>
 class SG_CAPABILITY("mutex") AnnotatedMutex {
 public:
@@ -57,7 +57,7 @@ private:
 using Mutex = AnnotatedMutex<std::mutex>;
 using RecursiveMutex = AnnotatedMutex<std::recursive_mutex>;
 
-/// As std::lock_guard, of any annotated lock.
+/// Like std::lock_guard, for any annotated lock.
 template <class M>
 class SG_SCOPED_CAPABILITY LockGuard {
 public:
@@ -70,7 +70,7 @@ private:
     M& mutex_;
 };
 
-/// As std::unique_lock of a std::mutex: it can be unlocked, and a condition variable can wait with it.
+/// Like std::unique_lock of a std::mutex: it can be unlocked, and a condition variable can wait with it.
 class SG_SCOPED_CAPABILITY UniqueLock {
 public:
     explicit UniqueLock(Mutex& mutex) SG_ACQUIRE(mutex) : lock_(mutex.native()) {}
@@ -80,8 +80,8 @@ public:
 
     void lock() SG_ACQUIRE() { lock_.lock(); }
     void unlock() SG_RELEASE() { lock_.unlock(); }
-    /// For condition variables: `changed.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return is_ready_; })`. It
-    /// is held again when they return.
+    /// For condition variables: `changed.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return is_ready_; })`. The
+    /// lock is held again when such a call returns.
     std::unique_lock<std::mutex>& native() noexcept { return lock_; }
 
 private:

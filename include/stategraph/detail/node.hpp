@@ -22,13 +22,13 @@ struct TaskResult {
     Writes writes;
     std::vector<Target> go_to;
     bool to_parent = false;
-    const Schema* written = nullptr;  // whose channels `writes` are of; null: of the node's graph
+    const Schema* written = nullptr;  // the schema of the channels in `writes`; null: that of the node's graph
 };
 
 /// The input that a node takes.
 struct InputType {
     TypeKey type = nullptr;
-    const Schema* schema = nullptr;     // of a state or a part of one; null: a payload
+    const Schema* schema = nullptr;     // the schema of a state or a part of one; null: the input is a payload
     const ValueOps* payload = nullptr;  // how a payload of this type is stored; null: it cannot be sent
 };
 
@@ -39,7 +39,7 @@ struct NodeAction {
     std::shared_ptr<void> callable;
     Call call = nullptr;
     InputType input;
-    /// For a coroutine; its arguments must exist until it ends. Null: the node blocks.
+    /// Starts a coroutine, whose arguments must exist until it ends. Null: the node blocks.
     Start start = nullptr;
     /// Whether it returns Commands, so that the node needs no edge.
     bool gives_commands = false;
@@ -65,8 +65,7 @@ struct RouterAction {
     Call call = nullptr;
 };
 
-// Made in one place for all callables (src/graph/builder.cpp): each node's type would have a shared_ptr's code of its
-// own.
+// Called for all callables (src/graph/builder.cpp), so that the type of each node needs no shared_ptr code of its own.
 std::shared_ptr<void> ownValue(void* value, void (*destroy)(void*));
 std::shared_ptr<void> ownBytes(const void* bytes, std::size_t size, std::size_t alignment);
 
@@ -86,7 +85,7 @@ std::shared_ptr<void> own(F&& callable) {
     }
 }
 
-// A Command with an update of another state is one for the graph around the node's.
+// Whether R is a Command with an update of another state, which is for the graph around the node's.
 template <class R>
 inline constexpr bool is_state_command = false;
 template <class C>
@@ -130,7 +129,7 @@ InputType inputTypeOf() {
     return input;
 }
 
-/// How a node of a graph over S takes an In from what the engine passes; specialised where that is not an In.
+/// Converts what the engine passes to the In that a node of a graph over S takes; specialised where the two differ.
 template <class S, class In>
 struct NodeInput {
     static InputType type() { return inputTypeOf<In>(); }
@@ -154,7 +153,7 @@ decltype(auto) callWith(const Stored& f, const In& in, Runtime& runtime) {
 template <class S, class In, class Stored>
 void callNode(const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
     const Stored& f = *static_cast<const Stored*>(stored);
-    auto&& holder = NodeInput<S, In>::from(input, runtime);  // the input, or what makes it and keeps it
+    auto&& holder = NodeInput<S, In>::from(input, runtime);  // the input, or the object that makes and keeps it
     const In& in = holder;
     using Returned = std::remove_cvref_t<decltype(callWith<In>(f, in, runtime))>;
     if constexpr (std::is_void_v<Returned>) {
@@ -164,7 +163,8 @@ void callNode(const void* stored, const void* input, Runtime& runtime, TaskResul
         static_assert(sizeof(Update<S>) == sizeof(Writes) && std::is_standard_layout_v<Update<S>>);
         Writes::Replacement place(result.writes);
         ::new (place.at())
-            Update<S>(callWith<In>(f, in, runtime));  // where it stays: moving it costs more than making it
+            // Constructed in its final place, because moving it costs more than making it.
+            Update<S>(callWith<In>(f, in, runtime));
         place.keep();
     } else {
         keepResult<S>(callWith<In>(f, in, runtime), result);
@@ -200,11 +200,11 @@ NodeAction makeNode(F&& f) {
             return {own(static_cast<F&&>(f)), Async::template call<S, In, Stored>, NodeInput<S, In>::type(),
                     Async::template start<S, In, Stored>, is_command<typename Async::Value>};
         } else {
-            static_assert(
-                NodeReturn<Returned, S> ||
-                    (is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; }),  // that was said already
-                "stategraph: a node must return sg::Update<State>, sg::Command<State>, one write such as "
-                "sg::set<&State::member>(value), or nothing; or a sg::Task of one of these");
+            static_assert(NodeReturn<Returned, S> ||
+                              // Another static_assert reports that.
+                              (is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; }),
+                          "stategraph: a node must return sg::Update<State>, sg::Command<State>, one write such as "
+                          "sg::set<&State::member>(value), or nothing; or a sg::Task of one of these");
         }
     }
     return {};

@@ -2,7 +2,7 @@
 
 namespace stategraph::detail {
 
-/// Owns one object, as std::unique_ptr does, which would cost the compiler some 10 ms for each T.
+/// Owns one object, as std::unique_ptr does; std::unique_ptr would cost the compiler about 10 ms for each T.
 template <class T>
 class Owned {
 public:

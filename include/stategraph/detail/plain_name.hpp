@@ -3,8 +3,8 @@
 
 namespace stategraph::detail {
 
-/// Whether it is 1 to 64 letters, digits, '_' and '-': the names of tools, since providers take no others, and of
-/// endpoints, which are part of paths.
+/// Whether a name consists of 1 to 64 letters, digits, '_' and '-'. Tools have such names because providers accept no
+/// others, endpoints because their names are parts of paths.
 constexpr bool isPlainName(std::string_view name) noexcept {
     if (name.empty() || name.size() > 64) return false;
     for (const char c : name) {

@@ -41,12 +41,13 @@ struct Behaviour {
     /// Adds a write of the whole value, through the reducer.
     void (*write)(const ChannelSpec& channel, const void* value, Writes& writes);
     void (*decodeWrite)(const ChannelSpec& channel, checkpoint::WriteKind kind, Decoder& in, Writes& writes);
-    /// For lists: the number of elements, and the encoding of those from `from` on, as an array. Null for others.
+    /// For lists: the number of elements, and the encoding, as an array, of the elements from `from` on. Null for
+    /// others.
     std::size_t (*length)(const void* value) = nullptr;
     void (*encodeTail)(const ChannelSpec& channel, const void* value, std::size_t from, Encoder& out) = nullptr;
     /// Completes a task's write with what depends on the task (ids of messages). Null if nothing does.
     void (*prepare)(const ChannelSpec& channel, Op& op, const TaskId& task, std::size_t index) = nullptr;
-    /// Replaces the value by one item. For states that are structs.
+    /// Replaces the value by one item. Used for states that are structs.
     void (*decode)(Decoder& in, void* value) = nullptr;
 };
 
@@ -59,13 +60,13 @@ struct ChannelSpec {
     ChannelIndex index = 0;
     std::uint32_t offset = 0;
     const Behaviour* behaviour = nullptr;
-    std::shared_ptr<const void> context;  // a reducer's own data
+    std::shared_ptr<const void> context;  // data of the reducer
     bool required =
-        false;  // where a state is read strictly: it is no optional, and no reducer or note gives it a value
+        false;  // for strict reading of a state: it is not optional, and neither a reducer nor a note gives it a value
     const void* initial = nullptr;  // the value before any write; owned by the schema
 };
 
-/// A channel as a state's table gives it, before the schema.
+/// A channel as the table of a state lists it, before the schema is made.
 struct ChannelRow {
     std::string_view name;
     const std::string_view* former = nullptr;
@@ -79,7 +80,7 @@ struct ChannelRow {
     bool required = false;
 };
 
-/// An array of them whose code is not in every user's file.
+/// An array of them, whose code is compiled once and not in every user's file.
 class ChannelRows {
 public:
     explicit ChannelRows(std::size_t size);
@@ -94,15 +95,15 @@ private:
     std::size_t size_;
 };
 
-/// Encodes one write as it goes into pending writes, inputs and task results. Returns where its value begins in the
-/// buffer. Errors: `failTooDeep`.
+/// Encodes one write for pending writes, inputs and task results. Returns where its value begins in the buffer. Errors:
+/// `failTooDeep`.
 std::size_t encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out);
 /// Throws InvalidUpdateError: what the channel would hold, or is written to it, is nested too deep to be stored.
 [[noreturn]] void failTooDeep(const ChannelSpec& channel);
-/// Its value alone: an item as a list of one.
+/// Encodes only its value; an item is encoded as a list of one.
 void encodeWriteValue(const Op& op, Encoder& out);
 
-/// A set of channels. Up to 64, as most states have, allocate nothing.
+/// A set of channels. With up to 64 channels, which most states have, it allocates nothing.
 class ChannelSet {
 public:
     ChannelSet() = default;
@@ -133,9 +134,10 @@ struct StateType {
     void (*destroy)(void* state) noexcept = nullptr;
     void (*copy)(void* to, const void* from) = nullptr;
     void (*move)(void* to, void* from) = nullptr;
-    void* (*base)(void* state) noexcept = nullptr;  // what channel offsets count from; null: the state itself
+    // The address to which channel offsets are relative; null: that of the state itself.
+    void* (*base)(void* state) noexcept = nullptr;
     const void* context = nullptr;
-    bool allows_unknown = false;  // where one is read strictly
+    bool allows_unknown = false;  // for strict reading
 };
 
 /// Everything that the engine knows about a state type: its channels, and how to handle its object. It is built once
@@ -152,19 +154,19 @@ public:
     std::span<const ChannelSpec> channels() const noexcept { return {channels_.data(), channels_.size()}; }
     const ChannelSpec& channel(std::size_t index) const noexcept { return channels_[index]; }
     std::size_t size() const noexcept { return channels_.size(); }
-    /// By present or former name; null if there is none.
+    /// Finds a channel by its present or a former name; null if there is none.
     const ChannelSpec* find(std::string_view name) const noexcept;
-    /// In the order of their encoded names, as maps list them.
+    /// The channels in the order of their encoded names, as maps list them.
     std::span<const ChannelIndex> encodedOrder() const noexcept {
         return {encoded_order_.data(), encoded_order_.size()};
     }
-    /// A channel's place in that order.
+    /// The position of a channel in that order.
     ChannelIndex rank(ChannelIndex channel) const noexcept { return ranks_[channel]; }
-    /// All names, as the table of a struct lists them.
+    /// All names, in the form of a struct's table.
     std::span<const TableName> tableNames() const noexcept { return {table_names_.data(), table_names_.size()}; }
-    /// Those that a superstep without a write to them changes.
+    /// The channels that a superstep changes even if it does not write to them.
     std::span<const ChannelIndex> transient() const noexcept { return {transient_.data(), transient_.size()}; }
-    /// Those that have a value before any write.
+    /// The channels that have a value before any write.
     const ChannelSet& present() const noexcept { return present_; }
     /// The fingerprint of names, kinds and reducers.
     std::uint64_t fingerprint() const noexcept { return fingerprint_; }
@@ -175,14 +177,14 @@ public:
     const void* value(const void* state, const ChannelSpec& channel) const noexcept {
         return value(const_cast<void*>(state), channel);
     }
-    /// Gives each write that carries its channel's name the channel's index, and refuses what a channel cannot take.
+    /// Replaces channel names in writes by the channels' indexes, and refuses writes that a channel cannot take.
     /// Errors: InvalidUpdateError naming the channel.
     void check(Writes& writes) const;
 
 private:
     StateType state_;
     std::vector<ChannelSpec> channels_;
-    std::vector<std::pair<std::string_view, ChannelIndex>> by_name_;  // sorted
+    std::vector<std::pair<std::string_view, ChannelIndex>> by_name_;  // sorted by name
     std::vector<ChannelIndex> encoded_order_;
     std::vector<ChannelIndex> ranks_;
     std::vector<TableName> table_names_;

@@ -84,7 +84,8 @@ Schema makeSchema(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
         .copy =
             [](void* to, const void* from) {
                 if constexpr (std::is_copy_assignable_v<S>)
-                    *static_cast<S*>(to) = *static_cast<const S*>(from);  // else its table says so
+                    // Otherwise the check of its table reports that.
+                    *static_cast<S*>(to) = *static_cast<const S*>(from);
             },
         .move =
             [](void* to, void* from) {
@@ -99,8 +100,8 @@ Schema makeSchema(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
     return Schema(type, rows);
 }
 
-/// The schema of a state struct; made at the first call, then shared. Never destroyed, as runs may be under way when
-/// the process ends.
+/// The schema of a state struct. It is made at the first call and then shared. It is never destroyed, because runs may
+/// be under way when the process ends.
 template <class S>
 const Schema& schemaOf() {
     checkState<S>();

@@ -15,7 +15,7 @@
 // Pack `entries` whose elements have `name`, `member` and `former`.
 namespace stategraph::detail {
 
-/// Where the table of a struct comes from: its fields(), or what an opt-in header specialises this for (by_name.hpp,
+/// The source of a struct's table: its fields(), or the specialisation that an opt-in header makes (by_name.hpp,
 /// describe.hpp).
 template <class T>
 struct FieldsOf {};
@@ -34,7 +34,7 @@ concept HasChannels = requires { T::channels().entries; };
 template <class T>
 inline constexpr auto fields_of = FieldsOf<T>::table();
 
-/// What a value that is stored as another type holds: itself, except for Shared (shared.hpp).
+/// The type that a value holds if it is stored as another type: itself, except for Shared (shared.hpp).
 template <class T>
 struct Opened {
     using Type = T;
@@ -46,7 +46,7 @@ struct Opened {
     }
 };
 
-/// The member of an object that an entry of a table means.
+/// The member of an object to which an entry of a table refers.
 template <class Object, class S, class T>
 constexpr auto& memberOf(Object& object, T S::*member) noexcept {
     return object.*member;
@@ -72,7 +72,7 @@ template <class T, class S>
 constexpr bool isOptionalMember(T S::*) noexcept {
     return is_optional<T>;
 }
-/// For an entry that names its member's type in another way (by_name.hpp).
+/// For an entry that states its member's type in another way (by_name.hpp).
 template <class Member>
     requires requires { typename Member::Type; }
 constexpr bool isOptionalMember(Member) noexcept {
@@ -84,7 +84,7 @@ struct TableName {
     std::string_view name;
     std::size_t index;
     bool former;
-    bool required = false;  // where it is read strictly
+    bool required = false;  // for strict reading
 };
 
 using DecodeMember = void (*)(Decoder& decoder, void* object);
@@ -102,16 +102,16 @@ struct TableView {
 /// together. `seen` has one zero for each member.
 void decodeTable(Decoder& decoder, void* object, TableView table, unsigned char* seen);
 
-/// Puts the entries of the map that begins at `begin`, which is in the stored order, into that of the table.
-/// `order[i]`: the place in the table of the i-th that is stored.
+/// Reorders the entries of the map that begins at `begin` from the stored order to that of the table. `order[i]` is the
+/// place in the table of the i-th stored entry.
 void listAsTable(Encoder& encoder, std::size_t begin, const std::size_t* order, std::size_t size);
 
 constexpr bool storedBefore(std::string_view a, std::string_view b) noexcept {
-    // The order of their encoded bytes: the length comes first in them.
+    // This is the order of their encoded bytes, in which the length comes first.
     return a.size() != b.size() ? a.size() < b.size() : a < b;
 }
 
-/// The bytes of an item's head (RFC 8949, section 3) that says `number`, in the shortest form.
+/// The size in bytes of an item's head (RFC 8949, section 3) for `number`, in the shortest form.
 constexpr std::size_t headSize(std::uint64_t number) noexcept {
     return number < 24 ? 1 : number < 0x100U ? 2 : number < 0x10000U ? 3 : number < 0x100000000U ? 5 : 9;
 }
@@ -152,7 +152,7 @@ constexpr auto requiredOf(const PackOf<std::index_sequence<I...>, T...>& entries
         (!entries.PackItem<I, T>::value.note.defaulted && !isOptionalMember(entries.PackItem<I, T>::value.member))...};
 }
 
-/// What is known about the fields() of T at compile time.
+/// Properties of T's fields() that are known at compile time.
 template <class T>
 struct TableLayout {
     using Entries = std::remove_cvref_t<decltype(fields_of<T>.entries)>;
@@ -192,7 +192,7 @@ struct TableLayout {
         return out;
     }();
 
-    /// Whether no two names, former ones included, are the same.
+    /// Whether all names, former ones included, are different.
     static constexpr bool has_unique_names = namesDiffer(lookup.data(), lookup.size());
 
     static constexpr std::size_t keys_size = [] {
@@ -229,7 +229,7 @@ constexpr bool isSameMember(M a, M b) noexcept {
     return a == b;
 }
 
-/// The place of a member in a table; its size if it is not there.
+/// The place of a member in a table; the table's size if the member is missing.
 template <class M, std::size_t... I, class... T>
 constexpr std::size_t placeOf(const PackOf<std::index_sequence<I...>, T...>& entries, M member) noexcept {
     std::size_t found = sizeof...(T);
@@ -237,7 +237,7 @@ constexpr std::size_t placeOf(const PackOf<std::index_sequence<I...>, T...>& ent
     return found;
 }
 
-/// Whether no member is in the table twice: each is the last that is like it.
+/// Whether each member occurs only once in the table.
 template <std::size_t... I, class... T>
 consteval bool hasUniqueMembers(const PackOf<std::index_sequence<I...>, T...>& entries) {
     return (true && ... && (placeOf(entries, entries.PackItem<I, T>::value.member) == I));

@@ -25,18 +25,18 @@ struct ValueOps {
     TypeKey type;
     std::uint32_t size;
     std::uint32_t alignment;
-    bool in_place;  // small and nothrow movable: lives in the write buffer; else behind a pointer
+    bool in_place;  // small and nothrow movable: lives in the write buffer; otherwise the buffer holds a pointer to it
     void (*destroy)(void*) noexcept;
     void (*relocate)(void* to, void* from) noexcept;
     void (*copy)(void* to, const void* from);
     void (*encode)(Encoder&, const void*);
-    void (*decode)(Decoder&, void* to);               // constructs; null: it is never stored
-    std::string_view (*name)(const void*) = nullptr;  // of the channel, for values that carry it themselves
-    bool trivial = false;                             // in place, moved by copying its bytes, and nothing to destroy
-    bool is_any_shape = false;                        // read as the type that is needed, as Value is
+    void (*decode)(Decoder&, void* to);  // decodes into a constructed object; null: the type is never stored
+    std::string_view (*name)(const void*) = nullptr;  // the channel's name, for values that carry it
+    bool trivial = false;                             // in place, moved by copying its bytes, with nothing to destroy
+    bool is_any_shape = false;                        // read as whichever type is needed, as Value is
 
-    /// Memory for a value that is not stored in place: from the global operator new, also if its type has operators of
-    /// its own. Errors: std::bad_alloc.
+    /// Allocates memory for a value that is not stored in place, with the global operator new, even if its type has its
+    /// own operator new. Errors: std::bad_alloc.
     void* allocate() const {
         return alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? ::operator new(size, std::align_val_t(alignment))
                                                             : ::operator new(size);
@@ -48,7 +48,7 @@ struct ValueOps {
             ::operator delete(place);
         }
     }
-    /// Memory in which `make(place)` has constructed a value. Errors: std::bad_alloc, and those of `make`.
+    /// Allocates memory in which `make(place)` constructs a value. Errors: std::bad_alloc, and those of `make`.
     template <class F>
     void* allocateFor(F make) const {
         void* place = allocate();
@@ -67,7 +67,7 @@ constexpr bool storedInPlace() {
     return std::is_nothrow_move_constructible_v<T> && sizeof(T) <= 128 && alignof(T) <= 16;
 }
 
-// A value that cannot be stored belongs to an untracked channel, and is shown as null.
+// Encodes a value, or null if its type cannot be stored, as in an untracked channel.
 template <class T>
 void encodeOrNull(Encoder& out, const T& value) {
     if constexpr (wholly_storable<T>) {
@@ -106,7 +106,7 @@ inline constexpr ValueOps value_ops = {
     .relocate =
         [](void* to, void* from) noexcept {
             if constexpr (std::is_move_constructible_v<T>)
-                ::new (to) T(std::move(*static_cast<T*>(from)));  // a state that is not has been refused
+                ::new (to) T(std::move(*static_cast<T*>(from)));  // a state that cannot be moved was refused before
             static_cast<T*>(from)->~T();
         },
     .copy =

@@ -11,7 +11,7 @@ namespace stategraph::detail {
 struct WritesTaken {
     int sets = 0;
     int adds = 0;
-    int unknown = 0;  // of channels that were refused: that was said already
+    int unknown = 0;  // for channels that were refused, which another error reports
 
     constexpr void count(ChannelKind kind) {
         const bool folds = kind == ChannelKind::reduced || kind == ChannelKind::topic;

@@ -14,13 +14,13 @@
 namespace stategraph::detail {
 
 using ChannelIndex = std::uint16_t;
-/// An operation that carries its channel's name and does not know its index yet.
+/// The index of an operation that carries its channel's name and does not know its index yet.
 inline constexpr ChannelIndex channel_by_name = 0xFFFF;
 
 /// One operation on one channel. The value follows it directly, or there is a pointer to it.
 struct alignas(16) Op {
-    const ValueOps* type;  // null: no value (a clear)
-    std::uint32_t next;    // offset of the operation after it
+    const ValueOps* type;  // null: the operation has no value (a clear)
+    std::uint32_t next;    // offset of the next operation
     ChannelIndex channel;
     checkpoint::WriteKind kind;
     bool is_item;  // the value is one element for a channel that holds many
@@ -38,8 +38,8 @@ struct alignas(16) Op {
     bool holds() const noexcept {
         return type != nullptr && type->type == typeKey<T>();
     }
-    /// Replaces the value by one that undoing needs. Not for a trivial value (except items), because the new value
-    /// would not be destroyed.
+    /// Replaces the value by one that undoing needs. It must not be used for a trivial value (except items), because
+    /// the new value would not be destroyed.
     template <class T>
     void keep(T old) {
         assert(type == nullptr || !type->trivial || is_item);
@@ -78,7 +78,7 @@ public:
     Writes(Writes&& other) noexcept { moveFrom(other); }
     Writes(const Writes& other) : Writes() {
         append(other);
-    }  // with what a copy left behind if a later one throws, this is destroyed
+    }  // if a copy throws, this object is destroyed together with the earlier copies
     Writes& operator=(Writes&& other) noexcept {
         if (this != &other) {
             clear();
@@ -104,8 +104,8 @@ public:
         }
     }
     void append(const Writes& other);
-    /// Lets a class derived from this one that adds no members be made in this one's place: `::new (place.at())
-    /// Derived(…); place.keep();`. If that throws, this is empty.
+    /// Constructs an object of a class derived from this one, without additional members, in place of this one: `::new
+    /// (place.at()) Derived(…); place.keep();`. If that throws, this is empty.
     class Replacement {
     public:
         explicit Replacement(Writes& place) noexcept : place_(&place) { place.clear(); }
@@ -134,10 +134,10 @@ public:
         commit(op);
     }
     void addClear(ChannelIndex channel) {
-        is_plain_ = false;  // to undo it, it gets a value
+        is_plain_ = false;  // undoing stores a value in it
         commit(push(nullptr, channel, checkpoint::WriteKind::clear, false));
     }
-    /// The value comes from CBOR.
+    /// Adds an operation whose value is read from CBOR.
     void addDecoded(const ValueOps& type, ChannelIndex channel, checkpoint::WriteKind kind, Decoder& in);
 
     class Iterator {
@@ -189,7 +189,8 @@ private:
     std::byte* data_ = inline_;
     std::uint32_t size_ = 0;
     std::uint32_t capacity_ = inline_size;
-    bool is_plain_ = true;  // all values are trivial and lie in this object: nothing to destroy, bytes to move
+    // All values are trivial and lie in this object, so that nothing is destroyed and a move copies bytes.
+    bool is_plain_ = true;
     alignas(16) std::byte inline_[inline_size];
 };
 

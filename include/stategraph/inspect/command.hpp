@@ -14,13 +14,13 @@ namespace stategraph::inspect {
 
 /// The options of runCommand.
 struct CommandOptions {
-    /// Opens what `--store` names, for reading or for writing too; null: a SQLite file or a PostgreSQL database, if the
-    /// library was built with these, or a RocksDB folder, which a command that writes can open only while no other
-    /// process has it open.
+    /// Opens the store that `--store` names, for reading or also for writing. Null: opens a SQLite file or a PostgreSQL
+    /// database, if the library was built with these, or a RocksDB folder, which a command that writes can open only
+    /// while no other process has it open.
     std::function<std::shared_ptr<BaseCheckpointSaver>(const std::string& store, bool for_writing)> open = {};
     /// The default of `--store`; empty: the folder `checkpoints`, or the current folder if it is a database.
     std::string store = {};
-    /// What `import` reads if no file is given; null: standard input.
+    /// The input of `import` if no file is given; null: standard input.
     std::istream* in = nullptr;
     /// Whether the output has colours for a terminal.
     bool colour = false;
@@ -31,7 +31,7 @@ struct CommandOptions {
 /// The exit code of a command.
 enum class Exit : int {
     done = 0,
-    /// The requested thing does not exist; `diff`: there are differences; `check`: something is damaged.
+    /// The requested thing does not exist; for `diff`: there are differences; for `check`: something is damaged.
     no = 1,
     /// The arguments are wrong; the error says which.
     usage = 2,
@@ -39,9 +39,9 @@ enum class Exit : int {
     failed = 3,
 };
 
-/// Runs a command, such as {"log", "thread-1", "--graph"}, without the program's name. What it found goes to `out`,
-/// errors go to `error`; it throws nothing but what these streams throw. `{"help"}` lists the commands, which
-/// docs/command_line.md explains. Commands that only read may be called while a program writes.
+/// Runs a command, such as {"log", "thread-1", "--graph"}, without the program's name. Results go to `out`, errors to
+/// `error`; it throws only what these streams throw. `{"help"}` lists the commands, which docs/command_line.md
+/// explains. Commands that only read may be called while a program writes.
 Exit runCommand(std::span<const std::string> arguments, std::ostream& out, std::ostream& error,
                 const CommandOptions& options = {});
 

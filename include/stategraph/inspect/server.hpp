@@ -15,14 +15,14 @@ namespace stategraph::inspect {
 
 /// The options of the inspector.
 struct ServerOptions {
-    /// On the loopback's address 127.0.0.1, and on no other. 0: one that is free (Server::port).
+    /// The port on 127.0.0.1; the server listens on no other address. 0: a free port (Server::port).
     std::uint16_t port = 0;
     /// Whether answers and forks may be stored, and with graphs (Server::add) threads edited and run. Off: nothing is
     /// written.
     bool write = false;
     /// Which values are hidden: names of channels and of members inside values, '*' for any characters, without regard
-    /// to case: "*token*", "password". With a dot the path from the channel on: "card.number". Such a value is shown as
-    /// "•••(37 B)".
+    /// to case: "*token*", "password". A name with a dot is a path that begins with the channel: "card.number". Such a
+    /// value is shown as "•••(37 B)".
     std::vector<std::string> redact = {};
     /// The key of the page's address. Anybody who has it may see everything. Empty: a random key.
     std::string key = {};
@@ -38,13 +38,13 @@ public:
     virtual ~ServedGraph() = default;
     /// Edits a thread's state. Errors: as CompiledGraph::updateState, and WrongTypeError.
     virtual Config edit(const Config& config, const Value& values, const std::optional<std::string>& as_node) = 0;
-    /// A run, not yet begun; input null: RESUME. Errors: WrongTypeError for an input of another shape.
+    /// Makes a run that has not begun; null as input: RESUME. Errors: WrongTypeError for an input of another shape.
     virtual serve::Begin begin(const Value& input) = 0;
-    /// A run with answers to open questions.
+    /// Makes a run with answers to open questions.
     virtual serve::Begin begin(std::vector<Answer> answers) = 0;
-    /// Every node, for runs that stop before the next one.
+    /// The names of all nodes, for runs that stop before the next one.
     virtual std::vector<std::string> nodes() const = 0;
-    /// Stops what is due for good.
+    /// Cancels the thread for good.
     virtual void cancel(const ThreadId& thread) = 0;
 };
 
@@ -56,10 +56,10 @@ public:
 ///   std::cout << inspector.url() << '\n';
 class Server {
 public:
-    /// Listens when it returns. Errors: InvalidArgumentError for a null saver, or a key or a pattern that cannot be
-    /// one; std::system_error if the port is not available.
+    /// The server listens when this returns. Errors: InvalidArgumentError for a null saver, or for an invalid key or
+    /// pattern; std::system_error if the port is not available.
     explicit Server(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options = {});
-    /// As stop(); waits for runs that the page began.
+    /// Calls stop(), and waits for runs that the page began.
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -70,7 +70,7 @@ public:
     void add(const std::string& name, const CompiledGraph<S, Input, Output>& graph);
     void add(const std::string& name, std::shared_ptr<ServedGraph> graph);
 
-    /// "http://127.0.0.1:41873/#k=…"
+    /// The address of the page: "http://127.0.0.1:41873/#k=…"
     std::string url() const;
     std::uint16_t port() const noexcept;
     const std::string& key() const noexcept;
@@ -113,7 +113,7 @@ private:
             return run<In>(graph, input, std::move(config));
         };
     }
-    // A coroutine keeps what it is given by value for as long as it runs.
+    // A coroutine keeps arguments that are passed by value as long as it runs.
     template <class In>
     static Task<> run(CompiledGraph<S, Input, Output> graph, In input, RunConfig config) {
         Task<Result<Output>> ended = graph.asyncInvoke(std::move(input), config);

@@ -8,16 +8,16 @@
 // Models on servers with Anthropic's messages format.
 namespace stategraph::model {
 
-/// How a model of Anthropic's format is reached, and its defaults.
+/// How a server with Anthropic's format is reached, and defaults for requests.
 struct AnthropicOptions {
-    /// http or https; "/v1/messages" is appended. No user, query or fragment.
+    /// The address, http or https; "/v1/messages" is appended. It has no user, query or fragment.
     std::string base_url = "https://api.anthropic.com";
     /// Sent as `x-api-key`. Empty: none is sent. It appears in no error.
     std::string api_key = {};
     /// The model's name for the provider.
     std::string model = {};
-    /// Used where a request says nothing. The members of both `extra` are merged. Without a limit of output tokens,
-    /// which these servers want, it is 4,096.
+    /// Used for settings that a request does not set. The members of both `extra` are merged. The default limit of
+    /// output tokens, which these servers require, is 4,096.
     Settings settings = {};
     /// The header `anthropic-version`.
     std::string version = "2023-06-01";

@@ -9,21 +9,23 @@ namespace stategraph::model {
 
 /// How a model behind an HTTP server is reached. All limits apply to one `ask`.
 struct HttpOptions {
-    /// For finding the address, connecting and the TLS handshake, of each attempt.
+    /// The limit for finding the address, connecting and the TLS handshake, for each attempt.
     std::chrono::milliseconds connect_limit = std::chrono::seconds(15);
-    /// The longest time without a single byte, while the request is sent and while its answer is awaited or read.
-    /// Servers that keep the line alive with comments are bounded by `total_limit` alone.
+    /// The longest time without a single byte, while the request is sent and while its answer is awaited or read. For
+    /// servers that keep the connection alive with comments, only `total_limit` applies.
     std::chrono::milliseconds idle_limit = std::chrono::seconds(120);
-    /// For everything, further attempts and the waits between them included.
+    /// The limit for everything, including further attempts and the waits between them.
     std::chrono::milliseconds total_limit = std::chrono::minutes(15);
-    /// How often a request is sent again after an error that may pass (ModelError::isRetryable). Nothing is sent again
-    /// once a delta was reported.
+    /// How often a request is sent again after a temporary error (ModelError::isRetryable). Nothing is sent again once
+    /// a delta was reported.
     int max_retries = 2;
-    /// The longest wait before a request is sent again. A provider that asks for more (retry-after) is not waited for.
+    /// The longest wait before a request is sent again. If a provider asks for a longer one (retry-after), the request
+    /// fails.
     std::chrono::milliseconds max_retry_wait = std::chrono::seconds(60);
-    /// A PEM file of the certificates to trust, in place of the system's.
+    /// A PEM file of the certificates to trust, instead of the system's.
     std::string ca_file = {};
-    /// Sent with each request, after the library's own headers. A name of the library's replaces that one.
+    /// Header fields that are sent with each request, after the library's own. A field with the name of one of the
+    /// library's replaces it.
     std::vector<std::pair<std::string, std::string>> headers = {};
     /// The largest body of an answer, after transfer decoding. A longer one is an error.
     std::size_t max_answer_bytes = std::size_t{64} << 20U;

@@ -36,8 +36,8 @@ constexpr auto enumNames(Role) {
 enum class FinishReason : std::uint8_t {
     stop,            // its answer is complete
     tool_calls,      // it waits for results of calls
-    length,          // its answer was cut off at a limit of tokens
-    content_filter,  // its answer was cut off by a filter of the provider's
+    length,          // a limit of tokens cut its answer off
+    content_filter,  // a filter of the provider cut its answer off
     other,
     paused,  // the provider's own tools are not done: the model continues if it is asked again with this answer
 };
@@ -88,13 +88,13 @@ struct File {
 enum class ProviderPartKind : std::uint8_t {
     call,
     result,
-    source,  // where the text before it is from
+    source,  // the source of the text before it
 };
 constexpr auto enumNames(ProviderPartKind) {
     return stategraph::enumNames<ProviderPartKind>(
         {{"call", ProviderPartKind::call}, {"result", ProviderPartKind::result}, {"source", ProviderPartKind::source}});
 }
-/// A part of an answer that is of a tool which the provider executed, such as its web search. It is for display, and
+/// A part of an answer that concerns a tool which the provider executed, such as its web search. It is for display, and
 /// is sent back to a provider of the same format.
 struct ProviderPart {
     static constexpr std::string_view tag = "provider";
@@ -176,7 +176,7 @@ struct Usage {
 struct Message {
     Role role = Role::user;
     std::vector<Part> content = {};
-    /// For the role assistant: the calls that it requests, in its order.
+    /// For the role assistant: the calls that it requests, in order.
     std::vector<ToolCall> calls = {};
     /// For the role tool: the result of the call.
     std::optional<ToolResult> result = {};
@@ -198,12 +198,12 @@ struct Message {
     friend bool operator==(const Message&, const Message&) = default;
 };
 
-/// Messages of one text part.
+/// Makes a message with one text part.
 Message user(std::string text);
-/// A message of the role system.
+/// Makes a message of the role system.
 Message system(std::string text);
 Message assistant(std::string text);
-/// An assistant's message that requests these calls.
+/// Makes an assistant's message that requests these calls.
 Message assistant(std::vector<ToolCall> calls);
 /// The result of a call as a message. Its id is derived from the call's id, so that writing it twice stores one
 /// message.

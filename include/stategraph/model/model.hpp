@@ -22,7 +22,7 @@ namespace stategraph::model {
 struct ToolDescription {
     std::string name;
     std::string description = {};
-    /// JSON Schema of its arguments, an object's.
+    /// The JSON Schema of its arguments, which must be that of an object.
     std::string parameters = R"({"type":"object","properties":{}})";
     /// If not empty, the provider executes the tool, and this JSON object is sent unchanged in place of the above. One
     /// with a "type" becomes an element of the request's `tools`; one without, such as {"web_search_options":{}},
@@ -37,7 +37,7 @@ enum class ToolChoice : std::uint8_t {
     required,  // it must call one
 };
 
-/// Asks for an answer that is JSON of this schema. Providers do not all enforce it.
+/// Requests an answer that is JSON of this schema. Not all providers enforce it.
 struct OutputFormat {
     std::string name = "answer";
     std::string schema;
@@ -50,13 +50,12 @@ struct Settings {
     std::optional<double> top_p = {};
     std::optional<std::int64_t> seed = {};
     std::vector<std::string> stop_sequences = {};
-    /// A JSON object whose members are added to the request's body, for this provider alone. They replace the
-    /// library's.
+    /// A JSON object whose members are added to the request's body, only for this provider. They replace the library's.
     Value extra = {};
 };
 
-/// A request to a model. The instructions, the messages and the tools are the caller's, who keeps them until the task
-/// of Model::ask has ended.
+/// A request to a model. The instructions, messages and tools belong to the caller, who keeps them until the task of
+/// Model::ask has ended.
 struct Request {
     std::string_view instructions = {};
     std::span<const Message> messages = {};
@@ -72,13 +71,13 @@ struct Delta {
     enum class Kind : std::uint8_t {
         text,
         reasoning,
-        call,       // a call begins: `name` and `id`, as far as they are known
+        call,       // a call begins: `name` and `id` are set as far as they are known
         arguments,  // `text` is the next piece of the arguments of `call`
         provider,   // `part`: a call of a tool that the provider executes, its result, or a source
     };
     Kind kind = Kind::text;
     std::string_view text = {};
-    /// Which call of the answer, from 0.
+    /// The number of the call in the answer, from 0.
     std::size_t call = 0;
     std::string_view name = {};
     std::string_view id = {};
@@ -90,7 +89,7 @@ struct Delta {
 struct Asking {
     /// Called for each piece, one call at a time, on the thread that reads the answer. May be empty.
     std::function<void(const Delta&)> tell = {};
-    /// A requested stop ends the call with CancelledError.
+    /// A stop request ends the call with CancelledError.
     std::stop_token stop = {};
     /// The runtime of the node that calls the model, or null. With it, what the model awaits ends when the run is
     /// stopped.
@@ -99,7 +98,7 @@ struct Asking {
 
 /// The answer of a model.
 struct Reply {
-    /// A message of role assistant. Its calls have the provider's ids; ToolCall::id is empty.
+    /// A message of the role assistant. Its calls have the provider's ids; ToolCall::id is empty.
     Message message;
     /// The provider's names for the answer and for the model that gave it.
     std::string response_id = {};

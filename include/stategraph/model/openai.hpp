@@ -9,25 +9,25 @@
 // others.
 namespace stategraph::model {
 
-/// How a model of OpenAI's format is reached, and its defaults.
+/// How a server with OpenAI's format is reached, and defaults for requests.
 struct OpenAiOptions {
-    /// http or https; "/chat/completions" is appended. No user, query or fragment.
+    /// The address, http or https; "/chat/completions" is appended. It has no user, query or fragment.
     std::string base_url = "https://api.openai.com/v1";
     /// Sent as a bearer token. Empty: none is sent. It appears in no error.
     std::string api_key = {};
     /// The model's name for the provider.
     std::string model = {};
-    /// Used where a request says nothing. The members of both `extra` are merged.
+    /// Used for settings that a request does not set. The members of both `extra` are merged.
     Settings settings = {};
-    /// The member for Settings::max_output_tokens. Servers that do not know OpenAI's newer name take "max_tokens".
+    /// The member for Settings::max_output_tokens. Servers that do not know OpenAI's newer name require "max_tokens".
     std::string max_tokens_member = "max_completion_tokens";
     /// Limits, retries and certificates of the connection.
     HttpOptions http = {};
 };
 
 /// A model behind `POST base_url/chat/completions`, streamed. Each answer has a connection of its own, which is closed
-/// when the answer is there, when the request is stopped and when its task is destroyed. Deltas are reported where the
-/// awaiting coroutine lives.
+/// when the answer is complete, when the request is stopped and when its task is destroyed. Deltas are reported where
+/// the awaiting coroutine lives.
 ///
 /// Request::output becomes `response_format` (json_schema); it is strict if the schema is one that OpenAI takes as
 /// strict: every object lists all its properties as required and allows no others. A member of Settings::extra that is

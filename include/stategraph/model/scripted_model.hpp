@@ -7,8 +7,8 @@
 
 namespace stategraph::model {
 
-/// A model for tests and examples: it answers from a script, in pieces and without a wait. It has no memory: the
-/// request alone decides which answer is next, so that a run that resumes in another process resumes in the script too.
+/// A model for tests and examples that answers from a script, in pieces and without delay. It has no memory: only the
+/// request decides which answer is next, so a run that resumes in another process continues in the script.
 class ScriptedModel final : public Model {
 public:
     using Answer = std::function<Message(const Request& request)>;
@@ -26,7 +26,7 @@ private:
     Answer answer_;
 };
 
-/// As a shared pointer, which agents take.
+/// Makes a ScriptedModel as a shared pointer, which agents take.
 std::shared_ptr<const Model> scripted(std::vector<Message> answers);
 std::shared_ptr<const Model> scripted(ScriptedModel::Answer answer);
 

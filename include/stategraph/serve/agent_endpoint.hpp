@@ -6,8 +6,8 @@
 
 namespace stategraph::serve {
 
-/// An agent: `start` takes {"text": "…"} or {"input": {"messages": […]}}, `decide` approves, declines and gives
-/// results of clients' tools.
+/// Makes the endpoint of an agent: `start` takes {"text": "…"} or {"input": {"messages": […]}}, `decide` approves or
+/// declines calls and gives results of clients' tools.
 std::shared_ptr<Endpoint> endpoint(const agent::Agent& agent, EndpointOptions options = {});
 
 }  // namespace stategraph::serve

@@ -22,8 +22,8 @@ namespace stategraph::serve {
 enum class Operation : std::uint8_t {
     start,   // {"input": {channel: value}}; an agent also takes {"text": "…"}
     resume,  // {"answers": [{"id" or "key", "value"}…]}, {"resume": value} for one open question, or {} to continue
-    // an agent's: {"call_id", "approved", "reason", "arguments"}, or {"call_id", "output", "is_error"} of a client's
-    // tool
+    // only for agents: {"call_id", "approved", "reason", "arguments"}, or {"call_id", "output", "is_error"} of a
+    // client's tool
     decide,
 };
 
@@ -51,18 +51,18 @@ public:
 
     const EndpointOptions& options() const noexcept { return options_; }
     virtual StreamHub& hub() noexcept = 0;
-    /// The thread that subscribers of the hub name, from the name that clients have for it.
+    /// The thread of the hub that a client's name for it stands for.
     virtual ThreadId threadOf(const ThreadId& name) const { return name; }
-    /// Checks what a client wants, before anything is done. Errors, which become the client's: InvalidArgumentError,
-    /// WrongTypeError, InvalidUpdateError.
+    /// Checks a client's request before anything is done. Errors, which are reported to the client:
+    /// InvalidArgumentError, WrongTypeError, InvalidUpdateError.
     virtual Begin prepare(Operation operation, const ThreadId& thread, const Value& body) = 0;
     /// Stops the run that is under way here (`under_way` is its control), or with null ends the thread, so that
     /// nothing of it is due or open.
     virtual void cancel(const ThreadId& thread, RunControl* under_way) = 0;
-    /// As JSON.
+    /// The state as JSON.
     virtual std::string state(const Config& config) = 0;
     virtual std::string history(const Config& config, const HistoryOptions& options) = 0;
-    /// JSON Schemas of the graph's state, and of what `start` takes as its input; `{}`: anything.
+    /// The JSON Schema of the graph's state, and that of the input of `start`; `{}`: anything.
     virtual std::string stateSchema() const { return "{}"; }
     virtual std::string inputSchema() const { return "{}"; }
 
@@ -72,12 +72,13 @@ private:
 
 namespace detail {
 
-/// The answers in a client's request. None: it is to continue as it is. Errors: WrongTypeError, InvalidArgumentError.
+/// The answers in a client's request. None: the run is to continue without answers. Errors: WrongTypeError,
+/// InvalidArgumentError.
 std::optional<Command<>> answersIn(const Value& body);
 /// The member `input`. Errors: InvalidArgumentError.
 Value inputIn(const Value& body);
 std::string jsonList(const std::vector<std::string>& items);
-/// `{}` for a state whose channels are named at run time.
+/// Returns `{}` for a state whose channels are named at run time.
 template <class T>
 std::string stateSchemaOf() {
     if constexpr (Storable<T>) {
@@ -88,7 +89,7 @@ std::string stateSchemaOf() {
 }
 /// A state's schema without `required`: an update names the channels that it writes.
 std::string schemaOfUpdate(const std::string& state);
-/// An update from JSON; of a JsonState, with stategraph/json.hpp.
+/// Makes an update from JSON; for a JsonState include stategraph/json.hpp.
 template <class U, class V>
 U updateFrom(const V& values) {
     if constexpr (requires { U::of(values); }) {
@@ -100,7 +101,7 @@ U updateFrom(const V& values) {
 
 }  // namespace detail
 
-/// Any compiled graph.
+/// The endpoint of any compiled graph.
 template <class S, class Input = S, class Output = S>
 class GraphEndpoint : public Endpoint {
 public:
@@ -141,7 +142,7 @@ protected:
     }
 
 private:
-    // A coroutine keeps what it is given by value for as long as it runs.
+    // A coroutine keeps arguments that are passed by value as long as it runs.
     template <class In>
     static Task<> run(CompiledGraph<S, Input, Output> graph, In input, RunConfig config) {
         Task<Result<Output>> ended = graph.asyncInvoke(std::move(input), config);
@@ -152,7 +153,7 @@ private:
     StreamHub hub_;
 };
 
-/// An endpoint for a compiled graph.
+/// Makes an endpoint for a compiled graph.
 template <class S, class Input, class Output>
 std::shared_ptr<Endpoint> endpoint(const CompiledGraph<S, Input, Output>& graph, EndpointOptions options = {}) {
     return std::make_shared<GraphEndpoint<S, Input, Output>>(graph, std::move(options));

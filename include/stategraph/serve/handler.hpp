@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-// Requests of your own, answered in addition to a server's graphs and pages.
+// Answers requests of your own, in addition to a server's graphs and pages.
 namespace stategraph::serve {
 
 /// The part of a request that a hook sees. Valid during the call.
@@ -16,16 +16,16 @@ class RequestView {
 public:
     virtual ~RequestView() = default;
     virtual std::string_view method() const = 0;
-    /// With its query.
+    /// The path with its query.
     virtual std::string_view target() const = 0;
-    /// Empty if there is none.
+    /// The value of a header field; empty if the request does not have it.
     virtual std::string_view header(std::string_view name) const = 0;
 };
 
 /// A request to a handler. Valid during the call.
 struct HandlerRequest {
     const RequestView& request;
-    /// The segments of the path without the first, each decoded after the split, so that it may contain slashes.
+    /// The segments of the path without the first one, each decoded after the split, so that it may contain slashes.
     std::vector<std::string> segments;
     std::map<std::string, std::string> query;
     std::string_view body;
@@ -33,10 +33,10 @@ struct HandlerRequest {
 
 /// Server-sent events that a handler answers with, for as long as the client listens.
 struct HandlerEvents {
-    /// The data of the next event; empty: nothing is new; none: there will be no more. Called on the connection's
-    /// thread, where other connections wait meanwhile. What it throws ends the response: the client sees it break off.
+    /// The data of the next event; empty: nothing new; none: no further events. Called on the connection's thread, so
+    /// other connections wait meanwhile. If it throws, the response ends, and the client sees a broken connection.
     std::function<std::optional<std::string>()> next;
-    /// How long after each call the next one comes. At least 1 ms.
+    /// The time between calls; at least 1 ms.
     std::chrono::milliseconds every = std::chrono::milliseconds(100);
 };
 
@@ -47,7 +47,7 @@ struct HandlerAnswer {
     std::string body = {};
     /// More header fields. A name or a value with control characters is refused with 500.
     std::vector<std::pair<std::string, std::string>> headers = {};
-    /// Instead of a body and its type: the status must be 200. Not called for HEAD.
+    /// Used instead of a body and its type; the status must be 200. Not called for HEAD.
     std::optional<HandlerEvents> events = {};
 };
 

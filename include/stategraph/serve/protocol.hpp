@@ -24,10 +24,10 @@ struct Closing {
 class Encoder {
 public:
     virtual ~Encoder() = default;
-    /// Before the first event.
+    /// Called before the first event.
     virtual void open(std::vector<std::string>&) {}
     virtual void take(const HubEvent& event, std::vector<std::string>& lines) = 0;
-    /// After the last event; not called if the client has disconnected.
+    /// Called after the last event, unless the client has disconnected.
     virtual void close(const Closing&, std::vector<std::string>&) {}
 };
 
@@ -40,24 +40,24 @@ struct Protocol {
     StreamModes modes = {};
     /// Header fields of the response.
     std::map<std::string, std::string> headers = {};
-    /// For server-sent events: the data of the last event; empty: none.
+    /// For server-sent events: the data of a final event; empty: none.
     std::string last_data = {};
-    /// Server-sent events, even if the client accepts others.
+    /// Whether server-sent events are used even if the client accepts others.
     bool only_sse = false;
     /// JSON Schema of each line that the encoder makes, for clients (serve/wire_types.hpp); empty: anything.
     std::string line_schema = {};
 };
 
-/// "events": the events as NdjsonWriter writes them, with positions by which a client comes back.
+/// "events": the events as NdjsonWriter writes them, with positions from which a client can continue.
 Protocol ownEvents(StreamModes modes = {StreamMode::updates, StreamMode::messages, StreamMode::custom,
                                         StreamMode::runs},
                    NdjsonOptions options = {});
 
 /// The options of the protocol "steps".
 struct StepEventsOptions {
-    /// The tools whose calls are reported, and under which name; no others are.
+    /// The tools whose calls are reported, with the names for the reports; other tools are not reported.
     std::map<std::string, std::string> tools = {};
-    /// Whether calls that wait for somebody are reported.
+    /// Whether waiting calls are reported.
     bool approvals = true;
 };
 /// "steps": a few kinds of lines, each with the name of its step, for pages that show several steps as they are
@@ -74,8 +74,7 @@ struct StepEventsOptions {
 /// {"answers": [{"id": interruptId, "value": {"approved": true}}]}.
 Protocol stepEvents(StepEventsOptions options = {});
 
-/// "ui": the UI message stream of the AI SDK, version 1, as server-sent events: for `useChat` and
-/// `readUIMessageStream`.
+/// "ui": the UI message stream of the AI SDK, version 1, as server-sent events for `useChat` and `readUIMessageStream`.
 Protocol uiMessages();
 
 }  // namespace stategraph::serve

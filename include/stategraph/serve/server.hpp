@@ -12,8 +12,8 @@
 #include <stategraph/serve/endpoint.hpp>
 #include <stategraph/serve/handler.hpp>
 
-// Graphs over HTTP: started, answered, cancelled and looked at, with their events as lines of JSON or server-sent
-// events while they run.
+// Serves graphs over HTTP: they are started, answered, cancelled and read, and their events are sent as lines of JSON
+// or server-sent events while they run.
 namespace stategraph::serve {
 
 /// The options of a server.
@@ -21,28 +21,28 @@ struct ServerOptions {
     /// The address on which it listens. With an address other than the loopback, other computers can connect: set
     /// `authorize` too.
     std::string address = "127.0.0.1";
-    /// 0: one that is free (Server::port).
+    /// The port; 0: a free one (Server::port).
     std::uint16_t port = 0;
-    /// The number of threads for sockets; runs are on `executor`. Each connection stays on one thread. At least 1.
+    /// The number of threads for sockets; runs use `executor`. Each connection stays on one thread. At least 1.
     std::size_t threads = 2;
     /// The executor of runs; null: the common one.
     std::shared_ptr<Executor> executor = {};
-    /// Whether a request may be served: 0 if so, otherwise the status that it is refused with, such as 401. Called on
-    /// the server's threads.
+    /// Decides whether a request may be served: 0 if so, otherwise the status with which it is refused, such as 401.
+    /// Called on the server's threads.
     std::function<int(const RequestView& request)> authorize = {};
-    /// The allowed values of the header field Host, without port; other requests are refused. This keeps foreign web
-    /// pages from reaching a server on the loopback through a name of their own. Not given: the names of the loopback
-    /// if `address` is the loopback, otherwise any.
+    /// The allowed values of the header field Host, without port; other requests are refused. This prevents foreign web
+    /// pages from reaching a server on the loopback under a host name of their own. Not given: the names of the
+    /// loopback if `address` is the loopback, otherwise any.
     std::vector<std::string> hosts = {};
-    /// The origin of pages that may send requests, "https://example.org"; "*": any. Empty: pages of other origins
-    /// cannot read responses.
+    /// The origin of pages that may send requests, such as "https://example.org"; "*": any. Empty: pages of other
+    /// origins cannot read responses.
     std::string allow_origin = {};
 
-    /// Header fields of every answer, such as Content-Security-Policy. Errors: InvalidArgumentError for control
+    /// Header fields of every response, such as Content-Security-Policy. Errors: InvalidArgumentError for control
     /// characters.
     std::vector<std::pair<std::string, std::string>> headers = {};
 
-    /// How many connections may be open; more are refused with 503.
+    /// How many connections may be open; more of them are refused with 503.
     std::size_t connections_max = 10'000;
     /// The largest body of a request; a larger one is refused with 413.
     std::size_t body_bytes_max = 1U << 20U;
@@ -61,13 +61,13 @@ struct ServerOptions {
     std::size_t events_max = 256;
     /// How many bytes of events may wait for a slow client.
     std::size_t event_bytes_max = 256U << 10U;
-    /// What is kept of a run's response for clients that come back to a chat, and of all runs together. A run whose
-    /// response is longer, or cannot be recorded for want of memory, continues; a client that comes back to it is
-    /// refused with 503.
+    /// How many bytes of a run's response are kept for clients that reconnect to a chat. A run continues if its
+    /// response is longer or cannot be recorded because no memory is left; a client that reconnects to it is refused
+    /// with 503.
     std::size_t replay_bytes_max = 4U << 20U;
-    /// The same limit for all runs together.
+    /// How many bytes of responses are kept for all runs together.
     std::size_t replay_bytes_all = 256U << 20U;
-    /// SIGTERM and SIGINT drain the server.
+    /// Whether SIGTERM and SIGINT drain the server.
     bool handle_signals = false;
 };
 
@@ -89,10 +89,10 @@ struct ServerOptions {
 /// text/event-stream. What is refused is answered with 4xx and {"error"}. Every method is safe from any thread.
 class Server {
 public:
-    /// Listens when it returns. Errors: InvalidArgumentError for options that make no sense; std::system_error if the
-    /// address is not available.
+    /// The server listens when this returns. Errors: InvalidArgumentError for options that make no sense;
+    /// std::system_error if the address is not available.
     explicit Server(ServerOptions options = {});
-    /// As stop().
+    /// Calls stop().
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -103,14 +103,14 @@ public:
     /// Answers GET PATH with a text, such as a page.
     void page(const std::string& path, std::string content_type, std::string text);
 
-    /// Has a handler answer every request whose path begins with /NAME/. Errors: as `add`.
+    /// A handler answers every request whose path begins with /NAME/. Errors: as `add`.
     void handle(const std::string& name, Handler handler);
 
     std::uint16_t port() const noexcept;
     /// Blocks until the server has been drained or stopped.
     void wait();
-    /// Accepts no more connections, ends each run after its current superstep, notifies the clients, and ends when all
-    /// have ended, at most after `patience`; then as stop(). Returns immediately.
+    /// Accepts no more connections, ends each run after its current superstep, notifies the clients, and, when all have
+    /// ended or after `patience`, does what stop() does. Returns immediately.
     void drain(std::chrono::milliseconds patience = std::chrono::seconds(10)) noexcept;
     /// Stops all runs and closes all connections. Threads can be resumed later.
     void stop() noexcept;

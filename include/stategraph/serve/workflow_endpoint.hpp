@@ -6,10 +6,10 @@
 
 namespace stategraph::serve {
 
-/// A workflow, whose threads are its runs: `start` takes {"input": …, "state": {key: value}}, `resume` {"data": …}
-/// with "step", "label" or "question" and "index" where several questions are open, or {} for a run that was left.
-/// `state` is the run's snapshot, and its `history` the ids of its checkpoints. Of the endpoint's configuration
-/// durability and context count. A typed workflow gives `workflow.flow()`.
+/// Makes the endpoint of a workflow, whose threads are its runs: `start` takes {"input": …, "state": {key: value}},
+/// `resume` {"data": …} with "step", "label" or "question" and "index" where several questions are open, or {} for a
+/// run that a process left behind. `state` is the run's snapshot, and its `history` the ids of its checkpoints. Of the
+/// endpoint's configuration, only durability and context are used. For a typed workflow, pass `workflow.flow()`.
 std::shared_ptr<Endpoint> endpoint(const workflow::Flow& flow, EndpointOptions options = {});
 
 }  // namespace stategraph::serve

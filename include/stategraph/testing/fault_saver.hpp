@@ -23,7 +23,7 @@ enum class SaverCalls : unsigned {
     delete_thread = 8,
     copy_thread = 16,
     prune = 32,
-    /// A `put` without rows, which is for an index of threads alone: a failure there is ignored.
+    /// A `put` without rows, which only updates an index of threads: its failure is ignored.
     tell = 64,
     all = 127,
 };
@@ -43,21 +43,21 @@ struct FaultPlan {
     bool once = true;
     /// Fail after the wrapped saver has done its work: the rows are stored, but the caller does not know.
     bool after_effect = false;
-    /// The calls that count, and so may fail.
+    /// The calls that are counted, and may therefore fail.
     SaverCalls calls = SaverCalls::all;
-    /// Throws what a failing call throws, on the thread of the call. None, or one that returns: SaverError("injected
-    /// failure …").
+    /// Throws the exception of a failing call, on the thread of the call. If it is not set, or returns:
+    /// SaverError("injected failure …").
     std::function<void()> raise = {};
 };
 
-/// For tests: passes every call on to another saver, and fails at the one a plan names. It shows what a program does
-/// when storage fails: loop over `fail_at` from 1 until `failures()` stays 0.
+/// For tests: passes every call on to another saver, and fails at the call that a plan names. It shows what a program
+/// does when storage fails: loop over `fail_at` from 1 until `failures()` stays 0.
 ///
 /// Safe from any thread, as far as the wrapped saver is. Cost: one short lock a call.
 class FaultSaver final : public BaseCheckpointSaver {
 public:
-    /// `put_is_slow` takes the place of what the wrapped saver says, so that both ways of async durability can be
-    /// tried. Throws InvalidArgumentError if `inner` is null.
+    /// `put_is_slow` replaces the answer of the wrapped saver, so that both ways of async durability can be tested.
+    /// Throws InvalidArgumentError if `inner` is null.
     explicit FaultSaver(std::shared_ptr<BaseCheckpointSaver> inner, FaultPlan plan = {},
                         std::optional<bool> put_is_slow = {})
         : inner_(std::move(inner)), plan_(std::move(plan)), put_is_slow_(put_is_slow) {
@@ -71,13 +71,13 @@ public:
         calls_ = 0;
         failures_ = 0;
     }
-    /// Nothing fails any more; the counts stay.
+    /// From now on nothing fails; the counts stay.
     void disarm() {
         const detail::LockGuard lock(mutex_);
         plan_.fail_at = 0;
     }
 
-    /// Calls counted, those that failed included.
+    /// The number of counted calls, including those that failed.
     std::size_t calls() const {
         const detail::LockGuard lock(mutex_);
         return calls_;
@@ -150,7 +150,7 @@ public:
     bool putIsSlow() const noexcept override { return put_is_slow_ ? *put_is_slow_ : inner_->putIsSlow(); }
 
 private:
-    /// One call: counted when it begins, and thrown from before or after its effect if it is the plan's.
+    /// One call: it is counted when it begins, and throws before or after its effect if the plan names it.
     class Fault {
     public:
         Fault(FaultSaver& saver, SaverCalls call, const char* name) : name_(name) {

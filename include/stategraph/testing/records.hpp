@@ -10,10 +10,11 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/value.hpp>
 
-// Records made by hand, as a graph's run would store them: for the tests of savers and of what reads them.
+// Makes records by hand, as a graph's run would store them, for tests of savers and of programs that read them.
 namespace stategraph::testing {
 
-/// What a commit does to a channel: it holds this value now, this item was appended to its list, or it holds none.
+/// What a commit does to a channel: the channel has this value now, this item was appended to its list, or it has no
+/// value.
 struct ChannelChange {
     /// What happens to the channel.
     enum class Kind : std::uint8_t { set, append, clear };
@@ -26,23 +27,23 @@ struct ChannelChange {
 struct CommitRecordFields {
     CheckpointId id;
     CheckpointId parent = {};
-    /// The oldest commit that reading this one needs; none: itself.
+    /// The oldest commit that is needed to read this one; none: itself.
     CheckpointId base = {};
     /// For a commit of a subgraph: the root graph's checkpoint to whose superstep it belongs.
     CheckpointId root = {};
     std::int64_t step = 0;
     Source source = Source::loop;
-    /// Nodes that are due; none: the log is finished here.
+    /// The nodes that are due; none: the log is finished here.
     std::vector<std::string_view> next = {};
-    /// A map; null: none.
+    /// A map; null: no metadata.
     Value metadata = {};
     /// Each channel at most once.
     std::vector<ChannelChange> changes = {};
-    /// Where logs of subgraphs that live with the thread were left; by name, shorter ones first.
+    /// The last commits of the logs of subgraphs that live with the thread, by name, shorter names first.
     std::vector<VisitLink> visits = {};
 };
 
-/// The bytes of a commit, as CommitRow has them.
+/// The bytes of a commit, for CommitRow.
 std::string makeCommitRecord(const CommitRecordFields& fields);
 
 /// The state of a task in its record.
@@ -53,15 +54,15 @@ struct TaskRecordFields {
     /// The checkpoint whose superstep the task belongs to.
     CheckpointId id;
     std::string_view node = "node";
-    /// `waiting` for an answer to an interrupt; `answered` and not run since.
+    /// `waiting` means that it waits for an answer to an interrupt; `answered` that it has not run since the answer.
     TaskState state = TaskState::finished;
 };
 
-/// The bytes of a pending write, as WriteRow has them.
+/// The bytes of a pending write, for WriteRow.
 std::string makeTaskRecord(const TaskRecordFields& fields);
 
-/// The values of a checkpoint's channels, by name, read from what a saver gave for it. Throws CorruptCheckpointError,
-/// naming the record, if one is damaged or missing.
+/// The values of a checkpoint's channels by name, read from what a saver returned for it. Throws
+/// CorruptCheckpointError, naming the record, if one is damaged or missing.
 std::map<std::string, Value> readChannels(const LogName& log, const CheckpointTuple& tuple);
 
 }  // namespace stategraph::testing

@@ -10,9 +10,9 @@
 namespace stategraph::workflow {
 
 /// The methods of Flow, awaited. They read the store where the task is first awaited. Arguments are copied; a Flow's
-/// copies share it. A task that is destroyed gives its run up where it is, and the run can be restarted. With
-/// RunOptions::waits the run sleeps without a thread, and a cancel ends its sleep within 100 ms. Errors: those of the
-/// method, when the task is awaited.
+/// copies share it. If a task is destroyed, its run ends where it is, and can be restarted. With RunOptions::waits the
+/// run sleeps without a thread, and a cancel ends its sleep within 100 ms. Errors: those of the method, when the task
+/// is awaited.
 Task<RunView> asyncStart(const Flow& flow, std::string run_id, Value input, RunOptions options = {});
 /// Flow::resume for coroutines.
 Task<RunView> asyncResume(const Flow& flow, std::string run_id, ResumeTarget target, Value data,
@@ -29,7 +29,7 @@ Task<RunResult<Out>> typed(Task<RunView> run) {
 }
 }  // namespace detail
 
-/// The same of typed workflows.
+/// The same for typed workflows.
 template <class In, class Out>
 Task<RunResult<Out>> asyncStart(const Workflow<In, Out>& workflow, std::string run_id,
                                 const std::type_identity_t<In>& input, RunOptions options = {}) {

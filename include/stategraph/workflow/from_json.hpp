@@ -6,7 +6,7 @@
 #include <stategraph/workflow/definition.hpp>
 
 // Workflows that are loaded from JSON, for programs whose workflows are files. docs/workflows_from_json.md has the
-// grammar. A library of its own, stategraph::workflow_json.
+// grammar. This is a separate library, stategraph::workflow_json.
 namespace stategraph::workflow {
 
 /// What a program offers to workflows from JSON, by the names that they use.
@@ -16,26 +16,25 @@ struct Functions {
     std::map<std::string, Transform> maps = {};
 };
 
-/// The definition that a JSON text describes, to be run as `Flow(fromJson(text, functions))`. The functions are copied.
+/// Reads the definition in a JSON text, which is run as `Flow(fromJson(text, functions))`. The functions are copied.
 /// Errors: InvalidGraphError that lists every fault of the text with its place.
 Definition fromJson(std::string_view text, const Functions& functions);
 
 /// A check by a JSON Schema (draft 7; references within the schema alone). A value that passes gets the `default`s of
 /// properties that it lacks. The check throws InvalidArgumentError that lists what is wrong and where. Where a schema
-/// has patterns, texts of more than 4,096 bytes are refused. Safe from any thread. Errors: InvalidArgumentError for
-/// what is no JSON Schema.
+/// has patterns, texts of more than 4,096 bytes are refused. Safe from any thread. Errors: InvalidArgumentError for a
+/// text that is not a JSON Schema.
 Check schemaCheck(std::string_view schema);
 
 /// A map that fills in a template: JSON in which `{"$": "steps.price.total"}` is replaced by the value at that path,
-/// and `${input.name}` within a text by its text. Paths begin with input, init, state, context, steps or iteration;
-/// where there is nothing they give null, and in a text nothing. Errors: InvalidArgumentError for what is no JSON, and
-/// for a path that begins otherwise.
+/// and `${input.name}` within a text by its text. Paths begin with input, init, state, context, steps or iteration; a
+/// path that leads nowhere gives null, and inside a text an empty text. Errors: InvalidArgumentError for a text that is
+/// not JSON, and for a path that begins otherwise.
 Transform fromTemplate(std::string_view json);
 
 /// A condition: `{"path": "input.total", "gt": 100}` with eq, ne, lt, le, gt, ge, in and exists; `{"all": […]}`,
-/// `{"any": […]}`, `{"not": …}`. What is compared with may be a template. Errors: InvalidArgumentError for anything
-/// else. The condition throws it where lt and its kind compare what has no order: anything but two numbers, or two
-/// texts.
+/// `{"any": […]}`, `{"not": …}`. The operand may be a template. Errors: InvalidArgumentError for anything else. The
+/// condition throws it if lt, le, gt or ge compares anything but two numbers or two texts.
 Condition fromPredicate(std::string_view json);
 
 }  // namespace stategraph::workflow

@@ -19,10 +19,10 @@ namespace stategraph::workflow {
 
 /// The status of a workflow's run.
 enum class RunStatus : std::uint8_t {
-    pending,    // nothing is stored of it
-    running,    // work is due: it is under way somewhere, or a process died
+    pending,    // nothing is stored for it
+    running,    // work is due: a process is running it, or its process died
     waiting,    // it sleeps
-    suspended,  // steps have asked
+    suspended,  // steps have asked questions
     paused,     // after one entry (RunOptions::single_step)
     success,
     failed,
@@ -38,14 +38,14 @@ const char* toString(StepStatus status) noexcept;
 /// Why an operation was refused. Nothing ran and nothing changed.
 enum class Refusal : std::uint8_t {
     not_suspended,  // neither the run nor the step or item that was named waits for an answer
-    ambiguous,      // several steps do, and none was named
+    ambiguous,      // several steps wait, and none was named
     unknown_label,
-    already_claimed,  // somebody else answers
+    already_claimed,  // another caller is answering, or has answered
     invalid_resume_data,
     invalid_input,
     invalid_state,
-    invalid_target,  // of timeTravel: there is no such step, or a step before it has not run
-    not_active,      // of restart: nothing was under way
+    invalid_target,  // only for timeTravel: there is no such step, or a step before it has not run
+    not_active,      // only for restart: nothing was under way
 };
 const char* toString(Refusal why) noexcept;
 
@@ -63,12 +63,12 @@ private:
 struct SuspensionView {
     Value payload = {};
     std::chrono::system_clock::time_point suspended_at = {};
-    /// None while the question is open.
+    /// The answer; none while the question is open.
     std::optional<Value> answer = {};
     std::optional<std::chrono::system_clock::time_point> resumed_at = {};
 };
 
-/// What a step did last.
+/// The last execution of a step.
 struct StepView {
     StepStatus status = StepStatus::running;
     /// Its input.
@@ -77,7 +77,7 @@ struct StepView {
     std::optional<std::string> error = {};
     /// Its question; an empty map if it suspended without one.
     std::optional<Value> suspend_payload = {};
-    /// What it was last resumed with, also after it has ended.
+    /// The data with which it was last resumed, also after it has ended.
     std::optional<Value> resume_payload = {};
     /// For the body of a loop: the iteration.
     std::int64_t iteration = 0;
@@ -99,7 +99,7 @@ struct LabelView {
 
 /// An open question.
 struct QuestionView {
-    /// Names it among all questions of all runs.
+    /// Identifies it among all questions of all runs.
     TaskId id;
     /// The path of the step that asks, "outer.each[2].step".
     std::string path;
@@ -113,11 +113,11 @@ struct RunView {
     std::optional<Value> result = {};
     std::string error = {};
     Values state = {};
-    /// Each open question's path, from the outermost step to the one that asks; a foreach is one.
+    /// The path of each open question, from the outermost step to the one that asks; a foreach is one step.
     std::vector<std::vector<std::string>> suspended = {};
     std::map<std::string, LabelView> labels = {};
     std::vector<QuestionView> questions = {};
-    /// By path, "outer.inner.step"; of steps, maps and sleeps that ran.
+    /// By path, "outer.inner.step", for the steps, maps and sleeps that ran.
     std::map<std::string, StepView> steps = {};
     /// The input of the run.
     Value input = {};
@@ -125,16 +125,16 @@ struct RunView {
     Values context = {};
     /// The steps of the outermost workflow that were executed, in order.
     std::vector<std::string> path = {};
-    /// The entry that is due, from 0.
+    /// The number of the entry that is due, from 0.
     std::int64_t at = 0;
-    /// What it was started with (RunOptions::metadata).
+    /// The metadata with which the run was started (RunOptions::metadata).
     Values metadata = {};
     /// When this was stored; none in the result of an operation.
     std::optional<std::chrono::system_clock::time_point> time = {};
     CheckpointId checkpoint_id = {};
 };
 
-/// What a run reports while it runs, one event at a time, on the threads of its tasks.
+/// Reported while a run executes, one event at a time, on the threads of its tasks.
 struct RunEvent {
     /// What happened.
     enum class Kind : std::uint8_t {
@@ -163,18 +163,19 @@ const char* toString(RunEvent::Kind kind) noexcept;
 
 /// The options of one start, resume or restart.
 struct RunOptions {
-    /// For `start` and `timeTravel`: the state to begin with; none: an empty one, or the stored one.
+    /// For `start` and `timeTravel`: the state with which the run begins. None: an empty state for `start`, the stored
+    /// one for `timeTravel`.
     std::optional<Values> state = {};
     /// Ends after one entry, with RunStatus::paused.
     bool single_step = false;
-    /// The request context of steps: who asks, for which tenant. It is stored with the run, so do not put secrets into
-    /// it. If several callers give a key, the last value counts.
+    /// The request context of steps, such as the user or the tenant. It is stored with the run, so do not put secrets
+    /// into it. If several callers pass a key, the last value counts.
     Values context = {};
     /// For `start`: metadata by which the run can be listed, such as a customer or a region. It is stored.
     Values metadata = {};
     /// Waits in this process for sleeps that are due, instead of returning RunStatus::waiting.
     bool waits = false;
-    /// Receives what the run does, one event at a time, on the threads of its tasks. What it throws is ignored.
+    /// Called for each event of the run, one at a time, on the threads of its tasks. What it throws is ignored.
     std::function<void(const RunEvent& event)> on_event = {};
     /// When progress reaches the disk, which decides what a crash can repeat (RunConfig::durability).
     Durability durability = Durability::async;
@@ -185,16 +186,16 @@ struct RunOptions {
     StreamHub* hub = nullptr;
 };
 
-/// Which runs to list: those for which all of these hold.
+/// Which runs to list: those that meet all of these conditions.
 struct RunQuery {
-    /// One of these; none: any.
+    /// The status is one of these; empty: any.
     std::vector<RunStatus> status = {};
-    /// When the run was last stored: since it waits or sleeps, or when it ended.
+    /// When the run was last stored: it waits or sleeps since then, or it ended then.
     std::optional<std::chrono::system_clock::time_point> changed_after = {};
     std::optional<std::chrono::system_clock::time_point> changed_before = {};
     /// The run's metadata has all of these.
     Values metadata = {};
-    /// Only runs after this one in the order of listings; with `limit` a way through all of them in pages.
+    /// Only runs after this one in the order of listings; together with `limit` it allows reading all of them in pages.
     std::string after_run_id = {};
     /// At most this many; at least 1.
     std::optional<std::size_t> limit = {};
@@ -207,22 +208,22 @@ struct ListedRun {
     std::chrono::system_clock::time_point changed_at = {};
     Values metadata = {};
     CheckpointId checkpoint_id = {};
-    /// Why it cannot be read; empty for one that can. One that cannot be read is listed where no status and no metadata
-    /// is asked for.
+    /// Why it cannot be read; empty if it can. A run that cannot be read is listed only if the query has no status and
+    /// no metadata.
     std::string damage = {};
 };
 
-/// Which question an answer is for: that of a step, by its id or path ("outer.inner"), of a label, or one by its own
-/// id; none of these where one question is open.
+/// Selects the question that is answered: by the id or path of its step ("outer.inner"), by a label, or by its own id.
+/// Nothing is needed if only one question is open.
 struct ResumeTarget {
     std::string step = {};
     std::string label = {};
-    /// QuestionView::id: of this question alone, and not of the next one that the step asks.
+    /// QuestionView::id: selects only this question, and not the next one that the step asks.
     TaskId question = {};
-    /// The checkpoint that the caller has looked at (RunView::checkpoint_id). If the run has continued since, the
-    /// answer is refused as already_claimed.
+    /// The checkpoint that the caller has seen (RunView::checkpoint_id). If the run has continued since, the answer is
+    /// refused with already_claimed.
     CheckpointId seen = {};
-    /// For a foreach: the element; none: all that are open.
+    /// For a foreach: the index of the element; none: all open elements.
     std::optional<std::int64_t> index = {};
 };
 
@@ -233,36 +234,38 @@ public:
     Flow(Definition definition, const CompileOptions& options = CompileOptions::defaults());
 
     RunView start(const std::string& run_id, Value input, const RunOptions& options = {}) const;
-    /// Answers an open question, and continues. Errors: RefusedError.
+    /// Answers an open question, and continues the run. Errors: RefusedError.
     RunView resume(const std::string& run_id, const ResumeTarget& target, Value data,
                    const RunOptions& options = {}) const;
-    /// Resumes what was under way when a process died, or a sleep whose time has come. Errors: RefusedError.
+    /// Resumes a run that was under way when its process died, or a sleeping one whose time has come. Errors:
+    /// RefusedError.
     RunView restart(const std::string& run_id, const RunOptions& options = {}) const;
     /// Ends a run that is suspended, sleeping, paused or left by a dead process; a run that has ended stays as it is. A
     /// run that is under way in this process, through this Flow, ends before its next step; the cancel is stored before
-    /// this returns. Errors: what storing throws; the run of this process ends nevertheless.
+    /// this returns. Errors: those of storing; a run of this process ends nevertheless.
     RunView cancel(const std::string& run_id) const;
-    /// Continues from a step that has run, or is next: the run forgets what this step and those after it did, and its
-    /// history keeps it. `input`: what the step gets, recorded as what the entry before it returned. `data`: an answer
-    /// for a step that was suspended. Errors: RefusedError.
+    /// Continues from a step that has run, or that is next: the run forgets the results of this step and of those after
+    /// it, and its history keeps them. `input` is the input of the step, recorded as the output of the entry before it.
+    /// `data` is an answer for a step that was suspended. Errors: RefusedError.
     RunView timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input,
                        std::optional<Value> data, const RunOptions& options = {}) const;
     /// The run as it is, or as it was at a checkpoint of its history.
     RunView get(const std::string& run_id, CheckpointId at = {}) const;
-    /// The same as one JSON object, of the reference's form: runId, status, value, context, suspendedPaths and so on
+    /// The run as one JSON object in the form of the reference: runId, status, value, context, suspendedPaths and so on
     /// (docs/workflows.md).
     std::string snapshot(const std::string& run_id, CheckpointId at = {}) const;
     /// The checkpoints of a run, newest first.
     std::vector<CheckpointId> history(const std::string& run_id) const;
 
-    /// Runs of this workflow, in the order of their threads in the store. Cost: reads every thread's head in the store,
-    /// and those of this workflow whose time fits as `get` does; if only runs that are running, waiting or suspended
-    /// are asked for, and the store has an index of threads, those that are open alone.
+    /// Runs of this workflow, in the order of their threads in the store. Cost: it reads the head of every thread in
+    /// the store, and each run of this workflow whose time fits as `get` does. If only runs that are running, waiting
+    /// or suspended are requested and the store has an index of threads, it reads only the open threads.
     std::vector<ListedRun> list(const RunQuery& query = {}) const;
 
-    /// Runs of this workflow that are to be resumed without an answer: those that sleep, and those whose process died.
-    /// With the time at which each is to be; none: now. Of those that sleep only those that wake by `until`. Cost: of a
-    /// store with an index of threads reads the heads of those, and of threads that are under way; else every thread's.
+    /// A run of this workflow that is to be resumed without an answer: it sleeps, or its process died. With the time at
+    /// which it is to be resumed; none: now. Of the sleeping runs, only those that wake by `until` are returned. Cost:
+    /// with an index of threads, it reads the heads of these threads and of those that are under way; otherwise that of
+    /// every thread.
     struct DueRun {
         std::string run_id;
         std::optional<std::chrono::system_clock::time_point> at;
@@ -270,9 +273,10 @@ public:
     std::vector<DueRun> dueRuns(
         std::chrono::system_clock::time_point until = std::chrono::system_clock::time_point::max()) const;
 
-    /// The thread that a run is, in the saver and for subscribers.
+    /// The thread of a run, in the saver and for subscribers.
     ThreadId threadOf(std::string_view run_id) const;
-    /// For RunOptions::hub. In another process than the run's it reports what the log has (SubscribeOptions::poll).
+    /// Makes a hub for RunOptions::hub. In a process other than the run's, it reports what is in the log
+    /// (SubscribeOptions::poll).
     std::unique_ptr<StreamHub> makeHub() const;
 
     struct Impl;

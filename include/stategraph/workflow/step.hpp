@@ -19,7 +19,7 @@
 // Steps whose input, output, questions and answers are types: those of their functions.
 namespace stategraph::workflow {
 
-/// A step that takes an In, gives an Out and, where it may stop and ask, asks an Ask and is resumed with an Answer.
+/// A step that takes an In and returns an Out. If it may stop and ask, it asks an Ask and is resumed with an Answer.
 template <class In, class Out, class Ask = void, class Answer = void>
 struct TypedStep {
     using Input = In;
@@ -31,7 +31,7 @@ struct TypedStep {
     const std::string& id() const noexcept { return step.id; }
 };
 
-/// What a typed step receives besides its input: StepContext with types.
+/// What a typed step receives besides its input: a StepContext with types.
 class Context {
 public:
     explicit Context(StepContext& context) noexcept : context_(context) {}
@@ -84,40 +84,40 @@ public:
     void setState(std::string key, Value value) { context_.setState({{std::move(key), std::move(value)}}); }
     void write(Value value) { context_.write(std::move(value)); }
     void cancel() { context_.cancel(); }
-    /// Ends the workflow here, successfully, with this as its output. Of another type than the workflow gives it is in
-    /// RunResult::view alone.
+    /// Ends the workflow here, successfully, with this as its output. An output of another type than the workflow's is
+    /// found only in RunResult::view.
     template <class T>
     [[noreturn]] void bail(const T& output) {
         context_.bail(Value(output));
-        std::terminate();  // the line before does not return, which compilers do not see of virtual functions
+        std::terminate();  // the call above does not return, but compilers cannot see that of a virtual function
     }
 
 protected:
     StepContext& context_;
 };
 
-/// The same for a step that may stop and ask. A resumed step is executed again from its beginning, and `suspend` then
+/// The context of a step that may stop and ask. A resumed step is executed again from its beginning, and `suspend` then
 /// returns the answer.
 template <class Ask, class Answer>
 class Suspending : public Context {
 public:
     using Context::Context;
 
-    /// The answer, if this execution was resumed with one. What belongs before the question, and is to be done once,
-    /// asks this first.
+    /// The answer, if this execution was resumed with one. Check it before code that belongs before the question and is
+    /// to run once.
     std::optional<Answer> resumeData() const {
         const Value* const data = context_.resumeData();
         if (data == nullptr) return {};
         return data->template as<Answer>();
     }
-    /// What was asked, in an execution that was resumed.
+    /// The question, in an execution that was resumed.
     std::optional<Ask> suspendData() const {
         const Value* const asked = context_.suspendData();
         if (asked == nullptr) return {};
         return asked->template as<Ask>();
     }
-    /// The answer; without one it stops the run with this question. `labels` are other names for it, by which it can be
-    /// answered.
+    /// Returns the answer; without one it stops the run with this question. `labels` are other names for the question,
+    /// by which it can be answered.
     Answer suspend(const Ask& question, std::vector<std::string> labels = {}) {
         if (auto answer = resumeData()) return std::move(*answer);
         suspendAgain(question, std::move(labels));
@@ -144,7 +144,7 @@ struct ContextTypes<Suspending<A, R>> {
     using Answer = R;
 };
 
-/// A node's function is a step too; it asks nothing that the workflow knows of.
+/// A node's function can be a step too; the workflow knows nothing of its questions.
 template <>
 struct ContextTypes<Runtime> {
     using Ask = void;
@@ -173,7 +173,7 @@ concept HasSignature = requires { typename Signature<decltype(&F::operator())>::
 template <class C>
 concept IsContext = requires { typename ContextTypes<C>::Ask; };
 
-/// What comes from outside must be a T, to the last member.
+/// A value that comes from outside must match T in every member.
 template <class T>
 Value checked(Value value) {
     return Value(value.asStrict<T>());
@@ -214,7 +214,7 @@ struct Returned<Task<T>> {
     static constexpr bool is_task = true;
 };
 
-/// Awaits a step's coroutine, whose input and context live here.
+/// Awaits a step's coroutine; its input and context exist in this frame.
 template <class F>
 Task<Value> awaitStep(const F& function, const Value& input, StepContext& context) {
     using S = Signature<decltype(&F::operator())>;
@@ -241,9 +241,9 @@ Task<Value> awaitStep(const F& function, const Value& input, StepContext& contex
 
 }  // namespace detail
 
-/// What of Step is not in a step's types.
+/// The options of Step that do not follow from a step's types.
 struct StepOptions {
-    /// None: the workflow's.
+    /// The retry policy; none: that of the workflow.
     std::optional<RetryPolicy> retry = {};
     /// How long one attempt may take, at least 1 ms; none: unlimited.
     std::optional<std::chrono::milliseconds> timeout = {};
@@ -251,12 +251,12 @@ struct StepOptions {
     std::optional<std::chrono::milliseconds> idle_timeout = {};
     /// Whether outputs are kept in CompileOptions::cache by the step's input; none: they are not.
     std::optional<StepCache> cache = {};
-    /// Shown in snapshots.
+    /// A text that snapshots show.
     std::string description = {};
-    /// Shown in snapshots and drawings.
+    /// Data that snapshots and drawings show.
     Value metadata = {};
 
-    /// Takes these over into a step.
+    /// Moves these options into a step.
     void putInto(Step& step) && {
         step.retry = std::move(retry);
         step.timeout = timeout;
@@ -271,7 +271,7 @@ struct StepOptions {
 /// function has it, a `Runtime&` after it. In, Ask and Answer must be storable, and Out storable or void (a step that
 /// returns nothing: the next one takes a Value). It may be called from several threads at once. It may be a coroutine,
 /// which returns a sg::Task<Out>: steps next to it in a block or a list run while it waits, and in an awaited run no
-/// thread waits for it. Its input and its context live until it ends; what the closure captures does too.
+/// thread waits for it. Its input, its context and the captures of the closure exist until it ends.
 template <class F>
 auto step(std::string id, F function, StepOptions options = {}) {
     static_assert(
@@ -323,7 +323,7 @@ auto step(std::string id, CompiledGraph<S, Input, Output> graph, To to_input, Fr
     return made;
 }
 
-/// The same step under another id, as every step of a workflow needs its own.
+/// Makes the same step under another id, because each step of a workflow needs its own.
 template <class In, class Out, class Ask, class Answer>
 TypedStep<In, Out, Ask, Answer> clone(TypedStep<In, Out, Ask, Answer> step, std::string id) {
     step.step.id = std::move(id);

@@ -12,11 +12,12 @@ namespace detail {
 
 using stategraph::detail::Schema;
 
-/// Reads what is stored of the struct's channels into `state`, an object of its type. Errors: WrongTypeError.
+/// Reads the stored channels of the struct into `state`, an object of its type. Errors: WrongTypeError.
 void readState(const Schema& schema, const Values& from, void* state);
-/// Makes the channels' reducers those of the definition, and the struct what its state must be.
+/// Makes the channels' reducers those of the definition, and checks that its state matches the struct.
 void useState(Definition& definition, const Schema& schema);
-/// What a write is to a workflow's state. Errors: InvalidUpdateError for one that skips the channel's reducer.
+/// Converts a write to values for a workflow's state. Errors: InvalidUpdateError for one that skips the channel's
+/// reducer.
 Values writeOf(const Schema& schema, std::size_t channel, stategraph::checkpoint::WriteKind kind, Value value);
 
 template <std::size_t... I, class... Entry>
@@ -50,8 +51,8 @@ Values valuesOf(stategraph::detail::MemberWrite<S, T, V> write) {
 
 }  // namespace detail
 
-/// A workflow's state as the struct that its steps use (Chain::state): of RunView::state, RunOptions::state or
-/// Scope::state. Channels that have no value have their initial one. Errors: WrongTypeError.
+/// A workflow's state as the struct that its steps use (Chain::state), from RunView::state, RunOptions::state or
+/// Scope::state. Channels without a value have their initial one. Errors: WrongTypeError.
 template <ChannelState S>
 S stateOf(const Values& values) {
     S state{};

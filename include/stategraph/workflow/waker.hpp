@@ -15,21 +15,21 @@ struct WakerOptions {
     /// How often the store is read for runs that other processes put to sleep; at least 1 ms. Runs of this process's
     /// Flows wake without it.
     std::chrono::milliseconds poll_interval = std::chrono::seconds(10);
-    /// Also resumes runs that were under way and that nobody in this process drives. Set it where no other process runs
-    /// these workflows on this store: a run that another process is driving looks the same as one that a dead process
-    /// left.
+    /// Whether it also resumes runs that were under way and that this process does not drive. Set it only if no other
+    /// process runs these workflows on this store: a run that another process is driving looks the same as one that a
+    /// dead process left.
     bool takes_left_runs = false;
-    /// Called on the waker's thread with what a run that it resumed has come to. What it throws is ignored.
+    /// Called on the waker's thread with the result of a run that it resumed. What it throws is ignored.
     std::function<void(const std::string& run_id, const RunView& run)> on_resumed = {};
     /// Called on the waker's thread when the store cannot be read, or a run cannot be resumed. What it throws is
     /// ignored.
     std::function<void(const std::string& run_id, const std::exception_ptr& error)> on_error = {};
 };
 
-/// Resumes runs that sleep when their time has come, for programs without a server. It has one thread,
-/// on which it resumes one run after another, and looks as soon as it is created. Several wakers, also in several
-/// processes, share the work: a run is resumed by one of them. Its destructor waits until the run that it is resuming
-/// has ended or sleeps again.
+/// Resumes runs that sleep when their time has come, for programs without a server. It has one thread, on which it
+/// resumes one run after another, and begins as soon as it is created. Several wakers, also in several processes, share
+/// the work: a run is resumed by one of them. Its destructor waits until the run that it is resuming has ended or
+/// sleeps again.
 class Waker {
 public:
     explicit Waker(std::vector<Flow> flows, WakerOptions options = {});

@@ -46,7 +46,7 @@ struct Reducer<R (C::*)(A, B) const> {
     using Value = A;
 };
 
-/// {step: output} as the list that a tuple is stored as.
+/// Converts {step: output} to the list in which a tuple is stored.
 Value outputsInOrder(const std::vector<std::string>& ids, const Values& outputs);
 
 }  // namespace detail
@@ -59,7 +59,7 @@ struct RunResult {
     std::optional<Out> result = {};
     /// The error of a run that has failed.
     std::string error = {};
-    /// All that is stored of it.
+    /// Everything that is stored for the run.
     RunView view = {};
 
     explicit RunResult(RunView from) : status(from.status), error(from.error), view(std::move(from)) {
@@ -91,7 +91,7 @@ public:
         requireInput<SIn>();
         return add<SOut>({.kind = Entry::Kind::then, .steps = {step.step}});
     }
-    /// A workflow as a step.
+    /// Adds a workflow as a step.
     template <class WIn, class WOut>
     Chain<In, WOut> then(std::string id, const Workflow<WIn, WOut>& workflow) && {
         return std::move(*this).then(stepOf(std::move(id), workflow));
@@ -127,7 +127,7 @@ public:
     Chain<In, SOut> dowhile(const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
         return std::move(*this).loop(Entry::Kind::dowhile, step, std::move(condition));
     }
-    /// The same until it holds.
+    /// Repeats the step with its own last output until the condition holds after it.
     template <class SIn, class SOut, class Ask, class Answer, class F>
     Chain<In, SOut> dountil(const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
         return std::move(*this).loop(Entry::Kind::dountil, step, std::move(condition));
@@ -168,7 +168,7 @@ public:
                              return Value(time.count());
                          }});
     }
-    /// For as long as `f(const T&)` says, in a std::chrono duration.
+    /// Sleeps for the std::chrono duration that `f(const T&)` returns.
     template <class F>
         requires std::is_invocable_v<const F&, const Out&>
     Chain<In, Out> sleep(F function) && {
@@ -193,9 +193,9 @@ public:
         return std::move(*this);
     }
 
-    /// What `setState(key, …)` does to a value that is there: `f(const T& before, const T& added)` returns what the key
-    /// gets. It is called for members of a block and elements of a foreach in their order, whichever ran first; a key
-    /// without a reducer gets the last one's value.
+    /// Sets how `setState(key, …)` combines with an existing value: `f(const T& before, const T& added)` returns the
+    /// new value. It is called for members of a block and elements of a foreach in their order, whichever ran first; a
+    /// key without a reducer gets the last value.
     template <class F>
     Chain<In, Out> reducer(std::string key, F function) && {
         using T = std::decay_t<typename detail::Reducer<decltype(&F::operator())>::Value>;
@@ -206,9 +206,9 @@ public:
         return std::move(*this);
     }
 
-    /// The state as a struct with a table of its channels (`channels()`), as a graph's state is one: their reducers are
-    /// those of the keys with their names, and a run begins with no other keys, of the channels' types. Steps use it
-    /// with `Context::state<S>` and `Context::update`.
+    /// Uses a struct with a table of its channels (`channels()`) as the state, as a graph does: the channels' reducers
+    /// apply to the keys of the same names, and a run begins only with these keys and with values of the channels'
+    /// types. Steps use it with `Context::state<S>` and `Context::update`.
     template <class S>
     Chain<In, Out> state() && {
         detail::checkState<S>();
@@ -285,7 +285,7 @@ public:
                           const std::type_identity_t<Answer>& answer, const RunOptions& options = {}) const {
         return RunResult<Out>(flow_.resume(run_id, {.step = step.id()}, Value(answer), options));
     }
-    /// The same by path, label, or element of a foreach.
+    /// Answers a question that is named by path, label, or element of a foreach.
     RunResult<Out> resume(const std::string& run_id, const ResumeTarget& target, Value answer,
                           const RunOptions& options = {}) const {
         return RunResult<Out>(flow_.resume(run_id, target, std::move(answer), options));

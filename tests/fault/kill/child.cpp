@@ -13,8 +13,8 @@
 #include "tests/fault/kill/open.hpp"
 #include "tests/fault/kill/options.hpp"
 
-// The process that is killed: it opens the database in FOLDER, says so by one byte on its standard output, and brings
-// the thread to its end.
+// The process that is killed. It opens the database in FOLDER, reports that by one byte on its standard output, and
+// brings the thread to its end.
 namespace {
 
 namespace sg = stategraph;
@@ -35,7 +35,7 @@ constexpr const char* usage =
 std::atomic<bool> term_came = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // so that a signal handler may set it
 
-// Hands everything on, and dies at a put.
+// Passes everything on, and dies at a put.
 class DyingSaver final : public sg::BaseCheckpointSaver {
 public:
     explicit DyingSaver(const std::filesystem::path& folder) : inner_(openSaver(folder)) {}

@@ -5,7 +5,7 @@
 namespace fault {
 namespace {
 
-// What is read of a checkpoint's event.
+// The parts of a checkpoint's event that are read.
 struct EventConfig {
     std::string checkpoint_id = {};
     static constexpr auto fields() { return sg::fields(sg::field("checkpoint_id", &EventConfig::checkpoint_id)); }
@@ -32,8 +32,8 @@ public:
                 const std::string ack = "ack answer " + question.id.toString() + " " + std::to_string(question.index);
                 if (!run(std::move(command), [&](const std::string&) { return ack; })) return false;
             } else if (!found.tasks.empty()) {
-                // Not `next`: that is empty, too, where all tasks of a superstep have finished and its commit is not
-                // there yet.
+                // `next` is not checked, because it is also empty if all tasks of a superstep have finished and the
+                // commit does not exist yet.
                 if (!run(sg::RESUME, [](const std::string&) { return std::string(); })) return false;
             } else if (given < options_.rounds) {
                 const std::string ack = "ack input " + std::to_string(given) + " ";
@@ -55,7 +55,7 @@ private:
         journal_.note("ack run " + at.checkpoint_id.toString() + " " + toString(status));
     }
 
-    // False when it was stopped.
+    // Returns false if it was stopped.
     template <class In, class Ack>
     bool run(In in, Ack ack) {
         if (options_.driver != nullptr) {

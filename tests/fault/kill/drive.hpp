@@ -11,15 +11,15 @@ inline constexpr const char* thread_id = "thread";
 
 struct DriveOptions {
     sg::Durability durability = sg::Durability::async;
-    /// Inputs to give, one after the other.
+    /// The number of inputs, which are given one after the other.
     int rounds = 3;
-    /// Walk runs as ranges instead of being called back.
+    /// Whether runs are read as ranges instead of with a callback.
     bool walks = false;
-    /// Ask for events of subgraphs too: tasks then run on another thread than the reader's.
+    /// Whether events of subgraphs are requested too; then tasks run on another thread than the reader's.
     bool live = false;
-    /// Drive runs this way instead; only their ends are acknowledged then.
+    /// If set, drives runs in this way; then only their ends are acknowledged.
     const drivers::Driver* driver = nullptr;
-    /// Walk no further when this becomes true. Needs `walks`.
+    /// Reads no further when this becomes true. Needs `walks`.
     const std::atomic<bool>* stop = nullptr;
 };
 

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 namespace fault {
 namespace {
 
-// FNV-1a of both, as hexadecimal digits.
+// Returns FNV-1a of both, as hexadecimal digits.
 std::string mix(std::string_view a, std::string_view b) {
     std::uint64_t hash = 0xCBF29CE484222325ULL;
     for (const std::string_view part : {a, std::string_view("\n"), b}) {
@@ -32,7 +32,7 @@ std::string ask(sg::Runtime& runtime, const std::string& question) {
     return sg::interrupt<std::string>(runtime, question);
 }
 
-// A node that notes its starts and ends.
+// Returns a node that notes its starts and ends.
 template <class In, class S, class F>
 auto watched(Journal& journal, F body) {
     return [&journal, body](const In& in, sg::Runtime& runtime) -> sg::Update<S> {

@@ -56,16 +56,16 @@ inline constexpr int turns_per_round = 3;
 /// Where `keep` is stored.
 inline constexpr const char* keep_ns = "keep";
 
-/// The compiled graph over `saver`; its nodes note what they do in `journal`, which must outlive it.
+/// Returns the graph, compiled with `saver`. Its nodes note what they do in `journal`, which must outlive it.
 App makeApp(std::shared_ptr<sg::BaseCheckpointSaver> saver, Journal& journal);
 
-/// The input of a round.
+/// Returns the input of a round.
 sg::Update<State> inputOf(int round);
-/// What the child and the parent answer to a question: it depends on the question alone.
+/// Returns the answer of the child and of the parent to a question, which depends on the question alone.
 sg::Value answerTo(const sg::Value& question);
 
-/// Does an effect of a node, once for each task and key: a line in the journal, and one more when it is acknowledged,
-/// which is when the call returned.
+/// Makes an effect of a node, once for each task and key: a line in the journal, and another one when the call has
+/// returned, which acknowledges it.
 template <class R>
 void effect(R& runtime, const Journal& journal, std::string_view key) {
     const std::string about = runtime.taskId().toString() + " " + std::string(key);

@@ -17,9 +17,9 @@ namespace fault {
 
 struct Settings {
     std::string mode = "kills";
-    /// Per durability: kills, or hand-overs.
+    /// The number of kills, or of hand-overs, for each durability.
     int kills = 300;
-    /// Of the puts, each how manieth is died at.
+    /// The process dies at every `every`th put.
     int every = 1;
     std::uint64_t seed = 0;
     std::vector<sg::Durability> durabilities = {sg::Durability::sync, sg::Durability::async, sg::Durability::exit};
@@ -29,10 +29,10 @@ struct Settings {
     std::filesystem::path child;
 };
 
-/// A process has this long for its end; far more than any needs.
+/// A process gets this much time for its end, which is far more than any process needs.
 inline constexpr int patience_s = 240;
 
-/// The folder of one thread: removed by `remove`, and kept for whoever looks for the fault if that is not reached.
+/// The folder of one thread. `remove` removes it; if that is not reached, it is kept for finding the fault.
 class Folder {
 public:
     Folder(const Settings& settings, const std::string& name) : path_(settings.folder / name) {
@@ -50,11 +50,11 @@ private:
     std::filesystem::path path_;
 };
 
-/// What the child is told: the folder, the durability and `more`.
+/// Returns the child's arguments: the folder, the durability and `more`.
 std::vector<std::string> childArguments(const Folder& folder, sg::Durability durability, std::uint64_t seed,
                                         const std::vector<std::string>& more);
 
-/// A run that nothing disturbs: what others are compared with, and how long it takes.
+/// A run that nothing disturbs: the others are compared with it, and it shows how long a run takes.
 struct Undisturbed {
     Final final;
     std::int64_t steps = 0;

@@ -15,7 +15,7 @@ namespace fault {
 
 namespace {
 
-// A process that was killed while it wrote a line left a part of it, which is no note.
+// A process that was killed while it wrote a line left a part of it, which does not count.
 void dropTornLine(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
     if (!in) return;

@@ -18,9 +18,9 @@ namespace fault {
 ///     process PID | puts COUNT | handed-over | done
 class Journal {
 public:
-    /// Notes nothing, and nodes take no time.
+    /// Notes nothing; nodes then take no time.
     Journal() = default;
-    /// Appends to `file`. `seed` says how long nodes take. Throws std::system_error if the file cannot be opened.
+    /// Appends to `file`. `seed` determines how long nodes take. Throws std::system_error if the file cannot be opened.
     Journal(const std::filesystem::path& file, std::uint64_t seed);
     ~Journal();
     Journal(const Journal&) = delete;
@@ -37,7 +37,7 @@ private:
     std::atomic<std::uint64_t> calls_ = 0;
 };
 
-/// One call of a node: noted when it starts, and by `end` when it got to its end.
+/// One call of a node. It is noted when it starts, and by `end` when it reaches its end.
 class Visit {
 public:
     Visit(Journal& journal, const stategraph::Runtime& runtime) : journal_(journal), runtime_(runtime) {
@@ -52,10 +52,10 @@ private:
 };
 
 using Words = std::vector<std::string>;
-/// The file's whole lines in order, each as its words; empty if there is no file.
+/// Returns the file's whole lines in order, each as its words, or nothing if there is no file.
 std::vector<Words> readJournal(const std::filesystem::path& file);
 
-/// A well mixed number, for drawing from a seed.
+/// Returns a well mixed number, for drawing from a seed.
 constexpr std::uint64_t mixed(std::uint64_t x) {
     x += 0x9E3779B97F4A7C15ULL;
     x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;

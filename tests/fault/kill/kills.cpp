@@ -15,20 +15,20 @@ struct Figures {
     int threads = 0;
     int processes = 0;
     std::size_t repeated = 0;
-    // How long a run is thought to take just now: other work on the machine makes it longer and shorter.
+    // How long a run currently takes, which other work on the machine changes.
     std::chrono::duration<double> pace{};
 };
 
 double draw(std::mt19937_64& random) { return std::uniform_real_distribution<double>(0, 1)(random); }
 
-// One thread from nothing to its end, its processes killed now and then.
+// Drives one thread to its end, while its processes are killed now and then.
 void runThread(const Settings& settings, sg::Durability durability, std::uint64_t seed, const Undisturbed& undisturbed,
                Figures& figures) {
     std::mt19937_64 random(seed);
     const Folder folder(settings, std::string(nameOf(durability)) + "-" + std::to_string(figures.threads));
     Watch watch(folder.path(), durability);
-    // How this thread's processes run: called back, walking, or in one of the list of ways; with a fast saver or one
-    // that is called from another thread.
+    // How this thread's processes run: with a callback, as a range, or with one of the drivers; with a fast saver or
+    // with one that is called from another thread.
     std::vector<std::string> more;
     const auto way = random() % 4;
     if (way == 1) more.push_back("--walk");

@@ -5,7 +5,7 @@
 #include "tests/fault/kill/options.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// Kills processes in the middle of graphs, and looks at what is left and how it goes on.
+// Kills processes in the middle of graphs, and checks what is left and how it continues.
 namespace {
 
 using namespace fault;

@@ -20,9 +20,10 @@
 
 namespace fault {
 
-/// A thread's folder that has this file has a SQLite file.
+/// If a thread's folder has this file, the thread is in a SQLite file.
 inline constexpr const char* sqlite_mark = "on_sqlite";
-/// And one with this file a schema of a PostgreSQL server: the file has its name. Others have a RocksDB folder.
+/// If it has this file, the thread is in a schema of a PostgreSQL server, whose name is in the file. Other folders are
+/// RocksDB's.
 inline constexpr const char* postgres_mark = "on_postgres";
 
 inline bool isOnSqlite(const std::filesystem::path& folder) { return std::filesystem::exists(folder / sqlite_mark); }
@@ -37,13 +38,14 @@ inline std::string schemaOf(const std::filesystem::path& folder) {
     std::getline(file, name);
     return name;
 }
-/// Of the server that CTest started. Its processes for the folder's programs have the schema's name too.
+/// Returns the conninfo of the server that CTest started. Its processes for the folder's programs have the schema's
+/// name too.
 inline std::string conninfoOf(const std::filesystem::path& folder) {
     const char* const given = std::getenv("STATEGRAPH_TEST_POSTGRES");
     if (given == nullptr) throw std::runtime_error("STATEGRAPH_TEST_POSTGRES names no server");
     return std::string(given) + " application_name=" + schemaOf(folder);
 }
-/// The first column of the first row.
+/// Returns the first column of the first row.
 inline std::string askPostgres(const std::string& sql) {
     const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(std::getenv("STATEGRAPH_TEST_POSTGRES")),
                                                                   &PQfinish);
@@ -54,7 +56,7 @@ inline std::string askPostgres(const std::string& sql) {
 }
 #endif
 
-/// Waits until nothing is under way that a killed process began: a server ends the statement that it works on.
+/// Waits until nothing that a killed process began is under way, because a server ends the statement on which it works.
 inline void awaitQuiet([[maybe_unused]] const std::filesystem::path& folder) {
 #if STATEGRAPH_HAS_POSTGRES
     if (!isOnPostgres(folder)) return;
@@ -64,7 +66,7 @@ inline void awaitQuiet([[maybe_unused]] const std::filesystem::path& folder) {
 #endif
 }
 
-/// The saver of a thread's folder.
+/// Opens the saver of a thread's folder.
 inline std::shared_ptr<stategraph::BaseCheckpointSaver> openSaver(const std::filesystem::path& folder,
                                                                   bool read_only = false) {
 #if STATEGRAPH_HAS_SQLITE
@@ -82,7 +84,7 @@ inline std::shared_ptr<stategraph::BaseCheckpointSaver> openSaver(const std::fil
                                                       stategraph::RocksDBSaverOptions{.read_only = read_only});
 }
 
-/// Whether a process got as far as to make a database there.
+/// Returns whether a process reached the point of creating a database there.
 inline bool hasDatabase(const std::filesystem::path& folder) {
     if (!isOnSqlite(folder) && !isOnPostgres(folder)) return std::filesystem::exists(folder / "db" / "CURRENT");
     if (isOnSqlite(folder) && !std::filesystem::exists(folder / "threads.db")) return false;
@@ -97,7 +99,7 @@ inline bool hasDatabase(const std::filesystem::path& folder) {
     }
 }
 
-/// Removes the folder, and what it has on a server.
+/// Removes the folder, and the folder's data on a server.
 inline void removeDatabase(const std::filesystem::path& folder) {
 #if STATEGRAPH_HAS_POSTGRES
     if (isOnPostgres(folder))

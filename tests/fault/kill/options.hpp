@@ -8,7 +8,7 @@
 
 namespace fault {
 
-/// A number given on the command line. Throws std::invalid_argument if it is none.
+/// Returns a number given on the command line. Throws std::invalid_argument if it is none.
 template <class T>
 T numberOf(const std::string& option, const std::string& text) {
     T number = 0;

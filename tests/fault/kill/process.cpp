@@ -21,7 +21,7 @@ namespace {
     throw std::system_error(error, std::generic_category(), what);
 }
 
-// What is there to read: a byte (1), the end (0), or nothing within the time (-1).
+// Returns whether a byte was read (1), the end was reached (0), or nothing came within the time (-1).
 int readByte(int file, int timeout_ms) {
     pollfd waits{.fd = file, .events = POLLIN, .revents = 0};
     int found = 0;

@@ -8,8 +8,8 @@
 
 namespace fault {
 
-/// A child process with its standard output in a pipe, which tells that it is ready (a byte) and that it is gone (the
-/// end).
+/// A child process with its standard output in a pipe. A byte says that it is ready, and the end of the pipe that it
+/// has ended.
 class Process {
 public:
     /// How it ended: with an exit code, or by a signal.
@@ -26,7 +26,7 @@ public:
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    /// Waits until it is ready; false if it ended before.
+    /// Waits until it is ready. Returns false if it ended before.
     bool awaitReady();
     /// Sends it a signal; nothing happens if it has ended.
     void signal(int number) const;

@@ -6,7 +6,7 @@
 #include "tests/fault/kill/harness.hpp"
 #include "tests/fault/kill/options.hpp"
 
-// One round, a run of about 50 nodes, that dies at its puts.
+// One round, which is a run of about 50 nodes, dies at its puts.
 namespace fault {
 namespace {
 
@@ -22,7 +22,7 @@ struct Case {
     }
 };
 
-// Whether the process died at its put, as it was told. False: it was done without reaching it.
+// Returns whether the process died at its put, as requested. If not, it finished without reaching the put.
 bool dies(const Settings& settings, const Case& tested, const Folder& folder, const char* where, int put) {
     auto more = tested.arguments();
     more.insert(more.end(), {where, std::to_string(put)});
@@ -32,8 +32,8 @@ bool dies(const Settings& settings, const Case& tested, const Folder& folder, co
     return ending.signal == SIGKILL;
 }
 
-// A thread whose first process dies at its `put`th put, and whose second one has to finish. False if there is no such
-// put.
+// Runs a thread whose first process dies at its `put`th put, and whose second one has to finish. Returns false if there
+// is no such put.
 bool dieOnce(const Settings& settings, const Case& tested, const Final& undisturbed, const char* where, int put) {
     const Folder folder(settings, tested.name() + where + "-" + std::to_string(put));
     Watch watch(folder.path(), tested.durability);
@@ -49,7 +49,7 @@ bool dieOnce(const Settings& settings, const Case& tested, const Final& undistur
     return died;
 }
 
-// A thread whose every process dies behind its `put`th put. Returns how many it took.
+// Runs a thread whose every process dies after its `put`th put. Returns how many processes it took.
 int dieAgainAndAgain(const Settings& settings, const Case& tested, const Final& undisturbed, int put) {
     const Folder folder(settings, tested.name() + "-again");
     Watch watch(folder.path(), tested.durability);
@@ -78,7 +78,7 @@ void testPuts(const Settings& settings) {
         try {
             const auto undisturbed = runUndisturbed(settings, tested.durability, tested.arguments());
             int died = 0;
-            // With exit a run makes few puts.
+            // With exit a run makes few puts, so more of them are tried.
             const int every =
                 tested.durability == sg::Durability::exit ? std::max(1, settings.every / 7) : settings.every;
             for (const char* where : {"--kill-before", "--kill-after"}) {
@@ -87,8 +87,8 @@ void testPuts(const Settings& settings) {
                 for (; dieOnce(settings, tested, undisturbed.final, where, put); put += every) ++died;
             }
             std::cout << tested.name() << ": died at " << died << " puts";
-            // With exit a process may have to make several puts to get anywhere: a pause inside a subgraph is stored
-            // there first.
+            // With exit a process may need several puts to make progress, because a pause inside a subgraph is stored
+            // first.
             if (tested.durability != sg::Durability::exit) {
                 std::cout << ", and " << dieAgainAndAgain(settings, tested, undisturbed.final, settings.every)
                           << " processes for one run that dies behind each " << settings.every << ". put of a process";

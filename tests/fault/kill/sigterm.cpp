@@ -16,7 +16,7 @@ bool handedOver(const Folder& folder) {
     return !lines.empty() && lines.back() == Words{"handed-over"};
 }
 
-// RESUME, and then whatever else it takes, in this process.
+// Resumes the thread, and drives it to its end in this process.
 void finish(const Folder& folder, sg::Durability durability, std::uint64_t seed) {
     Journal journal(folder.path() / "journal.txt", seed);
     const App app = makeApp(openSaver(folder.path()), journal);
@@ -24,7 +24,7 @@ void finish(const Folder& folder, sg::Durability durability, std::uint64_t seed)
     drive(app, journal, {.durability = durability});
 }
 
-// Whether the child stopped in the middle of a run.
+// Returns whether the child stopped in the middle of a run.
 bool runThread(const Settings& settings, sg::Durability durability, std::uint64_t seed,
                const Undisturbed& undisturbed) {
     std::mt19937_64 random(seed);
@@ -38,7 +38,7 @@ bool runThread(const Settings& settings, sg::Durability durability, std::uint64_
     process.signal(SIGTERM);
     expectDone(process);
     watch.look(random() % 2 == 0);
-    // The last event may have been the last superstep's: then the round was over when the walk was left.
+    // The last event may have been that of the last superstep. Then the round was over when the reader stopped.
     const bool in_the_middle = handedOver(folder) && !watch.stored().next.empty();
     if (watch.stored().has_errors) throw Failure("a task has an error after the hand-over");
     if (handedOver(folder)) finish(folder, durability, random());

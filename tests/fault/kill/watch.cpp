@@ -11,7 +11,7 @@ std::string joined(const Words& words) {
     return text;
 }
 
-// The first place where two texts part, with what is around it.
+// Returns the first place where two texts differ, with its surroundings.
 std::string difference(const std::string& expected, const std::string& found) {
     const auto at =
         std::mismatch(expected.begin(), expected.end(), found.begin(), found.end()).first - expected.begin();
@@ -23,7 +23,7 @@ std::string difference(const std::string& expected, const std::string& found) {
 }  // namespace
 
 void Watch::look(bool read_only) {
-    // The lines are judged by what was stored before them: `stored_` is still that of the last look.
+    // The lines are compared with what was stored before them: `stored_` is still that of the last look.
     const auto lines = readJournal(folder_ / "journal.txt");
     started_before_.insert(started_.begin(), started_.end());
     started_.clear();
@@ -56,7 +56,7 @@ void Watch::checkStart(const Words& line) {
     const std::string ns = line.at(6) == "-" ? "" : line.at(6);
     if (stored_.finished.contains(task)) throw Failure("a task whose writes were stored ran again: " + joined(line));
     if (ended_.contains(task)) throw Failure("a task that had ended ran again in the same process: " + joined(line));
-    // Nothing before the newest stored checkpoint runs again: at most the superstep under way is repeated.
+    // Nothing before the newest stored checkpoint runs again: at most the current superstep is repeated.
     if (line.at(2) < stored_.head(ns)) {
         throw Failure("a superstep that was committed ran again, the log's head was " + stored_.head(ns) + ": " +
                       joined(line));
@@ -73,8 +73,8 @@ void Watch::checkEffects(const Words& line) {
     }
 }
 
-// Each log is a chain with one tip. Only that of `keep`, which lives with the thread, may have stumps: visits that were
-// stored when the superstep around them was not yet, which with sync cannot be.
+// Each log is a chain with one tip. Only that of `keep`, which lives with the thread, may have other tips: visits that
+// were stored before the superstep around them was. With sync that cannot happen.
 void Watch::checkLogs() const {
     for (const auto& [ns, log] : stored_.logs) {
         const bool may_branch = ns == keep_ns && durability_ != sg::Durability::sync;

@@ -10,26 +10,26 @@
 
 namespace fault {
 
-/// A promise that was broken.
+/// Thrown if a promise was broken.
 struct Failure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Watches one thread through all the processes that work on it: what they did (the journal) and what is stored when
-/// they are gone must fit each other. Every check throws Failure.
+/// Watches one thread through all the processes that work on it. What they did (the journal) and what is stored after
+/// they have ended must match. Every check throws Failure.
 class Watch {
 public:
     Watch(std::filesystem::path folder, sg::Durability durability)
         : folder_(std::move(folder)), durability_(durability) {}
 
-    /// To be called between two processes, whatever ended the first.
+    /// Call it between two processes, however the first one ended.
     void look(bool read_only);
-    /// To be called at the end: the state must be that of an undisturbed run. With sync and async every checkpoint must
-    /// be, too.
+    /// Call it at the end. The state must be that of an undisturbed run; with sync and async every checkpoint must be,
+    /// too.
     void checkFinal(const Final& undisturbed) const;
 
     const Stored& stored() const noexcept { return stored_; }
-    /// How many tasks were started again by a later process.
+    /// Returns how many tasks a later process started again.
     std::size_t repeated() const noexcept { return repeated_; }
 
 private:
@@ -44,12 +44,12 @@ private:
     Stored stored_;
     std::size_t lines_ = 0;
     std::size_t repeated_ = 0;
-    // Of the process that is looked at, and of those before it.
+    // Of the process that is being checked, and of those before it.
     std::set<std::string> ended_;
     std::set<std::string> started_;
     std::set<std::string> started_before_;
     std::set<std::pair<std::string, std::string>> effects_;
-    // Acknowledged: checkpoints of inputs by round, of runs that returned, and the last answers.
+    // What was acknowledged: checkpoints of inputs by round, of runs that returned, and the last answers.
     std::map<std::string, std::string> inputs_;
     std::set<std::string> runs_;
     std::set<std::pair<std::string, std::uint64_t>> answers_;

@@ -1,5 +1,5 @@
-// Models over HTTP against aimock, a mock of providers' servers that others wrote: aimock URL. Exits with 0 if all is
-// as it should be.
+// Tests models over HTTP against aimock, a foreign mock of providers' servers: aimock URL. Exits with 0 if everything
+// is as it should be.
 #include <chrono>
 #include <functional>
 #include <iostream>

@@ -42,7 +42,7 @@ std::string end(const std::string& reason) {
     return R"({"choices":[{"index":0,"delta":{},"finish_reason":")" + reason + "\"}]}";
 }
 
-/// "NAME#ID ARGUMENTS" of each call.
+/// Returns "NAME#ID ARGUMENTS" of each call.
 Strings callsOf(const Strings& events) {
     Strings all = events;
     all.push_back(end("tool_calls"));

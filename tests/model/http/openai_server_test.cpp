@@ -15,7 +15,7 @@
 
 #include "tests/support/scripted_server.hpp"
 
-// What the HTTP client does with servers that behave, and with those that do not.
+// The HTTP client with servers that behave, and with servers that do not.
 namespace {
 
 namespace sg = stategraph;
@@ -138,17 +138,17 @@ TEST_CASE("deltas are told while the answer is still being made") {
 TEST_CASE("an answer that is whole needs neither [DONE] nor the end of the connection") {
     CHECK(askServer(head + text("a") + stop).reply->message.text() == "a");
     CHECK(askServer(plain(200, "", text("a") + stop)).reply->message.text() == "a");
-    // Cut off behind the finish reason.
+    // The answer is cut off after the finish reason.
     CHECK(askServer("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + text("a") + stop).reply->message.text() ==
           "a");
-    // [DONE], and a connection that stays.
+    // The server sends [DONE], and the connection stays.
     const ScriptedServer server([](Peer& peer) {
         peer.request();
         peer.send(head + hello);
         CHECK(peer.waitForEnd(10s));
     });
     CHECK(ask(server.url()).reply->message.text() == "Hello");
-    // Neither: the idle limit ends it, and it is no error.
+    // It sends neither: the idle limit ends the connection, which is no error.
     const ScriptedServer silent([](Peer& peer) {
         peer.request();
         peer.send(head + text("a") + stop);
@@ -245,7 +245,7 @@ TEST_CASE("an answer that breaks off is asked for again, but not once something 
     CHECK(asked.error.has_value());
     CHECK(asked.told == Strings{"a"});
     CHECK(told.connections() == 1);
-    // Nobody listens, so nothing was told.
+    // There is no listener, so nothing was reported.
     const ScriptedServer unheard(script(head + text("a")));
     CHECK(ask(unheard.url(), retries, false).reply->message.text() == "Hello");
     CHECK(unheard.connections() == 2);

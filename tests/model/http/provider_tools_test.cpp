@@ -15,7 +15,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/scripted_server.hpp"
 
-// Tools that the provider executes: declared, answered with, shown, and sent back.
+// Tools that the provider executes: they are declared, answered with, shown, and sent back.
 namespace {
 
 namespace sg = stategraph;
@@ -56,7 +56,7 @@ json::value blocksOf(const std::vector<md::Message>& messages, std::size_t at) {
 
 const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 
-/// An answer of blocks, each of which is whole in its beginning, or a text with its sources.
+/// Returns an answer with blocks, each of which is complete at its beginning, or is a text with its sources.
 std::string streamed(const Strings& blocks, const std::string& reason) {
     const auto event = [](const std::string& data) { return "event: x\ndata: " + data + "\n\n"; };
     std::string out = event(R"({"type":"message_start","message":{"id":"msg","model":"claude"}})");
@@ -136,21 +136,21 @@ TEST_CASE("a call without its result and a result without its call are not sent,
     CHECK(blocksOf({md::user("?"), cut, md::user("and?")}, 1) == only_text);
     CHECK(blocksOf({md::user("?"), answer({result, text})}, 1) == only_text);
     CHECK(blocksOf({md::user("?"), answer({text, result, call}), md::user("!")}, 1) == only_text);
-    // A result behind the user's message is nobody's.
+    // A result after the user's message belongs to no call.
     CHECK(blocksOf({md::user("?"), cut, md::user("and?"), answer({result, text})}, 3) == only_text);
     // Twice, of one id.
     CHECK(blocksOf({md::user("?"), answer({call, call, result, result})}, 1).as_array().size() == 2);
-    // What is no JSON object, and what another provider did.
+    // Parts that are no JSON objects, and parts of another provider.
     CHECK(blocksOf({md::user("?"), answer({part(Kind::call, "nonsense"), part(Kind::result, "[]"), text})}, 1) ==
           only_text);
     const auto foreign =
         answer({part(Kind::call, call_block, "a", "openai"), part(Kind::result, result_block, "a", "openai"), text});
     CHECK(blocksOf({md::user("?"), foreign}, 1) == only_text);
-    // A source without its text; a text that is left out takes its sources with it.
+    // A source without its text. A text that is left out takes its sources with it.
     CHECK(blocksOf({md::user("?"),
                     answer({part(Kind::source, citation), md::Text{" "}, part(Kind::source, citation), text})},
                    1) == only_text);
-    // One whose result is to come, in the next answer.
+    // A call whose result comes in the next answer.
     const auto paused = answer({call}, md::FinishReason::paused);
     CHECK(blocksOf({md::user("?"), paused}, 1) == json::parse("[" + call_block + "]"));
     CHECK(blocksOf({md::user("?"), paused, answer({result})}, 1) ==

@@ -23,7 +23,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/scripted_server.hpp"
 
-// Whatever ends a request midway closes its socket.
+// A request that ends midway, for any reason, closes its socket.
 namespace {
 
 namespace sg = stategraph;
@@ -37,11 +37,11 @@ const std::string piece = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content
 const std::string stop =
     "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
-/// Where a server leaves its clients waiting.
+/// The place where a server leaves its clients waiting.
 enum class Stuck { before_head, after_head, after_piece, after_refusal };
 constexpr Stuck all_stuck[] = {Stuck::before_head, Stuck::after_head, Stuck::after_piece, Stuck::after_refusal};
 
-/// Sends so much, and counts the clients that then close the connection within ten seconds.
+/// Sends this much, and counts the clients that then close the connection within ten seconds.
 struct StuckServer {
     explicit StuckServer(Stuck where)
         : server([this, where](Peer& peer) {
@@ -173,7 +173,7 @@ TEST_CASE("a run that is abandoned midway closes the socket of its request") {
             const App app = appOf(modelOf(stuck.server), nodes, tells_runtime);
             int runs = 0;
             for (const drivers::Driver& driver : drivers::crossed()) {
-                // A range of events waits for its nodes when it is left.
+                // When a range of events is abandoned, it waits for its nodes.
                 if (!driver.canAbandon() || driver.name.find("range") != std::string::npos) continue;
                 CAPTURE(driver.name);
                 ++runs;

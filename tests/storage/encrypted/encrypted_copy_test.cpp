@@ -9,13 +9,13 @@
 #include "tests/support/encryption.hpp"
 #include "tests/support/savers.hpp"
 
-// Copies of encrypted threads: rows are bound to their thread, so each is made anew.
+// Copies of encrypted threads: rows are bound to their thread, so a copy encrypts each row anew.
 using namespace encryption;
 
 namespace stategraph::testing {
 namespace {
 
-constexpr unsigned commit_count = 100;  // several pages
+constexpr unsigned commit_count = 100;  // fills several pages
 
 void putThread(BaseCheckpointSaver& saver, std::string_view thread_id) {
     for (const std::string_view ns : {"", "child:1", "child:1|deep:2"}) {
@@ -65,7 +65,7 @@ TEST_CASE("a copy of a long encrypted thread has every row, sealed for the new t
             CHECK(idsOf(tuple->commits) == nthIds({100}));
             CHECK(saver.getTuple({.log = log, .checkpoint_id = nthId(98)})->writes.size() == 2);
         }
-        // The new key is enough for the copy, and not for the original.
+        // The copy can be read with the new key alone, the original cannot.
         EncryptedSaver only_new(inner, ::key("new", 2));
         CHECK(areEqual(all(only_new, "a longer name"), copy));
         CHECK(has(errorOf([&] { all(only_new, "t"); }), "the key 'old', which find_key does not know"));

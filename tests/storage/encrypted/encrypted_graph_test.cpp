@@ -21,7 +21,7 @@ using graphs::Update;
 
 namespace {
 
-// Each is somewhere in what a run stores, and nowhere in what is stored encrypted.
+// Each must occur in what a run stores, and must not occur in what is stored encrypted.
 const std::vector<std::string> secrets = {"SECRET-state", "SECRET-metadata", "SECRET-question", "SECRET-answer",
                                           "SECRET-node",  "SECRET-inner",    "SECRET-error",    "bar"};
 
@@ -47,13 +47,13 @@ App makeApp(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, const bool& f
     return graph.compile({.checkpointer = saver});
 }
 
-// Until it has failed and asks.
+// Runs it until one node has failed and another one asks.
 void start(const App& app) {
     CHECK_THROWS_AS(app.invoke(graphs::bar("i"), {.thread_id = "t", .metadata = {{"tenant", "SECRET-metadata"}}}),
                     sg::NodeError);
 }
 
-// Which of the secrets are in the bytes of the rows, whatever those are.
+// The secrets that occur in the bytes of the rows.
 std::vector<std::string> found(sg::BaseCheckpointSaver& inner) {
     std::string bytes;
     for (const auto& row : inner.list({.with_writes = true})) {
@@ -95,7 +95,7 @@ TEST_CASE("a run that fails and asks, in a subgraph, goes on in another process,
         for (const auto& snapshot : app.getStateHistory({.thread_id = "t"}))
             sizes.push_back(snapshot.values.bar.size());
         CHECK(sizes == std::vector<std::size_t>{5, 4, 2, 1, 0});
-        // A copy is a thread like any other.
+        // The copy is an ordinary thread.
         saver->copyThread("t", "copy");
         CHECK(app.getState({.thread_id = "copy"}).values.bar.size() == 5);
     });
@@ -135,7 +135,7 @@ TEST_CASE("a graph that is opened with a wrong key says so, and runs nothing") {
         CHECK(has(errorOf([&] { makeApp(store.open(), fails).getState({.thread_id = "t"}); }),
                   "it is encrypted; read it through the EncryptedSaver"));
 
-        // The right one still works: nothing was stored by the others.
+        // The right key still works: the others stored nothing.
         const App app = makeApp(std::make_shared<sg::EncryptedSaver>(store.open(), key("k", 1)), fails);
         CHECK(app.invoke(sg::Command<>{.resume = "SECRET-answer"}, {.thread_id = "t"}).values.bar.size() == 5);
     });

@@ -9,7 +9,7 @@
 #include "checkpoint/sealed_record.hpp"
 #include "tests/support/encryption.hpp"
 
-// What a stranger with the store, and without the key, may do to rows; and what can be read without a key.
+// What an attacker who has the store but not the key can do to rows, and what can be read without a key.
 using namespace encryption;
 
 namespace stategraph::testing {
@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t frame_size = 9;
 
-// Row keys that own their text.
+// Row keys that own their texts.
 struct Place {
     std::string thread_id = "t";
     std::string ns = {};
     unsigned n = 2;
-    std::optional<std::string> path = {};  // none: a commit
+    std::optional<std::string> path = {};  // without one: a commit
 
     bool is(const RowKey& key, bool is_commit) const {
         return key.thread_id == thread_id && key.checkpoint_ns == ns && key.id == nthId(n) && is_commit == !path &&
@@ -31,7 +31,7 @@ struct Place {
     RowKey key() const { return {thread_id, ns, nthId(n), path ? std::string_view(*path) : std::string_view()}; }
 };
 
-// A checksum is no secret: a stranger makes it fit.
+// A checksum is not secret, so an attacker can correct it.
 std::string withChecksum(CheckpointId id, const std::string& bytes) {
     std::string framed;
     const std::size_t start = checkpoint::openFrame(framed, static_cast<unsigned char>(bytes[0]));
@@ -40,7 +40,7 @@ std::string withChecksum(CheckpointId id, const std::string& bytes) {
     return framed;
 }
 
-// Logs of three commits (the third based on the second, the second on the first), pending writes at the second.
+// Logs of three commits (the third based on the second, the second on the first), with pending writes at the second.
 class World {
 public:
     World() {
@@ -64,8 +64,8 @@ public:
         throw std::logic_error("no such row");
     }
 
-    // What reading the place says when these bytes are there, in each of the ways to read it; all the same, or they are
-    // listed.
+    // The result of reading the place when it has these bytes. Every way of reading it is tried; if the results differ,
+    // all are listed.
     std::string readWith(const Place& place, const std::string& bytes) {
         const LogName log{place.thread_id, place.ns};
         auto original = stored(place);
@@ -134,7 +134,7 @@ TEST_CASE("a row in the clear is refused where encrypted ones are expected") {
         CHECK(isRefused(world.readWith(place, ""), place));
         CHECK(isRefused(world.readWith(place, "\x01"), place));
     }
-    // A thread of a program without encryption, as a whole.
+    // The whole thread comes from a program without encryption.
     putLine(*world.inner, {"plain"}, 2);
     CHECK(has(errorOf([&] { world.saver.getTuple({.log = {"plain"}}); }), "it is not encrypted"));
     CHECK(has(errorOf([&] { world.saver.list({.thread_id = "plain"}); }), "it is not encrypted"));
@@ -196,7 +196,7 @@ TEST_CASE("links and open interrupts are read without a key as from the record i
     putWrite(world.saver, {"t"}, nthId(3), nthId(2), "pull:a", makeTask(nthId(2), false));
     CHECK_FALSE(hasOpenInterrupt(write.key(), world.stored(write)));
 
-    // Of a subgraph's commit with something due, and of another run than its parent.
+    // A commit of a subgraph with a due task, of a different run than its parent.
     const CheckpointId other_run(nthId(2).high() - 5, 0x9000'0000'0000'0001ULL);
     checkpoint::CommitFields fields{.id = nthId(2), .parent = other_run, .base = nthId(1), .step = 4};
     fields.next = {"node"};
@@ -264,7 +264,7 @@ TEST_CASE("damaged encrypted rows are read without a key as something or refused
 }
 
 TEST_CASE("a row that another program encrypted by the written grammar is read") {
-    // Made with Python's cryptography (AESGCM) from the grammar in checkpoint/record.hpp.
+    // Made with Python's cryptography package (AESGCM) from the grammar in checkpoint/record.hpp.
     const std::string_view hex =
         "83a1646f70656ef5616b4ca0a1a2a3a4a5a6a7a8a9aaab305f97f5c9e072c371894c65b3a0fd16dccf11402fa018f91fa930f666413b";
     std::string row;

@@ -12,7 +12,7 @@
 #include "tests/support/encryption.hpp"
 #include "tests/support/savers.hpp"
 
-// The contract, keys and what pending writes are conditional on. What strangers do to rows: encrypted_rows_test.cpp.
+// The contract, keys, and conditional pending writes. For attacks on rows see encrypted_rows_test.cpp.
 using namespace encryption;
 
 namespace {
@@ -99,7 +99,8 @@ TEST_CASE("what current_key throws passes through, and nothing is stored") {
     CHECK_THROWS_AS(saver.copyThread("t", "u"), std::out_of_range);
     CHECK(inner->getTuple({.log = {"t"}})->writes.empty());
     CHECK(inner->list({.thread_id = "u"}).empty());
-    CHECK(saver.getTuple({.log = {"t"}})->commits.at(0).bytes == commit.bytes);  // reading needs no current key
+    // Reading does not need the current key.
+    CHECK(saver.getTuple({.log = {"t"}})->commits.at(0).bytes == commit.bytes);
 }
 
 TEST_CASE("what find_key throws passes through, and a key of another name is refused") {
@@ -126,7 +127,7 @@ TEST_CASE("records under older keys stay readable when the key changes, and are 
         EncryptedSaver saver(inner, keys.options());
         putLine(saver, {"t"}, 2, true);
         putWrite(saver, {"t"}, nthId(2), nthId(2), "old", makeTask(nthId(2), true));
-        keys.current = "2026";  // the same saver object goes on with it
+        keys.current = "2026";  // the same saver object uses it from now on
         putWrite(saver, {"t"}, nthId(2), nthId(2), "new", makeTask(nthId(2), true));
         putOne(saver, {"t"}, nthId(2), makeCommit(3, 2, 1));
 
@@ -151,7 +152,8 @@ TEST_CASE("records under older keys stay readable when the key changes, and are 
         CHECK(has(said, "CorruptCheckpointError"));
         CHECK(has(said, RowKey{"t", "", nthId(1)}.toString()));
         CHECK(has(said, "the key '2025', which find_key does not know"));
-        CHECK_FALSE(has(errorOf([&] { without_old.list({.limit = 1}); }), "Error"));  // all that this reads is new
+        // Everything that this reads is encrypted with the new key.
+        CHECK_FALSE(has(errorOf([&] { without_old.list({.limit = 1}); }), "Error"));
     });
 }
 
@@ -160,7 +162,7 @@ TEST_CASE("two tenants with keys of their own in one store cannot read each othe
         const std::shared_ptr<BaseCheckpointSaver> inner = store.open();
         EncryptedSaver ada(inner, ::key("ada", 1));
         EncryptedSaver bob(inner, ::key("bob", 2));
-        EncryptedSaver eve(inner, ::key("bob", 3));  // says she has Bob's key
+        EncryptedSaver eve(inner, ::key("bob", 3));  // she claims to have Bob's key
         putLine(ada, {"of ada"}, 2);
         putLine(bob, {"of bob"}, 2);
         putWrite(bob, {"of bob"}, nthId(2), nthId(2), "p", makeTask(nthId(2), true));
@@ -174,7 +176,7 @@ TEST_CASE("two tenants with keys of their own in one store cannot read each othe
                 CHECK(has(said, "CorruptCheckpointError"));
                 CHECK(has(said, why));
             }
-            // Over every thread it passes them over, and says so.
+            // Without a thread id the call passes over them and reports that.
             const auto rows = saver.list({.with_writes = true});
             CHECK(rows.size() == 4);
             for (const auto& row : rows) {
@@ -245,7 +247,7 @@ TEST_CASE("a conditional pending write is stored only over the content that it e
     putIf(saver, "second", "third");
     CHECK(pendingAt(saver, {"t"}, nthId(1), "p") == "third");
 
-    // The head is still checked, and a checkpoint that does not exist has no such row.
+    // The head is still checked, and a nonexistent checkpoint has no such row.
     const WriteRow late{nthId(1), "p", "late", "third"};
     CHECK(has(errorOf([&] {
                   saver.putWrites({"t"}, nthId(2), {&late, 1});
@@ -268,7 +270,7 @@ TEST_CASE("of rivals between reading and storing a conditional pending write the
     CHECK_THROWS_AS(putIf(saver, "first", "the loser's"), ConcurrentUpdateError);
     CHECK(rivals == 2);
     CHECK(pendingAt(saver, {"t"}, nthId(1), "p") == "the rival's");
-    // The rival stored the same content as before: it is another row all the same.
+    // The other writer stored the same content as before, but in a new row.
     rivals = 0;
     inner->before_put = [&](const PutRequest&) {
         if (rivals++ == 0) putIf(saver, "the rival's", "the rival's");
@@ -297,7 +299,7 @@ TEST_CASE("found keys are kept, as many as the options say") {
     };
     CHECK(findsOf(0, 20, 3) == 60);
     CHECK(findsOf(1, 1, 10) == 1);
-    CHECK(findsOf(1, 2, 10) == 20);  // each makes the other's room
+    CHECK(findsOf(1, 2, 10) == 20);  // each entry evicts the other one
     CHECK(findsOf(64, 5, 10) == 5);
     CHECK(findsOf(1000, 20, 3) == 20);
 }

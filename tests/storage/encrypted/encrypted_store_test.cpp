@@ -16,7 +16,7 @@
 #include "tests/store/stores.hpp"
 #include "tests/support/encryption.hpp"
 
-// Stores and caches whose rows are encrypted.
+// Stores and caches with encrypted rows.
 namespace sg = stategraph;
 using namespace std::chrono_literals;
 using encryption::key;
@@ -44,7 +44,7 @@ std::vector<std::string> keysOf(const std::vector<sg::SearchItem>& items) {
     return keys;
 }
 
-/// Finds a cipher's rows without being one.
+/// A RowCipher that records the rows and does not encrypt them.
 class Recorder final : public sg::RowCipher {
 public:
     explicit Recorder(std::shared_ptr<sg::RowCipher> inner) : inner_(std::move(inner)) {}
@@ -140,7 +140,7 @@ TEST_CASE("an item that was altered, moved, or sealed with another key is damage
         CHECK_THROWS_AS((void)store.get({"n"}, "b"), sg::CorruptStoreError);
         CHECK(store.listNamespaces().size() == 1);
     }
-    // A tenant's view names what is its own.
+    // A tenant's view uses the tenant's own names.
     const auto within = sg::storeWithin(std::make_shared<sg::MemoryStore>(), {"t"});
     CHECK(within->search({}).empty());
     store.put({"n"}, "b", Doc{{"v", "new"}});
@@ -169,7 +169,7 @@ TEST_CASE("a cache behind encryption keeps no result in the clear, and what it c
     cache.set("n", "2", "other", 1'000'000ms);
     CHECK(cache.get("n", "1") == "SECRET");
     CHECK(inner->get("n", "1")->find("SECRET") == std::string::npos);
-    inner->set("n", "2", *inner->get("n", "1"), {});  // moved
+    inner->set("n", "2", *inner->get("n", "1"), {});  // the row was moved to another key
     CHECK_FALSE(cache.get("n", "2"));
     inner->set("n", "3", "in the clear", {});
     CHECK_FALSE(cache.get("n", "3"));

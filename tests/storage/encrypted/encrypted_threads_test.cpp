@@ -4,7 +4,8 @@
 #include "tests/checkpoint/damaged_threads.hpp"
 #include "tests/support/encryption.hpp"
 
-// Many encrypted threads: those of others and damaged ones are passed over, and kept commits are written anew.
+// Many encrypted threads: those of other keys and damaged ones are passed over, and commits that are kept are encrypted
+// anew.
 using namespace damage;
 using namespace std::chrono_literals;
 using encryption::key;
@@ -38,7 +39,8 @@ TEST_CASE("an encrypted thread that cannot be read is reported by every call ove
             fill(twoNodes(saver));
             kind.put(*inner);
             if (kind.why == std::string("its checksum does not match")) {
-                // In the clear it is refused before anyone looks at its checksum; a prune reads the part in the clear.
+                // Without encryption it is refused before its checksum is verified; a prune reads the part in plain
+                // text.
                 CHECK(saver->unfinishedThreads({.reason = sg::Unfinished::damaged}).size() == 1);
                 CHECK(saver->stats().damaged.size() == 1);
                 CHECK(twoNodes(saver).recover().size() == 4);

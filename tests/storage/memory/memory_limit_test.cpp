@@ -34,7 +34,7 @@ bool has(BaseCheckpointSaver& saver, std::string_view thread_id) {
     return saver.getTuple({.log = {thread_id}}).has_value();
 }
 
-/// The same rows in another saver.
+/// Copies the rows into another saver.
 void putAllInto(BaseCheckpointSaver& from, BaseCheckpointSaver& to) {
     std::map<std::pair<std::string, std::string>, std::vector<ListedCheckpoint>> logs;
     for (auto& row : from.list({.with_writes = true})) logs[{row.thread_id, row.checkpoint_ns}].push_back(row);
@@ -169,7 +169,7 @@ TEST_CASE("a limit of nothing is an error") {
 TEST_CASE("eviction drops the threads that are unused for longest until a tenth of the limit is free") {
     constexpr std::size_t limit = 100'000;
     MemorySaver saver({.bytes_max = limit, .when_full = WhenFull::evict});
-    // Younger ids first, so that neither name nor order of arrival is what counts.
+    // Later ids come first, so that neither the name nor the order of insertion matters.
     std::vector<unsigned> numbers;
     const auto name = [](unsigned n) { return "thread " + std::to_string(n); };
     const auto put = [&](unsigned n) { putOne(saver, {name(n)}, {}, makeCommit(n, 0, 0, std::string(1000, 'x'))); };
@@ -180,7 +180,7 @@ TEST_CASE("eviction drops the threads that are unused for longest until a tenth 
     }
     CHECK(bytesOf(saver) <= limit / 10 * 9);
     CHECK(bytesOf(saver) > limit / 10 * 8);
-    // The last one put is the oldest of all, but it was being written to.
+    // The last one stored is the oldest one, but it was being written to.
     CHECK(has(saver, name(numbers.back())));
     numbers.pop_back();
     const std::size_t evicted = saver.evictedThreads();
@@ -219,7 +219,7 @@ TEST_CASE("where eviction cannot make enough room the put is refused") {
     MemorySaver saver({.bytes_max = 20'000, .when_full = WhenFull::evict});
     putOne(saver, {"finished"}, {}, makeCommit(1, 0));
     CHECK_THROWS_AS(putOne(saver, {"t"}, {}, makeCommit(1, 0, 0, std::string(30'000, 'x'))), SaverError);
-    CHECK(has(saver, "finished"));  // nothing is dropped for what can never fit
+    CHECK(has(saver, "finished"));  // nothing is dropped for an entry that cannot fit at all
     unsigned n = 0;
     const auto fill = [&] {
         for (;;) {
@@ -307,7 +307,7 @@ TEST_CASE("threads that write, copy, delete and prune while others evict never e
                            makeCommit(1 + i * 4 + who, 0, 0, std::string(700, 'x')));
                     ++stored;
                 } catch (const ConcurrentUpdateError&) {
-                } catch (const InvalidArgumentError&) {  // a rival's id is greater
+                } catch (const InvalidArgumentError&) {  // the other writer's id is greater
                 }
             }
             too_much += bytesOf(saver) > limit;

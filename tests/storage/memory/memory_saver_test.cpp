@@ -56,7 +56,7 @@ TEST_CASE("the memory saver takes over a large row's string and leaves it where 
     CHECK_THROWS_AS(put(nthId(11), rowOf(too_large, buffer)), SaverError);
     CHECK(buffer == too_large.bytes);
 
-    // Not one with much room beyond its row, nor a small one, nor one that is somewhere else.
+    // The saver does not share a row whose buffer is much larger than the row, nor a small row, nor a part of a buffer.
     const TestCommit second = makeCommit(12, 11, 0, std::string(100'000, 'c'));
     buffer.assign(second.bytes);
     put(nthId(11), rowOf(second, buffer));
@@ -72,7 +72,7 @@ TEST_CASE("the memory saver takes over a large row's string and leaves it where 
     put(nthId(13), row);
     CHECK(elsewhere == std::string(fourth.bytes.size(), 'x'));
 
-    // A copy is its own, and outlives what it was copied from.
+    // A copy is independent, and outlives its original.
     saver.copyThread("t", "copy");
     const auto checkRows = [&](const char* thread) {
         for (const TestCommit* commit : {&first, &second, &third, &fourth}) {

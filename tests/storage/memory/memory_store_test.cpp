@@ -23,7 +23,7 @@ TEST_CASE("a full memory store refuses a batch as a whole and stays as it was") 
     CHECK(store.storedBytes() == before);
     CHECK(store.search({}).size() == 4);
     CHECK(store.get({"a"}, "0").has_value());
-    store.put({"a"}, "0", value);  // takes no more than it did
+    store.put({"a"}, "0", value);  // an equal item takes no additional memory
     store.remove({"a"}, "1");
     store.put({"a"}, "5", value);
     CHECK(store.search({}).size() == 4);

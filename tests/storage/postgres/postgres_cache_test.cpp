@@ -1,5 +1,5 @@
-// A cache on a PostgreSQL server: several objects at once, opening, connections that break, a server that crashes. What
-// all caches do is tested in tests/cache.
+// A cache on a PostgreSQL server: several objects at once, opening, connections that break, and a server that crashes.
+// tests/cache has the tests for all caches.
 #include <stategraph/postgres_cache.hpp>
 
 #include <random>

@@ -1,4 +1,4 @@
-// What follows when connections break, when there are too few of them, and when the server is slow or gone.
+// Connections that break, too few connections, and a server that is slow or down.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A saver behind a proxy, and one beside it.
+// A saver behind a proxy, and another one that connects directly.
 struct Cuttable {
     Schema schema;
     Proxy proxy;
@@ -60,7 +60,7 @@ TEST_CASE("a commit whose answer is lost is stored once, and so is one that the 
             ++n;
             checkLine(*on.beside, n);
         }
-        // The first commit of a log is stored by another statement.
+        // Another statement stores the first commit of a log.
         for (const Proxy::Cut how : {Proxy::Cut::reply, Proxy::Cut::request}) {
             const std::string thread = how == Proxy::Cut::reply ? "answer lost" : "request lost";
             on.proxy.cut(how, thread);
@@ -79,7 +79,7 @@ TEST_CASE("a commit that the server still works on when its connection is cut is
     const TestCommit commit = makeCommit(3, 2, 0, "slow");
     on.proxy.cut(Proxy::Cut::wait, "slow");
     auto put = std::async(std::launch::async, [&] { putOne(*on.saver, {"t"}, nthId(2), commit); });
-    // The first one waits for the lock, and then the second one does.
+    // First the first put waits for the lock, then the second one.
     Raw watcher;
     for (int i = 0; i < 1000; ++i) {
         if (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + on.schema.name() +
@@ -188,7 +188,7 @@ TEST_CASE("more calls than connections wait for each other, and one that waits f
     blocker.run("COMMIT");
     for (auto& each : blocked) CHECK(each.get()->head == nthId(1));
 
-    // Many at once, with time enough.
+    // Many calls at once, with enough time.
     const auto patient = schema.open({.connections_max = 2});
     std::atomic<int> stored{0};
     std::vector<std::thread> threads;
@@ -225,21 +225,21 @@ TEST_CASE("a server that is gone is a SaverError with its address, and one that 
     const std::string read = postgresError([&] { (void)saver->getTuple({.log = {"t"}}); });
     POSTGRES_SAYS(read, "SaverError: cannot open the database 'postgres' at " + server.folder().string());
     POSTGRES_SAYS(read, "thread 't'");
-    (void)postgresError([&] { (void)saver->list({}); });  // no connection is left
+    (void)postgresError([&] { (void)saver->list({}); });  // closes all connections
     const std::string put = postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
     POSTGRES_SAYS(put, "SaverError: cannot open the database 'postgres' at " + server.folder().string());
     CHECK_FALSE(has(put, "not known"));
     server.up();
     CHECK_NOTHROW(putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1), true));
 
-    // Of a put that was on its way when the server went nobody can tell, until it is back.
+    // The server stopped during a put: until it is back, it is unknown whether the put was stored.
     server.down();
     POSTGRES_SAYS(postgresError([&] { putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2)); }),
                   "whether the server has stored it is not known");
     server.up();
     checkLine(*saver, 2);
 
-    // A server that restarts meanwhile is waited for.
+    // The saver waits for a server that restarts.
     const auto patient = schema.open({.reconnect_for = 60s});
     putOne(*patient, {"t"}, nthId(2), makeCommit(3, 2), true);
     server.down();

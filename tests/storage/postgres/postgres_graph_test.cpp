@@ -1,5 +1,5 @@
-// Graphs on PostgreSQL: what a superstep costs in round trips, the saver that encrypts around it, and threads that move
-// there from another store.
+// Graphs on PostgreSQL: round trips per superstep, the encrypting saver around it, and threads that are moved there
+// from another store.
 #include <memory>
 #include <sstream>
 #include <string>
@@ -62,7 +62,8 @@ TEST_CASE("a superstep on PostgreSQL is one round trip, whatever the durability"
             CHECK(result.values.n == steps);
             const auto trips = saver->roundTrips() - before;
             CAPTURE(trips);
-            // The input's two commits, what a run reads first, and once a connection what is prepared on it.
+            // The two commits of the input, the reads at the beginning of a run, and the statements prepared once per
+            // connection.
             CHECK(trips >= steps + 2);
             CHECK(trips <= steps + 16);
             CHECK(saver->list({.thread_id = thread}).size() == steps + 2);

@@ -19,12 +19,12 @@
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/postgres_store.hpp>
 
-// A server, schemas on it, and PostgreSQL without a saver, for the tests of the PostgreSQL saver.
+// A server, schemas on it, and connections without a saver, for the tests of the PostgreSQL saver.
 namespace postgres_tests {
 
 namespace fs = std::filesystem;
 
-/// A server of its own, which ends with this object, or with this process.
+/// Starts a server that ends with this object or with this process.
 class Server {
 public:
     Server() : folder_(fs::temp_directory_path() / ("stategraph-pg-" + std::to_string(::getpid()) + "-" + next())) {
@@ -35,12 +35,12 @@ public:
     ~Server() {
         try {
             run("stop");
-        } catch (const std::exception&) {  // it ends with the process
+        } catch (const std::exception&) {  // it ends with the process in any case
         }
     }
     std::string conninfo() const { return "host=" + folder_.string() + " user=sg dbname=postgres"; }
     const fs::path& folder() const noexcept { return folder_; }
-    /// As a crash would end it; and again from what is on its disk.
+    /// Ends the server as a crash would, or starts it again on its files.
     void down() const { run("down"); }
     void up() const { run("up"); }
 
@@ -58,18 +58,17 @@ private:
     fs::path folder_;
 };
 
-/// Whether CTest has started a server for this test, as it does where tests that run on every kind of store are one of
-/// them.
+/// Whether CTest has started a server for this test. It does so for tests that run on every kind of store.
 inline bool isThere() { return std::getenv("STATEGRAPH_TEST_POSTGRES") != nullptr; }
 
-/// Of the server that CTest started for all tests, or of one that this process starts for all of its own.
+/// The connection string of the server that CTest started for all tests, or else of one that this process starts.
 inline std::string conninfo() {
     if (const char* const given = std::getenv("STATEGRAPH_TEST_POSTGRES")) return given;
     static Server server;
     return server.conninfo();
 }
 
-/// A connection of libpq's own.
+/// A plain connection of libpq.
 class Raw {
 public:
     explicit Raw(const std::string& info = conninfo()) : connection_(PQconnectdb(info.c_str())) {
@@ -78,7 +77,7 @@ public:
     Raw(const Raw&) = delete;
     Raw& operator=(const Raw&) = delete;
     ~Raw() { PQfinish(connection_); }
-    /// The first column of the first row, as text; empty if there is none.
+    /// The first column of the first row as text; empty if there is no row.
     std::string run(const std::string& sql) {
         PGresult* const result = PQexec(connection_, sql.c_str());
         const auto status = PQresultStatus(result);
@@ -93,7 +92,7 @@ private:
     PGconn* connection_;
 };
 
-/// The name of a schema that nobody else uses. It is removed at the end.
+/// A unique name of a schema, which is removed at the end.
 class Schema {
 public:
     explicit Schema(std::string info = conninfo()) : info_(std::move(info)) {
@@ -109,7 +108,7 @@ public:
         }
     }
     const std::string& name() const noexcept { return name_; }
-    /// A saver on it, which sets it up if that was not done.
+    /// Opens a saver on the schema, and sets the schema up if necessary.
     std::unique_ptr<stategraph::PostgresSaver> open(stategraph::PostgresSaverOptions options = {}) const {
         options.schema = name_;
         options.set_up = !options.read_only;
@@ -132,7 +131,7 @@ private:
     std::string name_;
 };
 
-/// What a call throws, as "SaverError: …" or the like; empty if nothing.
+/// The exception that a call throws, as "SaverError: …" or similar; empty if it throws none.
 template <class Call>
 std::string postgresError(Call&& call) {
     try {

@@ -1,4 +1,4 @@
-// What a put says that a thread waits for, while another one appends to the thread.
+// A put that records what a thread waits for, while another call appends to the thread.
 #include <chrono>
 #include <future>
 #include <string>
@@ -18,7 +18,7 @@ using namespace stategraph::testing;
 
 namespace {
 
-/// Returns when a statement on the schema waits for a lock, or the call has ended.
+/// Returns when a statement on the schema waits for a lock or the call has ended.
 template <class Result>
 void awaitLock(const Schema& schema, const std::future<Result>& call) {
     Raw raw;
@@ -37,7 +37,7 @@ TEST_CASE("an append to a thread that another put is about to call finished leav
     const auto saver = schema.open();
     putLine(*saver, {"t"}, 2);
     REQUIRE(statusOf(*saver) == "unknown");
-    Raw other;  // a put that has written and not committed
+    Raw other;  // stands for a put that has written and not yet committed
     other.run("BEGIN");
     other.run("UPDATE " + schema.name() + ".logs SET status = 1 WHERE thread = 't'");
     auto append = std::async(std::launch::async, [&] { putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2)); });
@@ -52,7 +52,7 @@ TEST_CASE("what a put says of a thread's newest commit is refused if an append t
     const auto saver = schema.open();
     putLine(*saver, {"t"}, 2);
     const std::string commits = schema.name() + ".commits";
-    Raw other;  // an append that has written and not committed
+    Raw other;  // stands for an append that has written and not yet committed
     other.run("BEGIN");
     other.run("SELECT log FROM " + schema.name() + ".logs WHERE thread = 't' FOR NO KEY UPDATE");
     other.run("INSERT INTO " + commits + " SELECT log, id, '" + nthId(3).toString() + "', id, base, bytes FROM " +

@@ -1,4 +1,4 @@
-// Puts under a lease: the database checks the epoch in the statement that stores.
+// Puts under a lease: the statement that stores the rows also checks the epoch.
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -44,7 +44,7 @@ std::string workOf(const Schema& schema, const std::string& column, const std::s
     return Raw().run("SELECT " + column + " FROM " + schema.name() + ".work WHERE thread = '" + thread + "'");
 }
 
-/// Returns when a statement on the schema waits for a lock, or the call has ended.
+/// Returns when a statement on the schema waits for a lock or the call has ended.
 void awaitLock(const Schema& schema, const std::future<std::string>& call) {
     Raw raw;
     const std::string waiting =
@@ -102,7 +102,7 @@ TEST_CASE("every kind of put under a lease is stored with one round trip, and wi
     POSTGRES_SAYS(said, "End the run: its new owner continues it");
     POSTGRES_SAYS(said, "thread 't'");
 
-    // Another writer's commit is another error, as long as the lease is the thread's.
+    // While the lease is valid, another writer's commit causes a different error.
     saver.hold("t", {.epoch = 2});
     POSTGRES_SAYS(postgresError([&] { putOne(saver, {"t"}, nthId(3), makeCommit(5, 3)); }),
                   "ConcurrentUpdateError: another run committed first");
@@ -121,7 +121,7 @@ TEST_CASE("a leased saver refuses threads that it has no lease on, and asks nobo
     POSTGRES_SAYS(postgresError([&] { putOne(saver, {"t"}, {}, makeCommit(1, 0)); }),
                   "LeaseLostError: this process has no lease on the thread");
     saver.hold("t", {.epoch = 1});
-    saver.drop("t", 3);  // of another claim
+    saver.drop("t", 3);  // the epoch of another claim
     CHECK(saver.held() == 1);
     saver.drop("t", 1);
     CHECK(saver.held() == 0);
@@ -142,7 +142,7 @@ TEST_CASE("an input is taken with the first commits of the thread's own log, or 
     putOne(saver, {"t", "inner:1"}, {}, makeCommit(1, 0));
     CHECK_FALSE(saver.hasTaken("t"));
     CHECK(workOf(schema, "state") == "0");
-    // Refused, for its head is another: the input stays.
+    // Refused because the head has changed, so the input stays.
     CHECK_THROWS_AS(putOne(saver, {"t"}, nthId(5), makeCommit(6, 5)), ConcurrentUpdateError);
     CHECK_FALSE(saver.hasTaken("t"));
     CHECK(raw.run("SELECT count(*) FROM " + inputs + " WHERE taken IS NULL") == "2");
@@ -153,13 +153,13 @@ TEST_CASE("an input is taken with the first commits of the thread's own log, or 
     CHECK(raw.run("SELECT count(*) FROM " + inputs) == "1");
     putOne(saver, {"t"}, nthId(1), makeCommit(2, 1));
 
-    // One with a key leaves the key.
+    // An input with a key leaves its key.
     saver.hold("t", {.epoch = 1, .takes = 2});
     putOne(saver, {"t"}, nthId(2), makeCommit(3, 2));
     CHECK(raw.run("SELECT key FROM " + inputs + " WHERE taken IS NOT NULL AND input IS NULL") == "\\x6b");
     CHECK(workOf(schema, "inputs") == "0");
 
-    // One that is gone is not taken twice.
+    // An input that was already taken is not taken twice.
     saver.hold("t", {.epoch = 1, .takes = 2});
     POSTGRES_SAYS(postgresError([&] { putOne(saver, {"t"}, nthId(3), makeCommit(4, 3)); }),
                   "ConcurrentUpdateError: input 2 of the queue was withdrawn or taken meanwhile");
@@ -196,13 +196,13 @@ TEST_CASE("a put that waits for a claim is refused when the claim has ended, and
     }
 
     lease(schema, "t", 1);
-    Raw blocker;  // the put waits for the log's row, and has the lease's
+    Raw blocker;  // the put holds the row of the lease and waits for the row of the log
     blocker.run("BEGIN; SELECT 1 FROM " + schema.name() + ".logs FOR UPDATE");
     auto put = std::async(std::launch::async,
                           [&] { return postgresError([&] { putOne(saver, {"t"}, nthId(2), makeCommit(3, 2)); }); });
     awaitLock(schema, put);
     CHECK(Raw().run("SELECT count(*) FROM (SELECT FROM " + work + " FOR UPDATE SKIP LOCKED) x") == "0");
-    // A heartbeat does not wait for it.
+    // A heartbeat does not wait for the put.
     Raw().run("SET lock_timeout = 5000; UPDATE " + work + " SET due = now()");
     blocker.run("COMMIT");
     CHECK(put.get().empty());
@@ -250,14 +250,14 @@ TEST_CASE("a leased commit whose answer is lost is stored once, also if the leas
     CHECK(proxy.hasCut());
     CHECK(listIds(*beside, {"t"}) == nthIds({4, 3, 2, 1}));
 
-    // The request does not arrive, and another worker has the thread when it is sent again.
+    // The request does not arrive, and another worker holds the thread when it is sent again.
     Raw blocker;
     blocker.run("BEGIN; LOCK TABLE " + schema.name() + ".logs IN ACCESS EXCLUSIVE MODE");
     proxy.cut(Proxy::Cut::request, "too late");
     auto put = std::async(std::launch::async, [&] {
         return postgresError([&] { putOne(saver, {"t"}, nthId(4), makeCommit(5, 4, 0, "too late")); });
     });
-    awaitLock(schema, put);  // it looks whether it was stored
+    awaitLock(schema, put);  // checks whether it was stored
     lease(schema, "t", 2);
     blocker.run("COMMIT");
     POSTGRES_SAYS(put.get(), lost);
@@ -284,13 +284,14 @@ TEST_CASE("helper: appends under a lease until it is lost" * doctest::skip()) {
 TEST_CASE("a process that was frozen for longer than its lease stores nothing when it wakes") {
     const TemporaryFolder folder;
     const Schema schema;
-    ::setenv("STATEGRAPH_TEST_POSTGRES", conninfo().c_str(), 1);  // theirs is this one's
+    ::setenv("STATEGRAPH_TEST_POSTGRES", conninfo().c_str(), 1);  // they use the server of this process
     const std::shared_ptr<PostgresSaver> base = schema.open();
     lease(schema, "t", 1);
     Helper helper("helper: appends under a lease until it is lost", schema.name(), folder / "notes");
     awaitLines(folder / "notes", 20);
     helper.signal(SIGSTOP);
-    // The server may still work on a put that was sent: the claim waits for it, as one that passes over it comes again.
+    // The server may still execute a put that was sent. The claim waits for it; a claim that skipped it would find it
+    // later.
     lease(schema, "t", 2);
     const CheckpointId frozen_at = headOf(*base, {"t"});
     LeasedSaver owner(base);
@@ -308,6 +309,6 @@ TEST_CASE("a process that was frozen for longer than its lease stores nothing wh
     std::size_t told = 0;
     for (; std::getline(notes, line) && line != "lease lost"; ++told) CHECK(stored.count(line) == 1);
     CHECK(line == "lease lost");
-    CHECK(told + 2 >= stored.size());  // its last one may have been stored without its knowing, and the owner's
+    CHECK(told + 2 >= stored.size());  // the last put of each worker may have been stored without its knowledge
     CHECK(told >= 20);
 }

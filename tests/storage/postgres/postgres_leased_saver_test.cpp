@@ -18,7 +18,7 @@ using namespace stategraph;
 
 namespace {
 
-/// A PostgresSaver whose threads are all leased when they are first written to.
+/// A PostgresSaver that leases each thread when it is first written to.
 class AllLeased final : public BaseCheckpointSaver {
 public:
     AllLeased(const Schema& schema, std::shared_ptr<PostgresSaver> saver) : schema_(schema), saver_(std::move(saver)) {}

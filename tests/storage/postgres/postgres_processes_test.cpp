@@ -1,4 +1,4 @@
-// Several processes on one schema, some of which are killed, and a server that crashes under them.
+// Several processes on one schema, some of which are killed, and a server that crashes while they use it.
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -97,9 +97,9 @@ TEST_CASE("helper: commits to a PostgreSQL schema without an end" * doctest::ski
 TEST_CASE("two processes that write the same threads of a PostgreSQL schema lose nothing and fork nothing") {
     const TemporaryFolder folder;
     const Schema schema;
-    ::setenv("STATEGRAPH_TEST_POSTGRES", conninfo().c_str(), 1);  // theirs is this one's
+    ::setenv("STATEGRAPH_TEST_POSTGRES", conninfo().c_str(), 1);  // they use the server of this process
     {
-        // They also set it up at the same time.
+        // They also create the schema at the same time.
         Helper one("helper: appends to shared threads of a PostgreSQL schema", schema.name(), folder / "notes1", 1);
         Helper two("helper: appends to shared threads of a PostgreSQL schema", schema.name(), folder / "notes2", 2);
         CHECK(one.wait() == 0);
@@ -206,7 +206,7 @@ TEST_CASE("runs that a crash of the server stops are resumed to the end they wou
         server.up();
         CHECK(stopped > 0);
         for (int i = 0; i < 3; ++i) {
-            // Without its first commit a thread is as it was before: empty.
+            // A thread without its first commit must be empty, as before.
             const bool is_there = !saver->list({.thread_id = prefix + std::to_string(i), .limit = 1}).empty();
             if (is_there) (void)app.invoke(RESUME, configOf(i));
             if (!is_there) (void)app.invoke({set(&Counting::n, 0)}, configOf(i));

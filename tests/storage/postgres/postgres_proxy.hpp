@@ -20,16 +20,16 @@
 
 namespace postgres_tests {
 
-/// Stands between a saver and the server, and cuts a connection where it is told to.
+/// Stands between a saver and the server, and cuts connections at chosen points.
 class Proxy {
 public:
     enum class Cut : std::uint8_t {
         none,
-        /// The server does not get the request.
+        /// The server does not receive the request.
         request,
-        /// It does, and has answered when the connection is cut.
+        /// The server receives the request and has answered when the connection is cut.
         reply,
-        /// It does, and the connection is cut before it answers.
+        /// The server receives the request, and the connection is cut before it answers.
         wait,
     };
 
@@ -51,19 +51,19 @@ public:
     }
 
     std::string address() const { return "host=" + folder_.path().string() + " user=sg dbname=postgres"; }
-    /// Cuts the next connection whose client sends these bytes; once.
+    /// Cuts the next connection whose client sends these bytes, once.
     void cut(Cut how, std::string_view at) {
         const std::lock_guard lock(mutex_);
         at_ = at;
         cut_ = how;
     }
-    /// Whether that has happened.
+    /// Whether the cut has happened.
     bool hasCut() {
         const std::lock_guard lock(mutex_);
         return cut_ == Cut::none;
     }
 
-    /// The socket that a conninfo of these tests means.
+    /// The path of the socket that a connection string of these tests names.
     static std::string socketOf(const std::string& info) {
         const std::size_t begin = info.find("host=") + 5;
         return info.substr(begin, info.find(' ', begin) - begin) + "/.s.PGSQL.5432";
@@ -137,7 +137,7 @@ private:
     Cut cut_ = Cut::none;
     std::string at_;
     std::thread acceptor_;
-    std::vector<std::thread> connections_;  // of the acceptor's thread, until that has ended
+    std::vector<std::thread> connections_;  // used by the acceptor's thread until it has ended
 };
 
 }  // namespace postgres_tests

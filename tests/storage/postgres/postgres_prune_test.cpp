@@ -1,4 +1,4 @@
-// Prunes beside writers, and what deleting leaves behind.
+// Prunes beside writers, and what deletions leave behind.
 #include <atomic>
 #include <future>
 #include <string>
@@ -40,7 +40,7 @@ TEST_CASE("a thread that is appended to while it is pruned stays one line, and i
     CHECK(listIds(*saver, {"t"}) == nthIds({last, last - 1}));
     const std::string chain = "SELECT count(*) FROM " + schema.name() + ".commits c WHERE NOT EXISTS (SELECT FROM " +
                               schema.name() + ".commits p WHERE p.log = c.log AND p.id = c.prev)";
-    CHECK(Raw().run(chain) == "1");  // the first of the log alone follows none
+    CHECK(Raw().run(chain) == "1");  // only the first commit of the log has no parent
 }
 
 TEST_CASE("a commit to a thread that is dropped at this moment is stored and kept, or refused") {
@@ -75,7 +75,7 @@ TEST_CASE("an append that a prune overtakes waits for it and is refused") {
     const Schema schema;
     const auto saver = schema.open();
     putLine(*saver, {"t"}, 2);
-    // What a prune does to a log that it drops, half way.
+    // Executes the first half of what a prune does to a log that it removes.
     Raw prune;
     prune.run("BEGIN; INSERT INTO " + schema.name() + ".commits SELECT log, id, " +
               "'ffffffff-ffff-ffff-ffff-ffffffffffff', id, id, '' FROM " + schema.name() + ".commits WHERE id = '" +
@@ -106,8 +106,8 @@ TEST_CASE("what deleting and pruning leave behind goes when no statement can add
     saver->deleteThread("deleted");
     CHECK(rows(".commits") == "6");
     CHECK(saver->prune({.thread_id = "unused", .threads_unused_since = nthId(50).time()}) == 3);
-    CHECK(rows(".commits") == "4");  // with what stops an append
-    // An append that began before may have added a row to the deleted log.
+    CHECK(rows(".commits") == "4");  // including the row that blocks an append
+    // An append that began earlier may have added a row to the deleted log.
     raw.run("INSERT INTO " + schema.name() + ".commits SELECT min(log), '" + nthId(3).toString() + "', '" +
             nthId(4).toString() + "', '" + nthId(3).toString() + "', '" + nthId(3).toString() + "', '' FROM " +
             schema.name() + ".dead_logs");
@@ -126,7 +126,7 @@ TEST_CASE("what many rows of a deleted thread took is freed, a part at a time") 
     putLine(*saver, {"t"}, 1);
     saver->deleteThread("t");
     Raw raw;
-    // As a statement that was cancelled leaves them.
+    // Rows that a cancelled statement leaves behind.
     raw.run("INSERT INTO " + schema.name() + ".commits SELECT log, lpad(to_hex(n), 32, '0')::uuid, " +
             "lpad(to_hex(n + 1), 32, '0')::uuid, lpad('0', 32, '0')::uuid, lpad('0', 32, '0')::uuid, '' FROM " +
             schema.name() + ".dead_logs, generate_series(0, 4999) AS n");

@@ -1,4 +1,4 @@
-// The queue under many that use it at once, and over connections that break.
+// The queue with many simultaneous users and over connections that break.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Calls `call(number)` on so many threads at once; what they throw is in the result.
+/// Calls `call(number)` on `count` threads at once and returns what they threw.
 template <class Call>
 std::vector<std::string> onThreads(std::size_t count, Call call) {
     std::vector<std::string> said(count);
@@ -84,7 +84,8 @@ TEST_CASE("several that submit the same keys at once, in any order, store each o
     CHECK(Raw().run("SELECT sum(inputs) FROM " + on.schema.name() + ".work") == std::to_string(keys));
 }
 
-// Each worker claims, takes inputs, renews and leaves threads at random, while others submit, withdraw and wake.
+// Each worker claims, takes inputs, renews and releases threads at random, while other threads submit, withdraw and
+// wake.
 TEST_CASE("whatever many do at once, every input is taken once, in its thread's order, or waits") {
     const unsigned seed = std::random_device{}();
     CAPTURE(seed);
@@ -151,7 +152,7 @@ TEST_CASE("whatever many do at once, every input is taken once, in its thread's 
     for (const auto& [thread, numbers] : submitted) waiting += numbers.size();
     CHECK(on.count("inputs") == std::to_string(waiting));
     CHECK(gone > 0);
-    // All that waits is due, or will be: nothing is forgotten.
+    // Everything that waits is due or will be due, so nothing is forgotten.
     CHECK(on.count("work", "inputs > 0 AND state = 0 AND due IS NULL") == "0");
 }
 
@@ -165,7 +166,7 @@ TEST_CASE("a submission with keys whose answer is lost is stored once, and one w
     };
     (void)submit("first", "");
     proxy.cut(Proxy::Cut::reply, "with a key");
-    CHECK_FALSE(submit("t", "with a key").is_new);  // it was the first try
+    CHECK_FALSE(submit("t", "with a key").is_new);  // the first attempt stored it
     CHECK(proxy.hasCut());
     proxy.cut(Proxy::Cut::request, "another key");
     CHECK(submit("t", "another key").is_new);
@@ -185,7 +186,7 @@ TEST_CASE("a claim or a release whose answer is lost leaves nothing behind that 
     const ClaimRequest request{.worker = "cut off", .graphs = {{"graph", {1, 2}}}, .queues = {{"default", 5}}};
     (void)queue.stats();
     proxy.cut(Proxy::Cut::reply, "cut off");
-    CHECK(queue.claim(request).empty());  // the second try finds it leased
+    CHECK(queue.claim(request).empty());  // the second attempt finds the thread leased
     CHECK(proxy.hasCut());
     CHECK(on.queue.find("t")->worker == "cut off");
     on.letTimePass();
@@ -195,7 +196,7 @@ TEST_CASE("a claim or a release whose answer is lost leaves nothing behind that 
     const Release release{
         .thread_id = "t", .epoch = claim.epoch, .outcome = WorkOutcome::retry, .delay = 1h, .error = "a lost answer"};
     proxy.cut(Proxy::Cut::reply, "a lost answer");
-    CHECK(queue.release(std::span(&release, 1)).empty());  // the second try finds it released
+    CHECK(queue.release(std::span(&release, 1)).empty());  // the second attempt finds the thread released
     CHECK(on.queue.find("t")->error == "a lost answer");
     CHECK(on.queue.find("t")->epoch == 0);
 }
@@ -211,7 +212,7 @@ TEST_CASE("a crash of the server reuses no epoch, and makes a thread due that is
         on.submit(thread);
         const Claim claim = on.claimOne();
         on.begin(claim);
-        on.submit("of another queue", {}, "other");  // which puts all before it on the disk
+        on.submit("of another queue", {}, "other");  // this also syncs everything before it to the disk
         server.down();
         server.up();
         Release left{.wake_at = std::chrono::system_clock::now() + std::chrono::hours(1), .uptime = claim.uptime};
@@ -221,7 +222,7 @@ TEST_CASE("a crash of the server reuses no epoch, and makes a thread due that is
         CHECK(again.thread_id == thread);
         CHECK(again.epoch > claim.epoch);
         CHECK(again.uptime != claim.uptime);
-        // The server has not crashed since: it is left as it is said to be.
+        // Without another crash of the server the lease is released as requested.
         left.uptime = again.uptime;
         CHECK(on.release(again, outcome, left));
         CHECK(on.queue.find(thread).has_value() == (outcome == WorkOutcome::waits || outcome == WorkOutcome::sleeps));

@@ -10,7 +10,7 @@
 
 #include "tests/storage/postgres/postgres_helper.hpp"
 
-// The queue without a worker.
+// The queue used directly, without a worker.
 namespace postgres_tests {
 
 struct Queue {
@@ -19,7 +19,7 @@ struct Queue {
     stategraph::PostgresQueue queue;
 
     explicit Queue(stategraph::PostgresSaverOptions options = {}) : saver(schema.open(options)), queue(saver) {}
-    /// On another server.
+    /// Uses another server.
     explicit Queue(const std::string& conninfo) : schema(conninfo), saver(schema.open({})), queue(saver) {}
 
     stategraph::Receipt submit(const std::string& thread, const std::string& key = {},
@@ -39,7 +39,7 @@ struct Queue {
         if (claims.empty()) throw std::runtime_error("there is nothing to claim");
         return std::move(claims.front());
     }
-    /// Whether the lease was the claim's.
+    /// Returns whether the lease belonged to the claim.
     bool release(const stategraph::Claim& claim, stategraph::WorkOutcome outcome, stategraph::Release more = {}) {
         more.thread_id = claim.thread_id;
         more.epoch = claim.epoch;
@@ -50,12 +50,12 @@ struct Queue {
         const stategraph::HeldLease held{claim.thread_id, claim.epoch};
         return queue.renew(std::span(&held, 1), std::chrono::hours(1)).size() == 1;
     }
-    /// As if all leases had run out, and all waits were over.
+    /// Has the same effect as if all leases had expired and all waits were over.
     void letTimePass() { Raw().run("UPDATE " + schema.name() + ".work SET due = now() WHERE due IS NOT NULL"); }
     std::string count(const std::string& table, const std::string& which = "true") {
         return Raw().run("SELECT count(*) FROM " + schema.name() + "." + table + " WHERE " + which);
     }
-    /// Takes the claim's input, as the first put of a run does, after `head`.
+    /// Takes the input of the claim as the first put of a run does, after the commit `head`.
     void begin(const stategraph::Claim& claim, unsigned head = 0) {
         stategraph::LeasedSaver leased(saver);
         leased.hold(claim.thread_id, {.epoch = claim.epoch, .takes = claim.input_number});

@@ -1,4 +1,4 @@
-// What is submitted, claimed and left.
+// Submitting, claiming and releasing.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -64,7 +64,7 @@ TEST_CASE("inputs of a thread wait for the run under way, and are taken in their
     }
     CHECK(on.claimOne().input == Value(4));
 
-    // A thread that waits, or sleeps, keeps them.
+    // A thread that waits or sleeps keeps its inputs.
     Queue other;
     other.submit("t");
     const Claim claim = other.claimOne();
@@ -83,7 +83,7 @@ TEST_CASE("an input with a key is stored once, also after it was taken, until ke
     CHECK(first.is_new);
     CHECK_FALSE(again.is_new);
     CHECK(again.number == first.number);
-    CHECK(on.submit("u", "order 1").is_new);  // a key is of a thread
+    CHECK(on.submit("u", "order 1").is_new);  // keys are separate for each thread
     CHECK(on.queue.find("t")->inputs == 1);
     Claim claim = on.claimOne();
     CHECK(claim.input == Value(0));
@@ -95,7 +95,7 @@ TEST_CASE("an input with a key is stored once, also after it was taken, until ke
     CHECK(on.queue.forgetKeys(0ms) == 1);
     CHECK(on.submit("t", "order 1").is_new);
 
-    // Several in one call, one of them twice.
+    // Several inputs in one call, one of them twice.
     const std::vector<QueuedInput> inputs{{.thread_id = "z", .graph = "graph", .input = Value(1), .key = "a"},
                                           {.thread_id = "b", .graph = "graph", .input = Value(2), .key = "a"},
                                           {.thread_id = "z", .graph = "graph", .input = Value(3), .key = "a"}};
@@ -125,7 +125,7 @@ TEST_CASE("a lease that ran out is claimed by another, whose epoch is another, a
     CHECK(on.claimOne().attempts == 3);
     on.letTimePass();
     Claim fourth = on.claimOne();
-    on.begin(fourth);  // progress
+    on.begin(fourth);  // a put counts as progress
     on.letTimePass();
     const Claim fifth = on.claimOne();
     CHECK(fifth.attempts == 1);
@@ -150,7 +150,7 @@ TEST_CASE("a thread is left to sleep, to wait, to be tried again, or set aside")
     CHECK((claim.state == WorkState::sleeping));
     CHECK_FALSE(claim.is_woken);
 
-    // A wake time that is over for the server is due soon, and not at once again and again.
+    // If the server's clock has passed the wake time, the thread is due soon, and not repeatedly at once.
     CHECK(on.release(claim, WorkOutcome::sleeps, {.wake_at = std::chrono::system_clock::now() - 1h}));
     CHECK(on.count("work", "due > now() - interval '1 minute'") == "1");
     on.letTimePass();
@@ -163,7 +163,7 @@ TEST_CASE("a thread is left to sleep, to wait, to be tried again, or set aside")
     claim = on.claimOne();
     CHECK(claim.is_woken);
     CHECK((claim.state == WorkState::waits));
-    // Woken while a worker has it: it looks again.
+    // A thread that is woken while a worker has it is examined again.
     CHECK(on.queue.wake("t"));
     CHECK(on.release(claim, WorkOutcome::waits));
     claim = on.claimOne();
@@ -206,7 +206,7 @@ TEST_CASE("a version that cannot run a thread leaves it to others, and is not as
     CHECK(other[0].attempts == 1);
     CHECK_FALSE(other[0].version);
     CHECK(on.queue.claim({.worker = "w", .graphs = {{"another graph", {5, 6}}}, .queues = {{"default", 10}}}).empty());
-    // However many refuse, the list of them ends.
+    // The list of refusals is limited, however many there are.
     Claim last = other[0];
     for (std::uint64_t i = 10; i < 40; ++i) {
         CHECK(on.release(last, WorkOutcome::refused, {.version = {i, i}}));
@@ -228,11 +228,11 @@ TEST_CASE("a cancel drops the inputs that wait, is brought by the next renewal, 
     const auto renewed = on.queue.renew(std::span(&held, 1), 1h);
     REQUIRE(renewed.size() == 1);
     CHECK(renewed[0].is_cancelled);
-    // The run asked meanwhile: it is due for the cancel nevertheless.
+    // The run has asked in the meantime, but the thread is due for its cancellation.
     CHECK(on.release(claim, WorkOutcome::waits));
     claim = on.claimOne();
     CHECK(claim.is_cancelled);
-    on.submit("t", "", "default", 5);  // and what comes after it revives the thread
+    on.submit("t", "", "default", 5);  // and the next input continues the thread
     CHECK(on.release(claim, WorkOutcome::cancelled));
     claim = on.claimOne();
     CHECK_FALSE(claim.is_cancelled);
@@ -243,7 +243,7 @@ TEST_CASE("a cancel drops the inputs that wait, is brought by the next renewal, 
     CHECK_FALSE(on.queue.find("t"));
     CHECK(on.count("inputs") == "0");
 
-    // Of one that was set aside.
+    // A thread that was set aside.
     on.submit("u");
     CHECK(on.release(on.claimOne(), WorkOutcome::set_aside));
     CHECK(on.queue.cancel("u"));

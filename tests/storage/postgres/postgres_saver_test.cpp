@@ -15,7 +15,7 @@ struct PostgresFactory {
     postgres_tests::Schema schema;
 };
 
-/// As through a pooler that gives each transaction another connection.
+/// Simulates a pooler that assigns another connection to each transaction.
 struct PostgresPoolerFactory {
     std::unique_ptr<stategraph::BaseCheckpointSaver> make() { return schema.open({.prepared_statements = false}); }
     std::unique_ptr<stategraph::BaseCheckpointSaver> reopen() { return make(); }

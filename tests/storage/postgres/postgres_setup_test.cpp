@@ -1,4 +1,4 @@
-// Setting up a schema, what opening refuses, and what the server's refusals say.
+// Setting up a schema, what opening refuses, and the messages for refusals of the server.
 #include <chrono>
 #include <fstream>
 #include <sstream>
@@ -43,7 +43,7 @@ TEST_CASE("a schema that is not set up is refused with what to call, and setting
     PostgresSaver saver(conninfo(), options);
     CHECK(listIds(saver, {"t"}) == nthIds({2, 1}));
 
-    // A schema that is there, and has other tables.
+    // A schema that exists and has other tables.
     const Schema other;
     Raw().run("CREATE SCHEMA " + other.name() + "; CREATE TABLE " + other.name() + ".users (name text)");
     POSTGRES_SAYS(openingError({.schema = other.name()}), "the schema has no tables of stategraph's");

@@ -1,4 +1,4 @@
-// Several processes with stores on one PostgreSQL server, which are killed and frozen, and a server that crashes.
+// Several processes with stores on one PostgreSQL server, some killed or frozen, and a server that crashes.
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -26,7 +26,7 @@ using Doc = std::map<std::string, std::string>;
 
 namespace {
 
-// `database` is a conninfo, "#" and a schema.
+// `database` is a connection string, "#" and a schema.
 std::unique_ptr<PostgresStore> openFor(const std::string& database, const StoreOptions& options = {},
                                        std::chrono::milliseconds timeout = 30s) {
     const std::size_t at = database.find('#');
@@ -58,7 +58,7 @@ TEST_CASE("processes that put and remove the same items of PostgreSQL leave no r
     const Schema schema;
     const TemporaryFolder folder;
     {
-        // They also make the schema and its tables at the same time.
+        // They also create the schema and its tables at the same time.
         const char* const name = "helper: changes shared items of a PostgreSQL store";
         const std::string database = conninfo() + "#" + schema.name();
         Helper one(name, database, folder / "notes", 1);
@@ -68,7 +68,7 @@ TEST_CASE("processes that put and remove the same items of PostgreSQL leave no r
         CHECK(two.wait() == 0);
         CHECK(three.wait() == 0);
     }
-    std::this_thread::sleep_for(2ms);  // what lives 1 ms is over
+    std::this_thread::sleep_for(2ms);  // items with a lifetime of 1 ms have expired
     const auto store = schema.openStore(shared_items::options());
     CHECK(store->batch({SearchQuery{.query = "xxx"}})[0].damaged.empty());
     shared_items::removeAll(*store);
@@ -106,7 +106,7 @@ TEST_CASE("a server that crashes under a store's writers loses no put with sync,
             });
             if (!error.empty()) {
                 said.push_back(error);
-                --n;  // it is put again
+                --n;  // the pair is put again
             } else {
                 stored = n + 1;
             }
@@ -140,7 +140,7 @@ TEST_CASE("a process that is frozen in the midst of a put holds up others no lon
                   folder / "notes", 3000);
     awaitLines(folder / "notes", 3);
     const auto store = schema.openStore({}, {.statement_timeout = 20s});
-    std::vector<StoreOp> puts;  // so many that one of them waits for whatever the process has locked
+    std::vector<StoreOp> puts;  // enough that one of them waits for whatever the process has locked
     for (int i = 0; i < 2000; ++i) puts.push_back(PutOp{{"n"}, std::to_string(i), Value(Doc{}), {}});
     for (int round = 0; round < 6; ++round) {
         helper.freeze();

@@ -1,5 +1,5 @@
-// A store on a PostgreSQL server: connections that break, set-up, round trips, keys and items that are large. What all
-// stores do is tested in tests/store, several processes in postgres_store_processes_test.cpp.
+// A store on a PostgreSQL server: connections that break, set-up, round trips, and large keys and items. tests/store
+// has the tests for all stores, postgres_store_processes_test.cpp those with several processes.
 #include <stategraph/postgres_store.hpp>
 
 #include <chrono>
@@ -47,13 +47,13 @@ TEST_CASE("a put whose connection is cut is stored once, wherever that happens")
     StoreOptions options;
     const auto clock = std::make_shared<under_test::StoreClock>();
     options.clock = clock;
-    // As statements are sent by name: the search for what is over, the locks and reads, the write and its commit.
+    // Statements are sent by name: the search for expired items, the locks and reads, the write and its commit.
     for (const char* const at : {"page_of_rows", "lock_rows", "put_rows"}) {
         for (const auto how : {Proxy::Cut::request, Proxy::Cut::reply, Proxy::Cut::wait}) {
             CAPTURE(at);
             CAPTURE(static_cast<int>(how));
             const auto store = openThrough(proxy, schema, options);
-            store->put({"n"}, "a", Doc{{"v", "1"}});  // and so all statements are prepared
+            store->put({"n"}, "a", Doc{{"v", "1"}});  // so that all statements are prepared
             const auto begin = store->get({"n"}, "a")->created_at;
             clock->pass(5);
             proxy.cut(how, at);
@@ -75,7 +75,7 @@ TEST_CASE("a put whose answer is lost, and whose item others have put since, is 
     const auto store = openThrough(proxy, schema);
     store->put({"n"}, "a", Doc{{"v", "1"}});
     proxy.cut(Proxy::Cut::reply, "put_rows");
-    // The other one puts as soon as it sees this one's.
+    // The other thread puts as soon as it sees the item of this one.
     std::thread other([&] {
         while (direct->get<Doc>({"n"}, "a") != Doc{{"v", "2"}}) std::this_thread::yield();
         direct->put({"n"}, "a", Doc{{"v", "3"}});
@@ -83,7 +83,7 @@ TEST_CASE("a put whose answer is lost, and whose item others have put since, is 
     const std::string said = postgresError([&] { store->put({"n"}, "a", Doc{{"v", "2"}}); });
     other.join();
     CHECK(proxy.hasCut());
-    // It found its own item still there, or says that it does not know.
+    // Either the put found its own item, or it reports that it does not know.
     if (!said.empty()) POSTGRES_SAYS(said, "it is not known whether what was put is stored");
     CHECK(direct->get<Doc>({"n"}, "a") == Doc{{"v", "3"}});
 }
@@ -166,7 +166,7 @@ TEST_CASE("pages of a PostgreSQL store are bounded by bytes, and a batch of larg
     std::vector<StoreOp> puts;
     for (int i = 0; i < 15; ++i)
         puts.push_back(PutOp{{"n"}, std::to_string(10 + i), Value(Doc{{"text", large + std::to_string(i)}}), {}});
-    for (int round = 0; round < 2; ++round) store->batch(puts);  // the second one reads them
+    for (int round = 0; round < 2; ++round) store->batch(puts);  // the second round reads them
     const auto found = store->search({.limit = 100});
     REQUIRE(found.size() == 15);
     for (int i = 0; i < 15; ++i) CHECK(found[static_cast<std::size_t>(i)].as<Doc>().at("text").size() > 3'000'000);

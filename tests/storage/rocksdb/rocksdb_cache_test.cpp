@@ -12,7 +12,7 @@
 
 #include "tests/support/temporary_folder.hpp"
 
-// Folders that are no cache, and damaged ones.
+// Folders that are not a cache, and damaged ones.
 namespace sg = stategraph;
 
 TEST_CASE("an entry whose row was damaged is none, and goes") {

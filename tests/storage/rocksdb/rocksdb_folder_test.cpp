@@ -1,4 +1,4 @@
-// One process opens a folder once, however its path is spelt; and notices when the folder is gone.
+// A process opens a folder only once, however its path is spelt, and notices when the folder is removed.
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -61,11 +61,11 @@ private:
     fs::path before_;
 };
 
-/// Whether another process may take the lock that RocksDB holds.
+/// Whether another process could take RocksDB's lock.
 bool isLocked(const fs::path& folder) {
     const pid_t child = ::fork();
     if (child == 0) {
-        // Nothing but system calls: other threads may have held locks at the fork.
+        // Only system calls: other threads may have held locks at the fork.
         const int file = ::open((folder / "LOCK").c_str(), O_RDWR);
         struct flock wanted {};
         wanted.l_type = F_WRLCK;
@@ -107,7 +107,7 @@ TEST_CASE("one process opens a database once, however its path is spelt, and the
                 CHECK(has(error, spelling == path ? "already;" : "already as '" + path + "';"));
             }
         }
-        CHECK(isLocked(path));  // for other processes too
+        CHECK(isLocked(path));  // for other processes as well
         one.reset();
         one = first.open(link);
         CHECK(has(errorOf([&] { first.open(path); }), "already as '" + link + "'"));

@@ -8,7 +8,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// A saver that follows another one's database. Between processes: tests/process/follow.cpp.
+// A saver that follows the database of another one. tests/process/follow.cpp tests it between processes.
 namespace sg = stategraph;
 using namespace graphs;
 

@@ -16,13 +16,13 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/without_index.hpp"
 
-// Databases of the first version of the grammar, which have no index of threads.
+// Databases of the first version of the grammar, which lack the index of threads.
 using namespace graphs;
 namespace kit = stategraph::testing;
 
 namespace {
 
-/// Changes the rows of a database that nobody has open.
+/// Changes the rows of a database that is not open.
 template <class F>
 void changeRows(const std::string& path, F change) {
     rocksdb::DB* opened = nullptr;
@@ -31,7 +31,7 @@ void changeRows(const std::string& path, F change) {
     change(*db);
 }
 
-/// As a program of the first version would have left it.
+/// Leaves the database as a program of the first version would.
 void forgetIndex(const std::string& path) {
     changeRows(path, [](rocksdb::DB& db) {
         for (const char* prefix : {"D", "a", "b"}) {
@@ -43,7 +43,7 @@ void forgetIndex(const std::string& path) {
     });
 }
 
-/// Three threads that ask and four that are finished.
+/// Makes three threads that ask and four that are finished.
 void fillThreads(const std::string& path) {
     Graph graph;
     graph.addNode("ask", [](const State& state, sg::Runtime& rt) -> Update {
@@ -81,7 +81,7 @@ TEST_CASE("a database without an index of threads gets one when it is opened to 
     }
     {
         sg::RocksDBSaver saver(path);
-        CHECK((*saver.countThreads(10))[sg::ThreadStatus::unknown] == 7);  // nobody has looked yet
+        CHECK((*saver.countThreads(10))[sg::ThreadStatus::unknown] == 7);  // nothing has been examined yet
         CHECK(unfinishedIn(saver) == asking);
         CHECK((*saver.countThreads(10))[sg::ThreadStatus::interrupted] == 3);
         CHECK(saver.countThreads(10)->finished() == 4);
@@ -147,7 +147,7 @@ TEST_CASE("threads of which there are too many in memory are found in their rows
     const std::string path = (folder / "db").string();
     using sg::ThreadStatus;
     fillThreads(path);
-    // Rows as of a program that has left more of them than this one keeps in memory.
+    // Rows from a program that has left more of them than this one keeps in memory.
     const unsigned many = stategraph::checkpoint::OpenThreads::threads_max;
     changeRows(path, [&](rocksdb::DB& db) {
         rocksdb::WriteBatch batch;
@@ -169,7 +169,7 @@ TEST_CASE("threads of which there are too many in memory are found in their rows
     REQUIRE(page->size() == 4);
     CHECK(page->at(0).place.thread_id == "1");
     CHECK(page->at(3).place.thread_id == "waits 0");
-    // A thread moves between its rows as before.
+    // The thread moves between its rows as before.
     const auto head = saver.list({.thread_id = "1", .checkpoint_ns = ""})[0].id;
     kit::putOutlook(saver, {"1"}, head, {ThreadStatus::failed, {}});
     CHECK(kit::openNames(saver, 5, ThreadStatus::failed) == std::vector<std::string>{"1"});

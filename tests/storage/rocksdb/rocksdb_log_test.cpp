@@ -1,4 +1,4 @@
-// Damage to the write-ahead log: what cannot be read is an error or a report, and a tail that was cut opens.
+// Damage to the write-ahead log: unreadable parts cause an error or a report, and a log with a truncated tail opens.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -61,7 +61,7 @@ void putItems(sg::RocksDBStore& store, int from, int to, bool some_large) {
 struct Opened {
     std::string error;
     std::string dropped;
-    int items = 0;  // k0000 up to there, and nothing else
+    int items = 0;  // k0000 up to this number, and no other items
 };
 
 Opened open(const fs::path& path, const sg::RocksDBStoreOptions& options = {}) {
@@ -79,7 +79,7 @@ Opened open(const fs::path& path, const sg::RocksDBStoreOptions& options = {}) {
     return result;
 }
 
-/// A closed database whose items are in its log, and copies of it with another log.
+/// A closed database whose items are in its log, and copies of it with changed logs.
 class Damaged {
 public:
     Damaged(int items, bool some_large) : items_(items) {
@@ -127,7 +127,7 @@ TEST_CASE("one altered byte anywhere in the log is an error that says where, and
         for (const std::size_t at : places) {
             CAPTURE(at);
             const fs::path path = database->flipped(at, static_cast<char>(1U << at % 8));
-            // RocksDB skips the few bytes at the end of a block that are too few for a record.
+            // RocksDB skips the last bytes of a block if they are too few for a record.
             const Opened opened = open(path);
             if (opened.items == database->items() && opened.dropped.empty()) continue;
             CHECK(has(opened.error, "its log file " + database->name() + " has damage at byte "));
@@ -160,15 +160,15 @@ TEST_CASE("a log that is damaged in its midst opens without what follows, if tha
 }
 
 TEST_CASE("zeros in the midst of the log are an error, and dropping what follows leaves no hole") {
-    const Damaged database(60, true);  // more than one block
+    const Damaged database(60, true);  // fills more than one block
     std::string content = database.content();
     std::fill(content.begin() + 40'000, content.begin() + 44'096, '\0');
     const Opened refused = open(database.with(content));
     CHECK(has(refused.error, "has damage at byte"));
     const Opened dropped = open(database.with(content), {.drop_damaged_log = true});
-    CHECK(dropped.error.empty());  // open() checks that items follow each other
+    CHECK(dropped.error.empty());  // open() checks that the items are consecutive
     CHECK(dropped.items < database.items());
-    // At the beginning of a record too, where RocksDB goes on with the next block.
+    // Also at the beginning of a record, where RocksDB continues with the next block.
     content = database.content();
     std::fill(content.begin(), content.begin() + 32'768, '\0');
     CHECK(has(open(database.with(content)).error, "zeros where a record should begin"));
@@ -198,7 +198,7 @@ TEST_CASE("a log whose tail a power cut left as zeros or noise opens, and says w
     for (const std::size_t bytes : {1U, 9U, 60U, 130U}) {
         CAPTURE(bytes);
         for (const bool is_noise : {false, true}) {
-            // After the last record: space that was never written.
+            // After the last record there is space that was never written.
             std::string content = database.content() + std::string(bytes + 7, '\0');
             if (is_noise) {
                 for (std::size_t i = database.content().size(); i < content.size(); ++i)
@@ -264,7 +264,7 @@ TEST_CASE("damage to a log file that is no longer needed does no harm") {
     }
     const std::string log = logsOf(path).back();
     std::string content = contentOf(path / log);
-    { const sg::RocksDBStore store(path.string()); }  // its rows are in a table now
+    { const sg::RocksDBStore store(path.string()); }  // afterwards its rows are in a table
     content[content.size() / 2] ^= 1;
     writeFile(path / log, content);
     const Opened opened = open(path);
@@ -296,7 +296,7 @@ TEST_CASE("a saver and a reader refuse a damaged log, a cache drops its end") {
         CHECK_FALSE(cache.get("n", keyOf(9)).has_value());
     }
     CHECK(has(open(folder / "store", {.read_only = true}).error, "has damage at byte"));
-    // A saver's rows: the format, which is the only one yet.
+    // The only row of a saver is that of the format.
     const std::string log = logsOf(folder / "saver").back();
     std::string content = contentOf(folder / "saver" / log);
     content[10] ^= 1;

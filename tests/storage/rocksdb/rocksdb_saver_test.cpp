@@ -40,7 +40,7 @@ STATEGRAPH_SAVER_CONTRACT(RocksDBFactory);
 namespace stategraph::testing {
 namespace {
 
-// What opening throws, as "SaverError: …" or "CorruptCheckpointError: …"; empty if nothing.
+// The exception that opening throws, as "SaverError: …" or "CorruptCheckpointError: …"; empty if it throws none.
 std::string openingError(const fs::path& path, const RocksDBSaverOptions& options = {}) {
     try {
         const RocksDBSaver saver(path.string(), options);
@@ -67,7 +67,7 @@ std::string openingError(const fs::path& path, const RocksDBSaverOptions& option
         CHECK(said.find(part) != std::string::npos); \
     } while (false)
 
-// A database with 50 commits in a table file: opening again writes what the log file held.
+// Makes a database with 50 commits in a table file: opening it again writes the content of the log file there.
 void makeDatabase(const fs::path& path) {
     {
         RocksDBSaver saver(path.string());
@@ -85,7 +85,7 @@ fs::path fileIn(const fs::path& path, const std::string& start, const std::strin
     return {};
 }
 
-// Reads everything; damage may show at opening or only now.
+// Reads everything, since damage may be found at opening or later.
 std::string readingError(const fs::path& path) {
     try {
         RocksDBSaver saver(path.string(), {.create_if_missing = false});
@@ -101,7 +101,7 @@ std::string readingError(const fs::path& path) {
     return {};
 }
 
-// This test program again, at one of the test cases below that are skipped otherwise.
+// Starts this test program again with one of the skipped cases below.
 pid_t startHelper(const char* test_case, const fs::path& path, const fs::path& ready) {
     ::setenv("STATEGRAPH_TEST_DATABASE", path.c_str(), 1);
     ::setenv("STATEGRAPH_TEST_READY", ready.c_str(), 1);
@@ -129,7 +129,7 @@ TEST_CASE("helper: holds a database open" * doctest::skip()) {
     if (!path) return;
     const RocksDBSaver saver(path);
     std::ofstream(std::getenv("STATEGRAPH_TEST_READY")) << "ready";
-    std::this_thread::sleep_for(std::chrono::seconds(60));  // until it is killed
+    std::this_thread::sleep_for(std::chrono::seconds(60));  // the process is killed before that
 }
 
 TEST_CASE("helper: commits without an end" * doctest::skip()) {
@@ -351,7 +351,7 @@ TEST_CASE("keys are parsed to what they were made of, and nothing else is a key"
 }
 
 TEST_CASE("keys are in the order in which the memory saver lists") {
-    // Sizes from 128 on begin with their low bits: 256 comes before 129.
+    // The encoding of sizes from 128 on begins with the low bits, so 256 precedes 129.
     const checkpoint::BySizeThenText isBefore;
     std::vector<std::string> names;
     for (const std::size_t size :

@@ -21,7 +21,7 @@ using namespace under_test;
 using namespace std::chrono_literals;
 using Names = std::vector<std::string>;
 
-/// The rows themselves, while no store has them open.
+/// The rows themselves, while no store has the database open.
 class RawRows {
 public:
     explicit RawRows(const std::string& path) {
@@ -66,7 +66,7 @@ TEST_CASE("a RocksDB store is there after its process was killed: every put that
         store.batch({PutOp{{"a"}, std::to_string(i), Value(Doc{{"i", i}}), {.ttl = 0ms}},
                      PutOp{{"b"}, std::to_string(i), Value(Doc{{"i", i}}), {}}});
         if (i % 50 != 7) continue;
-        // What the operating system has of the files is what a killed process leaves.
+        // A killed process leaves what the operating system has of its files.
         const fs::path copy = folder / ("copy" + std::to_string(i));
         fs::copy(folder / "db", copy, fs::copy_options::recursive);
         RocksDBStore again(copy.string());
@@ -104,7 +104,7 @@ TEST_CASE("a log torn at any place by the end of the machine leaves a beginning 
             CHECK(store.search({.namespace_prefix = {"b"}, .limit = 100}).size() == kept);
             most = std::max(most, kept);
         } catch (const StoreError& error) {
-            CHECK(has(error.message(), "torn"));  // refused as a whole, with the path
+            CHECK(has(error.message(), "torn"));  // refused as a whole; the error names the path
         }
     }
     CHECK(most == 20);
@@ -141,7 +141,7 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
         CHECK(has(messageOf<CorruptStoreError>([&] {
                       store.get({"users", "alice"}, "2");
                   }),
-                  named));  // not lost by the sweep
+                  named));  // the sweep has not removed them
         CHECK(store.listNamespaces() == std::vector<StoreNamespace>{{"users", "alice"}});
         store.remove({"users", "alice"}, "2");
         CHECK(!store.get({"users", "alice"}, "2"));
@@ -149,7 +149,7 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
         store.put({"users", "alice"}, "2", Doc{}, {.ttl = 0ms});
         store.remove({"users", "alice"}, "2");
     }
-    CHECK(RawRows(path).count() == 1);  // the format's
+    CHECK(RawRows(path).count() == 1);  // the row of the format
 }
 
 TEST_CASE("rows that were swapped, vectors that are gone and keys that are none are errors") {

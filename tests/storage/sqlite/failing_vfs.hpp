@@ -7,8 +7,8 @@
 
 namespace sqlite_tests {
 
-/// SQLite's own files, of which the nth write, sync or truncation fails, and those after it if that is asked for. While
-/// it exists, all files that are opened in this process are such; one at a time.
+/// Makes the nth write, sync or truncation of SQLite's files fail, and optionally all later ones. It applies to all
+/// files that this process opens while the object exists; only one object may exist.
 class FailingVfs {
 public:
     FailingVfs() {
@@ -27,14 +27,14 @@ public:
         failAt(0);
     }
 
-    /// 0: none fails.
+    /// Sets which operation fails; 0: none.
     void failAt(int nth, int code = SQLITE_IOERR_WRITE, bool goes_on = false) {
         left() = nth;
         code_() = code;
         goesOn() = goes_on;
         failures() = 0;
     }
-    /// Whether one has failed.
+    /// Whether an operation has failed.
     bool hasFailed() const { return failures() > 0; }
 
 private:

@@ -1,4 +1,4 @@
-// SQLite files and logs that were cut short or altered, and disks that are full.
+// SQLite files and logs that were truncated or altered, and disks that are full.
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned commits_made = 12;
 constexpr std::size_t frame_size = 24 + 4096;
 
-// A subgraph's log, which is in no index of threads: each commit is one frame.
+// The log of a subgraph, which no index of threads contains: each commit is one frame.
 const LogName where{"t", "child"};
 
 struct Files {
@@ -34,7 +34,7 @@ std::string contentOf(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What a killed process left: the tables in the file, the commits in the log.
+// Files as a killed process leaves them: the tables in the file, the commits in the log.
 Files makeFiles(const TemporaryFolder& folder) {
     const fs::path path = folder / "made.db";
     { const SqliteSaver saver(path.string()); }
@@ -52,7 +52,7 @@ fs::path store(const TemporaryFolder& folder, const Files& files) {
     return path;
 }
 
-// How many commits there are; they must be the first ones, and readable.
+// The number of commits, which must be the first ones and readable.
 unsigned commitsIn(SqliteSaver& saver) {
     const auto ids = listIds(saver, where);
     for (unsigned n = 1; n <= ids.size(); ++n) CHECK(ids[ids.size() - n] == nthId(n));
@@ -68,7 +68,7 @@ TEST_CASE("helper: makes a log of a SQLite file" * doctest::skip()) {
     SqliteSaver saver(path);
     putLine(saver, where, commits_made);
     std::ofstream(given("STATEGRAPH_TEST_NOTES")) << "ready\n";
-    std::this_thread::sleep_for(std::chrono::seconds(60));  // until it is killed
+    std::this_thread::sleep_for(std::chrono::seconds(60));  // the process is killed before that
 }
 
 TEST_CASE("a log of a SQLite file that is cut anywhere gives what is whole before the cut, and says what it dropped") {

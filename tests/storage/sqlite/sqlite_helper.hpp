@@ -22,7 +22,7 @@ using helpers::awaitLines;
 using helpers::given;
 using helpers::Helper;
 
-/// A connection of SQLite's own to a file.
+/// A plain SQLite connection to a file.
 class Raw {
 public:
     explicit Raw(const fs::path& path) {
@@ -35,7 +35,7 @@ public:
         if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
             throw std::runtime_error(sql + ": " + sqlite3_errmsg(db_));
     }
-    /// The first column of the first row, as a number.
+    /// The first column of the first row as a number.
     std::int64_t number(const std::string& sql) {
         sqlite3_stmt* statement = nullptr;
         if (sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK)
@@ -49,7 +49,7 @@ private:
     sqlite3* db_ = nullptr;
 };
 
-/// While it exists, no file of this process grows beyond so many bytes: as if the disk were full.
+/// While it exists, no file of this process can grow beyond the given size, as if the disk were full.
 class FileSizeLimit {
 public:
     explicit FileSizeLimit(std::uintmax_t bytes) {
@@ -71,7 +71,7 @@ private:
     void (*handler_)(int) = nullptr;
 };
 
-/// What a call throws, as "SaverError: …" or the like; empty if nothing.
+/// The exception that a call throws, as "SaverError: …" or similar; empty if it throws none.
 template <class Call>
 std::string sqliteError(Call&& call) {
     try {

@@ -1,4 +1,4 @@
-// What opening a SQLite file refuses, and what happens to a file that is open.
+// What opening a SQLite file refuses, and changes to a file that is open.
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -92,8 +92,8 @@ TEST_CASE("what a process began that died while it made the SQLite file is undon
     const fs::path path = folder / "a.db";
     {
         Raw raw(folder / "begun.db");
-        // The transaction outgrows SQLite's cache, so that its journal and its pages are files as a dead process leaves
-        // them.
+        // The transaction exceeds SQLite's cache, so that its journal and its pages are in files, as a dead process
+        // leaves them.
         raw.run("PRAGMA cache_size=2; CREATE TABLE t (bytes BLOB); BEGIN");
         for (int i = 0; i < 50; ++i) raw.run("INSERT INTO t VALUES (randomblob(4000))");
         fs::copy_file(folder / "begun.db", path);
@@ -101,7 +101,7 @@ TEST_CASE("what a process began that died while it made the SQLite file is undon
         raw.run("ROLLBACK");
     }
     CHECK_HAS(openingError(path, {.read_only = true}), "open it once without read_only");
-    CHECK_HAS(openingError(path), "SQLite database of something else");  // that is, it could be read again
+    CHECK_HAS(openingError(path), "SQLite database of something else");  // this shows that it could be read again
     CHECK_HAS(openingError(path, {.read_only = true}), "SQLite database of something else");
 }
 
@@ -147,7 +147,7 @@ TEST_CASE(
     CHECK_HAS(said, "SaverError");
     CHECK_HAS(said, "raise busy_timeout");
     CHECK_HAS(said, "'t'");
-    CHECK(listIds(saver, {"t"}).size() == 2);  // reads wait for nobody
+    CHECK(listIds(saver, {"t"}).size() == 2);  // reads do not wait
     other.run("ROLLBACK");
     putOne(saver, {"t", "child"}, {}, makeCommit(1, 0));
 }
@@ -155,7 +155,7 @@ TEST_CASE(
 TEST_CASE("writes that wait together are stored together, and one that is refused refuses no other") {
     const TemporaryFolder folder;
     SqliteSaver saver((folder / "a.db").string());
-    constexpr unsigned count = 100;  // more than one transaction takes
+    constexpr unsigned count = 100;  // more than one transaction covers
     for (unsigned i = 0; i < count; ++i) putLine(saver, {"t" + std::to_string(i)}, 1);
     Raw other(folder / "a.db");
     other.run("BEGIN IMMEDIATE");

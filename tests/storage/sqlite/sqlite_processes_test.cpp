@@ -1,4 +1,4 @@
-// Several processes on one SQLite file.
+// Several processes that use one SQLite file.
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -26,7 +26,7 @@ TEST_CASE("helper: appends to shared threads of a SQLite file" * doctest::skip()
     const std::string path = given("STATEGRAPH_TEST_DATABASE");
     if (path.empty()) return;
     const auto writer = static_cast<unsigned>(std::stoul(given("STATEGRAPH_TEST_NUMBER")));
-    SqliteSaver saver(path, {.busy_timeout = std::chrono::minutes(2)});  // a busy disk may hold up a commit
+    SqliteSaver saver(path, {.busy_timeout = std::chrono::minutes(2)});  // a busy disk may delay a commit
     std::ofstream notes(given("STATEGRAPH_TEST_NOTES"));
     notes << "ready\n" << std::flush;
     for (int n = 0; n < 450; ++n) {
@@ -58,7 +58,7 @@ TEST_CASE("two processes that write the same threads lose nothing and fork nothi
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
     {
-        // They also make the file at the same time.
+        // They also create the file at the same time.
         Helper one("helper: appends to shared threads of a SQLite file", path, folder / "notes1", 1);
         Helper two("helper: appends to shared threads of a SQLite file", path, folder / "notes2", 2);
         CHECK(one.wait() == 0);

@@ -1,5 +1,5 @@
-// A store in a SQLite file: what opening refuses, files that savers and caches share with it, several processes, and
-// disks that fail. What all stores do is tested in tests/store.
+// A store in a SQLite file: what opening refuses, files that it shares with savers and caches, several processes, and
+// disks that fail. tests/store has the tests for all stores.
 #include <stategraph/sqlite_store.hpp>
 
 #include <atomic>
@@ -53,7 +53,7 @@ std::vector<std::string> contents(BaseStore& store) {
 TEST_CASE("helper: changes shared items of a SQLite file" * doctest::skip()) {
     const std::string path = given("STATEGRAPH_TEST_DATABASE");
     if (path.empty()) return;
-    SqliteStore store(path, shared_items::options(), {.busy_timeout = 2min});  // a busy disk may hold up a commit
+    SqliteStore store(path, shared_items::options(), {.busy_timeout = 2min});  // a busy disk may delay a commit
     shared_items::mix(store, static_cast<unsigned>(std::stoul(given("STATEGRAPH_TEST_NUMBER"))), 300);
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("processes that put and remove the same items of a SQLite file leave n
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
     {
-        // They also make the file and its tables at the same time.
+        // They also create the file and its tables at the same time.
         const char* const name = "helper: changes shared items of a SQLite file";
         Helper one(name, path, folder / "notes", 1);
         Helper two(name, path, folder / "notes", 2);
@@ -79,7 +79,7 @@ TEST_CASE("processes that put and remove the same items of a SQLite file leave n
         CHECK(two.wait() == 0);
         CHECK(three.wait() == 0);
     }
-    std::this_thread::sleep_for(2ms);  // what lives 1 ms is over
+    std::this_thread::sleep_for(2ms);  // items with a lifetime of 1 ms have expired
     SqliteStore store(path.string(), shared_items::options());
     CHECK(store.batch({SearchQuery{.query = "xxx"}})[0].damaged.empty());
     shared_items::removeAll(store);
@@ -206,7 +206,7 @@ TEST_CASE("a put that waits for another program's for longer than busy_timeout i
     const std::string said = sqliteError([&] { store.put({"n"}, "a", Doc{{"v", "2"}}); });
     CHECK_HAS(said, "StoreError");
     CHECK_HAS(said, "raise busy_timeout");
-    CHECK(store.get<Doc>({"n"}, "a") == Doc{{"v", "1"}});  // and is not prolonged
+    CHECK(store.get<Doc>({"n"}, "a") == Doc{{"v", "1"}});  // and its lifetime is not extended
     other.run("ROLLBACK");
     store.put({"n"}, "a", Doc{{"v", "2"}});
     CHECK(store.get<Doc>({"n"}, "a") == Doc{{"v", "2"}});
@@ -231,7 +231,7 @@ TEST_CASE("a store on a full disk stores nothing more, reads on, and puts again 
         CHECK_HAS(said, path.string());
         CHECK_HAS(said, "nothing of this was stored");
         CHECK(stored > 0);
-        CHECK(store.search({.limit = 1000}).size() == static_cast<std::size_t>(stored) + 1);  // and prolongs nothing
+        CHECK(store.search({.limit = 1000}).size() == static_cast<std::size_t>(stored) + 1);  // and extends no lifetime
         CHECK(store.get({"n"}, "timed").has_value());
         CHECK_HAS(sqliteError([&] { cache.set("n", "k", value.at("text"), {}); }), "SaverError");
         CHECK_FALSE(cache.get("n", "k"));

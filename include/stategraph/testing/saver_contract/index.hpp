@@ -14,7 +14,8 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-// The index of threads, of a saver that keeps one: what each waits for, and which were written to last.
+// Tests the index of threads of a saver that keeps one: what each thread waits for, and which threads were written to
+// last.
 namespace stategraph::testing {
 
 inline constexpr ThreadOutlook says_finished{ThreadStatus::finished, {}};
@@ -31,14 +32,14 @@ inline void putIndexed(BaseCheckpointSaver& saver, const LogName& log, unsigned 
                .writes = {},
                .outlook = outlook});
 }
-/// The outlook alone.
+/// Puts only the outlook.
 inline void putOutlook(BaseCheckpointSaver& saver, const LogName& log, CheckpointId head, const ThreadOutlook& outlook,
                        std::span<const WriteRow> compared = {}) {
     saver.put(
         {.log = log, .expected_head = head, .commits = {}, .writes = {}, .outlook = outlook, .compared = compared});
 }
 
-/// A page of `limit` after the other.
+/// Reads page after page of `limit` threads.
 inline std::vector<std::string> openNames(BaseCheckpointSaver& saver, std::size_t limit,
                                           ThreadStatuses statuses = ThreadStatuses::open()) {
     std::vector<std::string> names;
@@ -82,7 +83,7 @@ inline std::vector<DueThread> dueBy(BaseCheckpointSaver& saver, std::chrono::sys
 TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is done to them", Factory, saver_index) {
     Factory factory;
     auto saver = factory.make();
-    if (!saver->countThreads(1)) return;  // it keeps none
+    if (!saver->countThreads(1)) return;  // the saver keeps no index
     CHECK(saver->openThreads({})->empty());
     CHECK(saver->newestThreads({})->empty());
     CHECK(saver->dueThreads({})->empty());
@@ -112,7 +113,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     CHECK(finished[0].place == ThreadPlace{nthId(2), "a"});
     CHECK(newestOf(*saver, ThreadStatuses::all(), 2).size() == 4);
 
-    // What is stored beside a finished checkpoint, or in another namespace.
+    // Rows that are stored beside a finished checkpoint, or in another namespace.
     putWrite(*saver, {"a"}, nthId(2), nthId(2), "p", "bytes");
     CHECK(openNames(*saver, 10).size() == 4);
     putOutlook(*saver, {"a"}, nthId(2), says_finished);
@@ -125,7 +126,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     CHECK(saver->countThreads(2)->open() == 2);
     CHECK(saver->countThreads(10)->open() == 3);
 
-    // A writer that knows another head reports nothing about this one.
+    // A writer that knows another head must not report anything about this one.
     CHECK_THROWS_AS(putOutlook(*saver, {"b"}, nthId(7), says_finished), ConcurrentUpdateError);
     CHECK_THROWS_AS(putIndexed(*saver, {"b"}, 3, says_finished), ConcurrentUpdateError);
     CHECK(openNames(*saver, 10) == listed);
@@ -190,7 +191,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads gives threads by status, and thos
         check();
     }
 
-    // One that wakes, one that is to wake at another time, one that is gone, and one that is to wake before all.
+    // One thread wakes, one changes its wake time, one is deleted, and one is to wake before all others.
     putWrite(*saver, {"w"}, nthId(1), nthId(1), "p", "bytes");
     putOutlook(*saver, {"y"}, nthId(1), sleepsFor(500));
     saver->deleteThread("x");
@@ -198,7 +199,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads gives threads by status, and thos
     putOutlook(*saver, {"a"}, nthId(1), sleepsFor(-1));
     CHECK(dueBy(*saver, *sleepsFor(0).due, 3) == std::vector<DueThread>{{*sleepsFor(-1).due, "a"}});
     CHECK(openNames(*saver, 10, ThreadStatus::unknown) == std::vector<std::string>{"w"});
-    // A wake time is of a sleeping thread, and of no other.
+    // Only a sleeping thread has a wake time.
     CHECK_THROWS_AS(putOutlook(*saver, {"w"}, nthId(1), {ThreadStatus::sleeping, {}}), InvalidArgumentError);
     CHECK_THROWS_AS(putOutlook(*saver, {"w"}, nthId(1), {ThreadStatus::failed, sleepsFor(1).due}),
                     InvalidArgumentError);
@@ -233,11 +234,12 @@ TEST_CASE_TEMPLATE_DEFINE("a request is refused unless the pending writes that i
     CHECK(count() == (saver->countThreads(1) ? 1 : 0));
     const auto tuple = saver->getTuple({.log = {"t"}});
     REQUIRE(tuple);
-    REQUIRE(tuple->writes.size() == 1);  // what is compared is not written
+    REQUIRE(tuple->writes.size() == 1);  // rows that are only compared are not written
     CHECK(tuple->writes[0].bytes == "bytes");
 }
 
-// It is longer than other cases because each kind of call may come after each other, and all are compared at the end.
+// This case is longer than others because each kind of call may follow each other kind, and everything is compared at
+// the end.
 TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any order of calls", Factory,
                           saver_index_order) {
     constexpr std::uint64_t seed = 20261124;
@@ -279,7 +281,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
                 saver->prune({.keep_last = 1});
                 break;
             default:
-                // Now and then a pause of more than a second.
+                // Sometimes there is a pause of more than a second.
                 const ThreadOutlook outlook = pickOutlook();
                 const unsigned next = kept.head + 1 + (pick(4) == 0 ? 1500 : 0);
                 const TestCommit commit =

@@ -91,7 +91,7 @@ TEST_CASE_TEMPLATE_DEFINE("heads are the newest of each log, with their pending 
         putWrite(*saver, log, nthId(3), nthId(3), "p", "newest");
         putWrite(*saver, log, nthId(3), nthId(2), "p", "older");
     }
-    // A fork from an older checkpoint is the head all the same.
+    // A fork from an older checkpoint still becomes the head.
     putOne(*saver, {"u"}, nthId(3), makeCommit(4, 1, 1));
     const auto heads = saver->list({.heads = true, .with_writes = true});
     REQUIRE(heads.size() == 3);
@@ -133,7 +133,7 @@ TEST_CASE_TEMPLATE_DEFINE("pages behind a thread go through all threads once, in
         }
         CHECK((seen == all));
     }
-    // A thread that goes while somebody pages through leaves the rest where it was.
+    // A thread that is deleted while a reader goes through the pages does not move the others.
     const std::string gone = all[5];
     saver->deleteThread(gone);
     const auto rest = saver->list({.checkpoint_ns = "", .limit = 2, .heads = true, .after_thread_id = gone});

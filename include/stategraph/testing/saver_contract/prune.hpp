@@ -8,7 +8,7 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-// What a prune drops of a log and what it keeps.
+// Which commits of a log a prune drops and which it keeps.
 namespace stategraph::testing {
 
 TEST_CASE_TEMPLATE_DEFINE("pruning keeps the newest of each log and their pending writes", Factory, saver_prune) {
@@ -39,7 +39,7 @@ TEST_CASE_TEMPLATE_DEFINE("pruning keeps the newest of each log and their pendin
         CHECK_FALSE(saver->getTuple({.log = log, .checkpoint_id = nthId(2)}));
         putOne(*saver, log, nthId(5), makeCommit(6, 5));
     }
-    // A dropped checkpoint's pending writes went with it.
+    // The pending writes of a dropped checkpoint were dropped with it.
     saver->copyThread("u", "copy");
     saver->deleteThread("copy");
     CHECK(saver->list({.thread_id = "u", .with_writes = true}).size() == 2);
@@ -50,7 +50,7 @@ TEST_CASE_TEMPLATE_DEFINE("pruning without rewriting keeps what kept checkpoints
     Factory factory;
     const auto saver = factory.make();
     const LogName log{"t"};
-    // 1 - 2 - 3 - 6 - 8 with 3's branch 4 - 5 and 2's branch 7; 8 is read from 3, 5 from 4.
+    // 1 - 2 - 3 - 6 - 8, with the branch 4 - 5 from 3 and the branch 7 from 2; 8 is read from 3, 5 from 4.
     const std::vector<TestCommit> commits{makeCommit(1, 0),    makeCommit(2, 1, 1), makeCommit(3, 2),
                                           makeCommit(4, 3),    makeCommit(5, 4, 4), makeCommit(6, 3, 3),
                                           makeCommit(7, 2, 1), makeCommit(8, 6, 3)};
@@ -69,7 +69,7 @@ TEST_CASE_TEMPLATE_DEFINE("pruning without rewriting keeps what kept checkpoints
     CHECK(idsOf(waiting->commits) == nthIds({4, 5}));
     CHECK(waiting->writes.size() == 1);
 
-    // Once it is answered the branch may go.
+    // Once the question is answered, the branch may be dropped.
     putWrite(*saver, log, head, nthId(5), "p", makeTask(nthId(5), false));
     CHECK(saver->prune({.keep_last = 1, .rewrite = Rewrite::never}) == 2);
     CHECK(listIds(*saver, log) == nthIds({8, 6, 3}));
@@ -91,7 +91,7 @@ TEST_CASE_TEMPLATE_DEFINE("an old checkpoint with two open interrupts is kept wi
     REQUIRE(writes.size() == 3);
     CHECK(writes[0].bytes == makeTask(nthId(2), true));
     CHECK(writes[1].bytes == makeTask(nthId(2), true));
-    // One answer is not enough, and a failure is no question.
+    // One answer is not enough, and a failure is not a question.
     putWrite(*saver, log, nthId(5), nthId(2), "a", makeTaskRecord({.id = nthId(2), .state = TaskState::answered}));
     CHECK(saver->prune({.older_than = nthId(9).time()}) == 0);
     putWrite(*saver, log, nthId(5), nthId(2), "b", makeTaskRecord({.id = nthId(2), .state = TaskState::failed}));

@@ -15,11 +15,11 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-// A prune that writes kept commits whole, so that what they were read from can go.
+// A prune that rewrites kept commits as a whole, so that the commits they were read from can be dropped.
 namespace stategraph::testing {
 
-/// False for a factory with `static constexpr bool seals_records = true`: nobody but the saver in front can read its
-/// records, so its prunes are as with Rewrite::never.
+/// False for a factory with `static constexpr bool seals_records = true`: only the outer saver can read its records, so
+/// its prunes behave as with Rewrite::never.
 template <typename Factory>
 constexpr bool canRewrite() {
     if constexpr (requires { Factory::seals_records; }) {
@@ -42,7 +42,7 @@ inline TestCommit makeAppend(unsigned n, unsigned parent, unsigned base, std::st
              {.channel = "last", .value = Value(number)}}});
 }
 
-/// Commits `from`..`to`, one after the other, read from `base` on.
+/// Puts the commits `from`..`to`, one after another, read from `base`.
 inline void putAppends(BaseCheckpointSaver& saver, const LogName& log, unsigned from, unsigned to, unsigned base,
                        std::string_view more = {}) {
     for (unsigned n = from; n <= to; ++n)
@@ -60,7 +60,7 @@ inline std::map<CheckpointId, std::map<std::string, Value>> valuesIn(BaseCheckpo
     return values;
 }
 
-/// How many items "list" has there; none: at the head.
+/// The number of items in "list" at that commit; none: at the head.
 inline std::size_t itemsAt(BaseCheckpointSaver& saver, const LogName& log, CheckpointId id = {}) {
     const auto tuple = saver.getTuple({.log = log, .checkpoint_id = id});
     REQUIRE(tuple);
@@ -68,7 +68,7 @@ inline std::size_t itemsAt(BaseCheckpointSaver& saver, const LogName& log, Check
     return Decoder(list.bytes()).array();
 }
 
-/// Whether every checkpoint that is left reads as before.
+/// Whether every remaining checkpoint reads as before.
 inline bool readsAsIn(BaseCheckpointSaver& saver, const LogName& log,
                       const std::map<CheckpointId, std::map<std::string, Value>>& before) {
     for (const auto& [id, values] : valuesIn(saver, log)) {
@@ -98,7 +98,7 @@ TEST_CASE_TEMPLATE_DEFINE("a prune leaves as many checkpoints as it is told to, 
     CHECK(readLinks({"t", "", nthId(96)},
                     saver->getTuple({.log = log, .checkpoint_id = nthId(96)})->commits.front().bytes)
               .parent == nthId(95));
-    // Again, by age: nothing is read from what is gone, so that the next one need not keep it.
+    // The same by age. Nothing is read from what was dropped, so the next prune need not keep it.
     CHECK(saver->prune({.keep_last = 5}) == 0);
     CHECK(saver->prune({.older_than = nthId(99).time()}) == 3);
     CHECK(listIds(*saver, log) == nthIds({100, 99}));
@@ -108,7 +108,7 @@ TEST_CASE_TEMPLATE_DEFINE("a prune leaves as many checkpoints as it is told to, 
     CHECK(readsAsIn(*saver, log, before));
     CHECK(writesOf(*saver, log, 100).size() == 1);
     CHECK(saver->prune({.keep_last = 1}) == 0);
-    // The thread goes on.
+    // The thread continues.
     putAppends(*saver, log, 101, 110, 100);
     CHECK(itemsAt(*saver, log) == 110);
     saver->copyThread("t", "copy");
@@ -125,7 +125,7 @@ TEST_CASE_TEMPLATE_DEFINE("branches and old open interrupts outlive what they we
     const auto saver = factory.make();
     for (const LogName log : {LogName{"t"}, LogName{"t", "node"}}) {
         putAppends(*saver, log, 1, 10, 1);
-        // From 5: 11 - 13 - 15, and from 7: 12 - 14.
+        // From 5 follows 11 - 13 - 15, and from 7 follows 12 - 14.
         unsigned head = 10;
         for (const auto& [n, parent] :
              std::vector<std::pair<unsigned, unsigned>>{{11, 5}, {12, 7}, {13, 11}, {14, 12}, {15, 13}}) {
@@ -142,7 +142,7 @@ TEST_CASE_TEMPLATE_DEFINE("branches and old open interrupts outlive what they we
     CHECK(readsAsIn(*saver, log, before));
     CHECK(readsAsIn(*saver, {"t", "node"}, before));
     CHECK(writesOf(*saver, log, 3).size() == 1);
-    // A fork of the old one.
+    // A fork of the old commit.
     putOne(*saver, log, nthId(15), makeAppend(16, 3, 3));
     CHECK(itemsAt(*saver, log) == 4);
     const auto after = valuesIn(*saver, log);
@@ -160,7 +160,7 @@ TEST_CASE_TEMPLATE_DEFINE("who read a checkpoint before it was written whole may
     const LogName log{"t"};
     putAppends(*saver, log, 1, 6, 1);
     CHECK(saver->prune({.keep_last = 3}) == 3);
-    // All of them think that they are read from 1.
+    // All of them state that they are read from 1.
     putOne(*saver, log, nthId(6), makeAppend(7, 6, 1));
     putOne(*saver, log, nthId(7), makeAppend(8, 4, 1));
     CHECK_THROWS_AS(putOne(*saver, log, nthId(8), makeAppend(9, 3, 1)), ConcurrentUpdateError);
@@ -208,7 +208,7 @@ TEST_CASE_TEMPLATE_DEFINE("rewriting only where it pays is cheap however often o
     CHECK(rewritten_bytes > 0);
     CHECK(rewritten_bytes < 2 * put_bytes);
     CHECK(most < 640);
-    // Two branches that both hold most of what is there: each whole would take more than it frees.
+    // Two branches that each hold most of the content: rewriting both would take more space than it frees.
     const LogName forked{"forked"};
     putAppends(*saver, forked, 1, 20, 1, std::string(300, 'x'));
     putOne(*saver, forked, nthId(20), makeAppend(21, 19, 1));

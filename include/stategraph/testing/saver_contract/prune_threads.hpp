@@ -9,10 +9,10 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-// What a prune drops of whole threads: logs of tasks that are past, and threads that nobody uses.
+// What a prune drops of whole threads: the logs of tasks that are past, and threads that are not in use.
 namespace stategraph::testing {
 
-/// Puts commits of a subgraph's log that belong to the root's n-th checkpoint: the last has `next` due.
+/// Puts commits of a subgraph's log that belong to the root's n-th checkpoint; the last one has `next` due.
 inline void putSubgraph(BaseCheckpointSaver& saver, const LogName& log, unsigned root, unsigned count,
                         std::vector<std::string_view> next = {}) {
     for (unsigned n = 1; n <= count; ++n) {
@@ -40,7 +40,7 @@ TEST_CASE_TEMPLATE_DEFINE("a log that lived for one task is pruned with that tas
         putSubgraph(*saver, {thread_id, "node"}, 2, 2);
         putSubgraph(*saver, {thread_id, "node|inner:2"}, 2, 2);
     }
-    // The root keeps 3 and 4: logs of 2 go whole, the others keep their newest two.
+    // The root keeps 3 and 4: logs of 2 are dropped as a whole, the others keep their newest two commits.
     CHECK(saver->prune({.thread_id = "t", .keep_last = 2}) == 2 + 3 + 2 + 2);
     CHECK(listIds(*saver, {"t"}) == nthIds({4, 3}));
     for (const char* const ns : {"node:1", "node:1|inner:2", "node:1|inner"}) {
@@ -51,17 +51,17 @@ TEST_CASE_TEMPLATE_DEFINE("a log that lived for one task is pruned with that tas
         CHECK(listIds(*saver, {"t", ns}) == nthIds({2, 1}));
         CHECK(writesOf(*saver, {"t", ns}, 2).size() == 1);
     }
-    // All of it went: the log may begin again, without the old pending writes.
+    // The log was dropped completely: it may begin again, without the old pending writes.
     putSubgraph(*saver, {"t", "node:1"}, 2, 3);
     CHECK(writesOf(*saver, {"t", "node:1"}, 3).size() == 1);
     putWrite(*saver, {"t", "node:1"}, nthId(3), nthId(3), "q", makeTask(nthId(3), true));
-    // Its checkpoint is gone already, and an answer would come through that.
+    // The root's checkpoint was dropped already, and only there could an answer be stored.
     CHECK(saver->prune({.keep_last = 1}) == 1 + 3 + 2 + 3 + (2 + 1 + 1 + 1 + 1 + 1 + 1));
     CHECK(listIds(*saver, {"t"}) == nthIds({4}));
     CHECK(listIds(*saver, {"t", "node:1"}).empty());
     CHECK(listIds(*saver, {"t", "node:3"}).empty());
     for (const char* const ns : {"node:4", "node", "node|inner:2"}) CHECK(listIds(*saver, {"t", ns}) == nthIds({2}));
-    // Without a root's log nothing says what is past.
+    // Without a log of the root, nothing tells which tasks are past.
     CHECK(listIds(*saver, {"without a root", "node:1"}) == nthIds({3}));
     CHECK(saver->list({.thread_id = "without a root"}).size() == 7);
 }
@@ -92,7 +92,7 @@ TEST_CASE_TEMPLATE_DEFINE("what visits from kept checkpoints go on from stays in
                           saver_prune_visits) {
     Factory factory;
     const auto saver = factory.make();
-    // Each of the root's checkpoints visited "node", whose own visited what is inside.
+    // Each of the root's checkpoints visited "node", whose checkpoints visited the inner one.
     for (unsigned n = 1; n <= 5; ++n) {
         CommitRecordFields fields{.id = nthId(n), .parent = n > 1 ? nthId(n - 1) : CheckpointId(), .step = n};
         if (n != 5) fields.visits = {{"node", nthId(n)}};
@@ -105,7 +105,7 @@ TEST_CASE_TEMPLATE_DEFINE("what visits from kept checkpoints go on from stays in
             putOne(*saver, {"t", ns}, inner.parent, makeCommit(inner));
         }
     }
-    // 4 and 5 are kept, and the newest of each log: "node" was at 4 for both.
+    // 4 and 5 are kept, and the newest commit of each log: "node" had reached commit 4 for both.
     saver->prune({.thread_id = "t", .keep_last = 2});
     CHECK(listIds(*saver, {"t"}) == nthIds({5, 4}));
     CHECK(listIds(*saver, {"t", "node"}) == nthIds({5, 4}));
@@ -158,17 +158,17 @@ TEST_CASE_TEMPLATE_DEFINE("threads that nobody uses are dropped whole", Factory,
     CHECK(threads().size() == 7);
     CHECK(saver->prune({.threads_unused_since = nthId(10).time()}) == 5 + 5);
     CHECK((threads() == in_use));
-    CHECK(saver->list({}).size() == rows - 15);  // the others as they were
-    // What is gone may come again, without old pending writes.
+    CHECK(saver->list({}).size() == rows - 15);  // the others stay unchanged
+    // A thread that was dropped may begin again, without old pending writes.
     putLine(*saver, {"old"}, 3);
     CHECK(writesOf(*saver, {"old"}, 1).empty());
 
-    // With a rule for commits: that one for the threads in use.
+    // With a rule for commits, that rule applies to the threads in use.
     CHECK(saver->prune({.keep_last = 4, .threads_unused_since = nthId(10).time()}) == 3 + 6 + 6);
     CHECK((threads() == in_use));
     CHECK(listIds(*saver, {"young"}) == nthIds({10, 9, 8, 7}));
     CHECK(listIds(*saver, {"asks"}) == nthIds({3, 2, 1}));
-    // Once nothing waits and nothing is due they go.
+    // Once no question is open and nothing is due, they are dropped.
     putWrite(*saver, {"asks"}, nthId(3), nthId(2), "p", makeTask(nthId(2), false));
     putOne(*saver, {"asks below"}, nthId(3), makeCommit(4, 3));
     CHECK(saver->prune({.threads_unused_since = nthId(10).time()}) == 3 + 6);

@@ -11,7 +11,7 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-// Commits are stored as they are and kept apart by their names, or refused.
+// Commits are stored unchanged and kept apart by their names, or refused.
 namespace stategraph::testing {
 
 TEST_CASE_TEMPLATE_DEFINE("a commit is read back as it was put, in the root and in child namespaces", Factory,
@@ -133,7 +133,7 @@ TEST_CASE_TEMPLATE_DEFINE("names with odd bytes are kept apart", Factory, saver_
     CHECK(seen.size() == threads.size() * namespaces.size());
     for (const auto& ns : namespaces) CHECK(saver->list({.checkpoint_ns = ns}).size() == threads.size());
 
-    // Each is deleted alone.
+    // Each thread is deleted by itself.
     std::size_t left = threads.size();
     for (const auto& thread_id : threads) {
         saver->deleteThread(thread_id);

@@ -10,7 +10,7 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-// What outlives the saver, and what it says of its size.
+// What outlives the saver, and the sizes that it reports.
 namespace stategraph::testing {
 
 TEST_CASE_TEMPLATE_DEFINE("everything is there after reopening, and heads still guard it", Factory, saver_reopen) {
@@ -57,7 +57,7 @@ TEST_CASE_TEMPLATE_DEFINE("after a crash between pending writes and their commit
             CHECK_FALSE(before->next);
             REQUIRE(before->writes.size() == 1);
             CHECK(before->writes[0].bytes == finished);
-            // The row is seen by who expects it, and by who does not.
+            // Writers that expect the row see it, and so do those that do not.
             const WriteRow again{nthId(2), "a", "other", ""};
             CHECK_THROWS_AS(saver->putWrites({"t"}, nthId(2), {&again, 1}), ConcurrentUpdateError);
             const WriteRow next{nthId(2), "a", finished, finished};
@@ -80,14 +80,14 @@ TEST_CASE_TEMPLATE_DEFINE("after a crash between pending writes and their commit
 TEST_CASE_TEMPLATE_DEFINE(
     "a saver that tells its size tells at least what it stores, and less or no more after deleting", Factory,
     saver_stored_bytes) {
-    constexpr std::uint64_t some = 64 * 1024;  // what bookkeeping may take, of a deletion too
+    constexpr std::uint64_t some = 64 * 1024;  // what bookkeeping may take, including that of a deletion
     Factory factory;
     const auto saver = factory.make();
     const auto empty = saver->storedBytes();
     std::mt19937 random(1);
     std::string noise(100'000, '\0');
     const auto makeNoise = [&] {
-        for (char& byte : noise) byte = static_cast<char>(random());  // so that no compression helps
+        for (char& byte : noise) byte = static_cast<char>(random());  // random, so that no compression helps
         return std::string_view(noise);
     };
     for (unsigned n = 1; n <= 10; ++n) {
@@ -116,7 +116,7 @@ TEST_CASE_TEMPLATE_DEFINE("a graph's description is kept by its fingerprint, the
     auto saver = factory.make();
     CHECK(!saver->getGraph({1, 2}));
     saver->putGraph({1, 2}, std::string_view("\xa0", 1));
-    if (!saver->getGraph({1, 2})) return;  // a saver may keep none
+    if (!saver->getGraph({1, 2})) return;  // a saver may keep no descriptions
     saver->putGraph({1, 3}, "\xf6");
     saver->putGraph({1, 2}, std::string(1, '\0') + "other");
     putLine(*saver, {"t"}, 2);

@@ -12,7 +12,7 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/records.hpp>
 
-// What the cases of the contract are written with.
+// Helpers of the contract's cases.
 namespace stategraph::testing {
 
 template <typename Factory>
@@ -20,7 +20,7 @@ concept CanReopen = requires(Factory& factory) {
     { factory.reopen() } -> std::convertible_to<std::unique_ptr<BaseCheckpointSaver>>;
 };
 
-/// The n-th id of a log, n milliseconds after a fixed time. Another writer's ids of the same time are others.
+/// The n-th id of a log, n milliseconds after a fixed time. Ids of another writer at the same time are different.
 inline CheckpointId nthId(unsigned n, unsigned writer = 0) {
     return {((1'700'000'000'000ULL + n) << 16U) | 0x7000U, 0x8000'0000'0000'0042ULL + writer};
 }
@@ -37,7 +37,7 @@ struct TestCommit {
 inline TestCommit makeCommit(const CommitRecordFields& fields) {
     return {fields.id, fields.parent, fields.base.empty() ? fields.id : fields.base, makeCommitRecord(fields)};
 }
-/// With one channel, "channel", that holds `text`. Base 0: itself. Parent 0: none.
+/// A commit with one channel, "channel", that holds `text`. Base 0: itself. Parent 0: none.
 inline TestCommit makeCommit(unsigned n, unsigned parent, unsigned base = 0, std::string_view text = "value") {
     return makeCommit({.id = nthId(n),
                        .parent = parent ? nthId(parent) : CheckpointId(),
@@ -63,7 +63,7 @@ inline void putWrite(BaseCheckpointSaver& saver, const LogName& log, CheckpointI
     saver.putWrites(log, head, {&row, 1});
 }
 
-/// A line of commits 1..count, each with a full snapshot, or all based on the first.
+/// Puts a line of commits 1..count, each with a full snapshot, or all based on the first.
 inline void putLine(BaseCheckpointSaver& saver, const LogName& log, unsigned count, bool based_on_first = false) {
     for (unsigned n = 1; n <= count; ++n) {
         putOne(saver, log, n > 1 ? nthId(n - 1) : CheckpointId(), makeCommit(n, n - 1, based_on_first ? 1 : 0));
@@ -99,7 +99,7 @@ inline std::vector<StoredWrite> writesOf(BaseCheckpointSaver& saver, const LogNa
     return tuple ? tuple->writes : std::vector<StoredWrite>();
 }
 
-/// Names that a careless key grammar would mix up.
+/// Names that an ambiguous key grammar would confuse.
 inline std::vector<std::string> oddNames() {
     using namespace std::string_literals;
     return {"a"s,

@@ -25,7 +25,7 @@ TEST_CASE_TEMPLATE_DEFINE("deleting a thread removes all of it and nothing else"
         CHECK(listIds(*saver, log) == nthIds({3, 2, 1}));
         CHECK(saver->getTuple({.log = log})->writes.size() == 1);
     }
-    // It is as if it had never been: the same ids may come again, without the old writes.
+    // The thread is as if it had never existed: the same ids may be used again, without the old writes.
     CHECK_THROWS_AS(putOne(*saver, {"t"}, nthId(3), makeCommit(4, 3)), ConcurrentUpdateError);
     putLine(*saver, {"t"}, 3);
     CHECK(saver->getTuple({.log = {"t"}})->writes.empty());
@@ -54,7 +54,7 @@ TEST_CASE_TEMPLATE_DEFINE("a copied thread has all of the source, which stays as
     }
     CHECK(idsOf(saver->getTuple({.log = {"copy, with a longer name", "child"}})->commits) == nthIds({1, 2, 3, 4}));
 
-    // Both go on alone.
+    // Both continue independently.
     putOne(*saver, {"copy, with a longer name"}, nthId(4), makeCommit(5, 4));
     CHECK(headOf(*saver, {"t"}) == nthId(4));
     putOne(*saver, {"t"}, nthId(4), makeCommit(6, 4));

@@ -11,7 +11,7 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-// Reading one checkpoint: which one, from which commits, and what its channels hold.
+// Reading one checkpoint: which one is read, from which commits, and the content of its channels.
 namespace stategraph::testing {
 
 TEST_CASE_TEMPLATE_DEFINE("an unknown thread is empty and no call on it is an error", Factory, saver_unknown_thread) {
@@ -68,7 +68,7 @@ TEST_CASE_TEMPLATE_DEFINE("reading a checkpoint returns the commits that lead to
         putOne(*saver, log, head, commit);
         head = commit.id;
     }
-    // Those of other branches may be among them or not.
+    // Commits of other branches may be included or not.
     const auto check = [&](unsigned n, const std::vector<CheckpointId>& wanted) {
         CAPTURE(n);
         const auto tuple = saver->getTuple({.log = log, .checkpoint_id = nthId(n)});

@@ -14,7 +14,7 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-// Several writers of one log: who is refused, and what the log looks like afterwards.
+// Several writers of one log: which are refused, and the resulting log.
 namespace stategraph::testing {
 
 TEST_CASE_TEMPLATE_DEFINE("a second writer is refused and nothing of it is stored", Factory, saver_compare_and_swap) {
@@ -39,7 +39,7 @@ TEST_CASE_TEMPLATE_DEFINE("a second writer is refused and nothing of it is store
     CHECK(listIds(*saver, log) == nthIds({2, 1}));
     CHECK(saver->getTuple({.log = log, .checkpoint_id = nthId(1)})->writes.empty());
     CHECK(saver->list({.thread_id = "new"}).empty());
-    // The rightful writer goes on.
+    // The rightful writer continues.
     CHECK_NOTHROW(putOne(*saver, log, nthId(2), makeCommit(3, 2)));
     CHECK(headOf(*saver, log) == nthId(3));
 }
@@ -56,8 +56,8 @@ TEST_CASE_TEMPLATE_DEFINE("a commit on a checkpoint that was pruned meanwhile is
     CHECK(saver->prune({.keep_last = 1, .rewrite = Rewrite::never}) == 2);
     CHECK_THROWS_AS(putOne(*saver, log, nthId(4), makeCommit(5, 2, 1)), ConcurrentUpdateError);
     CHECK(listIds(*saver, log) == nthIds({4, 3}));
-    CHECK_NOTHROW(putOne(*saver, log, nthId(4), makeCommit(5, 3, 3)));  // a fork of what is there
-    CHECK_NOTHROW(putOne(*saver, log, nthId(5), makeCommit(6, 2)));     // it has all in itself
+    CHECK_NOTHROW(putOne(*saver, log, nthId(4), makeCommit(5, 3, 3)));  // a fork of an existing commit
+    CHECK_NOTHROW(putOne(*saver, log, nthId(5), makeCommit(6, 2)));     // it needs no other commit
     CHECK(saver->getTuple({.log = log})->id == nthId(6));
 }
 
@@ -71,7 +71,7 @@ TEST_CASE_TEMPLATE_DEFINE("commits of one put may branch off each other, and off
         for (const TestCommit& commit : commits) rows.push_back(commit.row());
         saver->put({.log = log, .expected_head = head, .commits = rows, .writes = {}});
     };
-    // As an import of a thread with forks puts them: 3 and 5 are forks of 1 and 2.
+    // In the form in which an import puts a thread with forks: 3 and 5 are forks of 1 and 2.
     const TestCommit whole[] = {makeCommit(1, 0), makeCommit(2, 1, 1), makeCommit(3, 1, 1), makeCommit(4, 3, 1),
                                 makeCommit(5, 2, 1)};
     REQUIRE_NOTHROW(put({}, whole));
@@ -79,7 +79,7 @@ TEST_CASE_TEMPLATE_DEFINE("commits of one put may branch off each other, and off
     const auto fork = saver->getTuple({.log = log, .checkpoint_id = nthId(5)});
     REQUIRE(fork);
     CHECK(readHeader({"t", "", nthId(5)}, fork->commits.back().bytes).parent == nthId(2));
-    // The second branches off the head, and the third off a commit that the log had before.
+    // The second one forks from the head, and the third from a commit that the log had before.
     const TestCommit more[] = {makeCommit(6, 5, 1), makeCommit(7, 5, 1), makeCommit(8, 3, 1)};
     REQUIRE_NOTHROW(put(nthId(5), more));
     CHECK(headOf(*saver, log) == nthId(8));
@@ -112,7 +112,7 @@ TEST_CASE_TEMPLATE_DEFINE("a writer that was frozen while another went on is ref
     const auto saver = factory.make();
     const LogName log{"t"};
     putLine(*saver, log, 2);
-    // Both have read 2 as the head; the first freezes before it writes, and knows nothing of what follows.
+    // Both have read 2 as the head. The first one freezes before it writes, and knows nothing of what follows.
     putOne(*saver, log, nthId(2), makeCommit(3, 2));
     putWrite(*saver, log, nthId(3), nthId(3), "p", "the other's");
     putOne(*saver, log, nthId(3), makeCommit(4, 3));
@@ -144,7 +144,7 @@ TEST_CASE_TEMPLATE_DEFINE("two writers with equal clocks do not overwrite each o
     putOne(*saver, log, nthId(2), commitOf(2, nthId(2)));
     CHECK_THROWS_AS(putOne(*saver, log, nthId(2), commitOf(1, nthId(2))), ConcurrentUpdateError);
     CHECK_THROWS_AS(putOne(*saver, log, nthId(2), commitOf(3, nthId(2))), ConcurrentUpdateError);
-    // Having read again: an id that is not greater than the head's is no id for a commit.
+    // After another read: a commit's id must be greater than the head's.
     CHECK_THROWS_AS(putOne(*saver, log, nthId(3, 2), commitOf(1, nthId(3, 2))), InvalidArgumentError);
     CHECK_THROWS_AS(putOne(*saver, log, nthId(3, 2), commitOf(2, nthId(2))), InvalidArgumentError);
     putOne(*saver, log, nthId(3, 2), commitOf(3, nthId(3, 2)));

@@ -10,7 +10,8 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-// Pending writes: whose they are, what they replace, and those that are stored only if nobody else was there.
+// Pending writes: to which checkpoint they belong, what they replace, and those that are stored only if no other writer
+// came first.
 namespace stategraph::testing {
 
 TEST_CASE_TEMPLATE_DEFINE("a pending write belongs to its checkpoint and path, and replaces what was there", Factory,
@@ -76,12 +77,12 @@ TEST_CASE_TEMPLATE_DEFINE("a conditional pending write is stored only over the r
     CHECK(bytesAt(2, "p") == "first");
     put({{nthId(2), "p", "second", "first"}});
     CHECK(bytesAt(2, "p") == "second");
-    // Another checkpoint's row of the same path is another row.
+    // A row of the same path in another checkpoint is a different row.
     put({{nthId(1), "p", "older", ""}});
     CHECK(bytesAt(1, "p") == "older");
     CHECK(bytesAt(2, "p") == "second");
 
-    // All of a request or nothing: plain rows and commits too.
+    // A request is stored as a whole or not at all, including plain rows and commits.
     CHECK_THROWS_AS(put({{nthId(2), "plain", "x"}, {nthId(2), "p", "third", "first"}}), ConcurrentUpdateError);
     const TestCommit commit = makeCommit(3, 2);
     const CommitRow row = commit.row();
@@ -91,7 +92,7 @@ TEST_CASE_TEMPLATE_DEFINE("a conditional pending write is stored only over the r
     CHECK(bytesAt(2, "plain") == "(none)");
     CHECK(bytesAt(2, "p") == "second");
     CHECK(headOf(*saver, log) == nthId(2));
-    // The head is compared as well.
+    // The head is compared too.
     CHECK_THROWS_AS(saver->putWrites(log, nthId(1), std::vector<WriteRow>{{nthId(2), "p", "third", "second"}}),
                     ConcurrentUpdateError);
     const std::vector<WriteRow> fresh{{nthId(2), "p", "third", "second"}, {nthId(2), "plain", "x"}};
@@ -99,11 +100,11 @@ TEST_CASE_TEMPLATE_DEFINE("a conditional pending write is stored only over the r
     CHECK(bytesAt(2, "p") == "third");
     CHECK(bytesAt(2, "plain") == "x");
     CHECK(headOf(*saver, log) == nthId(3));
-    // A row that holds no bytes is there, and its bytes cannot be told from none.
+    // A row without bytes exists, although its bytes look the same as those of no row.
     putWrite(*saver, log, nthId(3), nthId(3), "empty", "");
     CHECK_THROWS_AS(saver->putWrites(log, nthId(3), std::vector<WriteRow>{{nthId(3), "empty", "x", ""}}),
                     ConcurrentUpdateError);
-    // In a log that does not exist yet as well.
+    // The same in a log that does not exist yet.
     CHECK_THROWS_AS(saver->putWrites({"new"}, {}, std::vector<WriteRow>{{nthId(1), "p", "x", "y"}}),
                     ConcurrentUpdateError);
     CHECK_NOTHROW(saver->putWrites({"new"}, {}, std::vector<WriteRow>{{nthId(1), "p", "x", ""}}));
@@ -133,7 +134,7 @@ TEST_CASE_TEMPLATE_DEFINE("of conditional pending writes that race for a row exa
             } catch (...) {
                 failed = true;
             }
-            try {  // a plain one meanwhile, of a row that is nobody else's
+            try {  // sometimes also a plain write of a row that only this writer uses
                 putWrite(*saver, {"t"}, nthId(1), nthId(1), "own " + bytes, path);
             } catch (...) {
                 failed = true;
