@@ -25,7 +25,7 @@ struct Held {
 
 /// Runs the thread, as far as there is something to do, and says how it is to be left. None: the lease is lost. Throws
 /// nothing but what an allocation throws. `isCancelled()` is asked when the run was stopped.
-std::optional<Release> runClaim(const Claim& claim, const detail::WorkerGraph& graph, LeasedSaver& saver,
+std::optional<Release> runClaim(const Claim& claim, const detail::WorkerGraph& graph, BaseCheckpointSaver& saver,
                                 const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
                                 const std::function<bool()>& isCancelled);
 
