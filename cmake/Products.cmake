@@ -94,7 +94,7 @@ stategraph_product(
   PUBLIC core PRIVATE PostgreSQL::PostgreSQL
   OPTION "Build stategraph::postgres, saver, store and cache on PostgreSQL" NEEDS postgres TESTS "/postgres[^/]*_test\\.cpp$")
 stategraph_product(
-  worker HEADERS worker
+  worker HEADERS worker worker_main
   PUBLIC stategraph postgres
   OPTION "Build stategraph::worker, workers on a PostgreSQL queue" NEEDS postgres TESTS "/tests/worker/")
 stategraph_product(

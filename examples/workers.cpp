@@ -4,7 +4,8 @@
 //     START ──► review ──► delay ──► ship ──► END
 //
 // Without arguments the program is a client: it starts two of itself as workers, submits orders, answers a question and
-// ends the workers. `workers work` is a worker until SIGTERM. DATABASE_URL names the database.
+// ends the workers. `workers worker` is a worker with options, as `workers worker --help` lists them; `workers work` is
+// one that is written by hand. Both work until SIGTERM. DATABASE_URL names the database.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -21,6 +22,7 @@
 #include <stategraph/stategraph.hpp>
 #include <stategraph/unfinished.hpp>
 #include <stategraph/worker.hpp>
+#include <stategraph/worker_main.hpp>
 
 namespace sg = stategraph;
 using namespace std::chrono_literals;
@@ -66,6 +68,14 @@ std::shared_ptr<sg::PostgresSaver> openSaver() {
     return std::make_shared<sg::PostgresSaver>(database(), sg::PostgresSaverOptions{.schema = "example_workers"});
 }
 
+int workWithOptions(int argc, char** argv) {
+    // [begin main]
+    return sg::workerMain(argc, argv, [](sg::Worker& worker, const std::shared_ptr<sg::LeasedSaver>& saver) {
+        worker.add("order", makeApp(saver));
+    });
+    // [end main]
+}
+
 int work() {
     // [begin worker]
     sigset_t signals;
@@ -87,10 +97,14 @@ int work() {
     return 0;
 }
 
-pid_t startWorker(const char* program) {
+pid_t startWorker(const char* program, bool has_options) {
     const pid_t process = ::fork();
     if (process != 0) return process;
-    ::execl("/proc/self/exe", program, "work", static_cast<char*>(nullptr));
+    if (has_options)
+        ::execl("/proc/self/exe", program, "worker", "--schema", "example_workers", "--slots", "4", "--poll", "20ms",
+                static_cast<char*>(nullptr));
+    else
+        ::execl("/proc/self/exe", program, "work", static_cast<char*>(nullptr));
     ::_exit(127);
 }
 
@@ -106,9 +120,10 @@ void show(const sg::CompiledGraph<Order>& app, const std::string& thread) {
 }
 
 int main(int argc, char** argv) {
+    if (argc > 1 && argv[1] == std::string("worker")) return workWithOptions(argc - 1, argv + 1);
     if (argc > 1) return work();
     sg::PostgresSaver::setUp(database(), {.schema = "example_workers"});
-    const pid_t workers[] = {startWorker(argv[0]), startWorker(argv[0])};
+    const pid_t workers[] = {startWorker(argv[0], true), startWorker(argv[0], false)};
 
     const auto saver = openSaver();
     for (const char* old : {"book", "lamp", "piano"}) saver->deleteThread(old);  // of an earlier run of this program

@@ -3,11 +3,11 @@
 
 #include <stategraph/error.hpp>
 
-#include "worker/impl.hpp"
+#include "worker/keeper.hpp"
 
 // The loop of `run`: finished claims are released, leases are renewed, and free slots are filled, each with one
 // statement.
-namespace stategraph {
+namespace stategraph::workers {
 namespace {
 
 using std::chrono::milliseconds;
@@ -24,13 +24,49 @@ constexpr std::size_t forgotten_at_once = 1'000;
 
 }  // namespace
 
-void Worker::Impl::run() {
+Keeper::Keeper(LeaseQueue& given_queue, BaseCheckpointSaver& given_reader, Threads& given_threads,
+               WorkerOptions given_options)
+    : queue(given_queue),
+      reader(given_reader),
+      threads(given_threads),
+      options(std::move(given_options)),
+      shares(options.queues),
+      random(given_threads.seed()) {}
+
+void Keeper::add(std::unique_ptr<detail::WorkerGraph> graph) {
+    const std::string& name = graph->name();
+    if (name.empty() || name.size() > PostgresQueue::name_bytes_max)
+        throw InvalidArgumentError("the name of a worker's graph has " + std::to_string(name.size()) +
+                                   " bytes; it must have 1 to " + std::to_string(PostgresQueue::name_bytes_max));
+    if (std::ranges::any_of(graphs, [&](const auto& each) { return each->name() == name; }))
+        throw InvalidArgumentError("the worker has a graph named '" + name + "' already; give each a name of its own");
+    const detail::LockGuard lock(mutex);
+    if (is_running)
+        throw InvalidArgumentError("the worker runs already, so graph '" + name +
+                                   "' comes too late; add it before run");
+    graphs.push_back(std::move(graph));
+}
+
+void Keeper::stop() noexcept {
+    const detail::LockGuard lock(mutex);
+    is_stopping = true;
+    threads.notify(changed);
+}
+
+WorkerMetrics Keeper::currentMetrics() const {
+    const detail::LockGuard lock(mutex);
+    WorkerMetrics now = metrics;
+    now.running = held.size() - done;
+    return now;
+}
+
+void Keeper::run() {
     if (graphs.empty()) throw InvalidArgumentError("the worker has no graph; call add first");
     {
         const detail::LockGuard lock(mutex);
         if (is_running) throw InvalidArgumentError("the worker has been run; make another one");
         is_running = true;
-        next_forgetting = Clock::now() + forgetting_each;
+        next_forgetting = threads.now() + forgetting_each;
     }
     startSlots();
     try {
@@ -50,7 +86,7 @@ void Worker::Impl::run() {
     endSlots();
 }
 
-void Worker::Impl::abandonAll() noexcept {
+void Keeper::abandonAll() noexcept {
     for (;;) {
         std::shared_ptr<RunControl> control;
         {
@@ -65,7 +101,7 @@ void Worker::Impl::abandonAll() noexcept {
     }
 }
 
-void Worker::Impl::endAsked() {
+void Keeper::endAsked() {
     std::vector<Ending> endings;
     {
         const detail::LockGuard lock(mutex);
@@ -78,7 +114,7 @@ void Worker::Impl::endAsked() {
 }
 
 template <class Call>
-bool Worker::Impl::callQueue(Call&& call) {
+bool Keeper::callQueue(Call&& call) {
     try {
         call();
         pause = milliseconds(0);
@@ -95,13 +131,13 @@ bool Worker::Impl::callQueue(Call&& call) {
     }
 }
 
-std::size_t Worker::Impl::freeSlots() const {
+std::size_t Keeper::freeSlots() const {
     const std::size_t taken = held.size() - done;
-    return taken < slots.size() ? slots.size() - taken : 0;
+    return taken < slots ? slots - taken : 0;
 }
 
 // Returns none if it is time now.
-std::optional<Clock::time_point> Worker::Impl::nextTime(Clock::time_point now) const {
+std::optional<Clock::time_point> Keeper::nextTime(Clock::time_point now) const {
     Clock::time_point next = now + std::chrono::hours(1);
     const auto is_due = [&](Clock::time_point time) {
         next = std::min(next, time);
@@ -117,27 +153,27 @@ std::optional<Clock::time_point> Worker::Impl::nextTime(Clock::time_point now) c
     if (is_due(next_forgetting)) return {};
     const std::size_t free = freeSlots();
     if (free == 0) return next;
-    if (may_be_more && 4 * free >= slots.size()) return {};
+    if (may_be_more && 4 * free >= slots) return {};
     if (is_due(next_claim)) return {};
     return next;
 }
 
-bool Worker::Impl::waitForWork() {
+bool Keeper::waitForWork() {
     detail::UniqueLock lock(mutex);
     for (;;) {
-        const Clock::time_point now = Clock::now();
+        const Clock::time_point now = threads.now();
         if (is_stopping) {
             endRuns(now);
             if (held.empty() && declined.empty()) return false;
         }
         const auto next = nextTime(now);
         if (!next) return true;
-        changed.wait_until(lock.native(), *next);
+        threads.wait(lock, changed, next);
     }
 }
 
 // Claims that no slot has taken are released unchanged.
-void Worker::Impl::endRuns(Clock::time_point now) {
+void Keeper::endRuns(Clock::time_point now) {
     if (!is_draining) {
         is_draining = true;
         drain_end = now + options.drain_timeout;
@@ -155,11 +191,11 @@ void Worker::Impl::endRuns(Clock::time_point now) {
     for (const auto& [thread_id, one] : held) to_end.push_back({one->control, true});
 }
 
-void Worker::Impl::giveBack() {
+void Keeper::giveBack() {
     std::vector<Release> releases;
     {
         const detail::LockGuard lock(mutex);
-        if (Clock::now() < next_release) return;
+        if (threads.now() < next_release) return;
         releases = declined;
         for (auto one = held.begin(); one != held.end();) {
             const bool is_forgotten = one->second->is_done && one->second->is_lost;
@@ -171,7 +207,7 @@ void Worker::Impl::giveBack() {
     if (releases.empty()) return;
     const bool is_back = callQueue([&] { (void)queue.release(releases); });
     const detail::LockGuard lock(mutex);
-    next_release = Clock::now() + pause;
+    next_release = threads.now() + pause;
     if (!is_back) return;
     declined.clear();
     for (const Release& release : releases) {
@@ -183,9 +219,9 @@ void Worker::Impl::giveBack() {
 }
 
 // An error says nothing about the leases, which last as long as the last renewal said.
-void Worker::Impl::renew() {
+void Keeper::renew() {
     std::vector<HeldLease> leases;
-    const Clock::time_point begin = Clock::now();
+    const Clock::time_point begin = threads.now();
     {
         const detail::LockGuard lock(mutex);
         if (begin < next_renewal || held.empty()) return;
@@ -196,7 +232,7 @@ void Worker::Impl::renew() {
     std::vector<Renewed> renewed;
     const bool is_known = callQueue([&] { renewed = queue.renew(leases, options.lease); });
     const detail::LockGuard lock(mutex);
-    next_renewal = is_known ? begin + options.lease / 3 : Clock::now() + std::min(options.lease / 10, pause);
+    next_renewal = is_known ? begin + options.lease / 3 : threads.now() + std::min(options.lease / 10, pause);
     if (is_known) {
         ++metrics.renewals;
         std::ranges::sort(renewed, {}, &Renewed::thread_id);
@@ -206,7 +242,7 @@ void Worker::Impl::renew() {
         if (found == held.end() || found->second->claim.epoch != lease.epoch) continue;
         Held& one = *found->second;
         if (!is_known) {
-            if (Clock::now() < one.lease_end) continue;
+            if (threads.now() < one.lease_end) continue;
             lose(one);
             to_end.push_back({one.control, true});
             continue;
@@ -225,10 +261,10 @@ void Worker::Impl::renew() {
 }
 
 // Slots that a queue leaves free are used for queues with more threads.
-void Worker::Impl::claim() {
+void Keeper::claim() {
     {
         const detail::LockGuard lock(mutex);
-        const bool is_early = Clock::now() < next_claim && !(may_be_more && 4 * freeSlots() >= slots.size());
+        const bool is_early = threads.now() < next_claim && !(may_be_more && 4 * freeSlots() >= slots);
         if (is_draining || is_stopping || is_early || freeSlots() == 0) return;
     }
     std::vector<bool> is_empty(options.queues.size(), false);
@@ -240,10 +276,10 @@ void Worker::Impl::claim() {
     const auto poll = std::chrono::duration_cast<Clock::duration>(options.poll_interval * part(random));
     const detail::LockGuard lock(mutex);
     may_be_more = got && freeSlots() == 0 && std::ranges::count(is_empty, false) > 0;
-    next_claim = Clock::now() + (!got ? Clock::duration(pause) : may_be_more ? Clock::duration(gathering) : poll);
+    next_claim = threads.now() + (!got ? Clock::duration(pause) : may_be_more ? Clock::duration(gathering) : poll);
 }
 
-std::optional<std::size_t> Worker::Impl::claimOnce(std::vector<bool>& is_empty) {
+std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
     ClaimRequest request{.worker = options.name, .lease = options.lease};
     std::vector<std::size_t> most;
     {
@@ -260,7 +296,7 @@ std::optional<std::size_t> Worker::Impl::claimOnce(std::vector<bool>& is_empty) 
     if (request.queues.empty()) return 0;
     for (const auto& graph : graphs) request.graphs.push_back({graph->name(), graph->version()});
     std::vector<Claim> claims;
-    const Clock::time_point begin = Clock::now();
+    const Clock::time_point begin = threads.now();
     if (!callQueue([&] { claims = queue.claim(request); })) return {};
     for (std::size_t i = 0; i < most.size(); ++i) {
         const auto of_queue = [&](const Claim& each) { return each.queue == options.queues[i].name; };
@@ -271,10 +307,10 @@ std::optional<std::size_t> Worker::Impl::claimOnce(std::vector<bool>& is_empty) 
     return count;
 }
 
-void Worker::Impl::take(std::vector<Claim> claims, Clock::time_point lease_end) {
+void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end) {
     const detail::LockGuard lock(mutex);
     ++metrics.claims;
-    if (held.empty()) next_renewal = Clock::now() + options.lease / 3;
+    if (held.empty()) next_renewal = threads.now() + options.lease / 3;
     for (Claim& claim : claims) {
         ++metrics.claimed;
         if (held.contains(claim.thread_id)) {
@@ -295,20 +331,20 @@ void Worker::Impl::take(std::vector<Claim> claims, Clock::time_point lease_end) 
         one->release = {.thread_id = one->claim.thread_id, .epoch = one->claim.epoch, .outcome = WorkOutcome::retry};
         held.emplace(one->claim.thread_id, one);
         waiting.push_back(std::move(one));
-        given.notify_one();
+        threads.notifyOne(given);
     }
 }
 
-void Worker::Impl::forgetKeys() {
+void Keeper::forgetKeys() {
     {
         const detail::LockGuard lock(mutex);
-        if (is_draining || Clock::now() < next_forgetting) return;
+        if (is_draining || threads.now() < next_forgetting) return;
     }
     std::size_t forgotten = 0;
     (void)callQueue([&] { forgotten = queue.forgetKeys(options.keys_kept); });
     const detail::LockGuard lock(mutex);
-    next_forgetting = Clock::now() + (forgotten < forgotten_at_once ? Clock::duration(forgetting_each)
-                                                                    : Clock::duration(std::chrono::seconds(1)));
+    next_forgetting = threads.now() + (forgotten < forgotten_at_once ? Clock::duration(forgetting_each)
+                                                                     : Clock::duration(std::chrono::seconds(1)));
 }
 
-}  // namespace stategraph
+}  // namespace stategraph::workers

@@ -13,12 +13,12 @@ namespace {
 
 class ClaimedRun {
 public:
-    ClaimedRun(const Claim& claim, const detail::WorkerGraph& graph, LeasedSaver& saver,
+    ClaimedRun(const Claim& claim, const detail::WorkerGraph& graph, BaseCheckpointSaver& saver,
                const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
                const std::function<bool()>& isCancelled)
         : claim_(claim),
           graph_(graph),
-          reader_(graph.options().saver ? *graph.options().saver : static_cast<BaseCheckpointSaver&>(saver)),
+          reader_(graph.options().saver ? *graph.options().saver : saver),
           control_(control),
           options_(options),
           isCancelled_(isCancelled) {}
@@ -134,7 +134,7 @@ private:
 
 }  // namespace
 
-std::optional<Release> runClaim(const Claim& claim, const detail::WorkerGraph& graph, LeasedSaver& saver,
+std::optional<Release> runClaim(const Claim& claim, const detail::WorkerGraph& graph, BaseCheckpointSaver& saver,
                                 const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
                                 const std::function<bool()>& isCancelled) {
     const ClaimedRun run(claim, graph, saver, control, options, isCancelled);

@@ -26,7 +26,7 @@ struct Held {
 
 /// Runs the thread as far as there is something to do, and returns how it is to be released, or none if the lease is
 /// lost. It throws only if an allocation does. `isCancelled()` is called if the run was stopped.
-std::optional<Release> runClaim(const Claim& claim, const detail::WorkerGraph& graph, LeasedSaver& saver,
+std::optional<Release> runClaim(const Claim& claim, const detail::WorkerGraph& graph, BaseCheckpointSaver& saver,
                                 const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
                                 const std::function<bool()>& isCancelled);
 

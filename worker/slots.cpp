@@ -1,40 +1,40 @@
 #include <system_error>
+#include <utility>
 
 #include <stategraph/error.hpp>
 
-#include "worker/impl.hpp"
+#include "worker/keeper.hpp"
 
 // The threads that run what was claimed.
-namespace stategraph {
+namespace stategraph::workers {
 
-void Worker::Impl::startSlots() {
-    slots.reserve(options.slots);
-    while (slots.size() < options.slots) {
+void Keeper::startSlots() {
+    while (slots < options.slots) {
         try {
-            slots.emplace_back([this] { serveSlot(); });
+            threads.start([this] { serveSlot(); });
         } catch (const std::system_error&) {
-            if (slots.empty()) throw;
+            if (slots == 0) throw;
             return;  // fewer threads do the work
         }
+        ++slots;
     }
 }
 
-void Worker::Impl::endSlots() noexcept {
+void Keeper::endSlots() noexcept {
     {
         const detail::LockGuard lock(mutex);
         is_over = true;
-        given.notify_all();
+        threads.notify(given);
     }
-    for (std::thread& each : slots) each.join();
-    slots.clear();
+    threads.join();
 }
 
-void Worker::Impl::serveSlot() noexcept {
+void Keeper::serveSlot() noexcept {
     for (;;) {
         std::shared_ptr<Held> one;
         {
             detail::UniqueLock lock(mutex);
-            given.wait(lock.native(), [this]() SG_REQUIRES(mutex) { return is_over || !waiting.empty(); });
+            while (!is_over && waiting.empty()) threads.wait(lock, given, {});
             if (waiting.empty()) return;
             one = std::move(waiting.front());
             waiting.pop_front();
@@ -43,22 +43,22 @@ void Worker::Impl::serveSlot() noexcept {
     }
 }
 
-void Worker::Impl::runOne(Held& one) noexcept {
+void Keeper::runOne(Held& one) noexcept {
     const Claim& claim = one.claim;
     std::optional<Release> release;
     try {
         PutLease lease{.epoch = claim.epoch};
         if (claim.state == WorkState::idle && !claim.is_cancelled) lease.takes = claim.input_number;
-        saver->hold(claim.thread_id, lease);
-        release = workers::runClaim(claim, *one.graph, *saver, one.control, options, [&] {
+        queue.hold(claim.thread_id, lease);
+        release = runClaim(claim, *one.graph, reader, one.control, options, [&] {
             const detail::LockGuard lock(mutex);
             return one.is_cancelled;
         });
     } catch (...) {  // there is no memory, so it is not known whether anything was stored
         release = std::move(one.release);
-        release->delay = workers::backoffAfter(claim.attempts, options);
+        release->delay = backoffAfter(claim.attempts, options);
     }
-    saver->drop(claim.thread_id, claim.epoch);
+    queue.drop(claim.thread_id, claim.epoch);
     std::optional<WorkOutcome> outcome;
     {
         const detail::LockGuard lock(mutex);
@@ -72,11 +72,10 @@ void Worker::Impl::runOne(Held& one) noexcept {
         ++done;
     }
     report(one, outcome, one.release.error);
-    changed.notify_all();
+    threads.notify(changed);
 }
 
-void Worker::Impl::report(const Held& one, std::optional<WorkOutcome> outcome,
-                          const std::string& error) const noexcept {
+void Keeper::report(const Held& one, std::optional<WorkOutcome> outcome, const std::string& error) const noexcept {
     if (!options.on_left) return;
     try {
         options.on_left({one.claim.thread_id, one.claim.graph, one.claim.queue, outcome, error});
@@ -84,14 +83,14 @@ void Worker::Impl::report(const Held& one, std::optional<WorkOutcome> outcome,
     }
 }
 
-void Worker::Impl::lose(Held& one) {
+void Keeper::lose(Held& one) {
     if (one.is_lost) return;
     one.is_lost = true;
     ++metrics.leases_lost;
-    saver->drop(one.claim.thread_id, one.claim.epoch);
+    queue.drop(one.claim.thread_id, one.claim.epoch);
 }
 
-void Worker::Impl::count(WorkOutcome outcome) {
+void Keeper::count(WorkOutcome outcome) {
     switch (outcome) {
         case WorkOutcome::finished:
             ++metrics.finished;
@@ -120,4 +119,4 @@ void Worker::Impl::count(WorkOutcome outcome) {
     }
 }
 
-}  // namespace stategraph
+}  // namespace stategraph::workers

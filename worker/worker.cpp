@@ -7,7 +7,9 @@
 
 #include <stategraph/error.hpp>
 
-#include "worker/impl.hpp"
+#include "worker/keeper.hpp"
+#include "worker/lease_queue.hpp"
+#include "worker/threads.hpp"
 
 // The functions that users call, and the options. The loop is in keeper.cpp, and the slots are in slots.cpp.
 namespace stategraph {
@@ -43,16 +45,10 @@ void checkQueues(const std::vector<WorkerQueue>& queues) {
     }
 }
 
-std::string ownName() {
-    char host[256] = {};
-    if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-    return std::string(host) + ":" + std::to_string(::getpid());
-}
-
 WorkerOptions checked(WorkerOptions options) {
     using std::chrono::hours;
     using std::chrono::milliseconds;
-    if (options.name.empty()) options.name = ownName();
+    if (options.name.empty()) options.name = workers::ownName();
     if (options.name.size() > PostgresQueue::name_bytes_max)
         refuse("name", "has " + std::to_string(options.name.size()) + " bytes; it may have " +
                            std::to_string(PostgresQueue::name_bytes_max));
@@ -77,46 +73,34 @@ std::shared_ptr<LeasedSaver> notNull(std::shared_ptr<LeasedSaver> saver) {
 
 }  // namespace
 
-Worker::Impl::Impl(std::shared_ptr<LeasedSaver> given_saver, WorkerOptions given_options)
-    : saver(notNull(std::move(given_saver))),
-      options(checked(std::move(given_options))),
-      queue(saver->saver()),
-      shares(options.queues),
-      random(std::random_device{}()) {}
+std::string workers::ownName() {
+    char host[256] = {};
+    if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+    return std::string(host) + ":" + std::to_string(::getpid());
+}
+
+struct Worker::Impl {
+    Impl(std::shared_ptr<LeasedSaver> given_saver, WorkerOptions given_options)
+        : saver(notNull(std::move(given_saver))),
+          queue(saver->saver()),
+          leases(queue, *saver),
+          keeper(leases, *saver, threads, checked(std::move(given_options))) {}
+
+    const std::shared_ptr<LeasedSaver> saver;
+    PostgresQueue queue;
+    workers::PostgresLeases leases;
+    workers::SystemThreads threads;
+    workers::Keeper keeper;
+};
 
 Worker::Worker(std::shared_ptr<LeasedSaver> saver, WorkerOptions options)
     : impl_(std::make_unique<Impl>(std::move(saver), std::move(options))) {}
 Worker::~Worker() = default;
 
-void Worker::addGraph(std::unique_ptr<detail::WorkerGraph> graph) {
-    const std::string& name = graph->name();
-    if (name.empty() || name.size() > PostgresQueue::name_bytes_max)
-        throw InvalidArgumentError("the name of a worker's graph has " + std::to_string(name.size()) +
-                                   " bytes; it must have 1 to " + std::to_string(PostgresQueue::name_bytes_max));
-    if (std::ranges::any_of(impl_->graphs, [&](const auto& each) { return each->name() == name; }))
-        throw InvalidArgumentError("the worker has a graph named '" + name + "' already; give each a name of its own");
-    const detail::LockGuard lock(impl_->mutex);
-    if (impl_->is_running)
-        throw InvalidArgumentError("the worker runs already, so graph '" + name +
-                                   "' comes too late; add it before run");
-    impl_->graphs.push_back(std::move(graph));
-}
-
-void Worker::run() { impl_->run(); }
-
-void Worker::stop() noexcept {
-    const detail::LockGuard lock(impl_->mutex);
-    impl_->is_stopping = true;
-    impl_->changed.notify_all();
-}
-
-WorkerMetrics Worker::metrics() const {
-    const detail::LockGuard lock(impl_->mutex);
-    WorkerMetrics metrics = impl_->metrics;
-    metrics.running = impl_->held.size() - impl_->done;
-    return metrics;
-}
-
+void Worker::addGraph(std::unique_ptr<detail::WorkerGraph> graph) { impl_->keeper.add(std::move(graph)); }
+void Worker::run() { impl_->keeper.run(); }
+void Worker::stop() noexcept { impl_->keeper.stop(); }
+WorkerMetrics Worker::metrics() const { return impl_->keeper.currentMetrics(); }
 PostgresQueue& Worker::queue() noexcept { return impl_->queue; }
 
 }  // namespace stategraph

@@ -1,22 +1,31 @@
 #pragma once
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <map>
+#include <memory>
+#include <optional>
 #include <random>
-#include <thread>
+#include <string>
+#include <vector>
 
 #include <stategraph/detail/mutex.hpp>
 
+#include "worker/lease_queue.hpp"
 #include "worker/run_claim.hpp"
 #include "worker/shares.hpp"
+#include "worker/threads.hpp"
 
-namespace stategraph {
+namespace stategraph::workers {
 
-/// The implementation of Worker. The thread of `run` uses the queue: it claims, renews and releases threads. The
-/// threads of the slots run what was claimed.
-struct Worker::Impl {
+/// The name of a worker without one: the host's name and the process id.
+std::string ownName();
+
+/// What a worker does. The thread of `run` speaks with the queue: it claims, renews and gives back. The threads of the
+/// slots run what was claimed. Everything that differs between a program and a simulation is behind `queue`, `reader` and
+/// `threads`, so that one seed decides all that happens in a simulation.
+struct Keeper {
     using Clock = std::chrono::steady_clock;
-    using Held = workers::Held;
 
     /// A run that is to end, immediately or after its superstep.
     struct Ending {
@@ -24,9 +33,16 @@ struct Worker::Impl {
         bool is_now = false;
     };
 
-    Impl(std::shared_ptr<LeasedSaver> given, WorkerOptions given_options);
+    /// The options are checked. The references must be valid as long as this object. `reader` reads the threads whose
+    /// graphs name no saver of their own.
+    Keeper(LeaseQueue& given_queue, BaseCheckpointSaver& given_reader, Threads& given_threads,
+           WorkerOptions given_options);
 
+    /// As Worker's.
+    void add(std::unique_ptr<detail::WorkerGraph> graph) SG_EXCLUDES(mutex);
     void run();
+    void stop() noexcept SG_EXCLUDES(mutex);
+    WorkerMetrics currentMetrics() const SG_EXCLUDES(mutex);
 
     // The threads of the slots.
     void startSlots();
@@ -56,9 +72,10 @@ struct Worker::Impl {
     void lose(Held& one) SG_REQUIRES(mutex);
     void count(WorkOutcome outcome) SG_REQUIRES(mutex);
 
-    const std::shared_ptr<LeasedSaver> saver;
+    LeaseQueue& queue;
+    BaseCheckpointSaver& reader;
+    Threads& threads;
     const WorkerOptions options;
-    PostgresQueue queue;
     std::vector<std::unique_ptr<detail::WorkerGraph>> graphs;  // none are added while the worker runs
 
     mutable detail::Mutex mutex;
@@ -86,10 +103,10 @@ struct Worker::Impl {
     bool may_be_more SG_GUARDED_BY(mutex) = false;  // whether the last claim got everything that it requested
 
     // The following are used only by the thread of `run`.
-    std::vector<std::thread> slots;
-    workers::Shares shares;
+    std::size_t slots = 0;  // how many threads were started for them
+    Shares shares;
     std::minstd_rand random;
     std::chrono::milliseconds pause{};  // the pause after an error of the queue, which grows with each error
 };
 
-}  // namespace stategraph
+}  // namespace stategraph::workers

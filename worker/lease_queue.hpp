@@ -1,0 +1,50 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/leased_saver.hpp>
+#include <stategraph/postgres_queue.hpp>
+
+namespace stategraph::workers {
+
+/// What a worker calls: the queue, as PostgresQueue documents it, and the leases of its own saver. Safe from any
+/// thread. Errors: those of PostgresQueue.
+class LeaseQueue {
+public:
+    virtual ~LeaseQueue() = default;
+
+    virtual std::vector<Claim> claim(const ClaimRequest& request) = 0;
+    virtual std::vector<Renewed> renew(std::span<const HeldLease> held, std::chrono::milliseconds lease) = 0;
+    virtual std::vector<std::string> release(std::span<const Release> releases) = 0;
+    virtual std::size_t forgetKeys(std::chrono::milliseconds kept) = 0;
+
+    /// As LeasedSaver's.
+    virtual void hold(std::string_view thread_id, const PutLease& lease) = 0;
+    virtual void drop(std::string_view thread_id, std::int64_t epoch) = 0;
+};
+
+/// Those of a PostgreSQL schema. Both objects must live as long as this one.
+class PostgresLeases final : public LeaseQueue {
+public:
+    PostgresLeases(PostgresQueue& queue, LeasedSaver& saver) : queue_(queue), saver_(saver) {}
+
+    std::vector<Claim> claim(const ClaimRequest& request) override { return queue_.claim(request); }
+    std::vector<Renewed> renew(std::span<const HeldLease> held, std::chrono::milliseconds lease) override {
+        return queue_.renew(held, lease);
+    }
+    std::vector<std::string> release(std::span<const Release> releases) override { return queue_.release(releases); }
+    std::size_t forgetKeys(std::chrono::milliseconds kept) override { return queue_.forgetKeys(kept); }
+    void hold(std::string_view thread_id, const PutLease& lease) override { saver_.hold(thread_id, lease); }
+    void drop(std::string_view thread_id, std::int64_t epoch) override { saver_.drop(thread_id, epoch); }
+
+private:
+    PostgresQueue& queue_;
+    LeasedSaver& saver_;
+};
+
+}  // namespace stategraph::workers
