@@ -27,11 +27,11 @@ void printHelp(std::ostream& out) {
     out << "stategraph COMMAND [ARGUMENTS]: threads of a store, read without the program that made them.\n\n";
     for (const Command& command : commands()) printUsage(out, command);
     out << "\nA checkpoint is THREAD (the newest), THREAD@STEP, THREAD@ID or THREAD@~N (N before the newest).\n"
-           "--store PATH     the database, a folder of RocksDB's or a file of SQLite's; without it\n"
+           "--store PATH     the database, a RocksDB folder or a SQLite file; without it\n"
            "                 STATEGRAPH_STORE, this folder if it is one, or checkpoints\n"
            "--ns NAMESPACE   the log of a subgraph\n"
            "--json           the same as JSON\n"
-           "Exit codes: 0 done; 1 not there, or diff and check found something; 2 wrong arguments; 3 the store cannot "
+           "Exit codes: 0 done; 1 not found, or diff and check found something; 2 wrong arguments; 3 the store cannot "
            "be "
            "read.\n";
 }

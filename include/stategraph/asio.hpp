@@ -125,7 +125,7 @@ boost::asio::awaitable<T> awaitRun(boost::asio::any_io_executor executor, Make m
 
 }  // namespace detail
 
-/// CompiledGraph::asyncInvoke on an executor of Asio's: coroutine nodes, retries' waits and sg::sleepFor are on it.
+/// CompiledGraph::asyncInvoke on an Asio executor: coroutine nodes, retries' waits and sg::sleepFor are on it.
 /// Arguments are copied before the functions return. Blocking nodes of a superstep with several tasks run on the
 /// graph's own executor.
 ///
@@ -220,7 +220,7 @@ private:
 /// The events of a run on an executor of Asio, for coroutines of Asio: `while (auto event = co_await stream.next()) …`.
 /// `asyncStreamOn` makes it. One `next` at a time. It may be moved and destroyed where none is awaited; destroying it
 /// ends the run, and the thread can be resumed immediately: nodes are destroyed where they wait, and those that await a
-/// coroutine of Asio's are abandoned, and cancelled.
+/// coroutine of Asio are abandoned, and cancelled.
 template <class Output, class S>
 class AsioStream : public detail::AsioEvents {
 public:
@@ -230,7 +230,7 @@ public:
     Result<Output> outcome() { return detail::streamResult<Output, S>(run()); }
 };
 
-/// CompiledGraph::asyncStream on an executor of Asio's: coroutine nodes, what they await, and events are on it,
+/// CompiledGraph::asyncStream on an Asio executor: coroutine nodes, what they await, and events are on it,
 /// whatever modes are requested. On a single-threaded io_context or a strand, nodes can therefore share data without a
 /// lock. Blocking nodes run on threads of the graph's executor. Arguments are copied before the function returns.
 /// `input` is an Update, RESUME or a Command. The executor's context must outlive the stream.

@@ -1,6 +1,6 @@
-// Fourteen calls of tools in one turn, of which five wait for somebody. The process is killed; another one serves the
-// store, and two more answer at the same time, each call twice, while the server is killed again and again. In the end
-// each call was executed once.
+// One turn has fourteen calls of tools, of which five need approval. The process is killed. Another one serves the
+// store, and two more answer each call twice at the same time, while the server is killed repeatedly. In the end each
+// call must have been executed once.
 // NOT WITH: sanitize=thread
 // TIMEOUT: 120
 #include <cerrno>

@@ -1,5 +1,5 @@
 // A process dies in a tool that was approved, after the tool's effect and before its result is stored. The next process
-// does it again, or asks whether it happened, as the tool says; and nobody is asked for approval again.
+// repeats the call, or asks whether it happened, as the tool says; approval must not be requested again.
 // NOT WITH: sanitize=thread
 #include <cerrno>
 #include <csignal>

@@ -1,7 +1,7 @@
 // NOT WITH: sanitize
 // TIMEOUT: 120
-// Each allocation of a run fails once, in a process of its own: the run is as if nothing had failed, or says so and can
-// be resumed. No process dies of it, and no value is destroyed twice.
+// Each allocation of a run fails once, each in a separate process. The run must either end as if nothing had failed, or
+// report the failure and be resumable. No process may die, and no value may be destroyed twice.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

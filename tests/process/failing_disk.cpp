@@ -1,6 +1,6 @@
-// A disk that fails: every write and sync of the log in turn, once or for a while, full or broken. The process lives,
-// what was acknowledged is there, reading and deleting in memory go on, and the first write after the obstacle is gone
-// succeeds, without a new object.
+// Every write and sync of the log fails in turn, once or for a while, because the disk is full or broken. The process
+// must survive, acknowledged data must exist, reading and deleting in memory must continue, and the first write after
+// the cause is removed must succeed without a new object.
 // TIMEOUT: 120
 #include <atomic>
 #include <cerrno>

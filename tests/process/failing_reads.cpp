@@ -1,5 +1,5 @@
-// A disk that cannot be read: of long threads in the tables of a database, read for the first time, each read in turn
-// fails. The call fails and names the path, or gives all that it gives on a healthy disk, and so does the next one.
+// Long threads in the tables of a database are read for the first time, and each read of the disk fails in turn. The
+// call must fail and name the path, or return all that it returns on a healthy disk; and so must the next call.
 // TIMEOUT: 60
 #include <atomic>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // NOT WITH: sanitize=thread
-// What a forked child does after its parent had runs: draws bits of its own, and has threads and timers of its own.
+// A child that is forked after its parent had runs must draw its own random bits, and have its own threads and timers.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // NOT WITH: sanitize
-// What a thread keeps for its next runs has limits, whatever a run worked with.
+// The memory that a thread keeps for its next runs is limited, whatever a run worked with.
 #include <atomic>
 #include <cstdio>
 #include <memory>

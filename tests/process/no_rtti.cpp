@@ -1,6 +1,6 @@
 // OPTIONS: -fno-rtti
 // NOT WITH: sanitize
-// A user's program without RTTI: what its nodes and routers throw reaches it as from any other.
+// A user's program without RTTI receives what its nodes and routers throw like any other program.
 #include <cstdio>
 #include <memory>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // TIMEOUT: 180
-// This file is longer than others because the allocations that fail, the server and all that it does are one program.
+// This file is longer than others because the failing allocations, the server and its operations are one program.
 
 #include <atomic>
 #include <cerrno>

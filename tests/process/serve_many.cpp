@@ -1,5 +1,5 @@
-// A thousand streams at once on a server with two threads, of which some never read and some hang up: every other
-// client gets all that it is to get, and the server stays within 200 MB. Prints how many lines a second it passed on.
+// A server with two threads has a thousand streams at once. Some clients never read, some hang up; every other client
+// must receive everything, and the server must stay within 200 MB. Prints how many lines per second it passed on.
 // NOT WITH: sanitize
 // TIMEOUT: 180
 #include <algorithm>

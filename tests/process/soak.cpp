@@ -1,8 +1,8 @@
 // NOT WITH: sanitize
 // TIMEOUT: 120
-// Runs of many kinds at once, with limits on threads and descriptors: none hangs, each gives what an undisturbed one
-// gives (resumed where it failed for want of a thread), and memory does not grow. `process/soak SECONDS SEED` goes on
-// longer (scripts/soak.sh).
+// Runs of many kinds at once, with limits on threads and descriptors. None may hang, each must give the result of an
+// undisturbed run (after it was resumed if no thread could be created), and memory must not grow. `process/soak SECONDS
+// SEED` runs longer (scripts/soak.sh).
 #include <atomic>
 #include <cerrno>
 #include <chrono>

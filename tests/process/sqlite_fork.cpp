@@ -1,5 +1,5 @@
 // NOT WITH: sanitize=thread
-// A child of a fork does not use what its parent has open: it says so, and harms nothing.
+// A child of a fork does not use what its parent has open: it reports an error, and damages nothing.
 #include <cstdio>
 #include <filesystem>
 #include <memory>

@@ -1,6 +1,6 @@
-// Processes that run a workflow with every operator are killed with SIGKILL, one hundred times. Others resume what they
-// left: each run ends with the right result, no step that was committed is executed again, and no step is executed more
-// often than kills explain.
+// Processes that run a workflow with every operator are killed with SIGKILL, one hundred times. Others resume the runs:
+// each run must end with the right result, no committed step may be executed again, and no step may be executed more
+// often than the kills explain.
 // TIMEOUT: 240
 #include <algorithm>
 #include <chrono>

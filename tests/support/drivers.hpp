@@ -138,7 +138,7 @@ private:
 };
 
 /// Blocking, as ranges of events, as a callback's events, awaited, spawned, as awaited events, both on Asio, and as
-/// events on an executor of Asio's.
+/// events on an Asio executor.
 const std::vector<Driver>& all();
 /// Each of them plain, with something that could stop it, and with a timeout.
 const std::vector<Driver>& crossed();
