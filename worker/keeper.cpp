@@ -67,8 +67,8 @@ void Keeper::run() {
         is_running = true;
         next_forgetting = threads.now() + forgetting_each;
     }
-    startSlots();
     try {
+        startSlots();
         while (waitForWork()) {
             endAsked();
             giveBack();
@@ -77,7 +77,7 @@ void Keeper::run() {
             claim();
             forgetKeys();
         }
-    } catch (...) {  // no memory: leases run out
+    } catch (...) {  // no memory, or no thread: leases run out
         abandonAll();
         endSlots();
         throw;
