@@ -68,8 +68,8 @@ void Keeper::run() {
         is_running = true;
         next_forgetting = threads.now() + forgetting_each;
     }
-    startSlots();
     try {
+        startSlots();
         while (waitForWork()) {
             endAsked();
             giveBack();
@@ -78,7 +78,7 @@ void Keeper::run() {
             claim();
             forgetKeys();
         }
-    } catch (...) {  // there is no memory, so leases run out
+    } catch (...) {  // no memory, or no thread: leases run out
         abandonAll();
         endSlots();
         throw;
