@@ -55,8 +55,8 @@ struct WorkerOptions {
     std::string name = {};
     /// The queues that it takes threads from, with their weights and limits; at least one.
     std::vector<WorkerQueue> queues = {WorkerQueue{}};
-    /// How many threads run at once, each on a thread of the operating system and with a connection of the saver's
-    /// (PostgresSaverOptions::connections_max) when it stores; 1 to 1,000.
+    /// How many threads run at once, each on a thread of the operating system; 1 to 1,000. While it reads, one has a
+    /// connection of the saver's (PostgresSaverOptions::connections_max); commits share some (`join_puts`).
     std::size_t slots = 8;
     /// How long a thread stays this worker's without a sign of it; 1 s to 1 day. It is renewed each third of that. A
     /// thread of a worker that died is run by another one after at most this time.

@@ -18,6 +18,7 @@ struct PostgresStatements {
     PostgresStatement append_leased;
     PostgresStatement append_inner;  // to that of a subgraph
     PostgresStatement append_inner_leased;
+    PostgresStatement joined;      // of many logs (postgres_joined_statement.hpp)
     PostgresStatement put;         // the function
     PostgresStatement put_work;    // the function for threads of the queue: also an epoch, an input's number, or null
     PostgresStatement has_lease;   // thread, epoch → whether it is the thread's
