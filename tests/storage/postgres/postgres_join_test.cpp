@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr PostgresSaverOptions one_statement{.join_puts = {.statements_max = 1}};
+const PostgresSaverOptions one_statement{.join_puts = {.statements_max = 1}};
 
 std::string named(int number) { return "thread " + std::to_string(number); }
 
