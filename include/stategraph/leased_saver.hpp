@@ -28,6 +28,9 @@ public:
     /// From now on puts to the thread are made under this lease, which replaces an earlier one of this object. The
     /// first put of commits to the thread's own log takes the input that `lease.takes` names.
     void hold(std::string_view thread_id, const PutLease& lease);
+    /// The same for a thread that had no commit when it was claimed (Claim::head): reading its own log gives none, and
+    /// asks nobody, until this process has put to it.
+    void holdNew(std::string_view thread_id, const PutLease& lease);
     /// Whether the input of `hold` was taken, or there was none.
     bool hasTaken(std::string_view thread_id) const;
     /// Refuses every later put to the thread, if its lease still has this epoch.
@@ -53,6 +56,8 @@ public:
     std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
     std::optional<std::uint64_t> storedBytes() override;
+    /// False: a worker has other runs to do while one waits for its put, so `async` makes puts on the run's own thread.
+    bool putIsSlow() const noexcept override;
 
 private:
     struct Impl;

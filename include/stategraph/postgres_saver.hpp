@@ -14,6 +14,17 @@ namespace stategraph {
 
 class PostgresQueue;
 
+/// Which puts of a process's threads a PostgresSaver joins in one statement.
+struct PostgresJoinOptions {
+    /// At most this many puts in one statement, 1 to 1,000; 1: none are joined.
+    std::size_t puts_max = 64;
+    /// At most this many bytes of names and records in one statement, 1 byte to 100 MiB. A put with more goes alone.
+    std::size_t bytes_max = std::size_t{1} << 20U;
+    /// How many such statements are under way at once, each with a connection; at least 1. Puts that come meanwhile
+    /// wait for one of them to end.
+    std::size_t statements_max = 2;
+};
+
 /// The options of a PostgresSaver.
 struct PostgresSaverOptions {
     /// The schema of the tables: any name of 1 to 63 bytes. Savers of one server that name different schemas share
@@ -40,6 +51,9 @@ struct PostgresSaverOptions {
     /// Turn it off for connections through a pooler that gives each transaction another server connection (PgBouncer in
     /// transaction mode): then nothing outlives a transaction, and each statement is planned again.
     bool prepared_statements = true;
+    /// Commits of several threads that are put at the same time are stored by one statement. No put waits for others to
+    /// come.
+    PostgresJoinOptions join_puts = {};
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
 };
@@ -108,6 +122,9 @@ public:
 
     /// How many requests this object has sent and waited for, those of opening connections included.
     std::uint64_t roundTrips() const noexcept;
+
+    /// How many puts were stored by a statement together with others (PostgresSaverOptions::join_puts).
+    std::uint64_t joinedPuts() const noexcept;
 
     /// What the prunes in the background did; all zero without `retention`.
     RetentionReport retentionReport() const;

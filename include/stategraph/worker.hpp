@@ -55,8 +55,8 @@ struct WorkerOptions {
     std::string name = {};
     /// The queues from which it takes threads, with their weights and limits; at least one.
     std::vector<WorkerQueue> queues = {WorkerQueue{}};
-    /// How many threads run at once, each on a thread of the operating system and with a connection of the saver's
-    /// (PostgresSaverOptions::connections_max) when it stores; 1 to 1,000.
+    /// How many threads run at once, each on a thread of the operating system; 1 to 1,000. While it reads, one has a
+    /// connection of the saver's (PostgresSaverOptions::connections_max); commits share some (`join_puts`).
     std::size_t slots = 8;
     /// How long a lease lasts without renewal; 1 s to 1 day. It is renewed after each third of that time. If a worker
     /// dies, another one runs its threads after at most this time.

@@ -11,6 +11,7 @@
 #include <stategraph/saver_rules.hpp>
 
 #include "checkpoint/retention.hpp"
+#include "storage/postgres/postgres_joiner.hpp"
 #include "storage/postgres/postgres_pool.hpp"
 #include "storage/postgres/postgres_statements.hpp"
 #include "storage/postgres/postgres_tables.hpp"
@@ -51,6 +52,7 @@ struct PostgresSaver::Impl {
     Impl(const std::string& conninfo, const PostgresSaverOptions& options)
         : pool(checkpoint::poolSettings(conninfo, options)),
           statements(options.schema),
+          joiner(pool, statements, options.join_puts),
           quoted_schema(checkpoint::quotedName(options.schema)),
           read_only(options.read_only) {}
 
@@ -64,6 +66,7 @@ struct PostgresSaver::Impl {
 
     checkpoint::PostgresPool pool;
     const checkpoint::PostgresStatements statements;
+    checkpoint::PostgresJoiner joiner;
     const std::string quoted_schema;
     const bool read_only;
     std::atomic<bool> is_closing{false};

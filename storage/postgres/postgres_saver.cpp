@@ -10,6 +10,7 @@ namespace checkpoint {
 
 const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options) {
     checkPostgresSettings(poolSettings({}, options));
+    checkPostgresJoin(options.join_puts);
     if (options.read_only && options.set_up)
         throw InvalidArgumentError("set_up: a read_only database is not changed; set one of them only");
     if (!options.retention) return options;
@@ -108,6 +109,7 @@ void PostgresSaver::Impl::checkWritable() const {
 }
 
 std::uint64_t PostgresSaver::roundTrips() const noexcept { return impl_->pool.roundTrips(); }
+std::uint64_t PostgresSaver::joinedPuts() const noexcept { return impl_->joiner.joined(); }
 RetentionReport PostgresSaver::retentionReport() const {
     return impl_->retention ? impl_->retention->report() : RetentionReport();
 }

@@ -6,6 +6,7 @@
 
 #include "checkpoint/branch_walk.hpp"
 #include "storage/postgres/postgres_index.hpp"
+#include "storage/postgres/postgres_joined_statement.hpp"
 #include "storage/postgres/postgres_tables.hpp"
 
 namespace stategraph::checkpoint {
@@ -25,12 +26,12 @@ std::string appendSql(bool is_own, bool is_leased) {
     std::string sql = "WITH ";
     if (is_leased) {
         sql += "f AS MATERIALIZED (SELECT FROM {S}.work WHERE thread = $1 AND epoch = ";
-        sql += std::string(is_own ? "$12" : "$9") + " FOR KEY SHARE),\n";
+        sql += std::string(is_own ? "$12" : "$9") + " FOR KEY SHARE SKIP LOCKED),\n";
     }
     sql += "o AS MATERIALIZED (SELECT l.log, l.status, l.since, l.due FROM ";
     if (is_leased) sql += "f, ";
     sql += "{S}.logs l WHERE l.thread = $1 AND l.ns = $2";
-    if (is_own) sql += " FOR NO KEY UPDATE OF l";
+    if (is_own) sql += " FOR NO KEY UPDATE OF l SKIP LOCKED";
     sql += R"(),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
     SELECT o.log, $3, $4, $5, $6, $7 FROM o WHERE
@@ -200,6 +201,7 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
     append = make("append", appendSql(true, false), types);
     types.push_back(number_t);
     append_leased = make("append_leased", appendSql(true, true), types);
+    joined = make("joined", postgresJoinedSql(), postgresJoinedTypes());
     put = make("put", put_sql, {bytes_t,          bytes_t,          id_t_,           uuid_array_type,  uuid_array_type,
                                 uuid_array_type,  bytea_array_type, uuid_array_type, bool_type,        uuid_array_type,
                                 bytea_array_type, bytea_array_type, bool_array_type, bytea_array_type, uuid_array_type,

@@ -75,11 +75,18 @@ void PostgresArray::addNumber(std::int64_t number) {
     add(std::string_view(bytes.data(), bytes.size()));
 }
 
+void PostgresArray::addNull() {
+    constexpr std::uint32_t no_length = 0xffffffffU;
+    ++count_;
+    has_null_ = true;
+    append32(elements_, no_length);
+}
+
 std::string PostgresArray::encoded() const {
     std::string out;
     out.reserve(20 + elements_.size());
     append32(out, count_ > 0 ? 1 : 0);
-    append32(out, 0);
+    append32(out, has_null_ ? 1 : 0);
     append32(out, element_);
     if (count_ == 0) return out;
     append32(out, count_);

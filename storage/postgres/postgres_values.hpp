@@ -65,11 +65,13 @@ public:
     void addId(CheckpointId id);
     void addFlag(bool flag) { add(std::string_view(flag ? "\1" : "\0", 1)); }
     void addNumber(std::int64_t number);
+    void addNull();
     std::string encoded() const;
 
 private:
     Oid element_;
     std::uint32_t count_ = 0;
+    bool has_null_ = false;
     std::string elements_;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -120,3 +121,24 @@ TEST_CASE("a worker runs graphs whose saver encrypts around its own") {
     CHECK(app.getState({.thread_id = "t"}).values.log == logOf({1}));
 }
 #endif
+
+TEST_CASE("many slots share few connections: what they store at the same time goes in one statement") {
+    for (const auto durability : {sg::Durability::async, sg::Durability::sync}) {
+        CAPTURE(static_cast<int>(durability));
+        Place on({.connections_max = 4});
+        constexpr int threads = 150;
+        std::vector<sg::QueuedInput> inputs;
+        for (int i = 0; i < threads; ++i)
+            inputs.push_back({.thread_id = "thread " + std::to_string(i), .graph = "graph", .input = inputOf(i)});
+        (void)on.queue.submit(inputs);
+        Running running(on, quick({.slots = 32, .lease = 30s}));
+        running.add("graph", {}, {.config = {.durability = durability}});
+        running.start();
+        on.await([&] { return running.worker.metrics().finished == threads; });
+        const sg::WorkerMetrics metrics = running.worker.metrics();
+        CHECK(metrics.retried == 0);
+        CHECK(metrics.leases_lost == 0);
+        CHECK(on.saver->joinedPuts() > 0);
+        for (int i = 0; i < threads; ++i) CHECK(on.log("thread " + std::to_string(i)) == logOf({i}));
+    }
+}

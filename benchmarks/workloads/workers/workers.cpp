@@ -33,10 +33,11 @@ public:
     FreshSchema(const FreshSchema&) = delete;
     FreshSchema& operator=(const FreshSchema&) = delete;
     ~FreshSchema() { drop(); }
-    std::shared_ptr<sg::PostgresSaver> open(std::size_t connections) const {
+    std::shared_ptr<sg::PostgresSaver> open(std::size_t connections, const sg::PostgresJoinOptions& join = {}) const {
         return std::make_shared<sg::PostgresSaver>(
             postgresConninfo(),
-            sg::PostgresSaverOptions{.schema = name_, .set_up = true, .connections_max = connections});
+            sg::PostgresSaverOptions{
+                .schema = name_, .set_up = true, .connections_max = connections, .join_puts = join});
     }
 
 private:
@@ -60,10 +61,11 @@ std::vector<sg::QueuedInput> inputsOf(std::size_t runs) {
 
 /// Measures the time, rates and round trips of `count` runs with `slots` slots. Each run must end, and none may be
 /// tried again.
-void runs(benchmark::State& state, sg::Durability durability, std::size_t slots, std::size_t count) {
+void runs(benchmark::State& state, sg::Durability durability, std::size_t slots, std::size_t count,
+          const sg::PostgresJoinOptions& join) {
     for (auto _ : state) {
         const FreshSchema schema;
-        const auto saver = schema.open(slots + 2);
+        const auto saver = schema.open(std::min<std::size_t>(slots + 2, 40), join);
         const auto leased = std::make_shared<sg::LeasedSaver>(saver);
         sg::Worker worker(leased, {.slots = slots, .poll_interval = 10ms});
         worker.add("loop", loopGraph(supersteps).compile({.checkpointer = leased}),
@@ -85,6 +87,7 @@ void runs(benchmark::State& state, sg::Durability durability, std::size_t slots,
         state.counters["items"] = static_cast<double>(count);
         state.counters["runs_per_second"] = static_cast<double>(count) / seconds;
         state.counters["round_trips_a_superstep"] = trips / static_cast<double>(count * supersteps);
+        state.counters["joined_a_run"] = static_cast<double>(saver->joinedPuts()) / static_cast<double>(count);
         state.counters["claims"] = static_cast<double>(metrics.claims);
     }
 }
@@ -122,12 +125,15 @@ void queueAlone(benchmark::State& state, std::size_t count) {
 void registerCases() {
     if (postgresConninfo().empty()) return;
     const std::size_t count = quick() ? 100 : 2'000;
-    for (const std::size_t slots : {1, 8, 16}) {
-        once(add("workers/async", slots,
-                 [=](benchmark::State& state) { runs(state, sg::Durability::async, slots, count); }));
-        once(add("workers/sync", slots,
-                 [=](benchmark::State& state) { runs(state, sg::Durability::sync, slots, count); }));
-    }
+    const auto each = [&](const std::string& name, std::size_t slots, const sg::PostgresJoinOptions& join) {
+        for (const auto durability : {sg::Durability::async, sg::Durability::sync}) {
+            once(add("workers/" + name + (durability == sg::Durability::async ? "async" : "sync"), slots,
+                     [=](benchmark::State& state) { runs(state, durability, slots, count, join); }));
+        }
+    };
+    for (const std::size_t slots : {1, 8, 16, 64, 128}) each("", slots, {});
+    for (const std::size_t slots : {8, 16, 64}) each("single_puts/", slots, {.puts_max = 1});
+    for (const std::size_t slots : {16, 64}) each("one_statement/", slots, {.statements_max = 1});
     once(add("workers/queue", submitted_at_once, [=](benchmark::State& state) { queueAlone(state, count); }));
 }
 

@@ -130,6 +130,36 @@ TEST_CASE("a leased saver refuses threads that it has no lease on, and asks nobo
     CHECK_THROWS_AS(LeasedSaver(nullptr), InvalidArgumentError);
 }
 
+TEST_CASE("the own log of a thread that was new when it was claimed is read without asking, until it is put to") {
+    const Schema schema;
+    const std::shared_ptr<PostgresSaver> base = schema.open();
+    LeasedSaver saver(base);
+    lease(schema, "t", 1);
+    saver.holdNew("t", {.epoch = 1});
+    const auto before = base->roundTrips();
+    CHECK_FALSE(saver.getTuple({.log = {"t"}}).has_value());
+    CHECK(base->roundTrips() == before);
+    CHECK_FALSE(saver.getTuple({.log = {"t", "inner:1"}}).has_value());
+    CHECK(base->roundTrips() > before);
+    putOne(saver, {"t", "inner:1"}, {}, makeCommit(1, 0));
+    CHECK(saver.getTuple({.log = {"t", "inner:1"}})->head == nthId(1));
+    // A put that is refused, since somebody was first, is the end of it too.
+    putOne(*base, {"t"}, {}, makeCommit(1, 0));
+    CHECK_FALSE(saver.getTuple({.log = {"t"}}).has_value());
+    CHECK_THROWS_AS(putOne(saver, {"t"}, {}, makeCommit(2, 0)), ConcurrentUpdateError);
+    CHECK(saver.getTuple({.log = {"t"}})->head == nthId(1));
+    putOne(saver, {"t"}, nthId(1), makeCommit(2, 1));
+    CHECK(saver.getTuple({.log = {"t"}})->head == nthId(2));
+    // A copy, and a claim without that promise.
+    lease(schema, "copy", 1);
+    saver.holdNew("copy", {.epoch = 1});
+    saver.copyThread("t", "copy");
+    CHECK(saver.getTuple({.log = {"copy"}})->head == nthId(2));
+    saver.holdNew("t", {.epoch = 1});
+    saver.hold("t", {.epoch = 1});
+    CHECK(saver.getTuple({.log = {"t"}})->head == nthId(2));
+}
+
 TEST_CASE("an input is taken with the first commits of the thread's own log, or neither is stored") {
     const Schema schema;
     LeasedSaver saver(schema.open());

@@ -1,0 +1,69 @@
+#include "storage/postgres/postgres_joined_statement.hpp"
+
+#include "storage/postgres/postgres_index.hpp"
+#include "storage/postgres/postgres_values.hpp"
+
+namespace stategraph::checkpoint {
+namespace {
+
+// What every commit must have to be stored: no lease is asked for, or its epoch is the thread's; and its input is
+// there. As in single puts, the row of the queue comes before that of the log.
+constexpr const char* permitted_sql = R"(
+WITH u AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13) WITH ORDINALITY
+    AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, n)),
+f AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch
+    WHERE u.takes IS NULL FOR KEY SHARE OF w SKIP LOCKED),
+g AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch
+    WHERE u.takes IS NOT NULL FOR NO KEY UPDATE OF w SKIP LOCKED),
+x AS MATERIALIZED (SELECT g.* FROM g JOIN {S}.inputs i ON i.thread = g.thread AND i.seq = g.takes
+    WHERE i.taken IS NULL FOR UPDATE OF i SKIP LOCKED),
+p AS MATERIALIZED (SELECT * FROM u WHERE epoch IS NULL UNION ALL SELECT * FROM f UNION ALL SELECT * FROM x),
+)";
+
+// The logs, and those that the commits begin. The index over (log, prev) is the compare-and-swap.
+constexpr const char* stored_sql = R"(
+o AS MATERIALIZED (SELECT p.*, l.log, l.status, l.since, l.due, false AS is_new FROM p
+    JOIN {S}.logs l ON l.thread = p.thread AND l.ns = p.ns WHERE p.ns = '' FOR NO KEY UPDATE OF l SKIP LOCKED),
+k AS (INSERT INTO {S}.logs (thread, ns, status, since, due)
+    SELECT p.thread, p.ns, CASE WHEN p.ns = '' THEN p.is_status ELSE 0 END, CASE WHEN p.ns = '' THEN p.id END,
+        CASE WHEN p.ns = '' THEN p.wakes END FROM p
+    WHERE p.expected = '00000000-0000-0000-0000-000000000000'
+        AND NOT EXISTS (SELECT FROM {S}.logs l WHERE l.thread = p.thread AND l.ns = p.ns)
+    ON CONFLICT DO NOTHING RETURNING log, thread, ns, status, since, due),
+t AS MATERIALIZED (SELECT * FROM o
+    UNION ALL SELECT p.*, l.log, l.status, l.since, l.due, false FROM p
+        JOIN {S}.logs l ON l.thread = p.thread AND l.ns = p.ns WHERE p.ns <> ''
+    UNION ALL SELECT p.*, k.log, k.status, k.since, k.due, true FROM k JOIN p ON p.thread = k.thread AND p.ns = k.ns),
+c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
+    SELECT t.log, t.expected, t.id, ($5)[t.n], ($6)[t.n], ($7)[t.n] FROM t
+    WHERE t.is_new OR coalesce((SELECT c.id FROM {S}.commits c WHERE c.log = t.log AND c.prev < t.expected
+        ORDER BY c.prev DESC LIMIT 1), '00000000-0000-0000-0000-000000000000') = t.expected
+    ON CONFLICT DO NOTHING RETURNING log),
+s AS MATERIALIZED (SELECT t.* FROM c JOIN t ON t.log = c.log),
+)";
+
+// The inputs that the stored ones take, as the function put_work does it.
+constexpr const char* taken_sql = R"(
+y AS MATERIALIZED (SELECT s.thread, s.takes FROM s WHERE s.takes IS NOT NULL),
+d AS (DELETE FROM {S}.inputs i USING y WHERE i.thread = y.thread AND i.seq = y.takes AND i.key IS NULL),
+e AS (UPDATE {S}.inputs i SET taken = now(), input = NULL FROM y
+    WHERE i.thread = y.thread AND i.seq = y.takes AND i.key IS NOT NULL),
+w AS (UPDATE {S}.work w SET state = 1, inputs = w.inputs - 1 FROM y WHERE w.thread = y.thread)
+SELECT s.n, set_config('synchronous_commit', $8, true) FROM s)";
+
+}  // namespace
+
+std::string postgresJoinedSql() {
+    const std::string index = postgresIndexUpdate("m s", "l.thread = s.thread AND l.ns = s.ns", "s", "s.id",
+                                                  "s.is_status", "s.wakes", "s.second_ago");
+    return std::string(permitted_sql) + stored_sql +
+           "m AS MATERIALIZED (SELECT * FROM s WHERE s.ns = '' AND NOT s.is_new),\ni AS (" + index + "),\n" + taken_sql;
+}
+
+std::vector<Oid> postgresJoinedTypes() {
+    return {bytea_array_type, bytea_array_type,  uuid_array_type,  uuid_array_type,   uuid_array_type,
+            uuid_array_type,  bytea_array_type,  text_type,        bigint_array_type, bigint_array_type,
+            uuid_array_type,  bigint_array_type, bigint_array_type};
+}
+
+}  // namespace stategraph::checkpoint

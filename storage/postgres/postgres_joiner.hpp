@@ -1,0 +1,71 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <stategraph/detail/mutex.hpp>
+#include <stategraph/postgres_saver.hpp>
+
+#include "storage/postgres/postgres_one_put.hpp"
+#include "storage/postgres/postgres_pool.hpp"
+#include "storage/postgres/postgres_statements.hpp"
+
+namespace stategraph::checkpoint {
+
+/// Throws InvalidArgumentError for options that cannot be.
+void checkPostgresJoin(const PostgresJoinOptions& options);
+
+/// Joins puts of threads of this process in one statement. A put that comes while fewer statements are under way than
+/// may be is sent at once, by its own thread. One that comes later waits for one of them to end, and then goes with all
+/// others that wait: the more there is to do, the more a statement has. Each thread executes at most one statement.
+///
+/// A put is never with another one of its log. Puts with `sync` and without are not joined with each other.
+/// Safe from any thread.
+class PostgresJoiner {
+public:
+    /// All of them must outlive it.
+    PostgresJoiner(PostgresPool& pool, const PostgresStatements& statements, const PostgresJoinOptions& options)
+        : pool_(pool), statements_(statements), options_(options) {}
+
+    enum class Outcome : std::uint8_t {
+        stored,
+        /// Nothing was stored. A statement for it alone finds out why, or stores it.
+        alone,
+        /// The connection was lost: whether it was stored is not known.
+        lost,
+    };
+    /// Returns when the statement with this put has ended. Errors: SaverError if this thread was to execute it and got
+    /// no connection.
+    Outcome store(const PostgresPut& put);
+
+    /// How many puts were stored together with others.
+    std::uint64_t joined() const noexcept { return joined_; }
+
+private:
+    class Waiting;
+    class Turn;
+
+    Outcome lead(Waiting& own);
+    void execute(PostgresConnection& connection, Turn& turn);
+    bool isUnderWay(const Waiting& put) const SG_REQUIRES(mutex_);
+    void note(const Waiting& put, int change) SG_REQUIRES(mutex_);
+    Waiting* nextLeader() SG_REQUIRES(mutex_);
+
+    PostgresPool& pool_;
+    const PostgresStatements& statements_;
+    const PostgresJoinOptions options_;
+    std::atomic<std::uint64_t> joined_{0};
+
+    mutable detail::Mutex mutex_;
+    std::size_t leaders_ SG_GUARDED_BY(mutex_) = 0;
+    // One for each thread that waits; the oldest is the first.
+    std::vector<Waiting*> queue_ SG_GUARDED_BY(mutex_);
+    // Of logs whose puts are under way, how many, by a hash of the log's name. Two logs of one hash only wait for each
+    // other.
+    std::array<std::uint16_t, 1024> under_way_ SG_GUARDED_BY(mutex_) = {};
+};
+
+}  // namespace stategraph::checkpoint

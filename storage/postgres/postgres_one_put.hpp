@@ -1,0 +1,81 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <stategraph/postgres_saver.hpp>
+#include <stategraph/saver_rules.hpp>
+
+#include "storage/postgres/postgres_connection.hpp"
+#include "storage/postgres/postgres_statements.hpp"
+
+namespace stategraph::checkpoint {
+
+/// The columns of a joined statement (postgres_joined_statement.hpp).
+struct PostgresJoinedColumns {
+    PostgresArray threads{bytea_type};
+    PostgresArray namespaces{bytea_type};
+    PostgresArray expected{uuid_type};
+    PostgresArray ids{uuid_type};
+    PostgresArray parents{uuid_type};
+    PostgresArray bases{uuid_type};
+    PostgresArray bytes{bytea_type};
+    PostgresArray statuses{bigint_type};
+    PostgresArray dues{bigint_type};
+    PostgresArray seconds_ago{uuid_type};
+    PostgresArray epochs{bigint_type};
+    PostgresArray takes{bigint_type};
+
+    PostgresParameters encoded(bool sync) const;
+};
+
+/// One request, and the statements that store it.
+class PostgresPut {
+public:
+    /// `lease` may be null: nobody asks for one. All of them must outlive it.
+    PostgresPut(const PostgresStatements& statements, const PutRequest& request, const PutLease* lease);
+
+    const PutRequest& request() const noexcept { return request_; }
+
+    /// Stores it, and waits for other writers of its log or thread. Throws ConcurrentUpdateError if it is refused,
+    /// LeaseLostError if its lease is lost.
+    void store(PostgresConnection& connection) const;
+    /// Stores it if no other writer is in the way. False: nothing was stored, and `store` says why, or stores it.
+    bool tryToStore(PostgresConnection& connection) const;
+    /// Whether the rows exist. For pending writes alone this may also be true because another writer stored the same
+    /// bytes.
+    bool isStored(PostgresConnection& connection) const;
+
+    /// Whether a joined statement can store it: it is one commit that follows its log's head, or begins its log.
+    bool isOneCommit() const noexcept {
+        return request_.commits.size() == 1 && request_.writes.empty() && request_.compared.empty() && !is_old_;
+    }
+    /// What it has of the bytes of a joined statement.
+    std::size_t joinedBytes() const noexcept;
+    /// Adds it to such a statement.
+    void addTo(PostgresJoinedColumns& columns) const;
+
+private:
+    const char* durability() const noexcept { return request_.sync ? "on" : "off"; }
+    bool isAppend() const noexcept {
+        return isOneCommit() && !request_.expected_head.empty() && (lease_ == nullptr || !lease_->takes);
+    }
+    bool mayWake() const noexcept;
+    bool refuseOrTryAgain(PostgresConnection& connection) const;
+    bool append(PostgresConnection& connection) const;
+    void addPlace(PostgresParameters& parameters, CheckpointId head) const;
+    PostgresParameters all() const;
+    PostgresResult callPut(PostgresConnection& connection) const;
+    bool putAll(PostgresConnection& connection) const;
+
+    const PostgresStatements& statements_;
+    const PutRequest& request_;
+    const PutLease* const lease_;
+    std::vector<CheckpointId> needs_;  // one a commit; none: nothing that could be gone
+    bool is_old_ = false;              // what it builds on, a prune might drop
+};
+
+/// Completes "could not ".
+inline constexpr const char* storing_commit = "store a commit";
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,64 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <stategraph/testing/saver_contract/support.hpp>
+
+#include "tests/storage/postgres/postgres_helper.hpp"
+
+namespace postgres_tests {
+
+namespace sg_testing = stategraph::testing;
+
+/// Has a saver with one joined statement at a time join what it is given: while a first put waits for a lock, the
+/// others come, and all of them go with the next statement.
+class Joining {
+public:
+    using Call = std::function<void()>;
+
+    /// The saver has join_puts.statements_max = 1. Others may use the same schema through other savers.
+    Joining(const Schema& schema, stategraph::BaseCheckpointSaver& saver) : schema_(schema), saver_(saver) {
+        sg_testing::putOne(saver_, {first_thread}, {}, sg_testing::makeCommit(1, 0));
+    }
+
+    /// What each of the calls throws; each has a thread of its own.
+    std::vector<std::string> together(const std::vector<Call>& calls) {
+        Raw blocker;
+        blocker.run("BEGIN; LOCK TABLE " + schema_.name() + ".commits IN EXCLUSIVE MODE");
+        ++puts_;
+        auto first = std::async(std::launch::async, [this] {
+            return postgresError([this] {
+                sg_testing::putOne(saver_, {first_thread}, sg_testing::nthId(puts_ - 1),
+                                   sg_testing::makeCommit(puts_, puts_ - 1));
+            });
+        });
+        Raw watcher;
+        while (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + schema_.name() +
+                           ".commits'::regclass") == "0")
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::vector<std::future<std::string>> others;
+        for (const Call& call : calls)
+            others.push_back(std::async(std::launch::async, [&call] { return postgresError(call); }));
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));  // most of them wait then
+        blocker.run("COMMIT");
+        std::vector<std::string> said;
+        for (auto& each : others) said.push_back(each.get());
+        CHECK(first.get() == "");
+        return said;
+    }
+
+private:
+    static constexpr const char* first_thread = "the first";
+
+    const Schema& schema_;
+    stategraph::BaseCheckpointSaver& saver_;
+    unsigned puts_ = 1;
+};
+
+}  // namespace postgres_tests
