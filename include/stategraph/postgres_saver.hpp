@@ -13,6 +13,7 @@
 namespace stategraph {
 
 class PostgresQueue;
+class PostgresShards;
 
 /// The options of a PostgresSaver.
 struct PostgresSaverOptions {
@@ -114,6 +115,7 @@ public:
 
 private:
     friend class PostgresQueue;
+    friend class PostgresShards;
 
     struct Impl;
     std::unique_ptr<Impl> impl_;

@@ -3,9 +3,12 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/sharded_saver.hpp>
+
 #include "src/value/times.hpp"
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_index.hpp"
+#include "storage/postgres/postgres_shard_tables.hpp"
 
 // Storing: one statement, and what follows if its answer does not come.
 namespace stategraph {
@@ -13,6 +16,7 @@ namespace {
 
 using checkpoint::PostgresArray;
 using checkpoint::PostgresConnection;
+using checkpoint::PostgresFence;
 using checkpoint::PostgresParameters;
 using checkpoint::PostgresPool;
 using checkpoint::PostgresResult;
@@ -45,8 +49,9 @@ void checkNames(const PutRequest& request) {
 class PostgresPut {
 public:
     /// `lease` may be null: nobody asks for one.
-    PostgresPut(const PostgresStatements& statements, const PutRequest& request, const PutLease* lease)
-        : statements_(statements), request_(request), lease_(lease) {
+    PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, const PutRequest& request,
+                const PutLease* lease)
+        : statements_(statements), fence_(fence), request_(request), lease_(lease) {
         needs_.resize(request.commits.size());
         // As checkpoint::checkAncestors asks: the function `put` looks.
         for (std::size_t i = 0; i < request.commits.size(); ++i) needs_[i] = checkpoint::neededAncestor(request, i);
@@ -95,6 +100,12 @@ public:
     }
 
 private:
+    PostgresResult run(PostgresConnection& connection, const PostgresStatement& statement,
+                       const PostgresParameters& parameters) const {
+        return fence_.run(connection, PostgresFence::Access::append, request_.log.thread_id, statement, parameters,
+                          storing);
+    }
+
     const char* durability() const noexcept { return request_.sync ? "on" : "off"; }
 
     bool isAppend() const noexcept {
@@ -122,18 +133,32 @@ private:
         return false;
     }
 
-    bool append(PostgresConnection& connection) const {
+    PostgresParameters appended() const {
         const CommitRow& row = request_.commits.front();
-        const bool is_own = request_.log.checkpoint_ns.empty();
         PostgresParameters parameters;
         parameters.log(request_.log).id(request_.expected_head).id(row.id).id(row.parent).id(row.base);
         parameters.bytes(row.bytes).text(durability());
-        if (is_own) addPlace(parameters, row.id);
+        if (request_.log.checkpoint_ns.empty()) addPlace(parameters, row.id);
         if (lease_ != nullptr) parameters.number(lease_->epoch);
+        return parameters;
+    }
+
+    bool append(PostgresConnection& connection) const {
+        const bool is_own = request_.log.checkpoint_ns.empty();
         const PostgresStatement& unleased = is_own ? statements_.append : statements_.append_inner;
         const PostgresStatement& leased = is_own ? statements_.append_leased : statements_.append_inner_leased;
-        const auto stored = connection.run(lease_ != nullptr ? leased : unleased, parameters, storing);
-        return stored.rows() > 0 || refuseOrTryAgain(connection);
+        const PostgresStatement& statement = lease_ != nullptr ? leased : unleased;
+        PostgresParameters parameters = appended();
+        if (!fence_.hasSlots())
+            return connection.run(statement, parameters, storing).rows() > 0 || refuseOrTryAgain(connection);
+        // Where the slot is simply owned, the statement finds that out by itself, which is faster than two statements.
+        using checkpoint::SlotState;
+        const auto slot = static_cast<std::int64_t>(slotOf(request_.log.thread_id));
+        parameters.number(slot).number(static_cast<std::int64_t>(SlotState::owned));
+        if (connection.run(statement, parameters, storing).rows() > 0) return true;
+        PostgresParameters again = appended();
+        again.number(slot).number(static_cast<std::int64_t>(SlotState::copying));
+        return run(connection, statement, again).rows() > 0 || refuseOrTryAgain(connection);
     }
 
     // What the index of threads stores.
@@ -193,10 +218,10 @@ private:
 
     PostgresResult callPut(PostgresConnection& connection) const {
         PostgresParameters parameters = all();
-        if (lease_ == nullptr && !mayWake()) return connection.run(statements_.put, parameters, storing);
+        if (lease_ == nullptr && !mayWake()) return run(connection, statements_.put, parameters);
         lease_ != nullptr ? parameters.number(lease_->epoch) : parameters.null();
         lease_ != nullptr && lease_->takes ? parameters.number(*lease_->takes) : parameters.null();
-        return connection.run(statements_.put_work, parameters, storing);
+        return run(connection, statements_.put_work, parameters);
     }
 
     bool putAll(PostgresConnection& connection) const {
@@ -222,6 +247,7 @@ private:
     }
 
     const PostgresStatements& statements_;
+    const PostgresFence& fence_;
     const PutRequest& request_;
     const PutLease* const lease_;
     std::vector<CheckpointId> needs_;  // one a commit; none: nothing that could be gone
@@ -253,7 +279,7 @@ namespace {
 // A put whose answer was lost is looked for, by an id that nobody else gives. It may still be under way in the server
 // then: if it is, the second one meets it in the chain's index, waits for it, is refused, and finds it.
 void PostgresSaver::Impl::put(const PutRequest& request, const PutLease* lease) {
-    const PostgresPut put(statements, request, lease);
+    const PostgresPut put(statements, fence, request, lease);
     try {
         PostgresPool::Lease connection(pool);
         return put.store(*connection);
@@ -270,6 +296,9 @@ void PostgresSaver::Impl::put(const PutRequest& request, const PutLease* lease) 
     } catch (const checkpoint::PostgresRefused& error) {
         if (error.isCertain()) throw;
         failUnknown(error);
+    } catch (ThreadMovedError& error) {
+        error.setMayBeStored();  // before the thread moved
+        throw;
     } catch (const SaverError& error) {
         failUnknown(error);
     }
@@ -283,7 +312,15 @@ void PostgresSaver::Impl::checkAndPut(const PutRequest& request, const PutLease*
     checkpoint::ofPostgresLog(request.log, [&] {
         checkWritable();
         checkNames(request);
-        put(request, lease);
+        try {
+            put(request, lease);
+        } catch (const ThreadMovedError& error) {
+            // A lease does not move with its thread.
+            if (lease == nullptr) throw;
+            if (error.mayBeStored()) failUnknown(error);
+            throw LeaseLostError("the lease with epoch " + std::to_string(lease->epoch) + " on the thread is lost: " +
+                                 error.message() + ". End the run: a worker there continues it");
+        }
     });
 }
 

@@ -9,11 +9,13 @@
 namespace stategraph::checkpoint {
 
 struct PostgresStatements {
-    explicit PostgresStatements(const std::string& schema);
+    /// `has_slots`: the schema has only some slots of threads, and other threads are left out.
+    PostgresStatements(const std::string& schema, bool has_slots);
 
     // Parameters of the first four: log, expected head, id, parent, base, bytes, synchronous_commit; of those to a
     // thread's own log also the status and wake time of PutRequest::outlook and placeKeptFrom(id); of leased ones at
-    // the end the epoch. One row: it is stored.
+    // the end the epoch. Where the schema has only some slots, after that the thread's slot, and a SlotState besides
+    // `owned` in which the put is made. One row: it is stored.
     PostgresStatement append;  // to a thread's own log
     PostgresStatement append_leased;
     PostgresStatement append_inner;  // to that of a subgraph
@@ -64,6 +66,6 @@ struct PostgresStatements {
 /// The statement of a list: its parameters are those that the query has, in this order: thread or threads, namespace,
 /// the name after which it begins, the id before which it begins, limit. Rows (n, thread, namespace, id, bytes, path):
 /// those with a path are pending writes of the n-th checkpoint, whose names and id they leave out.
-PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema);
+PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema, bool has_slots);
 
 }  // namespace stategraph::checkpoint
