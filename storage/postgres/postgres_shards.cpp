@@ -64,13 +64,19 @@ void PostgresShards::Impl::checkName(PostgresSaver& saver, const std::string& na
                                          "'; correct the addresses of the clusters");
 }
 
+// Without the lock while it waits for the server: other calls need only the saver. Of two readers at once either one's
+// rows may stay; versions ascend, so the next reader sees whether they are old.
 PostgresShards::Impl::Slots PostgresShards::Impl::read(Cluster& cluster, std::exception_ptr& error) {
+    const auto knownVersions = [&] {
+        const detail::LockGuard lock(cluster.mutex);
+        return cluster.versions;
+    };
     try {
         const auto saver = open(cluster);
-        const detail::LockGuard lock(cluster.mutex);
-        saver->impl_->pool.repeat([&](PostgresConnection& connection) SG_REQUIRES(cluster.mutex) {
+        const std::optional<std::int64_t> known = knownVersions();
+        saver->impl_->pool.repeat([&](PostgresConnection& connection) {
             const auto versions = connection.run(cluster.statements.versions, {}, reading_map).number(0, 0);
-            if (cluster.versions == versions) return;
+            if (known == versions) return;
             const PostgresResult rows = connection.run(cluster.statements.states, {}, reading_map);
             if (rows.rows() != static_cast<int>(shard_slots))
                 connection.errors().failUnreadable("is damaged: it knows of " + std::to_string(rows.rows()) +
@@ -81,6 +87,8 @@ PostgresShards::Impl::Slots PostgresShards::Impl::read(Cluster& cluster, std::ex
                 slots.push_back({static_cast<SlotState>(rows.number(row, 1)), rows.number(row, 2), rows.copy(row, 3)});
                 sum += rows.number(row, 2);
             }
+            const detail::LockGuard lock(cluster.mutex);
+            if (cluster.versions && *cluster.versions > sum) return;
             cluster.slots = std::move(slots);
             cluster.versions = sum;
         });
