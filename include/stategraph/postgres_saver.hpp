@@ -13,6 +13,7 @@
 namespace stategraph {
 
 class PostgresQueue;
+class PostgresShards;
 
 /// Which puts of a process's threads a PostgresSaver joins in one statement.
 struct PostgresJoinOptions {
@@ -131,6 +132,7 @@ public:
 
 private:
     friend class PostgresQueue;
+    friend class PostgresShards;
 
     struct Impl;
     std::unique_ptr<Impl> impl_;

@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <set>
 #include <span>
 
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
 #include <stategraph/saver_rules.hpp>
 
+#include "checkpoint/copy_thread.hpp"
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/retention.hpp"
 #include "checkpoint/sealed_record.hpp"
-#include "src/value/next_id.hpp"
 #include "storage/encrypted/encrypted_box.hpp"
 #include "storage/encrypted/encrypted_keys.hpp"
 #include "storage/encrypted/encrypted_records.hpp"
@@ -26,9 +25,6 @@ using checkpoint::keyOf;
 using checkpoint::Opener;
 using checkpoint::RowKind;
 using checkpoint::Sealer;
-
-// The number of rows that a copy holds in memory at a time.
-constexpr std::size_t copy_page = 32;
 
 // Rewrites commits for the saver inside, which stores them sealed.
 class Rewriter final : public CommitRewriter {
@@ -67,9 +63,6 @@ struct EncryptedSaver::Impl {
     HeldWrites readExpected(const PutRequest& request);
     std::string_view findExpected(const PutRequest& request, const WriteRow& row, const HeldWrites& held,
                                   Opener& opener);
-    std::vector<CheckpointId> listIds(const LogName& log);
-    static std::vector<ListedCheckpoint> readPage(EncryptedSaver& saver, const LogName& log,
-                                                  std::span<const CheckpointId> ids);
 
     std::shared_ptr<BaseCheckpointSaver> inner;
     std::function<EncryptionKey()> current_key;
@@ -217,82 +210,8 @@ std::vector<ListedCheckpoint> EncryptedSaver::list(const ListQuery& query) {
 
 void EncryptedSaver::deleteThread(std::string_view thread_id) { impl_->inner->deleteThread(thread_id); }
 
-// Returns all checkpoints of a log, oldest first.
-std::vector<CheckpointId> EncryptedSaver::Impl::listIds(const LogName& log) {
-    std::vector<CheckpointId> ids;
-    ListQuery query{
-        .thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns), .limit = copy_page};
-    for (bool more = true; more; query.before = ids.back()) {
-        const auto page = inner->list(query);
-        for (const auto& row : page) ids.push_back(row.id);
-        more = page.size() == copy_page;
-        if (ids.empty()) break;
-    }
-    std::reverse(ids.begin(), ids.end());
-    return ids;
-}
-
-// Returns some neighbouring rows of a log, oldest first, as they are now.
-std::vector<ListedCheckpoint> EncryptedSaver::Impl::readPage(EncryptedSaver& saver, const LogName& log,
-                                                             std::span<const CheckpointId> ids) {
-    auto page = saver.list({.thread_id = std::string(log.thread_id),
-                            .checkpoint_ns = std::string(log.checkpoint_ns),
-                            .before = detail::nextId(ids.back()),
-                            .limit = ids.size(),
-                            .with_writes = true});
-    std::reverse(page.begin(), page.end());
-    if (!std::equal(page.begin(), page.end(), ids.begin(), ids.end(),
-                    [](const ListedCheckpoint& row, CheckpointId id) { return row.id == id; })) {
-        throw ConcurrentUpdateError("the thread '" + std::string(log.thread_id) +
-                                    "' was pruned or deleted while it was copied; copy it again");
-    }
-    return page;
-}
-
 void EncryptedSaver::copyThread(std::string_view from, std::string_view to) {
-    checkpoint::checkCopyTarget(to);
-    BaseCheckpointSaver& inner = *impl_->inner;
-    if (!inner.list({.thread_id = std::string(to), .limit = 1}).empty()) checkpoint::refuseCopy(from, to);
-
-    // The root's log is copied last and makes the copy a thread: until it exists, no reader looks for the others.
-    std::set<std::string, std::greater<>> namespaces;
-    for (const auto& row : inner.list({.thread_id = std::string(from), .heads = true}))
-        namespaces.insert(row.checkpoint_ns);
-
-    bool has_stored = false;
-    CheckpointId root_head;
-    const auto copyLog = [&](const std::string& ns) {
-        const LogName source{from, ns};
-        const std::vector<CheckpointId> ids = impl_->listIds(source);
-        CheckpointId head;
-        for (std::span<const CheckpointId> rest = ids; !rest.empty();) {
-            const auto page_ids = rest.first(std::min(rest.size(), copy_page));
-            rest = rest.subspan(page_ids.size());
-            const auto page = impl_->readPage(*this, source, page_ids);
-            std::vector<CommitRow> commits;
-            std::vector<WriteRow> writes;
-            for (const auto& row : page) {
-                const RecordLinks links = readLinks(keyOf(source, row.id), row.bytes);
-                commits.push_back({row.id, links.parent, links.base, row.bytes});
-                for (const auto& write : row.writes) writes.push_back({row.id, write.path, write.bytes});
-            }
-            put({.log = {to, ns}, .expected_head = head, .commits = commits, .writes = writes, .sync = rest.empty()});
-            head = page_ids.back();
-            has_stored = true;
-            if (ns.empty()) root_head = head;
-        }
-    };
-    try {
-        for (const std::string& ns : namespaces) copyLog(ns);
-    } catch (...) {
-        try {
-            // If the root has changed, the thread now belongs to another writer, and is not touched.
-            const auto root = inner.getTuple({.log = {to}});
-            if (has_stored && (root ? root->head : CheckpointId()) == root_head) inner.deleteThread(to);
-        } catch (const std::exception&) {  // the first failure is reported
-        }
-        throw;
-    }
+    checkpoint::copyThreadRows(*impl_->inner, *this, from, to);
 }
 
 std::size_t EncryptedSaver::prune(const PruneRequest& request) {

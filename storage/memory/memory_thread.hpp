@@ -17,6 +17,7 @@
 #include <stategraph/saver.hpp>
 
 #include "checkpoint/index_place.hpp"
+#include "checkpoint/thread_order.hpp"
 #include "src/value/comparisons.hpp"
 
 // The data that the memory saver keeps for a thread, and the table to find it. It does not lock.
@@ -162,24 +163,6 @@ struct Log {
             found.push_back({at->first.path, at->second});
         }
         return found;
-    }
-};
-
-// The order of namespaces and threads in listings is that of a durable saver, whose keys begin with the size as the
-// varint of rocksdb_keys.cpp, with low bits first. Below 128 bytes that is the order of sizes.
-struct BySizeThenText {
-    using is_transparent = void;
-    bool operator()(std::string_view a, std::string_view b) const noexcept {
-        return a.size() != b.size() ? isVarintLess(a.size(), b.size()) : a < b;
-    }
-
-private:
-    static bool isVarintLess(std::size_t a, std::size_t b) noexcept {
-        for (;; a >>= 7U, b >>= 7U) {
-            const std::size_t first = a < 0x80 ? a : (a & 0x7FU) | 0x80U;
-            const std::size_t second = b < 0x80 ? b : (b & 0x7FU) | 0x80U;
-            if (first != second) return first < second;
-        }
     }
 };
 

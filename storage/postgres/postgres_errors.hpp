@@ -47,6 +47,8 @@ public:
     PostgresErrors(std::string place, std::string schema) : place_(std::move(place)), schema_(std::move(schema)) {}
 
     const std::string& schema() const noexcept { return schema_; }
+    /// Completes "the database ".
+    const std::string& place() const noexcept { return place_; }
 
     [[noreturn]] void refuseOpening(const std::string& why) const;
     [[noreturn]] void fail(const std::string& what) const;

@@ -12,6 +12,7 @@
 
 #include "checkpoint/retention.hpp"
 #include "storage/postgres/postgres_joiner.hpp"
+#include "storage/postgres/postgres_fence.hpp"
 #include "storage/postgres/postgres_pool.hpp"
 #include "storage/postgres/postgres_statements.hpp"
 #include "storage/postgres/postgres_tables.hpp"
@@ -39,10 +40,11 @@ auto ofPostgresLog(const LogName& log, Call&& call) {
 
 /// Throws InvalidArgumentError for invalid options.
 const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options);
-/// Throws if the schema does not have the tables of this library's version.
-void checkPostgresFormat(PostgresConnection& connection);
-/// Creates the tables.
-void setUpPostgres(PostgresConnection& connection);
+/// Throws if the schema does not have the tables of this library's version. Returns whether it has only some slots of
+/// threads (postgres_shard_tables.hpp).
+bool checkPostgresFormat(PostgresConnection& connection);
+/// Makes them; returns the same.
+bool setUpPostgres(PostgresConnection& connection);
 
 }  // namespace stategraph::checkpoint
 
@@ -51,11 +53,15 @@ namespace stategraph {
 struct PostgresSaver::Impl {
     Impl(const std::string& conninfo, const PostgresSaverOptions& options)
         : pool(checkpoint::poolSettings(conninfo, options)),
-          statements(options.schema),
+          schema(options.schema),
           joiner(pool, statements, options.join_puts),
           quoted_schema(checkpoint::quotedName(options.schema)),
+          statements(options.schema, false),
+          fence(quoted_schema, false),
           read_only(options.read_only) {}
 
+    /// Looks at the schema, or sets it up, before anything else is called.
+    void open(bool set_up);
     /// Throws SaverError if it was opened for reading only.
     void checkWritable() const;
     /// `lease` may be null.
@@ -65,9 +71,12 @@ struct PostgresSaver::Impl {
     std::size_t pruneThread(const std::string& thread_id, const PruneRequest& request);
 
     checkpoint::PostgresPool pool;
-    const checkpoint::PostgresStatements statements;
+    const std::string schema;
     checkpoint::PostgresJoiner joiner;
     const std::string quoted_schema;
+    // As the schema needs them; `open` says which.
+    checkpoint::PostgresStatements statements;
+    checkpoint::PostgresFence fence;
     const bool read_only;
     std::atomic<bool> is_closing{false};
     std::unique_ptr<checkpoint::Retention> retention;

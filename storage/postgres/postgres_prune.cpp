@@ -2,6 +2,7 @@
 #include <map>
 
 #include <stategraph/record.hpp>
+#include <stategraph/sharded_saver.hpp>
 
 #include "checkpoint/damaged.hpp"
 #include "storage/postgres/postgres_impl.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 using checkpoint::PostgresArray;
 using checkpoint::PostgresConnection;
+using checkpoint::PostgresFence;
 using checkpoint::PostgresParameters;
 using checkpoint::PostgresResult;
 using checkpoint::PostgresStatements;
@@ -111,7 +113,8 @@ void applyPlan(PostgresConnection& connection, const PostgresStatements& stateme
 }
 
 std::size_t pruneInTransaction(PostgresConnection& connection, const PostgresStatements& statements,
-                               std::string_view thread_id, const PruneRequest& request) {
+                               const PostgresFence& fence, std::string_view thread_id, const PruneRequest& request) {
+    fence.hold(connection, thread_id);
     (void)connection.run(statements.lock_thread, PostgresParameters().bytes(thread_id), pruning);
     const std::vector<PostgresLog> logs = readThread(connection, statements, thread_id);
     std::size_t dropped = 0;
@@ -163,8 +166,9 @@ void PostgresSaver::Impl::deleteThread(std::string_view thread_id, const std::in
             parameters.bytes(thread_id);
             if (epoch != nullptr) parameters.number(*epoch);
             try {
-                return connection.run(epoch != nullptr ? statements.delete_thread_leased : statements.delete_thread,
-                                      parameters, "delete a thread");
+                return fence.run(connection, PostgresFence::Access::write, thread_id,
+                                 epoch != nullptr ? statements.delete_thread_leased : statements.delete_thread,
+                                 parameters, "delete a thread");
             } catch (const checkpoint::PostgresLost&) {
                 may_be_done = true;
                 throw;
@@ -195,7 +199,7 @@ std::size_t PostgresSaver::Impl::pruneThread(const std::string& thread_id, const
     const auto pruneOnce = [&](checkpoint::PostgresConnection& connection) {
         (void)connection.command("BEGIN", pruning);
         try {
-            const std::size_t dropped = pruneInTransaction(connection, statements, thread_id, request);
+            const std::size_t dropped = pruneInTransaction(connection, statements, fence, thread_id, request);
             (void)connection.command("COMMIT", pruning);
             return dropped;
         } catch (const checkpoint::PostgresLost&) {
@@ -233,9 +237,12 @@ std::size_t PostgresSaver::prune(const PruneRequest& request) {
         });
         for (int row = 0; row < names.rows() && !impl_->is_closing; ++row) {
             last = names.copy(row, 0);
-            checkpoint::pruneOrNote(request, *last, [&] {
-                checkpoint::ofPostgresLog({*last}, [&] { dropped += impl_->pruneThread(*last, request); });
-            });
+            try {
+                checkpoint::pruneOrNote(request, *last, [&] {
+                    checkpoint::ofPostgresLog({*last}, [&] { dropped += impl_->pruneThread(*last, request); });
+                });
+            } catch (const ThreadMovedError&) {  // its new cluster prunes it
+            }
         }
         if (names.rows() < names_a_page || impl_->is_closing) break;
     }

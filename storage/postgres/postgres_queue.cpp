@@ -16,6 +16,7 @@ namespace {
 
 using checkpoint::PostgresArray;
 using checkpoint::PostgresConnection;
+using checkpoint::PostgresFence;
 using checkpoint::PostgresParameters;
 using checkpoint::PostgresResult;
 
@@ -144,6 +145,16 @@ PostgresResult change(Impl& saver, const checkpoint::PostgresStatement& statemen
         [&](PostgresConnection& connection) { return connection.run(statement, parameters, work); });
 }
 
+// The same for one thread, whose slot must be here.
+template <class Impl>
+PostgresResult changeThread(Impl& saver, std::string_view thread_id, const checkpoint::PostgresStatement& statement,
+                            const PostgresParameters& parameters, const char* work) {
+    saver.checkWritable();
+    return saver.pool.repeat([&](PostgresConnection& connection) {
+        return saver.fence.run(connection, PostgresFence::Access::append, thread_id, statement, parameters, work);
+    });
+}
+
 // Returns the milliseconds for the statement: a wake time or a delay, depending on the outcome.
 std::int64_t timeOf(const Release& release) {
     if (release.outcome == WorkOutcome::sleeps && release.wake_at) return times::unixMs(*release.wake_at);
@@ -181,7 +192,7 @@ const char* toString(WorkState state) noexcept {
 
 PostgresQueue::PostgresQueue(std::shared_ptr<PostgresSaver> saver) : saver_(std::move(saver)) {
     if (!saver_) throw InvalidArgumentError("a PostgresQueue needs a PostgresSaver, and was given none");
-    statements_ = std::make_shared<const Statements>(saver_->impl_->quoted_schema);
+    statements_ = std::make_shared<const Statements>(saver_->impl_->quoted_schema, saver_->impl_->fence.hasSlots());
 }
 
 std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) {
@@ -192,9 +203,11 @@ std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) 
     PostgresArray graphs(checkpoint::text_type);
     PostgresArray keys(checkpoint::bytea_type);
     PostgresArray values(checkpoint::bytea_type);
+    std::vector<std::string_view> names;
     bool has_keys = true;
     for (const QueuedInput& input : inputs) {
         checkInput(input);
+        names.push_back(input.thread_id);
         threads.add(input.thread_id);
         queues.add(input.queue);
         graphs.add(input.graph);
@@ -206,7 +219,8 @@ std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) 
     for (const PostgresArray* array : {&threads, &queues, &graphs, &keys, &values}) parameters.owned(array->encoded());
     parameters.number(static_cast<std::int64_t>(inputs_max));
     const auto run = [&](PostgresConnection& connection) {
-        return connection.run(statements_->submit, parameters, "submit inputs");
+        return saver_->impl_->fence.run(connection, PostgresFence::Access::append, names, statements_->submit,
+                                        parameters, "submit inputs");
     };
     PostgresResult rows;
     for (int tries = 1; rows.rows() == 0; ++tries) {
@@ -226,33 +240,38 @@ Receipt PostgresQueue::submit(const QueuedInput& input) { return submit(std::spa
 
 bool PostgresQueue::withdraw(std::string_view thread_id, std::int64_t number) {
     checkThreadName(thread_id);
-    return change(*saver_->impl_, statements_->withdraw, PostgresParameters().bytes(thread_id).number(number),
-                  "withdraw an input")
+    return changeThread(*saver_->impl_, thread_id, statements_->withdraw,
+                        PostgresParameters().bytes(thread_id).number(number), "withdraw an input")
                .rows() > 0;
 }
 
 bool PostgresQueue::cancel(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return change(*saver_->impl_, statements_->cancel, PostgresParameters().bytes(thread_id), "cancel a thread")
+    return changeThread(*saver_->impl_, thread_id, statements_->cancel, PostgresParameters().bytes(thread_id),
+                        "cancel a thread")
                .rows() > 0;
 }
 
 bool PostgresQueue::wake(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return change(*saver_->impl_, statements_->wake, PostgresParameters().bytes(thread_id), "wake a thread").rows() > 0;
+    return changeThread(*saver_->impl_, thread_id, statements_->wake, PostgresParameters().bytes(thread_id),
+                        "wake a thread")
+               .rows() > 0;
 }
 
 bool PostgresQueue::retry(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return change(*saver_->impl_, statements_->retry, PostgresParameters().bytes(thread_id), "retry a thread").rows() >
-           0;
+    return changeThread(*saver_->impl_, thread_id, statements_->retry, PostgresParameters().bytes(thread_id),
+                        "retry a thread")
+               .rows() > 0;
 }
 
 std::optional<QueuedThread> PostgresQueue::find(std::string_view thread_id) {
     checkThreadName(thread_id);
     auto found = saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        return queuedThreads(
-            connection.run(statements_->find, PostgresParameters().bytes(thread_id), "look for a thread"));
+        return queuedThreads(saver_->impl_->fence.run(connection, PostgresFence::Access::read, thread_id,
+                                                      statements_->find, PostgresParameters().bytes(thread_id),
+                                                      "look for a thread"));
     });
     if (found.empty()) return std::nullopt;
     return std::move(found.front());

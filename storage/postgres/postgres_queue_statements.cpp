@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/postgres/postgres_shard_tables.hpp"
 #include "storage/postgres/postgres_tables.hpp"
 
 // Statements for several threads lock their rows in the order of names, so that two of them cannot wait for each other.
@@ -45,27 +46,31 @@ constexpr const char* columns =
     "coalesce(w.worker, ''), w.attempts::bigint, w.inputs::bigint, w.is_aside, w.is_cancelled, coalesce(w.error, '') "
     "FROM {S}.work w WHERE ";
 
-constexpr const char* stats_sql = R"(
+std::string statsSql(const std::string& is_here) {
+    return R"(
 SELECT x.queue, count(*) FILTER (WHERE x.due <= now()), count(*) FILTER (WHERE x.due > now() AND x.epoch <> 0),
     count(*) FILTER (WHERE x.due > now() AND x.epoch = 0 AND x.state <> 3),
     count(*) FILTER (WHERE x.due > now() AND x.epoch = 0 AND x.state = 3),
     count(*) FILTER (WHERE x.due IS NULL AND NOT x.is_aside), count(*) FILTER (WHERE x.due IS NULL AND x.is_aside),
     coalesce(sum(x.inputs), 0)::bigint,
     coalesce(extract(epoch FROM now() - min(x.due) FILTER (WHERE x.due <= now())) * 1000, 0)::bigint
-FROM {S}.work x GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
+FROM {S}.work x WHERE true)" +
+           is_here + R"( GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
+}
 
 // A run has made progress if the newest commit differs from that of the last claim. A claim is on the server's disk
 // when it is answered, so a crash cannot give its epoch to another one.
-std::string claimSql() {
+std::string claimSql(const std::string& is_here) {
     return std::string(R"(
 WITH g AS MATERIALIZED (SELECT * FROM unnest($3, $4) AS g (graph, version)),
 q AS MATERIALIZED (SELECT c.* FROM unnest($5, $6) AS u (queue, most), LATERAL (
     SELECT w.thread, w.version AS began, w.is_woken, g.version FROM {S}.work w JOIN g ON g.graph = w.graph
-    WHERE w.queue = u.queue AND w.due <= now() AND NOT g.version = ANY (w.refused)
+    WHERE w.queue = u.queue AND w.due <= now() AND NOT g.version = ANY (w.refused))") +
+           is_here + R"(
     ORDER BY w.due LIMIT u.most FOR UPDATE OF w SKIP LOCKED) c),
 h AS MATERIALIZED (SELECT q.*, (SELECT c.id FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c
         WHERE c.log = l.log ORDER BY c.prev DESC LIMIT 1) c WHERE l.thread = q.thread AND l.ns = '') AS head FROM q),
-t AS (UPDATE {S}.work w SET due = now() + $2)") +
+t AS (UPDATE {S}.work w SET due = now() + $2)" +
            ms + R"(, epoch = nextval('{S}.epochs'), worker = $1, is_woken = false,
     attempts = CASE WHEN w.head IS NOT DISTINCT FROM h.head THEN w.attempts + 1 ELSE 1 END, head = h.head,
     version = h.version, since = now()
@@ -82,24 +87,27 @@ FROM t LEFT JOIN LATERAL (SELECT i.seq, i.input FROM {S}.inputs i WHERE t.state 
     i.taken IS NULL ORDER BY i.seq LIMIT 1) i ON true)";
 }
 
-std::string renewSql() {
+std::string renewSql(const std::string& is_here) {
     return std::string(
                "WITH k AS MATERIALIZED (SELECT w.thread, w.is_cancelled FROM unnest($1, $2) AS u (thread, epoch) JOIN "
-               "{S}.work w ON w.thread = u.thread AND w.epoch = u.epoch ORDER BY w.thread FOR NO KEY UPDATE OF w), "
-               "p AS (UPDATE {S}.work w SET due = now() + $3") +
+               "{S}.work w ON w.thread = u.thread AND w.epoch = u.epoch") +
+           is_here +
+           " ORDER BY w.thread FOR NO KEY UPDATE OF w), "
+           "p AS (UPDATE {S}.work w SET due = now() + $3" +
            ms + " FROM k WHERE w.thread = k.thread) SELECT thread, is_cancelled FROM k";
 }
 
 // After a crash of the server, what a run stored `async` may be lost, and the outcome may refer to it. Such a thread is
 // due, so that a worker looks at what is stored. Outcomes are numbers of WorkOutcome. At most the 16 newest refusals
 // are kept.
-std::string releaseSql() {
+std::string releaseSql(const std::string& is_here) {
     return std::string(R"(
 WITH k AS MATERIALIZED (SELECT w.thread, w.inputs, w.is_woken, w.is_cancelled, u.ms, u.error, u.version,
     CASE WHEN u.outcome IN (0, 1, 3, 4) AND u.uptime <> 0
         AND NOT EXISTS (SELECT FROM {S}.uptime x WHERE x.number = u.uptime) THEN 2 ELSE u.outcome END AS outcome
     FROM unnest($1, $2, $3, $4, $5, $6, $7) AS u (thread, epoch, outcome, ms, error, version, uptime)
-    JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch ORDER BY w.thread FOR UPDATE OF w),
+    JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch)") +
+           is_here + R"( ORDER BY w.thread FOR UPDATE OF w),
 e AS MATERIALIZED (SELECT k.*, k.outcome IN (0, 1) AND k.inputs = 0 AND (k.outcome = 1 OR NOT k.is_woken) AS is_done
     FROM k),
 d AS (DELETE FROM {S}.work w USING e WHERE w.thread = e.thread AND e.is_done),
@@ -107,7 +115,7 @@ p AS (UPDATE {S}.work w SET epoch = 0, worker = NULL, since = now(),
     state = CASE WHEN e.outcome IN (0, 1) THEN 0 WHEN e.outcome = 3 THEN 2 WHEN e.outcome = 4 THEN 3 ELSE w.state END,
     due = CASE WHEN e.outcome IN (0, 1, 2, 7) OR e.is_cancelled THEN now()
         WHEN e.outcome = 6 THEN NULL
-        WHEN e.outcome = 5 THEN now() + e.ms)") +
+        WHEN e.outcome = 5 THEN now() + e.ms)" +
            ms + R"( WHEN e.is_woken THEN now()
         WHEN e.outcome = 4 THEN greatest(to_timestamp(e.ms / 1000.0), now() + interval '50 milliseconds') END,
     attempts = CASE WHEN e.outcome IN (0, 1, 3, 4) THEN 0 WHEN e.outcome IN (2, 7) THEN greatest(w.attempts - 1, 0)
@@ -128,7 +136,7 @@ constexpr const char* forget_keys_sql =
 
 }  // namespace
 
-PostgresQueue::Statements::Statements(const std::string& quoted_schema) {
+PostgresQueue::Statements::Statements(const std::string& quoted_schema, bool has_slots) {
     using namespace checkpoint;
     const auto make = [&](const char* name, const std::string& sql, std::vector<Oid> types) {
         return PostgresStatement{name, inSchema(sql, quoted_schema), std::move(types)};
@@ -141,13 +149,16 @@ PostgresQueue::Statements::Statements(const std::string& quoted_schema) {
     wake = make("q_wake", wake_sql, {bytea_type});
     retry = make("q_retry", retry_sql, {bytea_type});
     find = make("q_find", std::string(columns) + "w.thread = $1", {bytea_type});
-    set_aside = make("q_set_aside", std::string(columns) + "w.is_aside AND w.thread > $1 ORDER BY w.thread LIMIT $2",
+    const std::string is_here = threadIsHere(has_slots, "w.thread", true);
+    set_aside = make("q_set_aside",
+                     std::string(columns) + "w.is_aside AND w.thread > $1" + threadIsHere(has_slots, "w.thread") +
+                         " ORDER BY w.thread LIMIT $2",
                      {bytea_type, bigint_type});
-    stats = make("q_stats", stats_sql, {});
-    claim = make("q_claim", claimSql(),
+    stats = make("q_stats", statsSql(threadIsHere(has_slots, "x.thread")), {});
+    claim = make("q_claim", claimSql(is_here),
                  {text_type, bigint_type, text_array_type, uuid_array_type, text_array_type, bigint_array_type});
-    renew = make("q_renew", renewSql(), {bytea_array_type, bigint_array_type, bigint_type});
-    release = make("q_release", releaseSql(),
+    renew = make("q_renew", renewSql(is_here), {bytea_array_type, bigint_array_type, bigint_type});
+    release = make("q_release", releaseSql(is_here),
                    {bytea_array_type, bigint_array_type, bigint_array_type, bigint_array_type, text_array_type,
                     uuid_array_type, bigint_array_type});
     forget_keys = make("q_forget_keys", forget_keys_sql, {bigint_type, bigint_type});

@@ -26,6 +26,7 @@ namespace {
 
 using checkpoint::PostgresArray;
 using checkpoint::PostgresConnection;
+using checkpoint::PostgresFence;
 using checkpoint::PostgresParameters;
 using checkpoint::PostgresResult;
 
@@ -90,11 +91,16 @@ CheckpointId keyOf(const GraphFingerprint& fingerprint) { return {fingerprint.gr
 
 PostgresSaver::PostgresSaver(const std::string& conninfo, const PostgresSaverOptions& options)
     : impl_(std::make_unique<Impl>(conninfo, checkpoint::checkedOptions(options))) {
-    impl_->pool.repeat([&](PostgresConnection& connection) {
-        if (options.set_up) return checkpoint::setUpPostgres(connection);
-        checkpoint::checkPostgresFormat(connection);
-    });
+    impl_->open(options.set_up);
     if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
+}
+
+void PostgresSaver::Impl::open(bool set_up) {
+    const bool has_slots = pool.repeat([&](PostgresConnection& connection) {
+        return set_up ? checkpoint::setUpPostgres(connection) : checkpoint::checkPostgresFormat(connection);
+    });
+    statements = checkpoint::PostgresStatements(schema, has_slots);
+    fence = checkpoint::PostgresFence(quoted_schema, has_slots);
 }
 
 PostgresSaver::~PostgresSaver() {
@@ -126,7 +132,8 @@ std::optional<CheckpointTuple> PostgresSaver::getTuple(const TupleQuery& query) 
             statement = is_exact ? &statements.tuple : &statements.tuple_before;
         }
         const PostgresResult rows = impl_->pool.repeat([&](PostgresConnection& connection) {
-            return connection.run(*statement, parameters, "read a checkpoint");
+            return impl_->fence.run(connection, PostgresFence::Access::read, query.log.thread_id, *statement,
+                                    parameters, "read a checkpoint");
         });
         if (rows.rows() == 0) return std::nullopt;
         return tupleOf(rows);
@@ -135,10 +142,14 @@ std::optional<CheckpointTuple> PostgresSaver::getTuple(const TupleQuery& query) 
 
 std::vector<ListedCheckpoint> PostgresSaver::list(const ListQuery& query) {
     if (query.limit == std::size_t{0}) return {};
-    const auto statement = checkpoint::postgresList(query, impl_->quoted_schema);
+    const bool has_slots = impl_->fence.hasSlots();
+    const auto statement = checkpoint::postgresList(query, impl_->quoted_schema, has_slots);
     const auto call = [&] {
         return listedOf(impl_->pool.repeat([&](PostgresConnection& connection) {
-            return connection.run(statement, listParameters(query), "list checkpoints");
+            const PostgresParameters parameters = listParameters(query);
+            if (!query.thread_id) return connection.run(statement, parameters, "list checkpoints");
+            return impl_->fence.run(connection, PostgresFence::Access::read, *query.thread_id, statement, parameters,
+                                    "list checkpoints");
         }));
     };
     return query.thread_id ? checkpoint::ofPostgresLog({*query.thread_id}, call) : call();
@@ -154,7 +165,11 @@ void PostgresSaver::copyThread(std::string_view from, std::string_view to) {
         impl_->pool.repeat([&](PostgresConnection& connection) {
             bool is_taken = false;
             try {
-                is_taken = connection.run(impl_->statements.copy_thread, parameters, "copy a thread").flag(0, 0);
+                const std::string_view both[] = {from, to};
+                is_taken = impl_->fence
+                               .run(connection, PostgresFence::Access::write, both, impl_->statements.copy_thread,
+                                    parameters, "copy a thread")
+                               .flag(0, 0);
             } catch (const checkpoint::PostgresRefused& error) {
                 if (error.sqlstate() != "23505") throw;  // another writer has just created the target
                 is_taken = true;

@@ -7,6 +7,7 @@
 #include "checkpoint/branch_walk.hpp"
 #include "storage/postgres/postgres_index.hpp"
 #include "storage/postgres/postgres_joined_statement.hpp"
+#include "storage/postgres/postgres_shard_tables.hpp"
 #include "storage/postgres/postgres_tables.hpp"
 
 namespace stategraph::checkpoint {
@@ -21,14 +22,20 @@ constexpr Oid number_t = bigint_type;
 // first one has said.
 //
 // Under a lease, the row of the queue is locked before that. The lease stays valid until the put has ended; if it is
-// not valid, nothing is stored.
-std::string appendSql(bool is_own, bool is_leased) {
+// nothing is stored. So does the row of the thread's slot, where the schema has only some slots.
+std::string appendSql(bool is_own, bool is_leased, bool has_slots) {
     std::string sql = "WITH ";
+    if (has_slots) {
+        const int slot = (is_own ? 12 : 9) + (is_leased ? 1 : 0);
+        sql += "s AS MATERIALIZED (SELECT FROM {S}.slots WHERE slot = $" + std::to_string(slot) +
+               " AND state IN (1, $" + std::to_string(slot + 1) + ") FOR KEY SHARE),\n";
+    }
     if (is_leased) {
         sql += "f AS MATERIALIZED (SELECT FROM {S}.work WHERE thread = $1 AND epoch = ";
         sql += std::string(is_own ? "$12" : "$9") + " FOR KEY SHARE SKIP LOCKED),\n";
     }
     sql += "o AS MATERIALIZED (SELECT l.log, l.status, l.since, l.due FROM ";
+    if (has_slots) sql += "s, ";
     if (is_leased) sql += "f, ";
     sql += "{S}.logs l WHERE l.thread = $1 AND l.ns = $2";
     if (is_own) sql += " FOR NO KEY UPDATE OF l SKIP LOCKED";
@@ -77,23 +84,25 @@ UNION ALL (SELECT 3, p.id, p.path, p.bytes, NULL FROM l, t, {S}.writes p WHERE p
 }
 
 // Returns the first threads of each status, which include the first of all.
-std::string threadsSql(std::string_view which, std::string_view order) {
+std::string threadsSql(std::string_view which, std::string_view order, const std::string& is_here) {
     const std::string by(order);
     return "SELECT s.status, l.since, l.thread, l.due FROM unnest($1) AS s (status), LATERAL (SELECT g.since, "
            "g.thread, "
            "g.due FROM {S}.logs g WHERE g.since IS NOT NULL AND g.status = s.status AND " +
-           std::string(which) + " ORDER BY " + by + " LIMIT $2) l ORDER BY " + by + " LIMIT $2";
+           std::string(which) + is_here + " ORDER BY " + by + " LIMIT $2) l ORDER BY " + by + " LIMIT $2";
 }
 constexpr const char* newest_first = "since DESC, thread DESC";
 
-constexpr const char* due_threads_sql =
-    "SELECT due, thread FROM {S}.logs WHERE due IS NOT NULL AND due <= $1 AND (due, thread) > ($2, $3) "
-    "ORDER BY due, thread LIMIT $4";
+std::string dueThreadsSql(bool has_slots) {
+    return "SELECT due, thread FROM {S}.logs WHERE due IS NOT NULL AND due <= $1 AND (due, thread) > ($2, $3)" +
+           threadIsHere(has_slots, "thread") + " ORDER BY due, thread LIMIT $4";
+}
 
-std::string countThreadsSql() {
+std::string countThreadsSql(const std::string& is_here) {
     return "SELECT s.status, (SELECT count(*) FROM (SELECT 1 FROM {S}.logs g WHERE g.since IS NOT NULL AND g.status = "
-           "s.status LIMIT $1) x) FROM generate_series(0::bigint, " +
-           std::to_string(all_thread_statuses.size() - 1) + ") AS s (status)";
+           "s.status" +
+           is_here + " LIMIT $1) x) FROM generate_series(0::bigint, " + std::to_string(all_thread_statuses.size() - 1) +
+           ") AS s (status)";
 }
 
 constexpr const char* put_sql =
@@ -188,19 +197,24 @@ std::string sweepSql() {
 }  // namespace
 
 // This is one table of statements with the types of their parameters, which makes it longer than other functions.
-PostgresStatements::PostgresStatements(const std::string& schema) {
+PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots) {
     const std::string quoted = quotedName(schema);
     const auto make = [&](const char* name, std::string_view sql, std::vector<Oid> types) {
         return PostgresStatement{name, inSchema(sql, quoted), std::move(types)};
     };
     std::vector<Oid> types{bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type};
-    append_inner = make("append_inner", appendSql(false, false), types);
+    const auto makeAppend = [&](const char* name, bool is_own, bool is_leased) {
+        std::vector<Oid> all = types;
+        if (has_slots) all.insert(all.end(), {number_t, number_t});
+        return make(name, appendSql(is_own, is_leased, has_slots), std::move(all));
+    };
+    append_inner = makeAppend("append_inner", false, false);
     types.push_back(number_t);
-    append_inner_leased = make("append_inner_leased", appendSql(false, true), types);
+    append_inner_leased = makeAppend("append_inner_leased", false, true);
     types.insert(types.end(), {number_t, id_t_});
-    append = make("append", appendSql(true, false), types);
+    append = makeAppend("append", true, false);
     types.push_back(number_t);
-    append_leased = make("append_leased", appendSql(true, true), types);
+    append_leased = makeAppend("append_leased", true, true);
     joined = make("joined", postgresJoinedSql(), postgresJoinedTypes());
     put = make("put", put_sql, {bytes_t,          bytes_t,          id_t_,           uuid_array_type,  uuid_array_type,
                                 uuid_array_type,  bytea_array_type, uuid_array_type, bool_type,        uuid_array_type,
@@ -218,14 +232,16 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
     tuple = make("tuple", tupleSql("c.prev < $3", "c.id = $3"), {bytes_t, bytes_t, id_t_});
     tuple_before = make("tuple_before", tupleSql("c.prev < $3 AND c.id < $3", "true"), {bytes_t, bytes_t, id_t_});
 
-    open_threads = make("open_threads", threadsSql("g.status <> 1", "thread"), {bigint_array_type, number_t});
-    open_threads_after = make("open_threads_after", threadsSql("g.status <> 1 AND g.thread > $3", "thread"),
+    const std::string is_here = threadIsHere(has_slots, "g.thread");
+    open_threads = make("open_threads", threadsSql("g.status <> 1", "thread", is_here), {bigint_array_type, number_t});
+    open_threads_after = make("open_threads_after", threadsSql("g.status <> 1 AND g.thread > $3", "thread", is_here),
                               {bigint_array_type, number_t, bytes_t});
-    newest_threads = make("newest_threads", threadsSql("true", newest_first), {bigint_array_type, number_t});
-    newest_threads_before = make("newest_threads_before", threadsSql("(g.since, g.thread) < ($3, $4)", newest_first),
-                                 {bigint_array_type, number_t, id_t_, bytes_t});
-    due_threads = make("due_threads", due_threads_sql, {number_t, number_t, bytes_t, number_t});
-    count_threads = make("count_threads", countThreadsSql(), {number_t});
+    newest_threads = make("newest_threads", threadsSql("true", newest_first, is_here), {bigint_array_type, number_t});
+    newest_threads_before =
+        make("newest_threads_before", threadsSql("(g.since, g.thread) < ($3, $4)", newest_first, is_here),
+             {bigint_array_type, number_t, id_t_, bytes_t});
+    due_threads = make("due_threads", dueThreadsSql(has_slots), {number_t, number_t, bytes_t, number_t});
+    count_threads = make("count_threads", countThreadsSql(is_here), {number_t});
 
     delete_thread = make("delete_thread", deleteThreadSql(false), {bytes_t});
     delete_thread_leased = make("delete_thread_leased", deleteThreadSql(true), {bytes_t, number_t});
@@ -247,7 +263,8 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
     stored_bytes = PostgresStatement{"stored_bytes", "SELECT " + sizes, {}};
 
     thread_names = make("thread_names",
-                        "SELECT DISTINCT thread FROM {S}.logs WHERE $1 IS NULL OR thread > $1 ORDER BY thread LIMIT $2",
+                        "SELECT DISTINCT thread FROM {S}.logs WHERE ($1 IS NULL OR thread > $1)" +
+                            threadIsHere(has_slots, "thread", true) + " ORDER BY thread LIMIT $2",
                         {bytes_t, number_t});
     lock_thread =
         make("lock_thread", "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 7))", {bytes_t});
@@ -277,7 +294,7 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
                            {number_t, uuid_array_type, uuid_array_type, bytea_array_type});
 }
 
-PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema) {
+PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema, bool has_slots) {
     PostgresStatement statement{.name = "list", .sql = {}, .types = {}};
     const auto parameter = [&](const char* mark, Oid type) {
         statement.name += mark;
@@ -296,6 +313,7 @@ PostgresStatement postgresList(const ListQuery& query, const std::string& quoted
     }
     if (query.checkpoint_ns) which += " AND l.ns = " + parameter("_ns", bytes_t);
     if (query.after_thread_id && query.thread_ids.empty()) which += " AND l.thread > " + parameter("_after", bytes_t);
+    if (!query.thread_id) which += threadIsHere(has_slots, "l.thread");
     std::string before = "true";
     if (!query.before.empty()) {
         const std::string id = parameter("_before", id_t_);

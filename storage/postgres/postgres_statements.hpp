@@ -9,11 +9,13 @@
 namespace stategraph::checkpoint {
 
 struct PostgresStatements {
-    explicit PostgresStatements(const std::string& schema);
+    /// `has_slots`: the schema has only some slots of threads, and other threads are left out.
+    PostgresStatements(const std::string& schema, bool has_slots);
 
     // The parameters of the first four are log, expected head, id, parent, base, bytes, synchronous_commit. Statements
     // for a thread's own log also have the status and wake time of PutRequest::outlook and placeKeptFrom(id), and
-    // leased ones the epoch at the end. They return one row if the commit is stored.
+    // the end the epoch. Where the schema has only some slots, after that the thread's slot, and a SlotState besides
+    // `owned` in which the put is made. One row: it is stored.
     PostgresStatement append;  // to a thread's own log
     PostgresStatement append_leased;
     PostgresStatement append_inner;  // to a subgraph's log
@@ -66,6 +68,6 @@ struct PostgresStatements {
 /// Returns the statement of a list. Its parameters are those that the query has, in this order: thread or threads,
 /// namespace, the name after which it begins, the id before which it begins, limit. Rows (n, thread, namespace, id,
 /// bytes, path): rows with a path are pending writes of the n-th checkpoint, whose names and id they leave out.
-PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema);
+PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema, bool has_slots);
 
 }  // namespace stategraph::checkpoint

@@ -1,0 +1,108 @@
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <stategraph/detail/mutex.hpp>
+#include <stategraph/sharded_saver.hpp>
+
+namespace stategraph {
+
+struct ShardedSaver::Impl {
+    Impl(std::shared_ptr<Shards> given, const ShardedSaverOptions& given_options);
+
+    using Map = std::shared_ptr<const ShardMap>;
+
+    Map current() const SG_EXCLUDES(mutex);
+    /// Reads the map anew, unless another thread has replaced `known` since.
+    Map refresh(const Map& known) SG_EXCLUDES(mutex, refreshing);
+
+    /// Calls `call(BaseCheckpointSaver&)`; errors of the storage name the shard.
+    template <class Call>
+    auto onShard(std::size_t shard, Call&& call) {
+        try {
+            return call(shards->saver(shard));
+        } catch (const ThreadMovedError&) {
+            throw;
+        } catch (const SaverError& error) {
+            throw SaverError("shard '" + std::string(shards->name(shard)) + "': " + error.message(), error.context());
+        }
+    }
+
+    /// Calls `call(shard)` with the shard that has the slot, until that does not say that it has moved.
+    template <class Call>
+    auto onSlot(std::size_t slot, Call&& call) {
+        const auto deadline = std::chrono::steady_clock::now() + options.move_wait;
+        auto pause = std::chrono::milliseconds(1);
+        for (Map map = current();;) {
+            const std::size_t shard = map->shard_of[slot];
+            try {
+                return call(shard);
+            } catch (const ThreadMovedError&) {
+                if (std::chrono::steady_clock::now() >= deadline) throw;
+            }
+            Map newer = refresh(map);
+            if (newer->shard_of[slot] == shard) {  // it is moving
+                std::this_thread::sleep_for(pause);
+                pause = std::min(2 * pause, std::chrono::milliseconds(50));
+            }
+            map = std::move(newer);
+        }
+    }
+
+    template <class Call>
+    auto onThread(std::string_view thread_id, Call&& call) {
+        return onSlot(slotOf(thread_id), [&](std::size_t shard) { return onShard(shard, call); });
+    }
+
+    /// Calls `call(map, shard)` for every shard, which returns rows or none, and returns all that is returned, in the
+    /// shards' order. If the map has changed meanwhile, a thread may be missing or be there twice, and all are called
+    /// again.
+    template <class Call>
+    auto onAll(Call&& call) {
+        constexpr int tries_max = 10;
+        for (int tries = 1;; ++tries) {
+            const Map before = current();
+            std::vector<decltype(call(*before, std::size_t{0}))> answers;
+            for (std::size_t shard = 0; shard < shards->count(); ++shard) answers.push_back(call(*before, shard));
+            if (refresh(before)->version == before->version || tries == tries_max) return answers;
+        }
+    }
+    /// The same, with `call(BaseCheckpointSaver&)`.
+    template <class Call>
+    auto onAllSavers(Call&& call) {
+        return onAll([&](const ShardMap& /*map*/, std::size_t shard) { return onShard(shard, call); });
+    }
+
+    bool comesBefore(std::string_view a, std::string_view b) const noexcept;
+    std::vector<ListedCheckpoint> listByNames(const ListQuery& query);
+    /// Shard by shard, without those that cannot be reached, and then throws the error of the first one.
+    template <class Call>
+    void onEach(Call&& call) {
+        std::exception_ptr first;
+        for (std::size_t shard = 0; shard < shards->count(); ++shard) {
+            try {
+                onShard(shard, call);
+            } catch (const SaverError&) {
+                if (!first) first = std::current_exception();
+            }
+        }
+        if (first) std::rethrow_exception(first);
+    }
+
+    const std::shared_ptr<Shards> shards;
+    const ShardedSaverOptions options;
+    const ThreadOrder order;
+    detail::Mutex refreshing;  // before `mutex`: one thread at a time reads the map
+    mutable detail::Mutex mutex;
+    Map map SG_GUARDED_BY(mutex);
+};
+
+}  // namespace stategraph

@@ -1,0 +1,303 @@
+#include <stategraph/sharded_saver.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/error.hpp>
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/stategraph.hpp>
+#include <stategraph/testing/saver_contract/support.hpp>
+
+#include "src/value/sha256.hpp"
+
+// The contract over several savers, where threads go, and what is done when a slot has moved. Shards on PostgreSQL:
+namespace sg = stategraph;
+
+using namespace std::chrono_literals;
+using namespace stategraph::testing;
+
+namespace {
+
+/// A saver that has some slots, as a cluster has: calls for a thread of another slot are refused.
+class SlotSaver final : public sg::BaseCheckpointSaver {
+public:
+    std::set<std::size_t> slots;
+    std::atomic<bool> is_down{false};
+    std::atomic<int> calls{0};
+    std::function<void()> after_put;
+
+    void put(const sg::PutRequest& request) override {
+        check(request.log.thread_id);
+        inner_.put(request);
+        if (const auto call = std::exchange(after_put, nullptr)) call();
+    }
+    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
+        check(query.log.thread_id);
+        return inner_.getTuple(query);
+    }
+    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override {
+        if (query.thread_id) check(*query.thread_id);
+        if (is_down) throw sg::SaverError("the storage is gone");
+        auto rows = inner_.list(query);
+        std::erase_if(rows, [&](const auto& row) { return !slots.contains(sg::slotOf(row.thread_id)); });
+        return rows;
+    }
+    void deleteThread(std::string_view thread_id) override {
+        check(thread_id);
+        inner_.deleteThread(thread_id);
+    }
+    void copyThread(std::string_view from, std::string_view to) override {
+        check(from);
+        check(to);
+        inner_.copyThread(from, to);
+    }
+    std::size_t prune(const sg::PruneRequest& request) override {
+        if (is_down) throw sg::SaverError("the storage is gone");
+        return inner_.prune(request);
+    }
+    sg::MemorySaver& inner() { return inner_; }
+
+private:
+    void check(std::string_view thread_id) {
+        ++calls;
+        if (is_down) throw sg::SaverError("the storage is gone");
+        if (!slots.contains(sg::slotOf(thread_id))) throw sg::ThreadMovedError("the slot is elsewhere");
+    }
+    sg::MemorySaver inner_;
+};
+
+/// Two of them, whose map a test changes.
+class MovableShards final : public sg::Shards {
+public:
+    MovableShards() {
+        for (std::size_t slot = 0; slot < sg::shard_slots; ++slot) savers[map.shard_of[slot]].slots.insert(slot);
+    }
+    std::size_t count() const noexcept override { return savers.size(); }
+    std::string_view name(std::size_t shard) const override { return shard == 0 ? "left" : "right"; }
+    sg::BaseCheckpointSaver& saver(std::size_t shard) override { return savers.at(shard); }
+    sg::ShardMap readMap() override {
+        ++reads;
+        if (during_read) during_read();
+        return map;
+    }
+    sg::ThreadOrder order() const noexcept override { return sg::ThreadOrder::size_then_bytes; }
+
+    void move(const std::string& thread_id) {
+        const std::size_t slot = sg::slotOf(thread_id);
+        std::size_t& shard = map.shard_of[slot];
+        savers[shard].slots.erase(slot);
+        for (const auto& row : savers[shard].inner().list({.thread_id = thread_id})) moved.push_back(row);
+        savers[shard].inner().deleteThread(thread_id);
+        shard = 1 - shard;
+        savers[shard].slots.insert(slot);
+        ++map.version;
+        sg::CheckpointId head;
+        for (auto row = moved.rbegin(); row != moved.rend(); ++row) {
+            const sg::CommitRow commit{row->id, head, row->id, row->bytes};
+            savers[shard].inner().put(
+                {.log = {thread_id}, .expected_head = head, .commits = {&commit, 1}, .writes = {}});
+            head = row->id;
+        }
+        moved.clear();
+    }
+
+    std::array<SlotSaver, 2> savers;
+    sg::ShardMap map = sg::ShardMap::evenly(2);
+    std::vector<sg::ListedCheckpoint> moved;
+    std::function<void()> during_read;
+    int reads = 0;
+};
+
+/// Names of threads on the left, and on the right.
+std::string nameOn(std::size_t shard, int number = 0) {
+    for (int i = 0;; ++i) {
+        const std::string name = "thread " + std::to_string(i);
+        if (sg::ShardMap::evenly(2).shard_of[sg::slotOf(name)] == shard && number-- == 0) return name;
+    }
+}
+
+std::string errorOf(const std::function<void()>& call) {
+    try {
+        call();
+    } catch (const sg::Error& error) {
+        return error.what();
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("a thread's slot is the first ten bits of the SHA-256 of its id") {
+    // sha256("abc") begins with ba78, that of "" with e3b0.
+    CHECK(sg::detail::sha256("abc")[31] == 0xad);
+    CHECK(sg::slotOf("abc") == (0xba78U >> 6U));
+    CHECK(sg::slotOf("") == (0xe3b0U >> 6U));
+    // The lengths at which the padding needs a block of its own: sha256sum said these.
+    CHECK(sg::slotOf(std::string(55, 'a')) == (0x9f43U >> 6U));
+    CHECK(sg::slotOf(std::string(56, 'a')) == (0xb354U >> 6U));
+    CHECK(sg::slotOf(std::string(64, 'a')) == (0xffe0U >> 6U));
+    CHECK(sg::slotOf(std::string(1000, 'x')) == (0x44f8U >> 6U));
+    std::map<std::size_t, int> counts;
+    for (int i = 0; i < 20'000; ++i) ++counts[sg::slotOf("thread " + std::to_string(i))];
+    CHECK(counts.size() == sg::shard_slots);
+    CHECK(counts.rbegin()->first == sg::shard_slots - 1);
+}
+
+TEST_CASE("a map that is made evenly gives each shard a range of slots of one size") {
+    const sg::ShardMap three = sg::ShardMap::evenly(3);
+    std::map<std::size_t, std::size_t> counts;
+    for (const std::size_t shard : three.shard_of) ++counts[shard];
+    CHECK(counts == std::map<std::size_t, std::size_t>{{0, 342}, {1, 341}, {2, 341}});
+    CHECK(std::is_sorted(three.shard_of.begin(), three.shard_of.end()));
+    CHECK(sg::ShardMap::evenly(sg::shard_slots).shard_of.back() == sg::shard_slots - 1);
+    CHECK_THROWS_AS((void)sg::ShardMap::evenly(0), sg::InvalidArgumentError);
+    CHECK_THROWS_AS((void)sg::ShardMap::evenly(sg::shard_slots + 1), sg::InvalidArgumentError);
+}
+
+TEST_CASE("a call for one thread asks its shard alone, and the other one not at all") {
+    const auto shards = std::make_shared<MovableShards>();
+    sg::ShardedSaver saver(shards);
+    const std::string left = nameOn(0);
+    putLine(saver, {left}, 3);
+    CHECK(listIds(saver, {left}) == nthIds({3, 2, 1}));
+    CHECK(shards->savers[0].calls == 4);
+    CHECK(shards->savers[1].calls == 0);
+    CHECK(shards->reads == 1);
+}
+
+TEST_CASE("a writer whose map is old reads it again, and its put goes to the slot's new shard") {
+    const auto shards = std::make_shared<MovableShards>();
+    sg::ShardedSaver saver(shards);
+    const std::string name = nameOn(0);
+    putLine(saver, {name}, 2);
+    shards->move(name);
+    putOne(saver, {name}, nthId(2), makeCommit(3, 2));
+    CHECK(listIds(saver, {name}) == nthIds({3, 2, 1}));
+    CHECK(shards->savers[1].inner().list({.thread_id = name}).size() == 3);
+    CHECK(shards->reads == 2);
+    CHECK(saver.map().version == 2);
+}
+
+TEST_CASE("a put whose answer was lost before its slot moved is found in the new shard, and not stored twice") {
+    const auto shards = std::make_shared<MovableShards>();
+    sg::ShardedSaver saver(shards);
+    const std::string name = nameOn(0);
+    putLine(saver, {name}, 2);
+    const auto loseTheAnswer = [&](std::size_t shard, bool is_moved) {
+        shards->savers[shard].after_put = [&shards, &name, is_moved] {
+            if (is_moved) shards->move(name);
+            sg::ThreadMovedError error("the connection broke, and then the slot was elsewhere");
+            error.setMayBeStored();
+            throw error;
+        };
+    };
+    loseTheAnswer(0, true);
+    putOne(saver, {name}, nthId(2), makeCommit(3, 2));
+    CHECK(listIds(saver, {name}) == nthIds({3, 2, 1}));
+    loseTheAnswer(1, false);
+    putWrite(saver, {name}, nthId(3), nthId(3), "p", "bytes");
+    CHECK(writesOf(saver, {name}, 3).size() == 1);
+    // Without that doubt the refusal of a second commit is the other writer's.
+    CHECK_THROWS_AS(putOne(saver, {name}, nthId(2), makeCommit(3, 2)), sg::ConcurrentUpdateError);
+}
+
+TEST_CASE("a call for a slot that is nowhere waits for as long as move_wait says, and then fails") {
+    const auto shards = std::make_shared<MovableShards>();
+    sg::ShardedSaver saver(shards, {.move_wait = 30ms});
+    const std::string name = nameOn(0);
+    shards->savers[0].slots.erase(sg::slotOf(name));
+    CHECK_THROWS_AS(putLine(saver, {name}, 1), sg::ThreadMovedError);
+    CHECK(shards->reads >= 2);
+    // Somebody gives it back while a call waits.
+    const int before = shards->reads;
+    shards->during_read = [&] {
+        if (shards->reads == before + 2) shards->savers[0].slots.insert(sg::slotOf(name));
+    };
+    sg::ShardedSaver patient(shards);
+    CHECK_NOTHROW(putLine(patient, {name}, 1));
+}
+
+TEST_CASE("a list that a move overtakes is made again, so that no thread is missing and none is there twice") {
+    const auto shards = std::make_shared<MovableShards>();
+    sg::ShardedSaver saver(shards);
+    const std::string left = nameOn(0);
+    const std::string right = nameOn(1);
+    putLine(saver, {left}, 1);
+    putLine(saver, {right}, 1);
+    for (const std::string& name : {left, right, left}) {
+        bool is_moved = false;
+        shards->during_read = [&] {  // after the shards were asked
+            if (!std::exchange(is_moved, true)) shards->move(name);
+        };
+        const auto rows = saver.list({.heads = true});
+        CHECK(is_moved);
+        REQUIRE(rows.size() == 2);
+        CHECK(std::set<std::string>{rows[0].thread_id, rows[1].thread_id} == std::set<std::string>{left, right});
+    }
+}
+
+TEST_CASE("while a shard is down its threads fail with its name, and those of other shards go on") {
+    const auto shards = std::make_shared<MovableShards>();
+    sg::ShardedSaver saver(shards);
+    const std::string left = nameOn(0);
+    const std::string right = nameOn(1);
+    putLine(saver, {left}, 2);
+    putLine(saver, {right}, 2);
+    shards->savers[1].is_down = true;
+    const std::string said = errorOf([&] { putOne(saver, {right}, nthId(2), makeCommit(3, 2)); });
+    CAPTURE(said);
+    CHECK(said.find("shard 'right': the storage is gone") != std::string::npos);
+    CHECK_NOTHROW(putOne(saver, {left}, nthId(2), makeCommit(3, 2)));
+    CHECK(saver.getTuple({.log = {left}})->head == nthId(3));
+    CHECK(saver.list({.thread_ids = {left}}).size() == 3);
+    CHECK(errorOf([&] { (void)saver.list({}); }).find("shard 'right'") != std::string::npos);
+    // A prune does what it can, and says what it could not.
+    CHECK(errorOf([&] { (void)saver.prune({.keep_last = 1}); }).find("shard 'right'") != std::string::npos);
+    CHECK(listIds(saver, {left}) == nthIds({3}));
+    shards->savers[1].is_down = false;
+    CHECK(listIds(saver, {right}) == nthIds({2, 1}));
+}
+
+TEST_CASE("a copy from one shard to another has all namespaces and pending writes, and none if it is refused") {
+    const auto shards = std::make_shared<MovableShards>();
+    sg::ShardedSaver saver(shards);
+    const std::string from = nameOn(0);
+    const std::string to = nameOn(1);
+    putLine(saver, {from}, 70, true);
+    putLine(saver, {from, "child"}, 2);
+    putWrite(saver, {from}, nthId(70), nthId(70), "p", "bytes");
+    saver.copyThread(from, to);
+    CHECK(listIds(saver, {to}) == listIds(saver, {from}));
+    CHECK(listIds(saver, {to, "child"}) == nthIds({2, 1}));
+    CHECK(writesOf(saver, {to}, 70).at(0).bytes == "bytes");
+    CHECK(shards->savers[1].inner().list({.thread_id = to}).size() == 72);
+    CHECK_THROWS_AS(saver.copyThread(from, to), sg::InvalidArgumentError);
+    CHECK(listIds(saver, {to, "child"}) == nthIds({2, 1}));
+}
+
+TEST_CASE("shards that cannot be are refused with what is wrong") {
+    const auto memory = std::make_shared<sg::MemorySaver>();
+    const auto make = [](std::vector<sg::NamedShard> shards, std::optional<sg::ShardMap> map = {}) {
+        return errorOf([&] { sg::FixedShards(std::move(shards), sg::ThreadOrder::bytes, std::move(map)); });
+    };
+    CHECK(make({}).find("no shards") != std::string::npos);
+    CHECK(make({{"a", nullptr}}).find("the shard 'a' has no saver") != std::string::npos);
+    CHECK(make({{"a", memory}, {"a", memory}}).find("two shards are called 'a'") != std::string::npos);
+    CHECK(make({{"a", memory}}, sg::ShardMap{.version = 1, .shard_of = {0}}).find("1 slots") != std::string::npos);
+    CHECK(make({{"a", memory}}, sg::ShardMap::evenly(2)).find("for 1 shards") != std::string::npos);
+    CHECK_THROWS_AS(sg::ShardedSaver(nullptr), sg::InvalidArgumentError);
+    const auto shards = std::make_shared<MovableShards>();
+    CHECK_THROWS_AS(sg::ShardedSaver(shards, {.move_wait = -1ms}), sg::InvalidArgumentError);
+}
