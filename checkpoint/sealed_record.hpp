@@ -14,7 +14,7 @@ inline constexpr std::size_t nonce_size = 12;
 inline constexpr std::size_t tag_size = 16;
 
 /// Which kind of row a record is; part of what it is bound to.
-enum class RowKind : char { commit = 'c', pending_write = 'w', graph = 'g' };
+enum class RowKind : char { commit = 'c', pending_write = 'w', graph = 'g', summary = 's' };
 
 /// Views into the record.
 struct SealedFields {

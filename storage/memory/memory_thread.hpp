@@ -189,7 +189,8 @@ struct Thread {
     std::unique_ptr<Children> children = {};  // most threads have none
     std::size_t bytes = 0;                    // as memory_size.hpp counts
     std::size_t unordered_at = 0;             // the table's: its place among the threads that are not in order yet
-    IndexPlace index = {};                    // ThreadIndex's, as are the hooks
+    IndexPlace index = {};                    // ThreadIndex's, as are the summary and the hooks
+    std::string summary = {};                 // PutRequest::summary
     boost::intrusive::set_member_hook<> newest_hook = {};
     boost::intrusive::set_member_hook<> open_hook = {};
     boost::intrusive::set_member_hook<> due_hook = {};
@@ -221,6 +222,12 @@ struct Thread {
         }
     }
 };
+
+inline std::unique_ptr<Thread> makeThread(std::string_view name) {
+    auto thread = std::make_unique<Thread>();
+    thread->name = name;
+    return thread;
+}
 
 /// A thread's id and its hash, which is computed once.
 struct HashedName {

@@ -44,9 +44,14 @@ std::string newestPrefix(ThreadStatus status);
 /// The prefix of all of them.
 inline constexpr std::string_view newest_prefix = "b";
 std::optional<ThreadPlace> parseNewestKey(std::string_view key);
-std::string newestValue(const IndexPlace& place);
+std::string newestValue(const IndexPlace& place, std::string_view summary);
+/// What a newest row's value says; the summary is a view into the value.
+struct ParsedNewest {
+    IndexPlace place;
+    std::string_view summary;
+};
 /// None if it is not of the grammar.
-std::optional<IndexPlace> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value);
+std::optional<ParsedNewest> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value);
 
 /// A sleeping thread by when it is to wake. It has no value.
 std::string dueKey(std::int64_t due_ms, std::string_view thread_id);
