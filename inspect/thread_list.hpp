@@ -28,12 +28,16 @@ struct ThreadFilter {
     std::function<Value(Value value, const std::string& name)> shown = {};
     /// Only those after this place.
     std::optional<ThreadPlace> before = {};
+    /// With an index of threads: how many of its entries, and how many threads' newest checkpoints, one call looks at.
+    /// Then it returns what it has found, and where to continue.
+    std::size_t looks_max = 20'000;
+    std::size_t reads_max = 2'000;
 };
 
 struct ThreadList {
     /// The newest first: by when they were last written to, or began the run that they are in.
     std::vector<ThreadView> threads;
-    /// Where the next page begins; none: there is no more.
+    /// Where the next page begins; none: there is no more. With it there may be fewer than `limit` threads, or none.
     std::optional<ThreadPlace> next;
     /// Of a store with few threads: of all that the filter takes, `status` left out, by status. Else of all threads, as
     /// the index has them, and those that are not "done" once more as "open": of each status at most `counted_max`.
@@ -46,10 +50,11 @@ struct ThreadList {
 /// InvalidArgumentError for a text without a name and '='.
 MetadataEntry metadataEntryOf(const std::string& text);
 
-/// Threads of a store. Cost: with an index of threads, a look at its entries and a read of the newest checkpoint of
-/// each thread that is looked at: those shown, and those that the filter leaves out before them, among the threads of
-/// the status that it names and those with unknown status, which are then updated in the index. Of a store without one,
-/// or with few threads, a read of the newest checkpoint of every thread. Memory for one page.
+/// Threads of a store. Cost: with an index of threads, a look at its entries (ThreadFilter::looks_max), and a read of
+/// the newest checkpoint of each thread that is shown and of each whose entry does not say whether it is to be shown
+/// (ThreadFilter::reads_max): its status is unknown, or it has no summary, or one in which something is left out. What
+/// was read is then updated in the index. Of a store without one, or with few threads, a read of the newest checkpoint
+/// of every thread. Memory for one page.
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter);
 
 }  // namespace stategraph::inspect
