@@ -37,10 +37,10 @@ void LogWriter::putCommit(CheckpointId id, CheckpointId parent, const ThreadRepo
     head_has_metadata_ = true;
 }
 
-// What the index of threads is told besides the outlook; empty: nothing is known, or it is a subgraph's log. Made in
-// `room` if need be.
+// What the index of threads is told besides the outlook, whose status is known; empty: nothing else is known, or it is a
+// subgraph's log. Made in `room` if need be.
 std::string_view LogWriter::summaryOf(const ThreadReport& report, bool has_commit, std::string& room) const {
-    if (report.outlook.status == ThreadStatus::unknown || !settings_.checkpoint_ns.empty()) return {};
+    if (!settings_.checkpoint_ns.empty()) return {};
     if (!report.knows_questions || !(has_commit || head_has_metadata_)) return {};
     if (settings_.metadata.empty() && report.questions.empty()) return checkpoint::plain_summary;
     room = checkpoint::writeSummary(settings_.metadata, report.questions);
@@ -53,13 +53,15 @@ void LogWriter::put(const CommitRow* commit, const ThreadReport& report) {
     for (const Row& kept : with_commit_.rows) writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
     const bool is_root = settings_.checkpoint_ns.empty();
     std::string room;
+    std::string_view summary;
+    if (report.outlook.status != ThreadStatus::unknown) summary = summaryOf(report, commit != nullptr, room);
     const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
                              .expected_head = head_,
                              .commits = {commit, commit == nullptr ? 0U : 1U},
                              .writes = writes,
                              .sync = settings_.durability == Durability::sync,
                              .outlook = is_root ? report.outlook : ThreadOutlook(),
-                             .summary = summaryOf(report, commit != nullptr, room)};
+                             .summary = summary};
     if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
         if (!queue_) queue_.emplace();
         queue_->put(*settings_.executor, *settings_.saver, request);
@@ -99,6 +101,8 @@ void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadReport& rep
     }
     if (queue_) queue_->wait();
     std::string room;
+    std::string_view summary;
+    if (report.outlook.status != ThreadStatus::unknown) summary = summaryOf(report, false, room);
     // Under no lock: a saver lets pending writes overlap, so that tasks that finish together wait for the disk
     // together.
     try {
@@ -108,7 +112,7 @@ void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadReport& rep
                               .writes = rows,
                               .sync = settings_.durability == Durability::sync,
                               .outlook = report.outlook,
-                              .summary = summaryOf(report, false, room)});
+                              .summary = summary});
     } catch (...) {
         has_lost_writes_.store(true, std::memory_order_relaxed);
         throw;

@@ -36,10 +36,10 @@ void checkExpected(const PutRequest& request, const Log* log) {
     }
 }
 
-// What the index stores of the request.
-std::string summaryOf(const PutRequest& request) {
-    const bool is_known = request.log.checkpoint_ns.empty() && request.outlook.status != ThreadStatus::unknown;
-    return std::string(is_known ? request.summary : std::string_view());
+// What the index stores of the request; empty for a superstep of a run under way, which is why nothing is copied then.
+inline void takeSummary(const PutRequest& request, std::string& summary) {
+    const bool is_known = request.outlook.status != ThreadStatus::unknown && request.log.checkpoint_ns.empty();
+    if (is_known) summary = request.summary;
 }
 
 std::size_t bytesOfCommits(const PutRequest& request) {
@@ -59,7 +59,8 @@ std::size_t bytesOfCommits(const PutRequest& request) {
 
 // No row: it can change only the index, so it evicts no thread. Without room for its summary it stores none.
 void MemorySaver::Impl::putNothing(const PutRequest& request) {
-    std::string summary = summaryOf(request);
+    std::string summary;
+    takeSummary(request, summary);
     if (!limit.tryTake(summary.size())) summary.clear();
     const std::size_t added = summary.size();
     checkpoint::Room room(limit, added);
@@ -91,7 +92,8 @@ void MemorySaver::put(const PutRequest& request) {
     const bool takes_over = request.commits.size() == 1 && checkpoint::ByteStore::wants(request.commits.front());
     checkpoint::ByteStore::Strings taken;
     if (takes_over) taken.emplace_front();
-    std::string summary = summaryOf(request);
+    std::string summary;
+    takeSummary(request, summary);
     std::size_t added = total + request.commits.size() * checkpoint::commit_cost + summary.size();
     for (const auto& write : staged) added += checkpoint::sizeOf(write);
     const std::size_t thread_size = checkpoint::sizeOfThreadNamed(request.log.thread_id);
@@ -137,7 +139,7 @@ void MemorySaver::put(const PutRequest& request) {
         log->pending.erase(old);
     }
     log->pending.merge(staged);
-    if (request.log.checkpoint_ns.empty()) {
+    if (request.log.checkpoint_ns.empty() && !thread->index.stays(log->head(), request.outlook)) {
         freed += thread->summary.size();
         shard.index.note(*thread, log->head(), request.outlook, std::move(summary));
     }
