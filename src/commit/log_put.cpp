@@ -37,7 +37,7 @@ void LogWriter::putCommit(CheckpointId id, CheckpointId parent, const ThreadRepo
     head_has_metadata_ = true;
 }
 
-// What the index of threads is told besides the outlook, whose status is known; empty: nothing else is known, or it is a
+// What the index of threads is told besides an outlook with a known status; empty: nothing else is known, or it is a
 // subgraph's log. Made in `room` if need be.
 std::string_view LogWriter::summaryOf(const ThreadReport& report, bool has_commit, std::string& room) const {
     if (!settings_.checkpoint_ns.empty()) return {};
