@@ -91,6 +91,11 @@ void checkPut(const PutRequest& request) {
                   "a sleeping thread has a wake time in `outlook`, and no other thread has one; the status is " +
                       std::string(toString(request.outlook.status)));
     }
+    if (request.summary.size() > PutRequest::summary_bytes_max) {
+        refuseRow(log, newest,
+                  "the summary has " + std::to_string(request.summary.size()) + " bytes; at most " +
+                      std::to_string(PutRequest::summary_bytes_max) + " are stored");
+    }
 }
 
 void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual) {

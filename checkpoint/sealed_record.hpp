@@ -14,7 +14,7 @@ inline constexpr std::size_t nonce_size = 12;
 inline constexpr std::size_t tag_size = 16;
 
 /// The kind of row that a record is, to which the record is bound.
-enum class RowKind : char { commit = 'c', pending_write = 'w', graph = 'g' };
+enum class RowKind : char { commit = 'c', pending_write = 'w', graph = 'g', summary = 's' };
 
 /// The parts of a sealed record, as views into it.
 struct SealedFields {

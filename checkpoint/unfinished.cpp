@@ -9,6 +9,7 @@
 #include "checkpoint/find_unfinished.hpp"
 #include "checkpoint/outlook.hpp"
 #include "checkpoint/paths.hpp"
+#include "checkpoint/thread_summary.hpp"
 
 namespace stategraph {
 namespace {
@@ -129,6 +130,18 @@ Examined examineOrReport(const ListedCheckpoint& head, const Metadata& filter) {
     }
 }
 
+// Of a thread that can be read, and whose status is known.
+std::string summaryOf(const ListedCheckpoint& head, const Examined& examined) {
+    const std::string metadata = readHeader({head.thread_id, head.checkpoint_ns, head.id}, head.bytes).metadata;
+    if (examined.outlook->status == ThreadStatus::finished) return checkpoint::writeSummary(metadata, {});
+    const auto thread = examined.thread ? examined.thread : examine(head, {}).thread;
+    std::vector<std::string_view> questions;
+    if (thread) {
+        for (const Interrupt& asked : thread->interrupts) questions.push_back(asked.value.bytes());
+    }
+    return checkpoint::writeSummary(metadata, questions);
+}
+
 // Updates the index with what the thread waits for, if that has not changed since it was read. Only the next query
 // profits, so nothing is done if the saver is read-only or currently has a writer.
 void tell(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const Examined& examined) {
@@ -146,12 +159,15 @@ void tell(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const Examin
         }
     }
     try {
+        const bool is_known = examined.outlook->status != ThreadStatus::unknown;
+        const std::string summary = is_known ? summaryOf(head, examined) : std::string();
         saver.put({.log = {head.thread_id, head.checkpoint_ns},
                    .expected_head = head.id,
                    .commits = {},
                    .writes = {},
                    .outlook = *examined.outlook,
-                   .compared = compared});
+                   .compared = compared,
+                   .summary = summary});
     } catch (const ConcurrentUpdateError&) {
     } catch (const CorruptCheckpointError&) {
     } catch (const SaverError&) {
@@ -159,8 +175,17 @@ void tell(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const Examin
 }
 
 void tellIfOther(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const Examined& examined,
-                 const ThreadOutlook& indexed) {
-    if (examined.outlook && *examined.outlook != indexed) tell(saver, head, examined);
+                 const IndexedThread& indexed) {
+    if (!examined.outlook) return;
+    const bool lacks_summary =
+        indexed.summary && examined.outlook->status != ThreadStatus::unknown && !readThreadSummary(*indexed.summary);
+    if (lacks_summary || *examined.outlook != indexed.outlook) tell(saver, head, examined);
+}
+
+// Whether a thread is worth reading for its metadata.
+bool mayHaveMetadata(const IndexedThread& thread, const Metadata& filter) {
+    const auto summary = thread.summary ? readThreadSummary(*thread.summary) : std::nullopt;
+    return !summary || summary->hasMetadata(filter).value_or(true);
 }
 
 // Calls `take(head, examined)` for threads of an index, in their order, until it returns false, and then returns false.
@@ -169,12 +194,15 @@ template <class Take>
 bool forEachOf(BaseCheckpointSaver& saver, const std::vector<IndexedThread>& threads, const Metadata& filter,
                Take take) {
     ListQuery query{.checkpoint_ns = "", .heads = true, .with_writes = true};
-    for (const IndexedThread& thread : threads) query.thread_ids.push_back(thread.place.thread_id);
+    for (const IndexedThread& thread : threads) {
+        if (filter.empty() || mayHaveMetadata(thread, filter)) query.thread_ids.push_back(thread.place.thread_id);
+    }
+    if (query.thread_ids.empty()) return true;
     auto at = threads.begin();
     for (const ListedCheckpoint& head : saver.list(query)) {
         while (at->place.thread_id != head.thread_id) ++at;
         Examined examined = examineOrReport(head, filter);
-        tellIfOther(saver, head, examined, at->outlook);
+        tellIfOther(saver, head, examined, *at);
         if (!take(std::move(examined))) return false;
     }
     return true;
@@ -184,7 +212,10 @@ bool forEachOf(BaseCheckpointSaver& saver, const std::vector<IndexedThread>& thr
 // index.
 template <class Take>
 bool forEachOpen(BaseCheckpointSaver& saver, const UnfinishedQuery& query, ThreadStatuses statuses, Take take) {
-    OpenThreadsQuery page{.statuses = statuses, .after_thread_id = query.after_thread_id, .limit = page_size};
+    OpenThreadsQuery page{.statuses = statuses,
+                          .after_thread_id = query.after_thread_id,
+                          .limit = page_size,
+                          .with_summaries = !query.metadata.empty()};
     for (;;) {
         const auto threads = saver.openThreads(page);
         if (!threads) return false;
@@ -268,6 +299,11 @@ std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head) {
 
 std::optional<UnfinishedThread> unfinishedThread(BaseCheckpointSaver& saver, const ListedCheckpoint& head,
                                                  const ThreadOutlook& indexed) {
+    return unfinishedThread(saver, head, IndexedThread{.place = {}, .outlook = indexed});
+}
+
+std::optional<UnfinishedThread> unfinishedThread(BaseCheckpointSaver& saver, const ListedCheckpoint& head,
+                                                 const IndexedThread& indexed) {
     Examined examined = examineOrReport(head, {});
     tellIfOther(saver, head, examined, indexed);
     return std::move(examined.thread);

@@ -134,9 +134,10 @@ std::span<const Command> commands() {
          {.places_min = 0, .places_max = 1, .flags = {"--threads"}, .values = {"--largest"}},
          showStats},
         {"check",
-         "[STORE]",
-         "Reads every record, and lists the threads that are damaged.",
-         {.places_max = 1, .place_is_store = true},
+         "[STORE] [--graph FILE]",
+         "Reads every record, and lists the threads that are damaged; with --graph, the threads that a new version of "
+         "a program could not resume, of whose graph FILE has the description.",
+         {.places_max = 1, .values = {"--graph"}, .place_is_store = true},
          checkStore},
         {"answer",
          "THREAD [QUESTION] VALUE",

@@ -52,6 +52,7 @@ Exit showWriters(Call& call);
 Exit showGraph(Call& call);
 Exit showStats(Call& call);
 Exit checkStore(Call& call);
+Exit checkGraph(Call& call, const std::string& file);
 Exit answerQuestion(Call& call);
 Exit forkThread(Call& call);
 Exit exportRows(Call& call);

@@ -1,5 +1,5 @@
 #pragma once
-#include <vector>
+#include <span>
 
 #include <stategraph/saver.hpp>
 
@@ -8,7 +8,7 @@ namespace stategraph::inspect {
 /// Calls `take(thread, head)` with the newest checkpoint of each of `threads`, including its pending writes, in their
 /// order. Threads that were deleted meanwhile are left out. It makes one call of the saver's `list`.
 template <class Take>
-void forEachIndexedHead(BaseCheckpointSaver& saver, const std::vector<IndexedThread>& threads, Take take) {
+void forEachIndexedHead(BaseCheckpointSaver& saver, std::span<const IndexedThread> threads, Take take) {
     ListQuery query{.checkpoint_ns = "", .heads = true, .with_writes = true};
     for (const IndexedThread& thread : threads) query.thread_ids.push_back(thread.place.thread_id);
     if (query.thread_ids.empty()) return;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "inspect/commands.hpp"
 #include "inspect/thread_list.hpp"
@@ -43,13 +44,20 @@ Exit listThreads(Call& call) {
                         .text = call.arguments.value("--text"),
                         .limit = call.arguments.number("--limit", 50, 1)};
     if (const auto entry = call.arguments.value("--metadata")) filter.metadata.push_back(metadataEntryOf(*entry));
-    const ThreadList list = listThreadsOf(call.saver, filter);
+    const std::size_t limit = filter.limit;
+    std::vector<ThreadView> threads;
+    do {
+        filter.limit = limit - threads.size();
+        ThreadList page = listThreadsOf(call.saver, filter);
+        std::ranges::move(page.threads, std::back_inserter(threads));
+        filter.before = std::move(page.next);
+    } while (filter.before && threads.size() < limit);
     if (call.asJson()) {
-        call.terminal.out() << toJson(list.threads) << '\n';
+        call.terminal.out() << toJson(threads) << '\n';
         return Exit::done;
     }
-    print(call, list.threads);
-    if (list.next) call.terminal.out() << call.terminal.in(Colour::dim, "… and more; --limit shows them") << '\n';
+    print(call, threads);
+    if (filter.before) call.terminal.out() << call.terminal.in(Colour::dim, "… and more; --limit shows them") << '\n';
     return Exit::done;
 }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
+
+#include <stategraph/thread_summary.hpp>
 
 #include "inspect/indexed_heads.hpp"
 #include "inspect/views.hpp"
@@ -27,6 +30,11 @@ public:
         return true;
     }
     QuestionPage take() { return std::move(page_); }
+    /// There may be more after this place.
+    QuestionPage takeUntil(const ThreadPlace& place) {
+        page_.next = place;
+        return take();
+    }
 
 private:
     const std::size_t limit_;
@@ -51,24 +59,40 @@ QuestionPage pageWithoutIndex(BaseCheckpointSaver& saver, const std::optional<Th
     return page.take();
 }
 
+// Whether a thread asks something, as far as its entry in the index says.
+bool mayAsk(const IndexedThread& thread) {
+    const auto summary = thread.summary ? readThreadSummary(*thread.summary) : std::nullopt;
+    return !summary || !summary->has_all_questions || !summary->questions.empty();
+}
+
 }  // namespace
 
-QuestionPage openQuestionsOf(BaseCheckpointSaver& saver, const std::optional<ThreadPlace>& before, std::size_t limit) {
+QuestionPage openQuestionsOf(BaseCheckpointSaver& saver, const std::optional<ThreadPlace>& before, std::size_t limit,
+                             std::size_t looks_max, std::size_t reads_max) {
     Filling page(limit);
     // Any open thread may have a question, even one that failed or sleeps.
-    NewestThreadsQuery query{
-        .statuses = ThreadStatuses::open(), .before = before, .limit = std::min(limit, rows_a_page - 1) + 1};
+    NewestThreadsQuery query{.statuses = ThreadStatuses::open(),
+                             .before = before,
+                             .limit = std::min(limit, rows_a_page - 1) + 1,
+                             .with_summaries = true};
+    std::size_t looks = 0;
+    std::size_t reads = 0;
     for (;;) {
         const auto threads = saver.newestThreads(query);
         if (!threads) return pageWithoutIndex(saver, before, limit);
+        std::vector<IndexedThread> worth;
+        std::ranges::copy_if(*threads, std::back_inserter(worth), mayAsk);
         bool is_full = false;
-        forEachIndexedHead(saver, *threads, [&](const IndexedThread& indexed, const ListedCheckpoint& head) {
-            auto thread = unfinishedThread(saver, head, indexed.outlook);
+        forEachIndexedHead(saver, worth, [&](const IndexedThread& indexed, const ListedCheckpoint& head) {
+            auto thread = unfinishedThread(saver, head, indexed);
             if (is_full || !thread || thread->interrupts.empty()) return;
             is_full = !page.add(indexed.place, *std::move(thread));
         });
         if (is_full || threads->size() < query.limit) return page.take();
         query.before = threads->back().place;
+        looks += threads->size();
+        reads += worth.size();
+        if (looks >= looks_max || reads >= reads_max) return page.takeUntil(*query.before);
     }
 }
 

@@ -11,15 +11,16 @@ namespace stategraph::inspect {
 struct QuestionPage {
     /// Threads with open questions, the newest first.
     std::vector<UnfinishedThread> threads;
-    /// The place where the next page begins; none if there are no more threads.
+    /// Where the next page begins; none: there is no more. With it there may be fewer questions than `limit`, or none.
     std::optional<ThreadPlace> next;
 };
 
-/// Returns threads with open questions, until they have `limit` questions (at least 1) together. All questions of a
-/// thread are on one page. If `before` is given, only threads after this place are included. Errors: those of the
-/// saver. Cost: with an index of threads, it reads the newest checkpoints of the open threads up to the end of the
-/// page, and stores in the index what they wait for if the index does not know it. Without an index, it reads the
-/// newest checkpoint of every thread.
-QuestionPage openQuestionsOf(BaseCheckpointSaver& saver, const std::optional<ThreadPlace>& before, std::size_t limit);
+/// The threads that ask, until they have `limit` questions (at least 1) together; all questions of a thread are on one
+/// page. `before`: only threads after this place. Errors: those of the saver. Cost: with an index of threads, looks at
+/// the entries of the open threads up to the end of the page (at most `looks_max`), reads the newest checkpoints of
+/// those that ask or may ask (at most `reads_max`, and those of one page of entries more), and stores in the index what
+/// it does not know of them; without one, reads those of every thread.
+QuestionPage openQuestionsOf(BaseCheckpointSaver& saver, const std::optional<ThreadPlace>& before, std::size_t limit,
+                             std::size_t looks_max = 20'000, std::size_t reads_max = 2'000);
 
 }  // namespace stategraph::inspect

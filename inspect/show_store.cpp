@@ -93,6 +93,7 @@ Exit showStats(Call& call) {
 
 // Reads every record of every thread.
 Exit checkStore(Call& call) {
+    if (const auto file = call.arguments.value("--graph")) return checkGraph(call, *file);
     const SaverStats stats = call.saver.stats({.thread_id = {}, .threads = false});
     std::vector<DamagedView> views;
     for (const DamagedThread& thread : stats.damaged) views.push_back({thread.thread_id, thread.why});

@@ -1,11 +1,14 @@
 #include "inspect/thread_list.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
+#include <stategraph/thread_summary.hpp>
 
 #include "inspect/indexed_heads.hpp"
 
@@ -59,9 +62,8 @@ std::map<std::string, Value> metadataOf(const ListedCheckpoint& head) {
     }
 }
 
-bool hasText(const ThreadView& thread, const std::string& text) {
-    return thread.thread_id.find(text) != std::string::npos ||
-           std::ranges::any_of(thread.questions, [&](const Value& question) {
+bool isIn(const std::string& text, const std::string& name, const std::vector<Value>& questions) {
+    return name.find(text) != std::string::npos || std::ranges::any_of(questions, [&](const Value& question) {
                return question.toJson().find(text) != std::string::npos;
            });
 }
@@ -102,11 +104,9 @@ public:
     std::optional<ThreadView> take(const ListedCheckpoint& head, ThreadView view) const {
         if (isTooOld(head.id)) return {};
         view.metadata = metadataOf(head);
-        if (filter_.shown) {
-            for (Value& question : view.questions) question = filter_.shown(std::move(question), "");
-            for (auto& [name, value] : view.metadata) value = filter_.shown(std::move(value), name);
-        }
-        if (filter_.text && !hasText(view, *filter_.text)) return {};
+        for (Value& question : view.questions) question = shown(std::move(question), "");
+        for (auto& [name, value] : view.metadata) value = shown(std::move(value), name);
+        if (filter_.text && !isIn(*filter_.text, view.thread_id, view.questions)) return {};
         const bool has_all = std::ranges::all_of(filter_.metadata, [&](const MetadataEntry& wanted) {
             const auto found = view.metadata.find(wanted.key);
             return found != view.metadata.end() && found->second == wanted.value;
@@ -115,7 +115,30 @@ public:
         return view;
     }
 
+    /// Whether a thread may pass it as far as its entry in an index says.
+    bool mayTake(const IndexedThread& thread) const {
+        if (!filter_.text && filter_.metadata.empty()) return true;
+        std::optional<ThreadSummary> summary;
+        if (thread.summary) summary = readThreadSummary(*thread.summary);
+        // A finished thread asks nothing, also where there is no summary.
+        const bool may_ask = thread.outlook.status != ThreadStatus::finished;
+        if (filter_.text && !mayHaveText(thread, may_ask, summary)) return false;
+        if (!summary) return true;
+        for (MetadataEntry& entry : summary->metadata) entry.value = shown(std::move(entry.value), entry.key);
+        return summary->hasMetadata(filter_.metadata).value_or(true);
+    }
+
 private:
+    Value shown(Value value, const std::string& name) const {
+        return filter_.shown ? filter_.shown(std::move(value), name) : value;
+    }
+    bool mayHaveText(const IndexedThread& thread, bool may_ask, std::optional<ThreadSummary>& summary) const {
+        if (thread.place.thread_id.find(*filter_.text) != std::string::npos) return true;
+        if (!may_ask || !summary || !summary->has_all_questions) return may_ask;
+        for (Value& question : summary->questions) question = shown(std::move(question), "");
+        return isIn(*filter_.text, thread.place.thread_id, summary->questions);
+    }
+
     const ThreadFilter& filter_;
     std::chrono::system_clock::time_point now_;
 };
@@ -145,24 +168,14 @@ ThreadList listAll(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
 
 // Returns the views of some threads of the index, in their order, without those that no longer exist.
 std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& saver, const Taker& taker,
-                                                          const std::vector<IndexedThread>& threads) {
+                                                          std::span<const IndexedThread> threads) {
     std::vector<std::pair<ThreadPlace, ThreadView>> views;
     forEachIndexedHead(saver, threads, [&](const IndexedThread& indexed, const ListedCheckpoint& head) {
-        const auto unfinished = unfinishedThread(saver, head, indexed.outlook);
+        const auto unfinished = unfinishedThread(saver, head, indexed);
         auto view = taker.take(head, unfinished ? viewOf(*unfinished) : viewOf(head));
         if (view) views.emplace_back(indexed.place, std::move(*view));
     });
     return views;
-}
-
-// A finished thread has no open question, so the text can only be in its name.
-std::vector<IndexedThread> worthReading(const std::vector<IndexedThread>& threads, const ThreadFilter& filter) {
-    std::vector<IndexedThread> worth;
-    for (const IndexedThread& thread : threads) {
-        const bool is_named = !filter.text || thread.place.thread_id.find(*filter.text) != std::string::npos;
-        if (is_named || thread.outlook.status != ThreadStatus::finished) worth.push_back(thread);
-    }
-    return worth;
 }
 
 // Returns the statuses under which the index has threads that match the status of a filter. Threads of unknown status
@@ -184,32 +197,76 @@ std::string shownName(ThreadStatus status) {
     return toString(status);
 }
 
+/// Fills a list from an index of threads, a page of its entries after the other.
+class NewestFirst {
+public:
+    NewestFirst(BaseCheckpointSaver& saver, const ThreadFilter& filter)
+        : saver_(saver), filter_(filter), taker_(filter) {}
+
+    ThreadList fill(ThreadList list) {
+        list_ = std::move(list);
+        const bool passes_over = filter_.text || !filter_.metadata.empty();
+        NewestThreadsQuery query{.statuses = statusesOf(filter_),
+                                 .before = filter_.before,
+                                 .limit = passes_over ? rows_a_page : std::min(filter_.limit, rows_a_page - 1) + 1,
+                                 .with_summaries = passes_over};
+        last_ = filter_.before;
+        for (;;) {
+            const auto page = saver_.newestThreads(query);
+            if (!page || page->empty()) return std::move(list_);
+            std::vector<IndexedThread> worth;
+            std::ranges::copy_if(*page, std::back_inserter(worth),
+                                 [&](const IndexedThread& thread) { return taker_.mayTake(thread); });
+            if (!read(worth)) {
+                list_.next = last_;
+                return std::move(list_);
+            }
+            last_ = query.before = page->back().place;
+            if (page->size() < query.limit || taker_.isTooOld(page->back().place.since, slack)) return std::move(list_);
+            looks_ += page->size();
+            if (looks_ < filter_.looks_max) continue;
+            list_.next = last_;
+            return std::move(list_);
+        }
+    }
+
+private:
+    // Reads no more than may be shown, and one that says that there is another page. False: the list is complete, or
+    // enough was read.
+    bool read(std::span<const IndexedThread> worth) {
+        while (!worth.empty()) {
+            if (reads_ >= filter_.reads_max) return false;
+            const std::size_t wanted = filter_.limit + 1 - list_.threads.size();
+            const auto some = worth.first(std::min({wanted, worth.size(), filter_.reads_max - reads_}));
+            for (auto& [place, view] : readViews(saver_, taker_, some)) {
+                if (filter_.status && !hasStatus(view, *filter_.status)) continue;
+                if (list_.threads.size() == filter_.limit) return false;
+                list_.threads.push_back(std::move(view));
+                last_ = std::move(place);
+            }
+            reads_ += some.size();
+            last_ = some.back().place;
+            worth = worth.subspan(some.size());
+        }
+        return true;
+    }
+
+    BaseCheckpointSaver& saver_;
+    const ThreadFilter& filter_;
+    const Taker taker_;
+    ThreadList list_;
+    std::optional<ThreadPlace> last_;  // everything up to it is decided
+    std::size_t looks_ = 0;
+    std::size_t reads_ = 0;
+};
+
 ThreadList listNewest(BaseCheckpointSaver& saver, const ThreadFilter& filter, const ThreadCounts& counts) {
-    const Taker taker(filter);
     ThreadList list;
     for (const ThreadStatus status : all_thread_statuses) {
         if (counts[status] > 0) list.counts[shownName(status)] = counts[status];
     }
     if (counts.open() > 0) list.counts["open"] = counts.open();
-    const bool passes_over = filter.text || !filter.metadata.empty();
-    const std::size_t page_size = passes_over ? rows_a_page : std::min(filter.limit, rows_a_page - 1) + 1;
-    NewestThreadsQuery query{.statuses = statusesOf(filter), .before = filter.before, .limit = page_size};
-    for (;;) {
-        const auto page = saver.newestThreads(query);
-        if (!page || page->empty()) return list;
-        for (auto& [place, view] : readViews(saver, taker, worthReading(*page, filter))) {
-            if (filter.status && !hasStatus(view, *filter.status)) continue;
-            if (list.threads.size() == filter.limit) {
-                list.next = std::move(query.before);
-                return list;
-            }
-            list.threads.push_back(std::move(view));
-            query.before = std::move(place);
-        }
-        const bool is_over = page->size() < query.limit || taker.isTooOld(page->back().place.since, slack);
-        if (is_over) return list;
-        query.before = page->back().place;
-    }
+    return NewestFirst(saver, filter).fill(std::move(list));
 }
 
 }  // namespace

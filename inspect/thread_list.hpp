@@ -28,12 +28,16 @@ struct ThreadFilter {
     std::function<Value(Value value, const std::string& name)> shown = {};
     /// If set, only threads after this place are included.
     std::optional<ThreadPlace> before = {};
+    /// With an index of threads: how many of its entries, and how many threads' newest checkpoints, one call looks at.
+    /// Then it returns what it has found, and where to continue.
+    std::size_t looks_max = 20'000;
+    std::size_t reads_max = 2'000;
 };
 
 struct ThreadList {
     /// The newest first, by the time at which they were last written to, or at which their current run began.
     std::vector<ThreadView> threads;
-    /// The place where the next page begins; none if there are no more threads.
+    /// Where the next page begins; none: there is no more. With it there may be fewer than `limit` threads, or none.
     std::optional<ThreadPlace> next;
     /// The number of threads by status. In a store with few threads, these are all threads that match the filter
     /// without `status`. In other stores, these are all threads as the index has them, at most `counted_max` for each
@@ -47,10 +51,11 @@ struct ThreadList {
 /// Errors: InvalidArgumentError for a text without a name and '='.
 MetadataEntry metadataEntryOf(const std::string& text);
 
-/// Lists threads of a store. Cost: with an index of threads, it looks at the index's entries and reads the newest
-/// checkpoint of each thread that is shown, or that the filter leaves out before these. Those are among the threads of
-/// the filter's status and those of unknown status, which are then updated in the index. In a store without an index,
-/// or with few threads, it reads the newest checkpoint of every thread. Memory: one page.
+/// Threads of a store. Cost: with an index of threads, a look at its entries (ThreadFilter::looks_max), and a read of
+/// the newest checkpoint of each thread that is shown and of each whose entry does not say whether it is to be shown
+/// (ThreadFilter::reads_max): its status is unknown, or it has no summary, or one in which something is left out. What
+/// was read is then updated in the index. Of a store without one, or with few threads, a read of the newest checkpoint
+/// of every thread. Memory for one page.
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter);
 
 }  // namespace stategraph::inspect

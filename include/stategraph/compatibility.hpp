@@ -1,9 +1,11 @@
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <stategraph/compiled_graph.hpp>
+#include <stategraph/graph_description.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/saver.hpp>
 
@@ -18,7 +20,7 @@ struct IncompatibleThread {
     /// The node or channel that the reason concerns, if it concerns one.
     std::string node;
     std::string channel;
-    /// The message of the error that a run with RESUME throws.
+    /// The message of the error that a run with RESUME throws; by descriptions, a sentence that says the same.
     std::string why;
 };
 
@@ -44,5 +46,13 @@ std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver,
                                                    const CompatibilityOptions& options = {}) {
     return detail::checkThreads(saver, *graph.core(), options);
 }
+
+/// The same without the program, from descriptions of its graph and of the graphs inside it (describeGraphs); the
+/// graph itself comes first. It knows names alone: it finds due nodes that no longer exist and nodes that finished
+/// tasks lead to, also in subgraphs that are due and described. What only the program knows, it does not find: types of
+/// channels and payloads, and channels that were removed. Threads that cannot be read are among the found ones.
+/// Errors: InvalidArgumentError if `graphs` is empty; SaverError. Cost: reads the newest checkpoints of open threads.
+std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver, std::span<const GraphDescription> graphs,
+                                                   const CompatibilityOptions& options = {});
 
 }  // namespace stategraph

@@ -133,6 +133,7 @@ struct GraphDescription {
 namespace detail {
 class Core;
 GraphDescription describeGraph(const Core& core);
+std::vector<GraphDescription> describeGraphs(const Core& core);
 }  // namespace detail
 
 /// A graph as data; the graphs inside it have descriptions of their own. `toJson(description)` converts it to JSON,
@@ -140,6 +141,13 @@ GraphDescription describeGraph(const Core& core);
 template <class App>
 GraphDescription describeGraph(const App& app) {
     return detail::describeGraph(*app.core());
+}
+
+/// The same for a graph and all graphs inside it, each once; the graph itself comes first. `stategraph check --graph`
+/// reads their JSON, `toJson(describeGraphs(app))`.
+template <class App>
+std::vector<GraphDescription> describeGraphs(const App& app) {
+    return detail::describeGraphs(*app.core());
 }
 
 /// Returns the description of the graph that created a checkpoint; without `config.checkpoint_id`, the newest of its

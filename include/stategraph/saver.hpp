@@ -68,6 +68,11 @@ struct PutRequest {
     /// Pending writes that are compared and not written: the request is refused with ConcurrentUpdateError unless each
     /// row holds its `expected`, which is given; `bytes` is not used.
     std::span<const WriteRow> compared = {};
+    /// With an `outlook` whose status is known: what a search is to find of the thread without reading its checkpoint
+    /// (stategraph/thread_summary.hpp), at most `summary_bytes_max` bytes. Savers with an index keep it as it is, in
+    /// place of the one before; empty, or with the status `unknown`: the index has none.
+    std::string_view summary = {};
+    static constexpr std::size_t summary_bytes_max = 2048;
 };
 
 /// A commit as savers return it. The records of commits share their bytes when they are copied.
@@ -137,6 +142,9 @@ struct ThreadPlace {
 struct IndexedThread {
     ThreadPlace place;
     ThreadOutlook outlook;
+    /// What the writer gave as PutRequest::summary, if the query asks for it; empty: it gave none. None if the saver
+    /// keeps none.
+    std::optional<std::string> summary = {};
 };
 
 /// Which open threads to list.
@@ -147,6 +155,8 @@ struct OpenThreadsQuery {
     std::optional<std::string> after_thread_id = {};
     /// At most this many.
     std::size_t limit = 50;
+    /// With IndexedThread::summary.
+    bool with_summaries = false;
 };
 
 /// Which of the newest threads to list.
@@ -156,6 +166,8 @@ struct NewestThreadsQuery {
     std::optional<ThreadPlace> before = {};
     /// At most this many.
     std::size_t limit = 50;
+    /// With IndexedThread::summary.
+    bool with_summaries = false;
 };
 
 /// A sleeping thread and its wake time. They are ordered by time, then by name.

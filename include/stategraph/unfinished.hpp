@@ -73,5 +73,9 @@ std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head);
 /// of that are ignored.
 std::optional<UnfinishedThread> unfinishedThread(BaseCheckpointSaver& saver, const ListedCheckpoint& head,
                                                  const ThreadOutlook& indexed);
+/// The same; also gives the saver the summary of the thread (stategraph/thread_summary.hpp), if the index was asked for
+/// it and has none.
+std::optional<UnfinishedThread> unfinishedThread(BaseCheckpointSaver& saver, const ListedCheckpoint& head,
+                                                 const IndexedThread& indexed);
 
 }  // namespace stategraph

@@ -11,6 +11,7 @@
 #include "checkpoint/due_tasks.hpp"
 #include "checkpoint/fold.hpp"
 #include "checkpoint/paths.hpp"
+#include "checkpoint/thread_summary.hpp"
 #include "src/commands/store.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/metadata.hpp"
@@ -84,6 +85,7 @@ struct Forked {
     std::string commit;
     std::string command;  // what a Command wrote to the superstep that waits there; empty if there was none
     std::string run;      // the record that an edit created it; empty if nothing is due
+    std::string summary;  // of its metadata: nothing asks there yet
     CheckpointId base;
 };
 
@@ -105,6 +107,7 @@ Forked makeFork(const LogName& log, const checkpoint::Folded& from, CheckpointId
 
     Forked forked;
     forked.base = copy.base;
+    forked.summary = checkpoint::writeSummary(metadata, {});
     checkpoint::writeCommit(copy, forked.commit);
     const checkpoint::Records records = checkpoint::readRecords(log, from.commit.id, from.tuple.writes);
     if (const auto* command = checkpoint::findRecord(records, checkpoint::command_path))
@@ -134,7 +137,8 @@ CheckpointId putFork(BaseCheckpointSaver& saver, const Config& config, const For
                             .commits = {&commit, 1},
                             .writes = writes,
                             .sync = options.durability == Durability::sync,
-                            .outlook = {forked.run.empty() ? ThreadStatus::finished : ThreadStatus::edited, {}}});
+                            .outlook = {forked.run.empty() ? ThreadStatus::finished : ThreadStatus::edited, {}},
+                            .summary = forked.summary});
     return id;
 }
 

@@ -1,3 +1,4 @@
+#include "checkpoint/thread_summary.hpp"
 #include "src/commit/log_writer.hpp"
 
 // Stores the records of a log at the times and in the way that the run's durability prescribes.
@@ -21,31 +22,46 @@ void LogWriter::commit(const CommitStep& step) {
     record_.text.clear();
     const CheckpointId parent = stored_;
     encode(step, record_.text);
-    putCommit(step.id, parent, with_commit_.outlook ? *with_commit_.outlook : outlookOf(step));
+    putCommit(step.id, parent, {with_commit_.outlook ? *with_commit_.outlook : outlookOf(step)});
 }
 
-void LogWriter::putCommit(CheckpointId id, CheckpointId parent, const ThreadOutlook& outlook) {
+void LogWriter::putCommit(CheckpointId id, CheckpointId parent, const ThreadReport& report) {
     record_.size = record_.text.size();
     // A buffer that is too large to be kept for the next record may be given away.
     const bool may_take = record_.text.capacity() > kept_bytes_max;
     if (may_take) record_.text.copy(record_.frame.data(), record_.frame.size());
     const CommitRow row{id, parent, account_.base, record_.text, may_take ? &record_.text : nullptr};
-    put(&row, outlook);
+    put(&row, report);
     head_ = id;
     stored_ = id;
+    head_has_metadata_ = true;
+}
+
+// What the index of threads is told besides an outlook with a known status; empty: nothing else is known, or it is a
+// subgraph's log. Made in `room` if need be.
+std::string_view LogWriter::summaryOf(const ThreadReport& report, bool has_commit, std::string& room) const {
+    if (!settings_.checkpoint_ns.empty()) return {};
+    if (!report.knows_questions || !(has_commit || head_has_metadata_)) return {};
+    if (settings_.metadata.empty() && report.questions.empty()) return checkpoint::plain_summary;
+    room = checkpoint::writeSummary(settings_.metadata, report.questions);
+    return room;
 }
 
 // If `commit` is null, only the rows that wait for a commit are stored.
-void LogWriter::put(const CommitRow* commit, const ThreadOutlook& outlook) {
+void LogWriter::put(const CommitRow* commit, const ThreadReport& report) {
     std::vector<WriteRow> writes;
     for (const Row& kept : with_commit_.rows) writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
     const bool is_root = settings_.checkpoint_ns.empty();
+    std::string room;
+    std::string_view summary;
+    if (report.outlook.status != ThreadStatus::unknown) summary = summaryOf(report, commit != nullptr, room);
     const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
                              .expected_head = head_,
                              .commits = {commit, commit == nullptr ? 0U : 1U},
                              .writes = writes,
                              .sync = settings_.durability == Durability::sync,
-                             .outlook = is_root ? outlook : ThreadOutlook()};
+                             .outlook = is_root ? report.outlook : ThreadOutlook(),
+                             .summary = summary};
     if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
         if (!queue_) queue_.emplace();
         queue_->put(*settings_.executor, *settings_.saver, request);
@@ -58,16 +74,15 @@ void LogWriter::put(const CommitRow* commit, const ThreadOutlook& outlook) {
 }
 
 void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
-                        const ThreadOutlook& outlook) {
+                        const ThreadReport& report) {
     const WriteRow row{checkpoint_id, path, record};
-    putTasks({&row, 1}, outlook);
+    putTasks({&row, 1}, report);
 }
 
 void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
-                        const ThreadOutlook& outlook) {
+                        const ThreadReport& report) {
     if (!hasSaver()) return;
-    if (settings_.durability != Durability::exit)
-        return putTask(checkpoint_id, path, std::string_view(record), outlook);
+    if (settings_.durability != Durability::exit) return putTask(checkpoint_id, path, std::string_view(record), report);
     const detail::LockGuard lock(mutex_);
     keepRow(checkpoint_id, path, std::move(record));
 }
@@ -77,7 +92,7 @@ void LogWriter::keepRow(CheckpointId checkpoint_id, std::string_view path, std::
     kept_rows_[checkpoint_id].insert_or_assign(std::string(path), std::move(record));
 }
 
-void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadOutlook& outlook) {
+void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadReport& report) {
     if (!hasSaver()) return;
     if (settings_.durability == Durability::exit) {
         const detail::LockGuard lock(mutex_);
@@ -85,6 +100,9 @@ void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadOutlook& ou
         return;
     }
     if (queue_) queue_->wait();
+    std::string room;
+    std::string_view summary;
+    if (report.outlook.status != ThreadStatus::unknown) summary = summaryOf(report, false, room);
     // No lock is held: a saver lets pending writes overlap, so that tasks that finish together wait for the disk
     // together.
     try {
@@ -93,23 +111,26 @@ void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadOutlook& ou
                               .commits = {},
                               .writes = rows,
                               .sync = settings_.durability == Durability::sync,
-                              .outlook = outlook});
+                              .outlook = report.outlook,
+                              .summary = summary});
     } catch (...) {
         has_lost_writes_.store(true, std::memory_order_relaxed);
         throw;
     }
-    told_.store(outlook.status, std::memory_order_relaxed);
+    told_.store(report.outlook.status, std::memory_order_relaxed);
 }
 
-void LogWriter::tell(const ThreadOutlook& outlook, std::span<const WriteRow> compared) noexcept {
+void LogWriter::tell(const ThreadReport& report, std::span<const WriteRow> compared) noexcept {
     try {
+        std::string room;
         settings_.saver->put({.log = {settings_.thread_id, settings_.checkpoint_ns},
                               .expected_head = head_,
                               .commits = {},
                               .writes = {},
-                              .outlook = outlook,
-                              .compared = compared});
-        told_.store(outlook.status, std::memory_order_relaxed);
+                              .outlook = report.outlook,
+                              .compared = compared,
+                              .summary = summaryOf(report, false, room)});
+        told_.store(report.outlook.status, std::memory_order_relaxed);
     } catch (...) {  // callers that list threads detect it themselves
     }
 }
@@ -136,7 +157,7 @@ void LogWriter::dropKeptRows() {
     keeps_rows_.store(!kept_rows_.empty(), std::memory_order_relaxed);
 }
 
-void LogWriter::flush(const CommitStep& current, const ThreadOutlook& outlook) {
+void LogWriter::flush(const CommitStep& current, const ThreadReport& report) {
     if (!hasSaver() || settings_.durability != Durability::exit) return;
     if (keeps_rows_.load(std::memory_order_relaxed)) {
         const detail::LockGuard lock(mutex_);
@@ -151,14 +172,14 @@ void LogWriter::flush(const CommitStep& current, const ThreadOutlook& outlook) {
         const CheckpointId parent = stored_;
         try {
             encode(current, record_.text);
-            putCommit(current.id, parent, current.next.empty() ? outlookOf(current) : outlook);
+            putCommit(current.id, parent, current.next.empty() ? ThreadReport{outlookOf(current)} : report);
         } catch (...) {
             snapshot_forced_ = true;  // the changes are no longer known, so the next attempt stores the whole state
             throw;
         }
         folds_ = 0;
     } else if (!with_commit_.rows.empty()) {
-        put(nullptr, outlook);
+        put(nullptr, report);
     }
 }
 

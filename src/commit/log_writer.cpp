@@ -41,6 +41,7 @@ void LogWriter::start(const LogSettings& settings) {
     head_ = {};
     stored_ = {};
     snapshot_forced_ = false;
+    head_has_metadata_ = false;
     schedule_.start();
     record_.text.clear();
     record_.size = 0;
@@ -81,7 +82,9 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
     unknown_.clear();
     account_.channel_bytes.assign(schema.size(), 0);
     account_.channel_set.assign(schema.size(), 0);
+    head_has_metadata_ = false;
     if (from == nullptr) return;
+    head_has_metadata_ = from->commit.id == head && from->commit.metadata == settings_.metadata;
     stored_ = from->commit.id;
     account_.base = from->commit.base;
     input_ = from->commit.input.value_or("");
@@ -112,6 +115,7 @@ std::optional<LogWriter::Account> LogWriter::account() const {
 
 void LogWriter::open(const checkpoint::CommitFields& from, Account account) {
     head_ = stored_ = from.id;
+    head_has_metadata_ = from.metadata == settings_.metadata;
     account_ = std::move(account);
     input_.clear();
     fingerprints_logged_ = true;  // by this program

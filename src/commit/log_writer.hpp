@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,14 @@ struct LogSettings {
     std::uint64_t schema = 0;
     const detail::Core* core = nullptr;  // the graph whose description is stored; null if it is not stored
     Executor* executor = nullptr;
+};
+
+/// What a run says of its thread after a put, for the index of threads.
+struct ThreadReport {
+    ThreadOutlook outlook = {};
+    /// The values of the open questions, as CBOR.
+    std::span<const std::string_view> questions = {};
+    bool knows_questions = true;
 };
 
 /// A commit that is about to be created.
@@ -129,25 +138,25 @@ public:
     /// SaverError; with async durability a later call may throw them.
     void commit(const CommitStep& step);
 
-    /// Stores a task's record under a checkpoint. `outlook` is what the thread waits for afterwards, if that is known.
-    /// Safe from several threads.
+    /// Stores a task's record under a checkpoint. `report`: what the thread waits for then, if that is known. Safe from
+    /// several threads.
     void putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
-                 const ThreadOutlook& outlook = {});
+                 const ThreadReport& report = {});
     void putTask(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
-                 const ThreadOutlook& outlook = {});
+                 const ThreadReport& report = {});
     /// Stores several records at once. Throws ConcurrentUpdateError if an `expected` row does not match.
-    void putTasks(std::span<const WriteRow> rows, const ThreadOutlook& outlook = {});
+    void putTasks(std::span<const WriteRow> rows, const ThreadReport& report = {});
     /// Stores a task's record together with the next commit. `outlook` is what the thread waits for after that commit;
     /// without it, the commit decides.
     void putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record,
                            std::optional<ThreadOutlook> outlook = {});
 
-    /// With exit durability: stores the newest checkpoint if it is not stored yet, and the records that were kept.
+    /// Exit: stores the newest checkpoint if there is one to store, and the records kept. `report`: what the thread
     /// `outlook` is what the thread waits for afterwards if something is due.
-    void flush(const CommitStep& current, const ThreadOutlook& outlook);
+    void flush(const CommitStep& current, const ThreadReport& report);
     /// Reports what the thread waits for, if the pending writes still equal `compared`. Only the index of threads uses
     /// this, so failures are ignored. Call it after everything is stored.
-    void tell(const ThreadOutlook& outlook, std::span<const WriteRow> compared) noexcept;
+    void tell(const ThreadReport& report, std::span<const WriteRow> compared) noexcept;
     /// Returns what the thread waits for according to the last stored request.
     ThreadStatus told() const noexcept { return told_.load(std::memory_order_relaxed); }
     /// Returns whether a pending write of this run could not be stored.
@@ -183,8 +192,9 @@ private:
     std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);
     void keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) SG_REQUIRES(mutex_);
-    void putCommit(CheckpointId id, CheckpointId parent, const ThreadOutlook& outlook);
-    void put(const CommitRow* commit, const ThreadOutlook& outlook);
+    void putCommit(CheckpointId id, CheckpointId parent, const ThreadReport& report);
+    void put(const CommitRow* commit, const ThreadReport& report);
+    std::string_view summaryOf(const ThreadReport& report, bool has_commit, std::string& room) const;
     void countSizes(bool snapshot, std::size_t bytes);
     void noteOperation(detail::ChannelIndex channel, checkpoint::LogOp op);
     void dropKeptRows();
@@ -196,6 +206,7 @@ private:
     std::string input_;  // the input of the newest commit, which START has yet to take
     bool fingerprints_logged_ = false;
     bool snapshot_forced_ = false;
+    bool head_has_metadata_ = false;  // the head's commit has the metadata of the settings
 
     OperationLog operations_;
     checkpoint::CommitFields fields_;

@@ -136,5 +136,24 @@ GraphDescription describeGraph(const Core& core) {
     return description;
 }
 
+namespace {
+
+void addGraphs(const Core& core, std::vector<GraphDescription>& graphs) {
+    const GraphFingerprint fingerprint = fingerprintOf(core);
+    if (std::ranges::find(graphs, fingerprint, &GraphDescription::fingerprint) != graphs.end()) return;
+    graphs.push_back(describeGraph(core));
+    for (const NodeSpec& node : core.spec().nodes) {
+        if (node.subgraph) addGraphs(*node.subgraph->core, graphs);
+    }
+}
+
+}  // namespace
+
+std::vector<GraphDescription> describeGraphs(const Core& core) {
+    std::vector<GraphDescription> graphs;
+    addGraphs(core, graphs);
+    return graphs;
+}
+
 }  // namespace detail
 }  // namespace stategraph

@@ -3,6 +3,7 @@
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/error.hpp>
 
+#include "checkpoint/thread_summary.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/commit/visit.hpp"
 #include "src/graph/namespaces.hpp"
@@ -30,13 +31,15 @@ std::optional<bool> noteCancel(BaseCheckpointSaver& saver, const LogName& log, b
     std::string record;
     checkpoint::writeTask(at.commit.id, fields, record);
     const WriteRow row{at.commit.id, checkpoint::run_path, record};
+    const std::string summary = at.commit.id == head ? checkpoint::writeSummary(at.commit.metadata, {}) : std::string();
     try {
         saver.put({.log = log,
                    .expected_head = head,
                    .commits = {},
                    .writes = {&row, 1},
                    .sync = sync,
-                   .outlook = {ThreadStatus::finished, {}}});
+                   .outlook = {ThreadStatus::finished, {}},
+                   .summary = summary});
     } catch (const ConcurrentUpdateError&) {
         return {};
     }

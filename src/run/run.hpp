@@ -170,8 +170,9 @@ private:
     bool leftSome() const noexcept;
     void noteEnd();
     void storeEnd();
-    void flush(const ThreadOutlook& outlook);
+    void flush(const ThreadReport& report);
     void flushQuietly(const ThreadOutlook& outlook) noexcept;
+    ThreadReport report(const ThreadOutlook& outlook, std::vector<std::string_view>& questions) const;
     void note(std::string_view end);
     ThreadOutlook outlookAfter(std::string_view end) const;
     ThreadOutlook outlookOfTasks() const noexcept;

@@ -137,7 +137,8 @@ void Run::storeEnd() {
     const bool keeps = env_.link == nullptr || isPaused() || env_.isPerThread();
     const CheckpointId before = env_.log.stored();
     const auto began = env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-    if (keeps) flush(outlookNow());
+    std::vector<std::string_view> questions;
+    if (keeps) flush(report(outlookNow(), questions));
     env_.log.wait();
     tellIndex();
     if (env_.observation) observeStored(before, env_.place.step - 1, began);
@@ -183,9 +184,9 @@ void Run::leave() noexcept {
     tellEnd(Ending::left, {}, {});
 }
 
-void Run::flush(const ThreadOutlook& outlook) {
+void Run::flush(const ThreadReport& report) {
     const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : ThreadClaim::Storing();
-    env_.log.flush(commitStep(env_.place.source, env_.place.step - 1), outlook);
+    env_.log.flush(commitStep(env_.place.source, env_.place.step - 1), report);
 }
 
 void Run::flushQuietly(const ThreadOutlook& outlook) noexcept {
@@ -194,7 +195,8 @@ void Run::flushQuietly(const ThreadOutlook& outlook) noexcept {
         const CheckpointId before = env_.log.stored();
         const auto began =
             env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-        if (!env_.superstep || !env_.superstep->isApplied()) flush(outlook);
+        std::vector<std::string_view> questions;
+        if (!env_.superstep || !env_.superstep->isApplied()) flush(report(outlook, questions));
         if (env_.observation) observeStored(before, env_.place.step - 1, began);
     } catch (...) {
     }
@@ -211,7 +213,8 @@ void Run::note(std::string_view end) {
     const auto storing = env_.shared.claim.storing();
     if (env_.shared.claim.isCancelled()) end = checkpoint::thread_cancelled;
     const ThreadOutlook outlook = outlookAfter(end);
-    env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(end), outlook);
+    std::vector<std::string_view> questions;
+    env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(end), report(outlook, questions));
     end_row_.says_running = end == checkpoint::run_goes_on;
     end_row_.outlook = outlook;
 }
@@ -246,6 +249,19 @@ ThreadOutlook Run::outlookOfTasks() const noexcept {
     return {};
 }
 
+// With the open questions of the superstep's tasks, which are put into `questions`. Those of a task that has not ended,
+// or of a superstep that was not begun, are not known.
+ThreadReport Run::report(const ThreadOutlook& outlook, std::vector<std::string_view>& questions) const {
+    if (outlook.status == ThreadStatus::unknown || outlook.status == ThreadStatus::finished) return {outlook};
+    if (!env_.superstep) return {outlook, {}, !start_ || start_->records.empty()};
+    for (const Task* task : env_.superstep->tasks()) {
+        if (task->isDone()) continue;
+        if (!task->progress.hasEnded()) return {outlook, {}, false};
+        task->record.addOpenQuestions(questions);
+    }
+    return {outlook, questions};
+}
+
 ThreadOutlook Run::outlookNow() const noexcept {
     return end_row_.outlook.status != ThreadStatus::unknown ? end_row_.outlook : outlookOfTasks();
 }
@@ -275,7 +291,8 @@ void Run::tellIndex() noexcept {
         rows.push_back({env_.place.checkpoint, checkpoint::command_path, {}, ""});
         if (outlook.status == ThreadStatus::failed)
             rows.push_back({env_.place.checkpoint, checkpoint::run_path, {}, ""});
-        env_.log.tell(outlook, rows);
+        std::vector<std::string_view> questions;
+        env_.log.tell(report(outlook, questions), rows);
     } catch (...) {  // there is no memory; callers that list threads detect it themselves
     }
 }
@@ -302,7 +319,7 @@ void Run::takeCancels() {
 bool Run::storeCancel() {
     if (end_row_.has_due)
         env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled),
-                         outlookAfter(checkpoint::thread_cancelled));
+                         {outlookAfter(checkpoint::thread_cancelled)});
     return end_row_.has_due;
 }
 

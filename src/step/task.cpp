@@ -14,6 +14,12 @@ void TaskRecord::sortAnswers() {
                      [&](const Interrupt& a, const Interrupt& b) { return place(a) < place(b); });
 }
 
+void TaskRecord::addOpenQuestions(std::vector<std::string_view>& values) const {
+    for (const Interrupt& asked : interrupts) {
+        if (findAnswer(asked.id, asked.index) == nullptr) values.push_back(asked.value.bytes());
+    }
+}
+
 const Interrupt* TaskRecord::findAnswer(TaskId question, std::uint64_t index) const noexcept {
     const std::pair wanted(question, index);
     const auto found =

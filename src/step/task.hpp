@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <stategraph/detail/node.hpp>
@@ -37,6 +38,8 @@ struct TaskRecord {
     void sortAnswers();
     /// Returns the answer to a question, or null if there is none.
     const Interrupt* findAnswer(TaskId question, std::uint64_t index) const noexcept;
+    /// Adds the values of the questions without an answer, as CBOR, which are valid as long as the record.
+    void addOpenQuestions(std::vector<std::string_view>& values) const;
     bool empty() const noexcept { return !error && interrupts.empty() && answers.empty() && !failure; }
 };
 

@@ -66,7 +66,9 @@ void TaskEnv::storeRecord(Task& task, bool finished) {
     // The question of the only task is all that its thread waits for.
     const bool is_question = link == nullptr && !finished && superstep->hasOneTask() && !task.extra().asked.empty();
     const ThreadOutlook outlook{is_question ? ThreadStatus::interrupted : ThreadStatus::unknown, {}};
-    log.putTask(place.checkpoint, pathOf(topology(), task.planned), record, outlook);
+    std::vector<std::string_view> questions;
+    if (is_question) task.record.addOpenQuestions(questions);
+    log.putTask(place.checkpoint, pathOf(topology(), task.planned), record, {outlook, questions});
     task.record.stored = true;
     if (link == nullptr && !finished && superstep->tasks().size() <= told_tasks_max)
         task.useExtra().stored_record = std::move(record);

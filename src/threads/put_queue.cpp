@@ -18,6 +18,7 @@ struct PutQueue::Job {
     CheckpointId expected_head;
     bool sync;
     ThreadOutlook outlook;
+    std::string summary;
     std::vector<std::string> bytes;
     std::vector<std::string> paths;
     std::vector<CommitRow> commits;
@@ -31,7 +32,8 @@ struct PutQueue::Job {
           checkpoint_ns(request.log.checkpoint_ns),
           expected_head(request.expected_head),
           sync(request.sync),
-          outlook(request.outlook) {
+          outlook(request.outlook),
+          summary(request.summary) {
         bytes.reserve(request.commits.size() + 2 * request.writes.size() + request.compared.size());
         paths.reserve(request.writes.size() + request.compared.size());
         for (const CommitRow& row : request.commits) {
@@ -56,7 +58,7 @@ struct PutQueue::Job {
         if (is_begun.exchange(true)) return;
         std::exception_ptr failure;
         try {
-            saver->put({{thread_id, checkpoint_ns}, expected_head, commits, writes, sync, outlook, compared});
+            saver->put({{thread_id, checkpoint_ns}, expected_head, commits, writes, sync, outlook, compared, summary});
         } catch (...) {
             failure = std::current_exception();
         }

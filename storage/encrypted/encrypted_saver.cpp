@@ -50,6 +50,20 @@ private:
     CommitRewriter* outer_;
 };
 
+bool hasSummary(const PutRequest& request) noexcept {
+    return !request.summary.empty() && request.outlook.status != ThreadStatus::unknown;
+}
+
+// What the saver inside stores of a request's summary, bound to the thread's newest commit. None if there is none, or
+// if it becomes too large.
+std::string sealSummary(Sealer& sealer, const PutRequest& request) {
+    if (!hasSummary(request)) return {};
+    const CheckpointId head = request.commits.empty() ? request.expected_head : request.commits.back().id;
+    std::string sealed = sealer.seal(keyOf(request.log, head), RowKind::summary, request.summary);
+    if (sealed.size() > PutRequest::summary_bytes_max) sealed.clear();
+    return sealed;
+}
+
 }  // namespace
 
 struct EncryptedSaver::Impl {
@@ -63,6 +77,8 @@ struct EncryptedSaver::Impl {
     HeldWrites readExpected(const PutRequest& request);
     std::string_view findExpected(const PutRequest& request, const WriteRow& row, const HeldWrites& held,
                                   Opener& opener);
+    std::string trySealSummary(const PutRequest& request);
+    void openSummaries(std::vector<IndexedThread>& threads);
 
     std::shared_ptr<BaseCheckpointSaver> inner;
     std::function<EncryptionKey()> current_key;
@@ -117,6 +133,33 @@ std::string_view EncryptedSaver::Impl::findExpected(const PutRequest& request, c
     return at->bytes;
 }
 
+// A request that stores a status alone is only for the index, so it does not fail for want of a key.
+std::string EncryptedSaver::Impl::trySealSummary(const PutRequest& request) {
+    try {
+        if (!hasSummary(request)) return {};
+        const EncryptionKey key = current_key();
+        checkpoint::checkKey(key);
+        Sealer sealer(algorithm, key, 1);
+        return sealSummary(sealer, request);
+    } catch (...) {
+        return {};
+    }
+}
+
+// One that cannot be opened counts as one that nobody gave: the thread is read.
+void EncryptedSaver::Impl::openSummaries(std::vector<IndexedThread>& threads) {
+    Opener opener(algorithm, keys);
+    for (IndexedThread& thread : threads) {
+        if (!thread.summary || thread.summary->empty()) continue;
+        try {
+            const RowKey key = keyOf(LogName{thread.place.thread_id}, thread.place.since);
+            thread.summary = opener.open(key, RowKind::summary, *thread.summary);
+        } catch (const CorruptCheckpointError&) {
+            thread.summary = "";
+        }
+    }
+}
+
 void EncryptedSaver::put(const PutRequest& request) {
     checkpoint::checkPut(request);
     const bool is_empty = request.commits.empty() && request.writes.empty();
@@ -133,12 +176,18 @@ void EncryptedSaver::put(const PutRequest& request) {
     }
     PutRequest passed = request;
     passed.compared = compared;
-    if (is_empty) return impl_->inner->put(passed);
+    if (is_empty) {
+        const std::string summary = impl_->trySealSummary(request);
+        passed.summary = summary;
+        return impl_->inner->put(passed);
+    }
 
     const EncryptionKey key = impl_->current_key();
     checkpoint::checkKey(key);
     std::vector<CommitRow> commits(request.commits.begin(), request.commits.end());
-    Sealer sealer(impl_->algorithm, key, commits.size() + writes.size());
+    Sealer sealer(impl_->algorithm, key, commits.size() + writes.size() + 1);
+    const std::string summary = sealSummary(sealer, request);
+    passed.summary = summary;
     std::vector<std::string> sealed;  // reserved, because the rows are views into it
     sealed.reserve(commits.size() + writes.size());
     for (CommitRow& row : commits)
@@ -153,10 +202,14 @@ void EncryptedSaver::put(const PutRequest& request) {
 }
 
 std::optional<std::vector<IndexedThread>> EncryptedSaver::openThreads(const OpenThreadsQuery& query) {
-    return impl_->inner->openThreads(query);
+    auto threads = impl_->inner->openThreads(query);
+    if (threads && query.with_summaries) impl_->openSummaries(*threads);
+    return threads;
 }
 std::optional<std::vector<IndexedThread>> EncryptedSaver::newestThreads(const NewestThreadsQuery& query) {
-    return impl_->inner->newestThreads(query);
+    auto threads = impl_->inner->newestThreads(query);
+    if (threads && query.with_summaries) impl_->openSummaries(*threads);
+    return threads;
 }
 std::optional<std::vector<DueThread>> EncryptedSaver::dueThreads(const DueThreadsQuery& query) {
     return impl_->inner->dueThreads(query);

@@ -1,7 +1,9 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include <boost/intrusive/set.hpp>
 
@@ -24,10 +26,11 @@ public:
         due_.clear();
     }
 
-    /// Call it after a put to the thread's own log, whose head is `head`. Cost: nothing while a run is under way,
-    /// otherwise a few look-ups.
-    void note(Thread& thread, CheckpointId head, const ThreadOutlook& outlook) noexcept {
+    /// After a put to the thread's own log, whose head is `head`. `summary` is empty if the status is unknown. Cost:
+    /// nothing while a run is under way; else a few look-ups.
+    void note(Thread& thread, CheckpointId head, const ThreadOutlook& outlook, std::string&& summary) noexcept {
         if (thread.index.stays(head, outlook)) return;
+        thread.summary = std::move(summary);
         const IndexPlace place = IndexPlace::after(thread.index, head, outlook);
         if (place == thread.index) return;
         forget(thread);

@@ -15,7 +15,11 @@ namespace {
 using checkpoint::Thread;
 using Shard = checkpoint::MemoryShard;
 
-IndexedThread shown(const Thread& thread) { return {{thread.index.since, thread.name}, thread.index.outlook()}; }
+IndexedThread shown(const Thread& thread, bool with_summary) {
+    IndexedThread indexed{{thread.index.since, thread.name}, thread.index.outlook()};
+    if (with_summary) indexed.summary = thread.summary;
+    return indexed;
+}
 
 }  // namespace
 
@@ -29,7 +33,7 @@ std::optional<std::vector<IndexedThread>> MemorySaver::openThreads(const OpenThr
             std::size_t left = query.limit;
             const std::string* const after = query.after_thread_id ? &*query.after_thread_id : nullptr;
             shard.index.forEachOpen(status, after, [&](const Thread& thread) {
-                open.push_back(shown(thread));
+                open.push_back(shown(thread, query.with_summaries));
                 return --left > 0;
             });
         }
@@ -49,7 +53,7 @@ std::optional<std::vector<IndexedThread>> MemorySaver::newestThreads(const Newes
             if (!query.statuses.has(status)) continue;
             std::size_t left = query.limit;
             shard.index.forEachNewest(status, query.before ? &*query.before : nullptr, [&](const Thread& thread) {
-                newest.push_back(shown(thread));
+                newest.push_back(shown(thread, query.with_summaries));
                 return --left > 0;
             });
         }

@@ -22,15 +22,7 @@ using checkpoint::BySizeThenText;
 using checkpoint::HashedName;
 using checkpoint::Log;
 using Shard = checkpoint::MemoryShard;
-using checkpoint::PendingWrites;
 using checkpoint::Thread;
-using checkpoint::WriteKey;
-
-std::unique_ptr<Thread> makeThread(std::string_view name) {
-    auto thread = std::make_unique<Thread>();
-    thread->name = name;
-    return thread;
-}
 
 void copyLog(const Log& from, Log& to) {
     to.reserve(from.commits.size());
@@ -43,21 +35,6 @@ void copyLog(const Log& from, Log& to) {
         at += commit.size;
     }
     to.pending = from.pending;
-}
-
-// Throws unless each row with an expectation finds that in the log (null means an empty one).
-void checkExpected(const PutRequest& request, const Log* log) {
-    for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
-        for (const WriteRow& row : rows) {
-            if (!row.expected) continue;
-            std::optional<std::string_view> stored;
-            if (log) {
-                const auto at = log->pending.find(checkpoint::WriteKeyView{row.checkpoint_id, row.path});
-                if (at != log->pending.end()) stored = at->second;
-            }
-            checkpoint::checkExpected(request.log, row, stored);
-        }
-    }
 }
 
 // Returns the commits from a checkpoint's base to the checkpoint, oldest first. If there may be many commits of other
@@ -161,90 +138,6 @@ std::optional<std::uint64_t> MemorySaver::storedBytes() {
     return bytes;
 }
 
-// Stores a request without rows: it can change only the index, so it needs no room and evicts no thread.
-void MemorySaver::Impl::putNothing(const PutRequest& request) {
-    const HashedName name(request.log.thread_id);
-    Shard& shard = shardOf(name);
-    const detail::LockGuard lock(shard.mutex);
-    Thread* const thread = shard.threads.find(name);
-    const Log* const log = thread ? thread->find(request.log.checkpoint_ns) : nullptr;
-    const CheckpointId head = log ? log->head() : CheckpointId();
-    if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
-    checkExpected(request, log);
-    if (thread && request.log.checkpoint_ns.empty()) shard.index.note(*thread, head, request.outlook);
-}
-
-void MemorySaver::put(const PutRequest& request) {
-    checkpoint::checkPut(request);
-    if (request.commits.empty() && request.writes.empty()) return impl_->putNothing(request);
-    std::size_t total = 0;
-    for (const CommitRow& row : request.commits) {
-        if (row.bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
-            throw SaverError(
-                "a commit of " + std::to_string(row.bytes.size()) + " bytes is too large; at most 4 GiB fit",
-                {.thread_id = std::string(request.log.thread_id)});
-        }
-        total += row.bytes.size();
-    }
-    // Steps that can fail come first, so that nothing is stored in part.
-    PendingWrites staged;
-    for (const WriteRow& row : request.writes) {
-        staged.insert_or_assign(WriteKey{row.checkpoint_id, std::string(row.path)}, std::string(row.bytes));
-    }
-    const bool takes_over = request.commits.size() == 1 && checkpoint::ByteStore::wants(request.commits.front());
-    checkpoint::ByteStore::Strings taken;
-    if (takes_over) taken.emplace_front();
-    std::size_t added = total + request.commits.size() * checkpoint::commit_cost;
-    for (const auto& write : staged) added += checkpoint::sizeOf(write);
-    const std::size_t thread_size = checkpoint::sizeOfThreadNamed(request.log.thread_id);
-    const std::size_t log_size =
-        request.log.checkpoint_ns.empty() ? 0 : checkpoint::sizeOfLogNamed(request.log.checkpoint_ns);
-    checkpoint::Room room = impl_->takeRoom(added + thread_size + log_size, {request.log.thread_id, {}});
-
-    const HashedName name(request.log.thread_id);
-    Shard& shard = impl_->shardOf(name);
-    const detail::LockGuard lock(shard.mutex);
-    Thread* thread = shard.threads.find(name);
-    Log* log = thread ? thread->find(request.log.checkpoint_ns) : nullptr;
-    const CheckpointId head = log ? log->head() : CheckpointId();
-    if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
-    checkExpected(request, log);
-    checkpoint::checkAncestors(request, [log](CheckpointId id) { return log != nullptr && log->has(id); });
-    std::size_t freed = 0;
-    if (!thread) {
-        thread = &shard.threads.insert(name, makeThread(name.text));
-        added += thread_size;
-    }
-    if (!log) {
-        log = thread->find(request.log.checkpoint_ns);
-        if (!log) {
-            log = &thread->make(request.log.checkpoint_ns);
-            added += log_size;
-        }
-    }
-    if (!request.commits.empty()) {
-        log->reserve(request.commits.size());
-        char* at = takes_over ? request.commits.front().buffer->data() : log->bytes.take(total);
-        for (const CommitRow& row : request.commits) {
-            log->append(row.id, row.base, row.bytes, at);
-            at += row.bytes.size();
-        }
-        if (takes_over) taken.front().swap(*request.commits.front().buffer);
-        log->bytes.takeOver(taken);
-    }
-    for (const auto& write : staged) {
-        const auto old = log->pending.find(write.first);
-        if (old == log->pending.end()) continue;
-        freed += checkpoint::sizeOf(*old);
-        log->pending.erase(old);
-    }
-    log->pending.merge(staged);
-    if (request.log.checkpoint_ns.empty()) shard.index.note(*thread, log->head(), request.outlook);
-    room.keep(added, freed);
-    thread->bytes += added - freed;
-    shard.bytes += added - freed;
-}
-
 std::optional<CheckpointTuple> MemorySaver::getTuple(const TupleQuery& query) {
     const HashedName name(query.log.thread_id);
     Shard& shard = impl_->shardOf(name);
@@ -332,15 +225,18 @@ void MemorySaver::copyThread(std::string_view from, std::string_view to) {
         const detail::LockGuard lock(target_shard.mutex);
         refuseTaken();
     }
-    auto copy = makeThread(to);
+    auto copy = checkpoint::makeThread(to);
     ThreadOutlook outlook;
+    std::string summary;
     {
         const detail::LockGuard lock(source_shard.mutex);
         Thread* const source = source_shard.threads.find(source_name);
         if (!source) return;
         source->forEachLog([&](std::string_view ns, const Log& log) { copyLog(log, copy->make(ns)); });
         outlook = source->index.outlook();
+        summary = source->summary;
     }
+    copy->summary = summary;  // it counts
     copy->bytes = checkpoint::sizeOf(*copy);
     checkpoint::Room room = impl_->takeRoom(copy->bytes, {to, from});
 
@@ -348,7 +244,7 @@ void MemorySaver::copyThread(std::string_view from, std::string_view to) {
     refuseTaken();
     impl_->extract(target_shard, target_name);  // removes a target without rows, if there is one
     Thread& kept = target_shard.threads.insert(target_name, std::move(copy));
-    target_shard.index.note(kept, kept.root.head(), outlook);
+    target_shard.index.note(kept, kept.root.head(), outlook, std::move(summary));
     target_shard.bytes += kept.bytes;
     room.keep(kept.bytes, 0);
 }

@@ -24,7 +24,7 @@ inline std::size_t sizeOfThreadNamed(std::string_view name) noexcept { return th
 
 /// Returns the bytes that a thread counts. Cost: a look at every row's size.
 inline std::size_t sizeOf(const Thread& thread) noexcept {
-    std::size_t size = sizeOfThreadNamed(thread.name);
+    std::size_t size = sizeOfThreadNamed(thread.name) + thread.summary.size();
     const auto add = [&](const Log& log) {
         for (const auto& commit : log.commits) size += commit_cost + commit.size;
         for (const auto& write : log.pending) size += sizeOf(write);

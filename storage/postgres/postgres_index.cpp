@@ -18,17 +18,19 @@ namespace checkpoint {
 // The statement touches no row whose place stays, and a statement that began earlier does not move a row back.
 std::string postgresIndexUpdate(std::string_view from, std::string_view which, std::string_view before,
                                 std::string_view head, std::string_view status, std::string_view due,
-                                std::string_view second_ago) {
+                                std::string_view second_ago, std::string_view summary) {
     const std::string old(before);
     const std::string now(head);
     const std::string is(status);
     const std::string wakes(due);
-    std::string sql = "UPDATE {S}.logs l SET status = " + is + ", since = " + now + ", due = " + wakes + " ";
+    const std::string tells(summary);
+    std::string sql =
+        "UPDATE {S}.logs l SET status = " + is + ", since = " + now + ", due = " + wakes + ", summary = " + tells + " ";
     if (!from.empty()) sql += "FROM " + std::string(from) + " ";
     return sql + "WHERE " + std::string(which) + " AND (" + old + ".since IS NULL OR ((" + old + ".status <> 0 OR " +
            is + " <> 0 OR " + old + ".since < " + std::string(second_ago) + ") AND (" + old + ".status <> " + is +
-           " OR " + old + ".since <> " + now + " OR " + old + ".due IS DISTINCT FROM " + wakes +
-           "))) AND (l.since IS NULL OR l.since <= " + now + ")";
+           " OR " + old + ".since <> " + now + " OR " + old + ".due IS DISTINCT FROM " + wakes + " OR " + old +
+           ".summary IS DISTINCT FROM " + tells + "))) AND (l.since IS NULL OR l.since <= " + now + ")";
 }
 
 CheckpointId placeKeptFrom(CheckpointId head) noexcept {
@@ -62,13 +64,14 @@ std::string arrayOf(ThreadStatuses statuses) {
     return numbers.encoded();
 }
 
-// Reads rows of a status, ThreadPlace::since, a name and a wake time.
-std::vector<IndexedThread> threadsOf(const checkpoint::PostgresResult& rows) {
+// Rows of a status, ThreadPlace::since, a name, a wake time and a summary.
+std::vector<IndexedThread> threadsOf(const checkpoint::PostgresResult& rows, bool with_summaries) {
     std::vector<IndexedThread> threads;
     for (int row = 0; row < rows.rows(); ++row) {
         const IndexPlace place{rows.id(row, 1), rows.isNull(row, 3) ? 0 : rows.number(row, 3),
                                statusOf(rows.number(row, 0))};
         threads.push_back({{place.since, rows.copy(row, 2)}, place.outlook()});
+        if (with_summaries) threads.back().summary = rows.isNull(row, 4) ? std::string() : rows.copy(row, 4);
     }
     return threads;
 }
@@ -78,22 +81,22 @@ std::vector<IndexedThread> threadsOf(const checkpoint::PostgresResult& rows) {
 std::optional<std::vector<IndexedThread>> PostgresSaver::openThreads(const OpenThreadsQuery& query) {
     return impl_->pool.repeat([&](PostgresConnection& connection) {
         PostgresParameters parameters;
-        parameters.owned(arrayOf(query.statuses)).limit(query.limit);
+        parameters.owned(arrayOf(query.statuses)).limit(query.limit).flag(query.with_summaries);
         if (query.after_thread_id) parameters.bytes(*query.after_thread_id);
-        return threadsOf(connection.run(
-            query.after_thread_id ? impl_->statements.open_threads_after : impl_->statements.open_threads, parameters,
-            reading_index));
+        const auto& statement =
+            query.after_thread_id ? impl_->statements.open_threads_after : impl_->statements.open_threads;
+        return threadsOf(connection.run(statement, parameters, reading_index), query.with_summaries);
     });
 }
 
 std::optional<std::vector<IndexedThread>> PostgresSaver::newestThreads(const NewestThreadsQuery& query) {
     return impl_->pool.repeat([&](PostgresConnection& connection) {
         PostgresParameters parameters;
-        parameters.owned(arrayOf(query.statuses)).limit(query.limit);
+        parameters.owned(arrayOf(query.statuses)).limit(query.limit).flag(query.with_summaries);
         if (query.before) parameters.id(query.before->since).bytes(query.before->thread_id);
-        return threadsOf(
-            connection.run(query.before ? impl_->statements.newest_threads_before : impl_->statements.newest_threads,
-                           parameters, reading_index));
+        const auto& statement =
+            query.before ? impl_->statements.newest_threads_before : impl_->statements.newest_threads;
+        return threadsOf(connection.run(statement, parameters, reading_index), query.with_summaries);
     });
 }
 

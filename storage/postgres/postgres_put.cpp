@@ -151,6 +151,8 @@ private:
         parameters.number(static_cast<std::int64_t>(outlook.status));
         outlook.due ? parameters.number(times::unixMs(*outlook.due)) : parameters.null();
         parameters.id(checkpoint::placeKeptFrom(head));
+        const bool has_summary = outlook.status != ThreadStatus::unknown && !request_.summary.empty();
+        has_summary ? parameters.bytes(request_.summary) : parameters.null();
     }
 
     PostgresParameters all() const {

@@ -40,6 +40,14 @@ void checkNotNewer(PostgresConnection& connection, std::int64_t format) {
                                            "; use a newer stategraph");
 }
 
+constexpr const char* drop_put =
+    "DROP FUNCTION IF EXISTS {S}.put(bytea, bytea, uuid, uuid[], uuid[], uuid[], bytea[], uuid[], boolean, uuid[], "
+    "bytea[], bytea[], boolean[], bytea[], uuid[], bytea[], bytea[], bigint, bigint, uuid, text);";
+constexpr const char* drop_put_work =
+    "DROP FUNCTION IF EXISTS {S}.put_work(bytea, bytea, uuid, uuid[], uuid[], uuid[], bytea[], uuid[], boolean, "
+    "uuid[], bytea[], bytea[], boolean[], bytea[], uuid[], bytea[], bytea[], bigint, bigint, uuid, text, bigint, "
+    "bigint);";
+
 // The statements that lead from each version to the next one, in order. A later version adds its statements at the end,
 // and never changes existing ones.
 std::string migrationsFrom(std::int64_t format) {
@@ -49,6 +57,10 @@ std::string migrationsFrom(std::int64_t format) {
         sql += "CREATE TABLE {S}.format (version bigint NOT NULL); INSERT INTO {S}.format VALUES (1);";
     }
     if (format < 2) sql += postgres_work_tables;
+    if (format < 3) sql += postgres_summaries;
+    // A function with other parameters is another one: those before would leave the summaries as they are.
+    if (format == 1 || format == 2) sql += drop_put;
+    if (format == 2) sql += drop_put_work;
     return sql + postgresPutFunction() + postgresWorkPutFunction() + postgresSubmitFunction() +
            "UPDATE {S}.format SET version = " + std::to_string(postgres_format) + ";";
 }

@@ -32,9 +32,9 @@ std::string appendSql(bool is_own, bool is_leased, bool has_slots) {
     }
     if (is_leased) {
         sql += "f AS MATERIALIZED (SELECT FROM {S}.work WHERE thread = $1 AND epoch = ";
-        sql += std::string(is_own ? "$12" : "$9") + " FOR KEY SHARE SKIP LOCKED),\n";
+        sql += std::string(is_own ? "$13" : "$9") + " FOR KEY SHARE),\n";
     }
-    sql += "o AS MATERIALIZED (SELECT l.log, l.status, l.since, l.due FROM ";
+    sql += "o AS MATERIALIZED (SELECT l.log, l.status, l.since, l.due, l.summary FROM ";
     if (has_slots) sql += "s, ";
     if (is_leased) sql += "f, ";
     sql += "{S}.logs l WHERE l.thread = $1 AND l.ns = $2";
@@ -45,8 +45,8 @@ c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
         (SELECT c.id FROM {S}.commits c WHERE c.log = o.log AND c.prev < $3 ORDER BY c.prev DESC LIMIT 1) = $3
     ON CONFLICT DO NOTHING RETURNING log))";
     if (is_own)
-        sql += ", i AS (" + postgresIndexUpdate("c, o", "l.thread = $1 AND l.ns = $2", "o", "$4", "$9", "$10", "$11") +
-               ")";
+        sql += ", i AS (" +
+               postgresIndexUpdate("c, o", "l.thread = $1 AND l.ns = $2", "o", "$4", "$9", "$10", "$11", "$12") + ")";
     return sql + " SELECT set_config('synchronous_commit', $8, true) FROM c";
 }
 
@@ -86,9 +86,9 @@ UNION ALL (SELECT 3, p.id, p.path, p.bytes, NULL FROM l, t, {S}.writes p WHERE p
 // Returns the first threads of each status, which include the first of all.
 std::string threadsSql(std::string_view which, std::string_view order, const std::string& is_here) {
     const std::string by(order);
-    return "SELECT s.status, l.since, l.thread, l.due FROM unnest($1) AS s (status), LATERAL (SELECT g.since, "
-           "g.thread, "
-           "g.due FROM {S}.logs g WHERE g.since IS NOT NULL AND g.status = s.status AND " +
+    return "SELECT s.status, l.since, l.thread, l.due, l.summary FROM unnest($1) AS s (status), LATERAL (SELECT "
+           "g.since, g.thread, g.due, CASE WHEN $3 THEN g.summary END AS summary FROM {S}.logs g WHERE g.since IS NOT "
+           "NULL AND g.status = s.status AND " +
            std::string(which) + is_here + " ORDER BY " + by + " LIMIT $2) l ORDER BY " + by + " LIMIT $2";
 }
 constexpr const char* newest_first = "since DESC, thread DESC";
@@ -107,11 +107,11 @@ std::string countThreadsSql(const std::string& is_here) {
 
 constexpr const char* put_sql =
     "SELECT status::bigint, which, place::bigint FROM "
-    "{S}.put($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21)";
+    "{S}.put($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)";
 
 constexpr const char* put_work_sql =
     "SELECT status::bigint, which, place::bigint FROM "
-    "{S}.put_work($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23)";
+    "{S}.put_work($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)";
 
 constexpr const char* has_lease_sql = "SELECT EXISTS (SELECT FROM {S}.work WHERE thread = $1 AND epoch = $2)";
 
@@ -150,8 +150,8 @@ constexpr const char* delete_rows_sql =
 
 constexpr const char* copy_thread_sql = R"(
 WITH t AS MATERIALIZED (SELECT EXISTS (SELECT FROM {S}.logs WHERE thread = $2) AS is_taken),
-n AS (INSERT INTO {S}.logs (thread, ns, status, since, due)
-    SELECT $2, o.ns, o.status, o.since, o.due FROM t, {S}.logs o WHERE NOT t.is_taken AND o.thread = $1
+n AS (INSERT INTO {S}.logs (thread, ns, status, since, due, summary)
+    SELECT $2, o.ns, o.status, o.since, o.due, o.summary FROM t, {S}.logs o WHERE NOT t.is_taken AND o.thread = $1
     RETURNING log, ns),
 m AS MATERIALIZED (SELECT o.log AS old, n.log AS new FROM n JOIN {S}.logs o ON o.thread = $1 AND o.ns = n.ns),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
@@ -211,7 +211,7 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     append_inner = makeAppend("append_inner", false, false);
     types.push_back(number_t);
     append_inner_leased = makeAppend("append_inner_leased", false, true);
-    types.insert(types.end(), {number_t, id_t_});
+    types.insert(types.end(), {number_t, id_t_, bytes_t});
     append = makeAppend("append", true, false);
     types.push_back(number_t);
     append_leased = makeAppend("append_leased", true, true);
@@ -220,7 +220,7 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
                                 uuid_array_type,  bytea_array_type, uuid_array_type, bool_type,        uuid_array_type,
                                 bytea_array_type, bytea_array_type, bool_array_type, bytea_array_type, uuid_array_type,
                                 bytea_array_type, bytea_array_type, number_t,        number_t,         id_t_,
-                                text_type});
+                                bytes_t,          text_type});
     put_work = make("put_work", put_work_sql, put.types);
     put_work.types.insert(put_work.types.end(), {number_t, number_t});
     has_lease = make("has_lease", has_lease_sql, {bytes_t, number_t});
@@ -232,16 +232,15 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     tuple = make("tuple", tupleSql("c.prev < $3", "c.id = $3"), {bytes_t, bytes_t, id_t_});
     tuple_before = make("tuple_before", tupleSql("c.prev < $3 AND c.id < $3", "true"), {bytes_t, bytes_t, id_t_});
 
-    const std::string is_here = threadIsHere(has_slots, "g.thread");
-    open_threads = make("open_threads", threadsSql("g.status <> 1", "thread", is_here), {bigint_array_type, number_t});
-    open_threads_after = make("open_threads_after", threadsSql("g.status <> 1 AND g.thread > $3", "thread", is_here),
-                              {bigint_array_type, number_t, bytes_t});
-    newest_threads = make("newest_threads", threadsSql("true", newest_first, is_here), {bigint_array_type, number_t});
-    newest_threads_before =
-        make("newest_threads_before", threadsSql("(g.since, g.thread) < ($3, $4)", newest_first, is_here),
-             {bigint_array_type, number_t, id_t_, bytes_t});
-    due_threads = make("due_threads", dueThreadsSql(has_slots), {number_t, number_t, bytes_t, number_t});
-    count_threads = make("count_threads", countThreadsSql(is_here), {number_t});
+    open_threads =
+        make("open_threads", threadsSql("g.status <> 1", "thread"), {bigint_array_type, number_t, bool_type});
+    open_threads_after = make("open_threads_after", threadsSql("g.status <> 1 AND g.thread > $4", "thread"),
+                              {bigint_array_type, number_t, bool_type, bytes_t});
+    newest_threads = make("newest_threads", threadsSql("true", newest_first), {bigint_array_type, number_t, bool_type});
+    newest_threads_before = make("newest_threads_before", threadsSql("(g.since, g.thread) < ($4, $5)", newest_first),
+                                 {bigint_array_type, number_t, bool_type, id_t_, bytes_t});
+    due_threads = make("due_threads", due_threads_sql, {number_t, number_t, bytes_t, number_t});
+    count_threads = make("count_threads", countThreadsSql(), {number_t});
 
     delete_thread = make("delete_thread", deleteThreadSql(false), {bytes_t});
     delete_thread_leased = make("delete_thread_leased", deleteThreadSql(true), {bytes_t, number_t});

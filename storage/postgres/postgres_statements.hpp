@@ -35,7 +35,8 @@ struct PostgresStatements {
     PostgresStatement tuple;
     PostgresStatement tuple_before;
 
-    // The parameters are statuses, limit, and then a name or a place. Rows: status, since, thread, due.
+    // Statuses, limit, whether with summaries, and after that a name or a place. Rows: status, since, thread, due,
+    // summary.
     PostgresStatement open_threads;
     PostgresStatement open_threads_after;
     PostgresStatement newest_threads;

@@ -46,7 +46,7 @@ CREATE OR REPLACE FUNCTION {S}.put(
     p_thread bytea, p_ns bytea, p_expected uuid, p_ids uuid[], p_parents uuid[], p_bases uuid[], p_bytes bytea[],
     p_needs uuid[], p_is_old boolean, w_ids uuid[], w_paths bytea[], w_bytes bytea[], w_is_conditional boolean[],
     w_expected bytea[], v_ids uuid[], v_paths bytea[], v_expected bytea[], p_status bigint, p_due bigint,
-    p_second_ago uuid, p_commit text,
+    p_second_ago uuid, p_summary bytea, p_commit text,
     OUT status int, OUT which uuid, OUT place int) LANGUAGE plpgsql AS $put$
 DECLARE
     no_id CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
@@ -141,7 +141,8 @@ BEGIN
     END LOOP;
     IF p_ns = '' AND head <> no_id THEN
         )" +
-        postgresIndexUpdate("", "l.thread = p_thread AND l.ns = ''", "l", "head", "p_status", "p_due", "p_second_ago") +
+        postgresIndexUpdate("", "l.thread = p_thread AND l.ns = ''", "l", "head", "p_status", "p_due", "p_second_ago",
+                            "p_summary") +
         R"(;
     END IF;
 END $put$;

@@ -7,7 +7,8 @@
 //
 //   logs       one row per log: its number, thread and namespace. A thread's own log also has its place in the index of
 //              threads: what it waits for (a ThreadStatus as a number, 1 is finished), when it was last written to
-//              (ThreadPlace::since), and if it sleeps, its wake time in milliseconds since 1970
+//              (ThreadPlace::since), of a sleeping one its wake time in milliseconds since 1970, and the summary
+//              that its writer gave (PutRequest::summary)
 //   commits    one row per commit: its log, the id of the commit before it in the log (zero if there is none), its id,
 //              its parent and base as in CommitRow (zero if there is none), its record
 //   writes     one row per pending write: its log, its checkpoint, its path, its record
@@ -16,7 +17,7 @@
 //              schema as the halves of a uuid
 //   format     one row: the version of these tables
 //
-// The tables of the queue are in postgres_work_tables.hpp; version 1 does not have them.
+// Those of the queue are in postgres_work_tables.hpp; version 1 does not have them. Versions 1 and 2 have no summaries.
 //
 // The rows of a log are a chain in the order of their ids. One unique index orders them, finds the newest, and refuses
 // the second of two writers that know the same one. Names and paths are bytea, because they may hold any
@@ -24,7 +25,7 @@
 // graphs, and the rows that a prune rewrites or closes up are updated.
 namespace stategraph::checkpoint {
 
-inline constexpr std::int64_t postgres_format = 2;
+inline constexpr std::int64_t postgres_format = 3;
 
 /// The id of a row that a prune inserts after the newest commit of a log that it drops whole, so that a run that is
 /// about to append is refused.
@@ -49,6 +50,9 @@ CREATE TABLE {S}.writes (
 CREATE TABLE {S}.dead_logs (since timestamptz NOT NULL DEFAULT now(), log bigint NOT NULL, PRIMARY KEY (since, log));
 CREATE TABLE {S}.graphs (fingerprint uuid PRIMARY KEY, bytes bytea NOT NULL);
 )";
+
+/// From version 2 to 3.
+inline constexpr const char* postgres_summaries = "ALTER TABLE {S}.logs ADD COLUMN summary bytea;\n";
 
 /// Quotes the schema's name for SQL.
 std::string quotedName(std::string_view name);

@@ -12,7 +12,7 @@ CREATE OR REPLACE FUNCTION {S}.put_work(
     p_thread bytea, p_ns bytea, p_expected uuid, p_ids uuid[], p_parents uuid[], p_bases uuid[], p_bytes bytea[],
     p_needs uuid[], p_is_old boolean, w_ids uuid[], w_paths bytea[], w_bytes bytea[], w_is_conditional boolean[],
     w_expected bytea[], v_ids uuid[], v_paths bytea[], v_expected bytea[], p_status bigint, p_due bigint,
-    p_second_ago uuid, p_commit text, p_epoch bigint, p_takes bigint,
+    p_second_ago uuid, p_summary bytea, p_commit text, p_epoch bigint, p_takes bigint,
     OUT status int, OUT which uuid, OUT place int) LANGUAGE plpgsql AS $put_work$
 DECLARE
     changed int;
@@ -31,7 +31,8 @@ BEGIN
     END IF;
     SELECT p.status, p.which, p.place INTO status, which, place FROM {S}.put(
         p_thread, p_ns, p_expected, p_ids, p_parents, p_bases, p_bytes, p_needs, p_is_old, w_ids, w_paths, w_bytes,
-        w_is_conditional, w_expected, v_ids, v_paths, v_expected, p_status, p_due, p_second_ago, p_commit) p;
+        w_is_conditional, w_expected, v_ids, v_paths, v_expected, p_status, p_due, p_second_ago, p_summary,
+        p_commit) p;
     IF status <> 0 THEN
         RETURN;
     END IF;

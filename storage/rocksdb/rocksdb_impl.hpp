@@ -70,7 +70,11 @@ struct RocksDBSaver::Impl {
     checkpoint::IndexPlace noteInIndex(const PutRequest& request, CheckpointId head,
                                        const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
     checkpoint::IndexPlace placeOf(std::string_view thread_id, CheckpointId head);
-    void addToIndex(std::string_view thread_id, const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
+    void addToIndex(std::string_view thread_id, const checkpoint::IndexPlace& place, std::string_view summary,
+                    rocksdb::WriteBatch& batch);
+    void noteSummary(std::string_view thread_id, const checkpoint::IndexPlace& place, std::string_view summary,
+                     rocksdb::WriteBatch& batch);
+    void readSummaries(std::vector<IndexedThread>& threads);
     void dropFromIndex(std::string_view thread_id, const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
     void dropFromIndex(std::string_view thread_id, rocksdb::WriteBatch& batch);
     /// Writes a batch that moves a thread from one place to the other.

@@ -54,10 +54,11 @@ IndexPlace RocksDBSaver::Impl::placeOf(std::string_view thread_id, CheckpointId 
     return {head, 0, ThreadStatus::finished};
 }
 
-void RocksDBSaver::Impl::addToIndex(std::string_view thread_id, const IndexPlace& place, rocksdb::WriteBatch& batch) {
+void RocksDBSaver::Impl::addToIndex(std::string_view thread_id, const IndexPlace& place, std::string_view summary,
+                                    rocksdb::WriteBatch& batch) {
     if (!place.isIn()) return;
     const std::string newest = checkpoint::newestKey(place.status, place.since, thread_id);
-    check(batch.Put(slice(newest), slice(checkpoint::newestValue(place))), note_work);
+    check(batch.Put(slice(newest), slice(checkpoint::newestValue(place, summary))), note_work);
     if (!place.isOpen()) return;
     check(batch.Put(slice(checkpoint::openKey(place.status, thread_id)), slice(checkpoint::openValue(place))),
           note_work);
@@ -83,10 +84,37 @@ IndexPlace RocksDBSaver::Impl::noteInIndex(const PutRequest& request, Checkpoint
     const IndexPlace before = place.isIn() ? place : placeOf(thread_id, head);
     const CheckpointId newest = request.commits.empty() ? head : request.commits.back().id;
     const IndexPlace after = IndexPlace::after(before, newest, request.outlook);
-    if (after == before) return after;
+    if (after == before) {
+        noteSummary(thread_id, after, request.summary, batch);
+        return after;
+    }
     dropFromIndex(thread_id, before, batch);
-    addToIndex(thread_id, after, batch);
+    addToIndex(thread_id, after, request.summary, batch);
     return after;
+}
+
+// Of a thread whose place stays. One of unknown status has no summary.
+void RocksDBSaver::Impl::noteSummary(std::string_view thread_id, const IndexPlace& place, std::string_view summary,
+                                     rocksdb::WriteBatch& batch) {
+    if (!place.isIn() || place.status == ThreadStatus::unknown) return;
+    const std::string key = checkpoint::newestKey(place.status, place.since, thread_id);
+    const std::string value = checkpoint::newestValue(place, summary);
+    if (database.get(key, "read the index of threads") != value) check(batch.Put(slice(key), slice(value)), note_work);
+}
+
+// Of threads whose places came from memory, or from rows that have none.
+void RocksDBSaver::Impl::readSummaries(std::vector<IndexedThread>& threads) {
+    for (IndexedThread& thread : threads) {
+        if (thread.summary) continue;
+        thread.summary.emplace();
+        const ThreadStatus status = thread.outlook.status;
+        if (status == ThreadStatus::unknown) continue;
+        const auto value = database.get(checkpoint::newestKey(status, thread.place.since, thread.place.thread_id),
+                                        "read the index of threads");
+        if (!value) continue;
+        if (const auto parsed = checkpoint::parseNewestValue(thread.place.since, status, *value))
+            thread.summary = parsed->summary;
+    }
 }
 
 void RocksDBSaver::Impl::writeWithIndex(rocksdb::WriteBatch& batch, bool sync, std::string_view thread_id,
@@ -133,7 +161,7 @@ void RocksDBSaver::Impl::makeIndex() {
         if (at->log.checkpoint_ns.empty()) {
             const std::string prefix(at->log_prefix);
             rows.seekBack(detail::prefixEnd(prefix));
-            if (rows.isIn(prefix)) addToIndex(thread_id, {.since = checkpoint::idAt(rows, prefix.size())}, batch);
+            if (rows.isIn(prefix)) addToIndex(thread_id, {.since = checkpoint::idAt(rows, prefix.size())}, {}, batch);
         }
         rows.seek(detail::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
         if (batch.GetDataSize() < batch_bytes) continue;
@@ -184,7 +212,9 @@ std::optional<std::vector<IndexedThread>> RocksDBSaver::openThreads(const OpenTh
                             place ? place->outlook() : ThreadOutlook()});
         }
     }
-    return firstNamed(std::move(open), query.limit);
+    open = firstNamed(std::move(open), query.limit);
+    if (query.with_summaries) impl_->readSummaries(open);
+    return open;
 }
 
 std::optional<std::vector<IndexedThread>> RocksDBSaver::newestThreads(const NewestThreadsQuery& query) {
@@ -210,11 +240,13 @@ std::optional<std::vector<IndexedThread>> RocksDBSaver::newestThreads(const Newe
             auto place = checkpoint::parseNewestKey(rows.key());
             if (!place) continue;
             const auto known = checkpoint::parseNewestValue(place->since, status, rows.value());
-            newest.push_back({std::move(*place), known ? known->outlook() : ThreadOutlook()});
+            newest.push_back({std::move(*place), known ? known->place.outlook() : ThreadOutlook()});
+            if (query.with_summaries) newest.back().summary.emplace(known ? known->summary : std::string_view());
         }
     }
     std::ranges::sort(newest, std::ranges::greater{}, &IndexedThread::place);
     if (newest.size() > query.limit) newest.resize(query.limit);
+    if (query.with_summaries) impl_->readSummaries(newest);
     return newest;
 }
 

@@ -14,7 +14,8 @@
 //   write   := "w" log id path      value: the pending write's record
 //   due     := "D" time thread      a sleeping thread, by its wake time; no value
 //   open    := "a" status varint(size of thread) thread   an open thread; value: since, and a sleeping one's time
-//   newest  := "b" status since thread   each thread that has a commit; value: a sleeping one's time
+//   newest  := "b" status since thread   each thread that has a commit; value: a sleeping one's time, then the summary
+//              that its writer gave, if any (PutRequest::summary)
 //   since   := id                   the thread's newest commit, or one that is a little older
 //   status  := "u" unknown, "f" finished, "i" interrupted, "e" failed, "b" breakpoint, "l" limit, "c" cancelled,
 //              "t" timed_out, "s" sleeping, "d" edited   (stategraph/thread_status.hpp)
@@ -131,12 +132,13 @@ std::optional<std::string_view> parseOpenKey(std::string_view key) {
 std::string openValue(const IndexPlace& place) {
     std::string value;
     appendId(value, place.since);
-    return value + newestValue(place);
+    return value + newestValue(place, {});
 }
 
 std::optional<IndexPlace> parseOpenValue(ThreadStatus status, std::string_view value) {
     if (value.size() < id_size) return std::nullopt;
-    return parseNewestValue(CheckpointId::fromBytes(value.data()), status, value.substr(id_size));
+    const auto parsed = parseNewestValue(CheckpointId::fromBytes(value.data()), status, value.substr(id_size));
+    return parsed && parsed->summary.empty() ? std::optional(parsed->place) : std::nullopt;
 }
 
 std::string newestPrefix(ThreadStatus status) { return {newest_prefix.front(), letterOf(status)}; }
@@ -154,16 +156,18 @@ std::optional<ThreadPlace> parseNewestKey(std::string_view key) {
     return ThreadPlace{CheckpointId::fromBytes(key.data() + prefix), std::string(key.substr(prefix + id_size))};
 }
 
-std::string newestValue(const IndexPlace& place) {
+std::string newestValue(const IndexPlace& place, std::string_view summary) {
     std::string value;
     if (place.isSleeping()) appendTime(value, place.due_ms);
+    if (place.status != ThreadStatus::unknown) value += summary;
     return value;
 }
 
-std::optional<IndexPlace> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value) {
+std::optional<ParsedNewest> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value) {
     const bool is_sleeping = status == ThreadStatus::sleeping;
-    if (value.size() != (is_sleeping ? time_size : 0)) return std::nullopt;
-    return IndexPlace{since, is_sleeping ? timeAt(value.data()) : 0, status};
+    const std::size_t place_size = is_sleeping ? time_size : 0;
+    if (value.size() < place_size || (status == ThreadStatus::unknown && !value.empty())) return std::nullopt;
+    return ParsedNewest{IndexPlace{since, is_sleeping ? timeAt(value.data()) : 0, status}, value.substr(place_size)};
 }
 
 std::string dueKey(std::int64_t due_ms, std::string_view thread_id) {

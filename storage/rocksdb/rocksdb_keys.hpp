@@ -45,9 +45,14 @@ std::string newestPrefix(ThreadStatus status);
 /// The prefix of all such keys.
 inline constexpr std::string_view newest_prefix = "b";
 std::optional<ThreadPlace> parseNewestKey(std::string_view key);
-std::string newestValue(const IndexPlace& place);
+std::string newestValue(const IndexPlace& place, std::string_view summary);
+/// What a newest row's value says; the summary is a view into the value.
+struct ParsedNewest {
+    IndexPlace place;
+    std::string_view summary;
+};
 /// Returns none if the value does not match the grammar.
-std::optional<IndexPlace> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value);
+std::optional<ParsedNewest> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value);
 
 /// Returns the key of a sleeping thread, sorted by its wake time. Its row has no value.
 std::string dueKey(std::int64_t due_ms, std::string_view thread_id);

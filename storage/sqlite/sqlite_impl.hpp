@@ -46,7 +46,7 @@ std::optional<std::string> readSqliteCommit(SqliteConnection& connection, const 
 /// Notes in the index of threads what a put changes, if it is a put to a thread's own log; see sqlite_index.cpp.
 void noteInIndex(SqliteConnection& connection, const PutRequest& request);
 inline constexpr const char* copy_place =
-    "INSERT INTO threads SELECT ?2, status, since, due FROM threads WHERE thread=?1";
+    "INSERT INTO threads SELECT ?2, status, since, due, summary FROM threads WHERE thread=?1";
 inline constexpr const char* delete_place = "DELETE FROM threads WHERE thread=?";
 
 }  // namespace stategraph::checkpoint
@@ -64,6 +64,7 @@ struct SqliteSaver::Impl {
     std::size_t pruneThread(const std::string& thread_id, const PruneRequest& request);
 
     checkpoint::SqliteDatabase database;
+    bool has_summaries = true;  // not in a file of version 1 that is open read-only
     std::atomic<bool> is_closing{false};
     std::unique_ptr<checkpoint::Retention> retention;
 };

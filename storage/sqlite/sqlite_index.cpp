@@ -13,13 +13,13 @@ namespace stategraph {
 namespace checkpoint {
 namespace {
 
-constexpr const char* select_place = "SELECT status, since, due FROM threads WHERE thread=?";
+constexpr const char* select_place = "SELECT status, since, due, summary FROM threads WHERE thread=?";
 constexpr const char* put_place =
-    "INSERT INTO threads VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET status=excluded.status, since=excluded.since, "
-    "due=excluded.due";
+    "INSERT INTO threads VALUES (?1, ?2, ?3, ?5, ?4) ON CONFLICT DO UPDATE SET status=excluded.status, "
+    "since=excluded.since, due=excluded.due, summary=excluded.summary";
 constexpr const char* put_place_without_due =
-    "INSERT INTO threads VALUES (?, ?, ?, NULL) ON CONFLICT DO UPDATE SET status=excluded.status, "
-    "since=excluded.since, due=NULL";
+    "INSERT INTO threads VALUES (?1, ?2, ?3, NULL, ?4) ON CONFLICT DO UPDATE SET status=excluded.status, "
+    "since=excluded.since, due=NULL, summary=excluded.summary";
 
 // An unknown number, in a row that another program wrote, counts as an unknown status.
 ThreadStatus statusOf(std::int64_t number) noexcept {
@@ -33,16 +33,20 @@ void noteInIndex(SqliteConnection& connection, const PutRequest& request) {
     if (!request.log.checkpoint_ns.empty()) return;
     const CheckpointId head = request.commits.empty() ? request.expected_head : request.commits.back().id;
     IndexPlace before;
+    IndexPlace after;
+    std::string_view summary;
     {
         SqliteQuery query(connection, select_place, "read the index of threads");
-        if (query.bind(request.log.thread_id).step())
-            before = {query.id(1), query.number(2), statusOf(query.number(0))};
+        const bool is_there = query.bind(request.log.thread_id).step();
+        if (is_there) before = {query.id(1), query.number(2), statusOf(query.number(0))};
+        after = IndexPlace::after(before, head, request.outlook);
+        if (after.status != ThreadStatus::unknown) summary = request.summary;
+        if (after == before && (!is_there || query.bytes(3) == summary)) return;
     }
-    const IndexPlace after = IndexPlace::after(before, head, request.outlook);
-    if (after == before) return;
     SqliteQuery query(connection, after.isSleeping() ? put_place : put_place_without_due,
                       "store a thread's place in the index");
     query.bind(request.log.thread_id).bindNumber(static_cast<std::int64_t>(after.status)).bind(after.since);
+    query.bind(summary);
     if (after.isSleeping()) query.bindNumber(after.due_ms);
     query.finish();
 }
@@ -58,13 +62,24 @@ using checkpoint::SqliteQuery;
 
 static_assert(static_cast<int>(ThreadStatus::finished) == 1);  // the value that is in open_threads (sqlite_tables.hpp)
 
-constexpr const char* select_open =
-    "SELECT since, thread, due FROM threads WHERE status=? AND status<>1 AND thread>=? ORDER BY thread LIMIT ?";
-constexpr const char* select_newest_of =
-    "SELECT since, thread, due FROM threads WHERE status=? ORDER BY since DESC, thread DESC LIMIT ?";
-constexpr const char* select_newest_before =
+// Of each with summaries and without.
+struct Select {
+    const char* with_summaries;
+    const char* without;
+    const char* of(bool with) const noexcept { return with ? with_summaries : without; }
+};
+constexpr Select select_open{
+    "SELECT since, thread, due, summary FROM threads WHERE status=? AND status<>1 AND thread>=? ORDER BY thread LIMIT "
+    "?",
+    "SELECT since, thread, due FROM threads WHERE status=? AND status<>1 AND thread>=? ORDER BY thread LIMIT ?"};
+constexpr Select select_newest_of{
+    "SELECT since, thread, due, summary FROM threads WHERE status=? ORDER BY since DESC, thread DESC LIMIT ?",
+    "SELECT since, thread, due FROM threads WHERE status=? ORDER BY since DESC, thread DESC LIMIT ?"};
+constexpr Select select_newest_before{
+    "SELECT since, thread, due, summary FROM threads WHERE status=? AND (since, thread)<(?, ?) ORDER BY since DESC, "
+    "thread DESC LIMIT ?",
     "SELECT since, thread, due FROM threads WHERE status=? AND (since, thread)<(?, ?) ORDER BY since DESC, "
-    "thread DESC LIMIT ?";
+    "thread DESC LIMIT ?"};
 constexpr const char* select_due =
     "SELECT due, thread FROM threads WHERE due<=? AND (due, thread)>(?, ?) ORDER BY due, thread LIMIT ?";
 constexpr const char* count_places = "SELECT count(*) FROM (SELECT 1 FROM threads WHERE status=? LIMIT ?)";
@@ -74,10 +89,11 @@ std::int64_t limitOf(std::size_t limit) {
     return static_cast<std::int64_t>(std::min(limit, most));
 }
 
-void takeThreads(SqliteQuery& rows, ThreadStatus status, std::vector<IndexedThread>& threads) {
+void takeThreads(SqliteQuery& rows, ThreadStatus status, bool with_summaries, std::vector<IndexedThread>& threads) {
     while (rows.step()) {
         const IndexPlace place{rows.id(0), rows.number(2), status};
         threads.push_back({{place.since, std::string(rows.bytes(1))}, place.outlook()});
+        if (with_summaries) threads.back().summary.emplace(rows.bytes(3));
     }
 }
 
@@ -87,12 +103,13 @@ std::optional<std::vector<IndexedThread>> SqliteSaver::openThreads(const OpenThr
     std::vector<IndexedThread> open;
     if (query.limit == 0) return open;
     const std::string from = query.after_thread_id ? checkpoint::nameAfter(*query.after_thread_id) : std::string();
+    const bool with_summaries = query.with_summaries && impl_->has_summaries;
     SqliteDatabase::Reading reading(impl_->database);
     for (const ThreadStatus status : all_thread_statuses) {
         if (!query.statuses.has(status)) continue;
-        SqliteQuery rows(reading.connection(), select_open, "read the index of threads");
+        SqliteQuery rows(reading.connection(), select_open.of(with_summaries), "read the index of threads");
         rows.bindNumber(static_cast<std::int64_t>(status)).bind(from).bindNumber(limitOf(query.limit));
-        takeThreads(rows, status, open);
+        takeThreads(rows, status, with_summaries, open);
     }
     std::ranges::sort(open, {},
                       [](const IndexedThread& thread) -> const std::string& { return thread.place.thread_id; });
@@ -102,15 +119,16 @@ std::optional<std::vector<IndexedThread>> SqliteSaver::openThreads(const OpenThr
 
 std::optional<std::vector<IndexedThread>> SqliteSaver::newestThreads(const NewestThreadsQuery& query) {
     std::vector<IndexedThread> newest;
+    const bool with_summaries = query.with_summaries && impl_->has_summaries;
     SqliteDatabase::Reading reading(impl_->database);
     for (const ThreadStatus status : all_thread_statuses) {
         if (!query.statuses.has(status)) continue;
-        SqliteQuery rows(reading.connection(), query.before ? select_newest_before : select_newest_of,
-                         "read the index of threads");
+        const Select& select = query.before ? select_newest_before : select_newest_of;
+        SqliteQuery rows(reading.connection(), select.of(with_summaries), "read the index of threads");
         rows.bindNumber(static_cast<std::int64_t>(status));
         if (query.before) rows.bind(query.before->since).bind(query.before->thread_id);
         rows.bindNumber(limitOf(query.limit));
-        takeThreads(rows, status, newest);
+        takeThreads(rows, status, with_summaries, newest);
     }
     std::ranges::sort(newest, std::ranges::greater{}, &IndexedThread::place);
     if (newest.size() > query.limit) newest.resize(query.limit);

@@ -6,7 +6,8 @@
 //   commits   one row per commit: its thread, its namespace, its id, its record
 //   writes    one row per pending write: thread, namespace and id of its checkpoint, its path, its record
 //   threads   one row per thread that has a commit of its own: what it waits for (ThreadStatus as a number), when it was
-//             last written to (ThreadPlace::since), and if it sleeps, its wake time in ms since 1970
+//             last written to (ThreadPlace::since), of a sleeping one when it is to wake, in ms since 1970, and the
+//             summary that its writer gave (PutRequest::summary); version 1 has no summaries
 //   graphs    the description of a graph (stategraph/graph_description.hpp) as CBOR, by its fingerprints graph and
 //             schema: 8 bytes each, big endian
 //
@@ -27,7 +28,7 @@
 namespace stategraph::checkpoint {
 
 inline constexpr std::int64_t sqlite_application_id = 0x53475246;
-inline constexpr std::int64_t sqlite_format = 1;
+inline constexpr std::int64_t sqlite_format = 2;
 
 inline constexpr const char* sqlite_tables =
     "CREATE TABLE commits (thread BLOB NOT NULL, ns BLOB NOT NULL, id BLOB NOT NULL, bytes BLOB NOT NULL, "
@@ -35,11 +36,14 @@ inline constexpr const char* sqlite_tables =
     "CREATE TABLE writes (thread BLOB NOT NULL, ns BLOB NOT NULL, id BLOB NOT NULL, path BLOB NOT NULL, "
     "bytes BLOB NOT NULL, PRIMARY KEY (thread, ns, id, path)) WITHOUT ROWID;\n"
     "CREATE TABLE threads (thread BLOB NOT NULL PRIMARY KEY, status INTEGER NOT NULL, since BLOB NOT NULL, "
-    "due INTEGER) WITHOUT ROWID;\n"
+    "due INTEGER, summary BLOB) WITHOUT ROWID;\n"
     "CREATE INDEX open_threads ON threads (status, thread) WHERE status<>1;\n"
     "CREATE INDEX newest_threads ON threads (status, since, thread);\n"
     "CREATE INDEX due_threads ON threads (due, thread) WHERE due IS NOT NULL;\n"
     "CREATE TABLE graphs (fingerprint BLOB NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;\n";
+
+/// From version 1 to 2.
+inline constexpr const char* sqlite_add_summaries = "ALTER TABLE threads ADD COLUMN summary BLOB;\n";
 
 inline constexpr const char* sqlite_parts =
     "CREATE TABLE IF NOT EXISTS parts (name TEXT NOT NULL PRIMARY KEY, format INTEGER NOT NULL) WITHOUT ROWID;\n";

@@ -17,6 +17,8 @@ struct Speaker {
     std::function<std::vector<sg::IncompatibleThread>()> check;
     /// Returns what RESUME of a thread throws; empty for nothing, or for a node's own failure.
     std::function<std::string(const std::string& thread)> resume;
+    /// The same by the names of nodes alone.
+    std::function<std::vector<sg::IncompatibleThread>()> check_described;
 };
 
 template <class S, class Inner = shop::Inner, class Payload = std::string>
@@ -30,6 +32,11 @@ Speaker speaker(const SharedSaver& saver, const shop::Version& version) {
                     return error.message();
                 }
                 return {};
+            },
+            [app, saver] {
+                // As a file has them.
+                const std::string json = sg::toJson(sg::describeGraphs(app));
+                return sg::checkCompatibility(*saver, sg::fromJson<std::vector<sg::GraphDescription>>(json));
             }};
 }
 
@@ -146,6 +153,21 @@ TEST_CASE(
             for (auto& each : version.check()) {
                 CHECK(predicted.count(each.thread_id) == 0);
                 predicted[each.thread_id] = each;
+            }
+            std::set<std::string> described;
+            for (const auto& each : version.check_described()) {
+                CAPTURE(each.thread_id);
+                CHECK(described.insert(each.thread_id).second);
+                REQUIRE(predicted.count(each.thread_id) == 1);  // what it refuses, a run refuses
+                CHECK(predicted[each.thread_id].node == each.node);
+                CHECK(predicted[each.thread_id].checkpoint_ns == each.checkpoint_ns);
+                CHECK(predicted[each.thread_id].checkpoint_id == each.checkpoint_id);
+            }
+            for (const auto& [thread, each] : predicted) {
+                CAPTURE(thread);
+                const bool names_node =
+                    mentions(each.why, {"no such node"}) || mentions(each.why, {"does not have: add"});
+                CHECK((described.count(thread) == 1) == names_node);
             }
             CHECK(bytesOf(*inner) == before);
             CHECK(saver->puts == 0);

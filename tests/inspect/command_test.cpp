@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/graph_description.hpp>
 #include <stategraph/inspect/command.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 
@@ -203,6 +204,37 @@ TEST_CASE("graph, stats and check") {
     CHECK(database.run({"stats", "asks", "--largest", "1"}).exit == Exit::usage);
     CHECK(database.run({"stats", "--largest", "0"}).exit == Exit::usage);
     CHECK(database.run({"check"}).out == "3 threads read, 0 damaged\n");
+}
+
+TEST_CASE("check --graph finds the threads that a new version of a program could not resume") {
+    const Database database;
+    const TemporaryFolder folder;
+    const std::string file = (folder / "graph.json").string();
+    const auto write = [&](const std::string& text) { std::ofstream(file, std::ios::trunc) << text; };
+    const auto check = [&](std::vector<std::string> more = {}) {
+        more.insert(more.begin(), {"check", "--graph", file});
+        return database.run(more);
+    };
+    Graph failing;
+    failing.addNode("bad", [](const Order&) -> Update { return {}; }).addEdge(sg::START, "bad");
+    const auto other = sg::describeGraphs(failing.compile({}));
+    write(sg::toJson(sg::describeGraph(graph().compile({}))));
+    Answer answer = check();
+    CHECK(answer.exit == Exit::no);
+    CHECK(answer.has("fails  node 'bad' is due, and the graph has no such node"));
+    CHECK(lines(answer.out) == 2);
+    write(sg::toJson(other));
+    answer = check({"--json"});
+    CHECK(answer.exit == Exit::no);
+    CHECK(answer.has(R"("thread_id":"asks")"));
+    CHECK(answer.has(R"("node":"ask")"));
+    CHECK_FALSE(answer.has("done"));  // nothing is due there
+    for (const char* wrong : {"", "[]", "{}", "7", "[{}]", "{\"nodes\":"}) {
+        CAPTURE(wrong);
+        write(wrong);
+        CHECK(check().exit == Exit::usage);
+    }
+    CHECK(database.run({"check", "--graph", file + ".none"}).exit == Exit::usage);
 }
 
 TEST_CASE("wrong arguments say what is wrong, and a store that cannot be read is another exit code") {

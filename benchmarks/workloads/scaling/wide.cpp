@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/record.hpp>
 #include <stategraph/runtime.hpp>
+#include <stategraph/thread_summary.hpp>
 #include <stategraph/unfinished.hpp>
 
 #include "benchmarks/support/counter.hpp"
@@ -128,6 +130,43 @@ void newest(benchmark::State& state, int threads, Store store) {
     state.counters["items"] = 1;
 }
 
+// Finished threads of 1,000 customers; those of one are found, by the entries of the index or by reading all newest
+// checkpoints.
+void search(benchmark::State& state, int threads, Store store, bool by_index) {
+    constexpr int customers = 1000;
+    const sg::Metadata wanted{{"customer", sg::Value(7)}};
+    const FreshSaver fresh(store);
+    sg::StateGraph<Counter> graph;
+    graph.addNode("x", countOne).addEdge(sg::START, "x");
+    const auto app = graph.compile({.checkpointer = fresh.saver});
+    for (int i = 0; i < threads; ++i)
+        app.invoke({sg::set(&Counter::n, 0)},
+                   {.thread_id = "thread-" + std::to_string(i), .metadata = {{"customer", sg::Value(i % customers)}}});
+    for (auto _ : state) {
+        int found = 0;
+        sg::NewestThreadsQuery query{.limit = 500, .with_summaries = by_index};
+        for (;;) {
+            const auto page = fresh.saver->newestThreads(query);
+            sg::ListQuery heads{.checkpoint_ns = "", .heads = true};
+            for (const sg::IndexedThread& thread : *page) {
+                const bool may =
+                    !by_index || sg::readThreadSummary(*thread.summary)->hasMetadata(wanted).value_or(true);
+                if (may) heads.thread_ids.push_back(thread.place.thread_id);
+            }
+            if (!heads.thread_ids.empty()) {
+                for (const auto& head : fresh.saver->list(heads)) {
+                    const std::string metadata = sg::readHeader({head.thread_id, "", head.id}, head.bytes).metadata;
+                    found += metadata.find(wanted.front().value.bytes(), 10) == metadata.size() - 1 ? 1 : 0;
+                }
+            }
+            if (page->size() < query.limit) break;
+            query.before = page->back().place;
+        }
+        benchmark::DoNotOptimize(found);
+    }
+    state.counters["items"] = threads;
+}
+
 sg::StateGraph<Counter> asking() {
     sg::StateGraph<Counter> graph;
     graph.addNode("ask", [](const Counter&, sg::Runtime& rt) -> sg::Update<Counter> {
@@ -198,6 +237,10 @@ void registerWide() {
                 [=](benchmark::State& state) { waiting(state, count, store); });
             add(std::string("scaling/newest_fifty_of_") + name, size,
                 [=](benchmark::State& state) { newest(state, count, store); });
+            for (const bool by_index : {true, false}) {
+                add(std::string(by_index ? "scaling/search_" : "scaling/search_by_reading_") + name, size,
+                    [=](benchmark::State& state) { search(state, count, store, by_index); });
+            }
             add(std::string("scaling/fifty_asked_of_") + name, size,
                 [=](benchmark::State& state) { asked(state, count, store); });
             add(std::string("scaling/next_due_of_") + name, size,

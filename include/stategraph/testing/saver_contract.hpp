@@ -1,5 +1,6 @@
 #pragma once
 #include <stategraph/testing/saver_contract/index.hpp>
+#include <stategraph/testing/saver_contract/index_summaries.hpp>
 #include <stategraph/testing/saver_contract/lists.hpp>
 #include <stategraph/testing/saver_contract/prune.hpp>
 #include <stategraph/testing/saver_contract/prune_rewrite.hpp>
@@ -44,6 +45,7 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_index, Factory);                     \
     TEST_CASE_TEMPLATE_INVOKE(saver_index_statuses, Factory);            \
     TEST_CASE_TEMPLATE_INVOKE(saver_index_compared, Factory);            \
+    TEST_CASE_TEMPLATE_INVOKE(saver_index_summaries, Factory);           \
     TEST_CASE_TEMPLATE_INVOKE(saver_index_order, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_delete, Factory);                    \
     TEST_CASE_TEMPLATE_INVOKE(saver_copy, Factory);                      \

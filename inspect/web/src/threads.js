@@ -30,7 +30,7 @@ export function Threads() {
       </div>
     </form>
     <${Problem} error=${error} />
-    ${data ? html`<${Rows} threads=${data.threads} search=${search} />` : !error && html`<${Wait} />`}
+    ${data ? html`<${Rows} threads=${data.threads} isCut=${Boolean(data.next)} search=${search} />` : !error && html`<${Wait} />`}
     ${data && html`<nav class="pages" aria-label="pages">
       ${query.after && html`<button onClick=${() => history.back()}>newer</button>`}
       ${data.next && html`<button onClick=${() => go({ page: 'threads', query: { ...query, after: data.next } })}>older</button>`}
@@ -47,8 +47,9 @@ function Tags({ metadata, onEntry }) {
   });
 }
 
-function Rows({ threads, search }) {
-  if (threads.length === 0) return html`<p class="dim">There are no such threads.</p>`;
+// `isCut`: a search ends after so many threads, also where it has found none.
+function Rows({ threads, isCut, search }) {
+  if (threads.length === 0) return html`<p class="dim">${isCut ? 'No such thread is among the newest that were searched; the older ones were not.' : 'There are no such threads.'}</p>`;
   return html`<table class="threads"><thead><tr><th scope="col">status</th><th scope="col">thread</th><th scope="col">age</th><th scope="col">step</th><th scope="col">waits for</th></tr></thead>
     <tbody>${threads.map((thread) => html`<tr key=${thread.thread_id} data-thread=${thread.thread_id}>
       <td><${Status} status=${thread.status} /></td>

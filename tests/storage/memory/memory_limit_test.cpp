@@ -68,7 +68,7 @@ TEST_CASE("what a memory saver counts is what it has now, whatever was there bef
         const std::string thread_id = "thread " + std::to_string(upTo(9));
         const std::string ns = upTo(2) == 0 ? "child:" + std::to_string(upTo(3)) : "";
         const LogName log{thread_id, ns};
-        const unsigned action = upTo(20);
+        const unsigned action = upTo(22);
         const std::string text(upTo(200), 'x');
         const std::string path = "pull:" + std::to_string(upTo(2));
         const std::string other = "thread " + std::to_string(upTo(9));
@@ -93,6 +93,16 @@ TEST_CASE("what a memory saver counts is what it has now, whatever was there bef
                 saver->prune({.keep_last = keep});
             } else if (action == 19) {
                 CHECK_THROWS_AS(putOne(*saver, log, nthId(1'000'000), makeCommit(1'000'001, 0)), ConcurrentUpdateError);
+            } else if (action > 20) {
+                // With a commit, or the summary alone.
+                const TestCommit commit = makeCommit(n, 0);
+                const CommitRow row = commit.row();
+                saver->put({.log = log,
+                            .expected_head = head,
+                            .commits = {&row, action == 21 ? 1U : 0U},
+                            .writes = {},
+                            .outlook = {ThreadStatus::finished, {}},
+                            .summary = text});
             } else {
                 saver->prune({.thread_id = thread_id, .threads_unused_since = nthId(n / 2).time()});
             }
@@ -101,7 +111,10 @@ TEST_CASE("what a memory saver counts is what it has now, whatever was there bef
     }
     MemorySaver fresh;
     putAllInto(plain, fresh);
-    CHECK(bytesOf(fresh) == bytesOf(plain));
+    std::size_t summaries = 0;  // which are no rows
+    const auto threads = plain.newestThreads({.with_summaries = true});
+    for (const IndexedThread& thread : *threads) summaries += thread.summary->size();
+    CHECK(bytesOf(fresh) + summaries == bytesOf(plain));
     CHECK(bytesOf(plain) > 0);
     for (MemorySaver* saver : both) {
         for (int i = 0; i < 10; ++i) saver->deleteThread("thread " + std::to_string(i));

@@ -12,6 +12,8 @@
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
+#include <stategraph/testing/saver_contract/index_summaries.hpp>
+
 #include "storage/postgres/postgres_tables.hpp"
 #include "tests/storage/postgres/postgres_helper.hpp"
 
@@ -70,7 +72,7 @@ TEST_CASE("tables of a newer or an older version are refused, and the newer ones
     raw.run("UPDATE " + schema.name() + ".format SET version = 7");
     POSTGRES_SAYS(openingError({.schema = schema.name()}), "CorruptCheckpointError: the database 'postgres' at ");
     POSTGRES_SAYS(openingError({.schema = schema.name()}),
-                  "has tables of version 7, newer than this library's 2; use a newer stategraph");
+                  "has tables of version 7, newer than this library's 3; use a newer stategraph");
     POSTGRES_SAYS(postgresError([&] { PostgresSaver::setUp(conninfo(), {.schema = schema.name()}); }),
                   "newer than this library's");
     CHECK(raw.run("SELECT version FROM " + schema.name() + ".format") == "7");
@@ -83,15 +85,34 @@ TEST_CASE("tables of version 1 get those of the queue, and keep their threads") 
     putLine(*schema.open(), {"t"}, 2);
     const std::string in = schema.name() + ".";
     Raw raw;
-    raw.run("DROP TABLE " + in + "work, " + in + "inputs, " + in + "uptime; DROP SEQUENCE " + in + "epochs; UPDATE " +
-            in + "format SET version = 1");
+    raw.run("DROP TABLE " + in + "work, " + in + "inputs, " + in + "uptime; DROP SEQUENCE " + in +
+            "epochs; ALTER TABLE " + in + "logs DROP COLUMN summary; UPDATE " + in + "format SET version = 1");
     POSTGRES_SAYS(openingError({.schema = schema.name()}),
-                  "its tables have version 1 and this library's have 2; call PostgresSaver::setUp");
+                  "its tables have version 1 and this library's have 3; call PostgresSaver::setUp");
     const auto saver = schema.open();
-    CHECK(raw.run("SELECT version FROM " + in + "format") == "2");
+    CHECK(raw.run("SELECT version FROM " + in + "format") == "3");
     CHECK(raw.run("SELECT count(*) FROM " + in + "work") == "0");
     CHECK(listIds(*saver, {"t"}) == nthIds({2, 1}));
     putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2));
+}
+
+TEST_CASE("tables of version 2 get summaries of threads, and lose the functions that know none") {
+    const Schema schema;
+    putLine(*schema.open(), {"t"}, 2);
+    const std::string in = schema.name() + ".";
+    Raw raw;
+    raw.run("ALTER TABLE " + in + "logs DROP COLUMN summary; UPDATE " + in + "format SET version = 2; DROP FUNCTION " +
+            in + "put; CREATE FUNCTION " + in +
+            "put(bytea, bytea, uuid, uuid[], uuid[], uuid[], bytea[], uuid[], boolean, uuid[], bytea[], bytea[], "
+            "boolean[], bytea[], uuid[], bytea[], bytea[], bigint, bigint, uuid, text) RETURNS int LANGUAGE sql AS "
+            "'SELECT 1'");
+    POSTGRES_SAYS(openingError({.schema = schema.name()}), "version 2 and this library's have 3");
+    const auto saver = schema.open();
+    CHECK(raw.run("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '" +
+                  schema.name() + "' AND p.proname = 'put'") == "1");
+    CHECK(listIds(*saver, {"t"}) == nthIds({2, 1}));
+    putSummary(*saver, {"t"}, 3, says_finished, "later");
+    CHECK(summaryOf(*saver, "t") == "later");
 }
 
 TEST_CASE("a schema may have any name") {
@@ -232,4 +253,5 @@ TEST_CASE("the document of the format has the tables of PostgreSQL as they are")
     std::ostringstream text;
     text << file.rdbuf();
     CHECK(has(text.str(), checkpoint::postgres_tables));
+    CHECK(has(text.str(), checkpoint::postgres_summaries));
 }

@@ -57,7 +57,7 @@ inline std::vector<std::string> openNames(BaseCheckpointSaver& saver, std::size_
 }
 inline std::vector<IndexedThread> newestOf(BaseCheckpointSaver& saver, ThreadStatuses statuses, std::size_t limit) {
     std::vector<IndexedThread> all;
-    NewestThreadsQuery query{.statuses = statuses, .before = {}, .limit = limit};
+    NewestThreadsQuery query{.statuses = statuses, .before = {}, .limit = limit, .with_summaries = true};
     for (;;) {
         const auto page = saver.newestThreads(query);
         REQUIRE(page);
@@ -250,6 +250,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
     struct Kept {
         unsigned head = 0;
         ThreadOutlook outlook;
+        std::string summary;
     };
     std::map<std::string, Kept> threads;
     std::mt19937_64 random(seed);
@@ -271,11 +272,13 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
                 if (kept.head == 0) break;
                 putWrite(*saver, {name}, nthId(kept.head), nthId(kept.head), "p", "bytes");
                 kept.outlook = {};
+                kept.summary = "";
                 break;
             case 2:
                 if (kept.head == 0) break;
                 kept.outlook = pickOutlook();
                 putOutlook(*saver, {name}, nthId(kept.head), kept.outlook);
+                kept.summary = "";
                 break;
             case 3:
                 saver->prune({.keep_last = 1});
@@ -291,8 +294,9 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
                             .expected_head = kept.head ? nthId(kept.head) : CheckpointId(),
                             .commits = {&row, 1},
                             .writes = {},
-                            .outlook = outlook});
-                kept = {next, outlook};
+                            .outlook = outlook,
+                            .summary = name});
+                kept = {next, outlook, outlook.status == ThreadStatus::unknown ? "" : name};
         }
     }
     ThreadCounts counts;
@@ -311,6 +315,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
                                      [&](const IndexedThread& thread) { return thread.place.thread_id == name; });
         REQUIRE(at != newest.end());
         CHECK(at->outlook == kept.outlook);
+        CHECK(at->summary.value_or(kept.summary) == kept.summary);
         CHECK(at->place.since <= nthId(kept.head));
         if (kept.outlook.status != ThreadStatus::unknown) CHECK(at->place.since == nthId(kept.head));
         CHECK(nthId(kept.head).time() - at->place.since.time() < std::chrono::seconds(1));

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <stategraph/compatibility.hpp>
+#include <stategraph/error.hpp>
+
+#include "checkpoint/due_tasks.hpp"
+#include "checkpoint/fold.hpp"
+#include "checkpoint/paths.hpp"
+#include "src/commit/ids.hpp"
+
+// checkCompatibility without the program: whether a graph, of which the description is known, has the nodes that a
+// thread needs.
+namespace stategraph {
+namespace {
+
+constexpr std::size_t page_size = 256;
+
+class Checker {
+public:
+    Checker(BaseCheckpointSaver& saver, std::span<const GraphDescription> graphs) : saver_(saver), graphs_(graphs) {}
+
+    /// The first reason why the thread cannot be resumed.
+    std::optional<IncompatibleThread> check(const std::string& thread_id, CheckpointId head) {
+        found_.reset();
+        try {
+            checkLog(graphs_.front(), thread_id, "", {});
+        } catch (const CorruptCheckpointError& error) {
+            found_ = IncompatibleThread{.thread_id = thread_id,
+                                        .checkpoint_id = head,
+                                        .checkpoint_ns = error.context().checkpoint_ns,
+                                        .node = {},
+                                        .channel = {},
+                                        .why = error.message()};
+        }
+        return std::move(found_);
+    }
+
+private:
+    struct Outer {
+        std::string_view ns;
+        CheckpointId id;
+    };
+
+    // `outer`: the checkpoint around the log, if the log must be at one below it.
+    void checkLog(const GraphDescription& graph, const std::string& thread_id, const std::string& ns,
+                  const std::optional<Outer>& outer) {
+        const LogName log{thread_id, ns};
+        auto tuple = saver_.getTuple({.log = log});
+        if (!tuple) return;
+        const checkpoint::Folded at = checkpoint::fold(log, std::move(*tuple));
+        if (outer && !isBelow(at.commit, *outer)) return;
+        const checkpoint::Records records = checkpoint::readRecords(log, at.commit.id, at.tuple.writes);
+        if (checkpoint::saysCancelled(records)) return;
+        const auto require = [&](std::string_view node, const char* what) {
+            const bool is_there = node == "__start__" || node == "__end__" || graph.findStored(node) != nullptr;
+            if (!is_there && !found_) found_ = missing(log, at.commit.id, node, what);
+        };
+        const auto due = checkpoint::dueTasks(at.commit, records, true);
+        for (const checkpoint::DueTask& task : due) require(task.name, "is due");
+        for (const auto& deferral : at.deferred) {
+            const bool is_node = !deferral.key.starts_with("join:") && deferral.state != checkpoint::Deferral::gone;
+            if (is_node) require(deferral.key, "waits for others to end");
+        }
+        for (const checkpoint::DueTask& task : due) {
+            if (task.finished) checkResult(*task.record, require);
+        }
+        for (const checkpoint::DueTask& task : due) {
+            if (!task.finished && !found_) checkInner(graph, thread_id, ns, at, task);
+        }
+    }
+
+    template <class Require>
+    static void checkResult(const checkpoint::TaskFields& record, const Require& require) {
+        constexpr const char* what = "is due after a task that has finished";
+        for (const std::string_view to : record.to) require(to, what);
+        for (const auto& send : record.sends) require(send.node, what);
+    }
+
+    // The logs of the graph that a due task has begun: one of its own, or those that live with the thread.
+    void checkInner(const GraphDescription& graph, const std::string& thread_id, const std::string& outer,
+                    const checkpoint::Folded& at, const checkpoint::DueTask& task) {
+        const DescribedNode* const node = graph.findStored(task.name);
+        if (node == nullptr || !node->subgraph) return;
+        const auto inner = std::ranges::find(graphs_, *node->subgraph, &GraphDescription::fingerprint);
+        if (inner == graphs_.end()) return;
+        const std::string name = outer.empty() ? task.name : outer + '|' + task.name;
+        const TaskId id = engine::makeTaskId({at.commit.id, outer, at.commit.step + 1, task.name, task.path});
+        checkLog(*inner, thread_id, name + ':' + id.toString(), {});
+        for (const ListedCheckpoint& head : saver_.list({.thread_id = thread_id, .heads = true})) {
+            const std::string& ns = head.checkpoint_ns;
+            const bool lives_on = ns == name || (ns.starts_with(name + ":=") && ns.find('|', name.size()) == ns.npos);
+            if (lives_on && !found_) checkLog(*inner, thread_id, ns, Outer{outer, at.commit.id});
+        }
+    }
+
+    static bool isBelow(const checkpoint::CommitFields& commit, const Outer& outer) {
+        return std::ranges::any_of(commit.parents, [&](const checkpoint::LoggedParent& parent) {
+            return parent.checkpoint_ns == outer.ns && parent.id == outer.id;
+        });
+    }
+
+    static IncompatibleThread missing(const LogName& log, CheckpointId id, std::string_view node, const char* what) {
+        IncompatibleThread thread;
+        thread.thread_id = log.thread_id;
+        thread.checkpoint_id = id;
+        thread.checkpoint_ns = log.checkpoint_ns;
+        thread.node = node;
+        thread.why = "node '" + thread.node + "' " + what +
+                     ", and the graph has no such node: add it again, say what was renamed (NodeOptions::stored_as), "
+                     "or edit the thread's state as another node";
+        return thread;
+    }
+
+    BaseCheckpointSaver& saver_;
+    const std::span<const GraphDescription> graphs_;
+    std::optional<IncompatibleThread> found_;
+};
+
+}  // namespace
+
+std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver, std::span<const GraphDescription> graphs,
+                                                   const CompatibilityOptions& options) {
+    if (graphs.empty())
+        throw InvalidArgumentError(
+            "checkCompatibility: no description is given; give that of the graph, and those of "
+            "the graphs inside it (describeGraphs)");
+    Checker checker(saver, graphs);
+    std::vector<IncompatibleThread> found;
+    const auto check = [&](const std::string& thread_id, CheckpointId head) {
+        if (auto thread = checker.check(thread_id, head)) found.push_back(std::move(*thread));
+    };
+    if (options.thread_id || !saver.openThreads({.limit = 0})) {
+        saver.forEachHead({.thread_id = options.thread_id}, page_size, [&](const ListedCheckpoint& head) {
+            check(head.thread_id, head.id);
+            return true;
+        });
+        return found;
+    }
+    OpenThreadsQuery query{.limit = page_size};
+    for (;;) {
+        const auto threads = saver.openThreads(query);
+        for (const IndexedThread& thread : *threads) check(thread.place.thread_id, thread.place.since);
+        if (threads->size() < query.limit) return found;
+        query.after_thread_id = threads->back().place.thread_id;
+    }
+}
+
+}  // namespace stategraph
