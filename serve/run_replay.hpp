@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <memory>
 
 #include <boost/asio/awaitable.hpp>
@@ -12,17 +13,24 @@ namespace stategraph::serve {
 class RunEvents {
 public:
     explicit RunEvents(bool takes_answers) : takes_answers_(takes_answers) {}
-    /// Returns false if the event reports a question that was open before, which the run may be about to answer.
+    /// False: the event reports a question that was open before, which the run may be about to answer; or, when a
+    /// superstep that began in an earlier run ends, what graphs inside did in that run.
     bool belongs(const HubEvent& event) noexcept {
-        if (event.mode == StreamMode::runs) has_begun_ = true;
+        if (event.mode == StreamMode::runs) {
+            if (!has_begun_) begun_at_ = event.time;
+            has_begun_ = true;
+            return true;
+        }
+        if (event.durable && !event.ns.empty()) return event.time >= begun_at_;
         const bool is_early = takes_answers_ || !has_begun_;
-        return !is_early || event.mode == StreamMode::runs || event.interrupts.empty();
+        return !is_early || event.interrupts.empty();
     }
     bool hasBegun() const noexcept { return has_begun_; }
 
 private:
     bool takes_answers_;
     bool has_begun_ = false;
+    std::chrono::system_clock::time_point begun_at_ = {};
 };
 
 /// The data for writing a run's parts into its replay.

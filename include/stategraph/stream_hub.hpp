@@ -1,10 +1,13 @@
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/chrono.hpp>
@@ -19,9 +22,27 @@ namespace stategraph {
 /// checkpoint of a thread to the next, in every process, is never given twice, stays what it is when older checkpoints
 /// are pruned, and is below 2^53 until 2039. So numbers are not consecutive: what follows n is the smallest that is
 /// greater. `index` counts within what the checkpoint reports.
+///
+/// What graphs inside did in the superstep that led to a checkpoint comes before what the checkpoint itself reports.
+/// The place of such an event has a way inside: in the root's superstep to a checkpoint of a graph inside, from there
+/// to one of a graph inside that, and so on; `index` then counts within what the last of them reports. Copies share
+/// the way.
 struct StreamPosition {
     /// Everything that the checkpoint reports.
     static constexpr std::uint32_t whole = 0xFFFF'FFFF;
+    /// Events of graphs that are nested more deeply are not durable.
+    static constexpr std::size_t depth_max = 32;
+    /// One step of the way inside.
+    struct Inside {
+        /// Which task of the superstep, in the order of tasks.
+        std::uint32_t task = 0;
+        /// Which graph of the task: 0 for a subgraph, odd numbers for graphs that the node called; 2, 4, … for the
+        /// further logs of a subgraph that has keys.
+        std::uint32_t visit = 0;
+        /// The number of the checkpoint of that graph.
+        std::int64_t sequence = 0;
+        friend constexpr auto operator<=>(const Inside&, const Inside&) noexcept = default;
+    };
 
     std::int64_t sequence = 0;
     std::uint32_t index = whole;
@@ -30,12 +51,23 @@ struct StreamPosition {
     constexpr StreamPosition() noexcept = default;
     constexpr StreamPosition(std::int64_t of_checkpoint, std::uint32_t within = whole) noexcept
         : sequence(of_checkpoint), index(within) {}
+    /// Of a graph inside, in the superstep that led to a checkpoint of the root. Errors: InvalidArgumentError for a way
+    /// of more than depth_max steps.
+    StreamPosition(std::int64_t of_checkpoint, std::vector<Inside> way, std::uint32_t within = whole);
     /// The place after everything that a checkpoint reports.
     explicit StreamPosition(CheckpointId id) noexcept;
-    /// Parses "SEQUENCE" or "SEQUENCE-INDEX", the text that clients receive. Errors: InvalidArgumentError.
+    /// The way inside; empty for a place in the root's own events.
+    std::span<const Inside> inside() const noexcept;
+    /// "SEQUENCE" or "SEQUENCE-INDEX", to be given to clients, and back; with a way inside
+    /// "SEQUENCE/TASK.VISIT.SEQUENCE-INDEX", where each further step begins with "/". Errors: InvalidArgumentError.
     static StreamPosition parse(std::string_view text);
     std::string toString() const;
-    friend constexpr auto operator<=>(const StreamPosition&, const StreamPosition&) noexcept = default;
+    /// The order in which a subscriber receives events.
+    friend std::strong_ordering operator<=>(const StreamPosition& a, const StreamPosition& b) noexcept;
+    friend bool operator==(const StreamPosition& a, const StreamPosition& b) noexcept;
+
+private:
+    std::shared_ptr<const std::vector<Inside>> way_;  // null: empty
 };
 
 /// What happens when a subscriber reads events more slowly than a run creates them. Durable events are lost only where
@@ -72,7 +104,8 @@ struct SubscribeOptions {
     std::optional<StreamPosition> from = {};
     /// The kinds of events that the subscriber receives.
     StreamModes modes = StreamMode::updates;
-    /// Whether events of subgraphs are included. They are ephemeral in every mode.
+    /// Events of subgraphs too, with their namespace: as they happen in a run of this hub; and those that the log holds
+    /// and that this subscription did not receive so, before the event of the superstep that they belong to.
     bool subgraphs = false;
     /// Whether a task's start has the task's input, as in StreamOptions.
     bool task_inputs = true;
@@ -163,13 +196,15 @@ private:
 /// What is reported of committed supersteps is durable: a subscriber reads it from the saver, on its own thread, when
 /// it wants it. So nothing of it waits in memory, no subscriber slows the run down (unless it asks to, with
 /// OnFull::block), and a subscriber that begins again from the position of its last event gets each event after it
-/// exactly once: after a lost connection, an interrupt or a restart alike. Durable are, of the root graph: `updates`,
-/// when their superstep is committed; `values`, after each commit that changed some; `checkpoints`. They are a function
-/// of the log, so what a prune took away is not reported, and supersteps of a run with durability `exit` are reported
-/// as far as that stored them.
+/// exactly once: after a lost connection, an interrupt or a restart alike. Durable are `updates`, when their superstep
+/// is committed; `values`, after each commit that changed some; `checkpoints`. They are a function of the log, so what
+/// a prune took away is not reported, and supersteps of a run with durability `exit` are reported as far as that stored
+/// them. Those of graphs inside are durable from the commit of the root's superstep on, if the graph has a log: they
+/// come before that commit's own, in the order of tasks. A subscription with `subgraphs` also receives them as they
+/// happen in a run of this hub, as ephemeral events; those that it has received so do not come again from the log.
 ///
-/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, `runs`, `calls`, and events of subgraphs. It waits in
-/// a buffer with a limit, comes between the durable events where it happened, and is not reported again. Open questions
+/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, `runs`, `calls`. It waits in a buffer with a limit,
+/// comes between the durable events where it happened, and is not reported again. Open questions
 /// ("__interrupt__", under `updates` or `values`) are state and not past: each subscription receives each of them once
 /// that is open when it has got everything before.
 ///

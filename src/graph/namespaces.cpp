@@ -8,6 +8,11 @@
 #include "src/value/bytes.hpp"
 
 namespace stategraph::engine {
+namespace {
+
+int digitOf(char c) noexcept { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 0; }
+
+}  // namespace
 
 void appendNamespaceKey(std::string& ns, std::string_view key) {
     for (const char c : key) {
@@ -19,6 +24,19 @@ void appendNamespaceKey(std::string& ns, std::string_view key) {
             detail::appendHex(ns, byte, "0123456789ABCDEF");
         }
     }
+}
+
+std::string namespaceKey(std::string_view escaped) {
+    std::string key;
+    for (std::size_t i = 0; i < escaped.size(); ++i) {
+        if (escaped[i] == '%' && i + 2 < escaped.size()) {
+            key += static_cast<char>(digitOf(escaped[i + 1]) * 16 + digitOf(escaped[i + 2]));
+            i += 2;
+        } else {
+            key += escaped[i];
+        }
+    }
+    return key;
 }
 
 bool isOfCall(std::string_view checkpoint_ns) noexcept {

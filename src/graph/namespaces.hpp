@@ -8,6 +8,8 @@ namespace stategraph::engine {
 
 /// Adds a key to a namespace. Separators and characters that cannot be seen become %XX.
 void appendNamespaceKey(std::string& ns, std::string_view key);
+/// The key that was added.
+std::string namespaceKey(std::string_view escaped);
 /// Returns whether it is the log of a graph that a node calls ("node:task:key"), or a log below it.
 bool isOfCall(std::string_view checkpoint_ns) noexcept;
 

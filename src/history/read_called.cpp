@@ -7,25 +7,10 @@
 
 #include "checkpoint/materialise.hpp"
 #include "src/commit/restore.hpp"
+#include "src/graph/namespaces.hpp"
 
 namespace stategraph::engine {
 namespace {
-
-int digitOf(char c) noexcept { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 0; }
-
-// Reverses appendNamespaceKey.
-std::string keyOf(std::string_view escaped) {
-    std::string key;
-    for (std::size_t i = 0; i < escaped.size(); ++i) {
-        if (escaped[i] == '%' && i + 2 < escaped.size()) {
-            key += static_cast<char>(digitOf(escaped[i + 1]) * 16 + digitOf(escaped[i + 2]));
-            i += 2;
-        } else {
-            key += escaped[i];
-        }
-    }
-    return key;
-}
 
 // Adds the logs right below a task: that of a subgraph's visit, and those of calls.
 void addLogs(BaseCheckpointSaver& saver, const Config& config, const std::vector<ListedCheckpoint>& heads,
@@ -47,7 +32,7 @@ void addLogs(BaseCheckpointSaver& saver, const Config& config, const std::vector
             task.state_config = at;
             task.state = read(at);
         } else if (rest.starts_with(':') && rest.find('|') == std::string_view::npos) {
-            task.calls.push_back({keyOf(rest.substr(1)), at, read(at)});
+            task.calls.push_back({namespaceKey(rest.substr(1)), at, read(at)});
         }
     }
     std::ranges::sort(task.calls, {}, &CallSnapshot::key);

@@ -1,7 +1,6 @@
 #include "src/run/hub.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <stategraph/error.hpp>
 
@@ -9,7 +8,7 @@
 #include "src/run/invoke.hpp"
 #include "src/stream/subscription.hpp"
 
-// Keeps the threads with subscribers, and positions in their streams.
+// The threads with subscribers.
 namespace stategraph {
 namespace detail {
 
@@ -29,34 +28,6 @@ std::shared_ptr<stream::Topic> HubImpl::topic(std::string_view thread_id) {
 }
 
 }  // namespace detail
-
-StreamPosition::StreamPosition(CheckpointId id) noexcept : sequence(stream::sequenceOf(id)) {}
-
-StreamPosition StreamPosition::parse(std::string_view text) {
-    StreamPosition position;
-    const char* const end = text.data() + text.size();
-    auto [at, error] = std::from_chars(text.data(), end, position.sequence);
-    bool good = error == std::errc() && position.sequence >= 0;
-    if (good && at != end) {
-        good = *at == '-';
-        if (good) {
-            const auto rest = std::from_chars(at + 1, end, position.index);
-            good = rest.ec == std::errc() && rest.ptr == end;
-        }
-    }
-    if (!good) {
-        throw InvalidArgumentError(
-            "'" + std::string(text.substr(0, 60)) +
-            "' is no place in a stream; it must be as StreamPosition::toString writes it, such as 7165498368000123-0");
-    }
-    return position;
-}
-
-std::string StreamPosition::toString() const {
-    std::string text = std::to_string(sequence);
-    if (index != whole) text += "-" + std::to_string(index);
-    return text;
-}
 
 const char* toString(OnFull policy) noexcept {
     switch (policy) {
@@ -119,7 +90,8 @@ Subscription StreamHub::subscribe(const ThreadId& thread_id, const SubscribeOpti
     impl->mailbox = std::make_shared<stream::Mailbox>(impl_->core ? options : polling(options));
     impl->topic->add(impl->mailbox);  // added first, so that everything committed from now on is read or notified
     if (impl_->saver != nullptr) {
-        impl->log.emplace(impl_->core, *impl_->saver, thread_id, options.modes, options.from);
+        impl->log.emplace(impl_->core, *impl_->saver, thread_id,
+                          stream::ReadEvents{.modes = options.modes, .subgraphs = options.subgraphs}, options.from);
         impl->moveTo(impl->log->told());
     }
     impl->schedulePoll();

@@ -34,8 +34,8 @@ bool SubscriptionImpl::read() {
                 if (changed) mailbox->changed();  // the log may contain more
                 return true;
             }
-            moveTo({*told, StreamPosition::whole});
-            mailbox->told(*told);
+            moveTo(*told);
+            this->told(*told);
         }
         log->openQuestions(pending);
     } catch (...) {
@@ -47,9 +47,21 @@ bool SubscriptionImpl::read() {
     return !pending.empty();
 }
 
-void SubscriptionImpl::moveTo(StreamPosition to) noexcept {
-    sequence = to.sequence;
-    index = to.index;
+StreamPosition SubscriptionImpl::position() const noexcept {
+    const LockGuard lock(position_mutex_);
+    return position_;
+}
+
+void SubscriptionImpl::moveTo(const StreamPosition& to) noexcept {
+    const LockGuard lock(position_mutex_);
+    position_ = to;
+}
+
+// All that a commit reports has been given. Runs count those of the root.
+void SubscriptionImpl::told(const StreamPosition& commit) noexcept {
+    if (!commit.inside().empty()) return;
+    mailbox->told(commit.sequence);
+    seen.forgetBefore(commit.sequence);
 }
 
 HubEvent SubscriptionImpl::takePending() {
@@ -57,10 +69,17 @@ HubEvent SubscriptionImpl::takePending() {
     pending.pop_front();
     if (event.durable) moveTo(event.position);
     if (pending.empty() && telling) {
-        mailbox->told(*telling);
+        told(*telling);
         telling.reset();
     }
     return event;
+}
+
+// Whether the reader received the log's next event, of a graph inside, while it happened. All that happened before
+// has been taken from the mailbox then.
+bool SubscriptionImpl::wasSeen() {
+    const stream::Durable& next = pending.front();
+    return !next.event.position.inside().empty() && next.event.durable && seen.take(next.event, next.superstep);
 }
 
 // Returns whether the next event of the log belongs to a run after the one with which the subscription ends.
@@ -84,11 +103,16 @@ std::optional<HubEvent> SubscriptionImpl::take() {
                 HubEvent event;
                 static_cast<StreamEvent&>(event) = std::move(waiting->event);
                 event.position = position();
+                if (log) seen.note(event, waiting->after);
                 return event;
             }
         }
         if (!is_past) {
-            if (!pending.empty()) return takePending();
+            if (!pending.empty()) {
+                if (!wasSeen()) return takePending();
+                (void)takePending();
+                continue;
+            }
             if (log && log->hasMore()) continue;
             if (!may_end) return {};
         }

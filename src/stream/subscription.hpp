@@ -1,12 +1,13 @@
 #pragma once
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/stream_hub.hpp>
 
 #include "src/stream/log_reader.hpp"
+#include "src/stream/seen_live.hpp"
 #include "src/stream/topic.hpp"
 
 namespace stategraph::detail {
@@ -22,9 +23,8 @@ struct SubscriptionImpl {
     std::shared_ptr<stream::Mailbox> mailbox;
     std::optional<stream::LogReader> log;  // none if there is no saver
     std::deque<stream::Durable> pending;
-    std::optional<std::int64_t> telling;  // the commit to which `pending` belongs
-    std::atomic<std::int64_t> sequence = 0;
-    std::atomic<std::uint32_t> index = StreamPosition::whole;
+    std::optional<StreamPosition> telling;  // the commit that `pending` is of
+    stream::SeenLive seen;
     std::optional<Clock::time_point> poll_at;
 
     SubscriptionImpl() = default;
@@ -32,8 +32,8 @@ struct SubscriptionImpl {
     SubscriptionImpl& operator=(const SubscriptionImpl&) = delete;
     ~SubscriptionImpl();
 
-    StreamPosition position() const noexcept { return {sequence.load(), index.load()}; }
-    void moveTo(StreamPosition to) noexcept;
+    StreamPosition position() const noexcept;
+    void moveTo(const StreamPosition& to) noexcept;
     void schedulePoll();
     /// Returns the next event, if one exists now. Returns none if the mailbox is closed, or if the reader has to wait.
     std::optional<HubEvent> take();
@@ -45,6 +45,11 @@ private:
     bool read();
     bool isPast(std::optional<std::int64_t> last) const;
     HubEvent takePending();
+    bool wasSeen();
+    void told(const StreamPosition& commit) noexcept;
+
+    mutable Mutex position_mutex_;
+    StreamPosition position_ SG_GUARDED_BY(position_mutex_);
 };
 
 }  // namespace stategraph::detail

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <future>
 #include <thread>
 
@@ -113,4 +114,61 @@ TEST_CASE("what a tool of an agent in a step reports reaches the workflow's subs
     CHECK(reported_by == "research");
     CHECK(texts == std::map<std::string, std::string>{
                        {"profile", profile_text}, {"research", research_text}, {"synthesis", plan_text}});
+}
+
+namespace {
+
+/// What a reader that comes when all is over finds of the graphs inside: each event's node and data, by its step.
+std::map<std::string, std::vector<std::string>> readLate(sg::StreamHub& hub, const sg::ThreadId& thread) {
+    auto reader = hub.subscribe(thread, {.from = sg::StreamPosition(), .subgraphs = true, .until = sg::Until::idle});
+    std::map<std::string, std::vector<std::string>> inside;
+    while (const auto event = reader.next()) {
+        CHECK(event->durable);
+        if (event->ns.empty()) continue;
+        const std::string& outermost = event->ns.front();
+        inside[outermost.substr(0, outermost.find(':'))].push_back(event->node + " " + event->data.toJson());
+    }
+    return inside;
+}
+
+bool mentions(const std::vector<std::string>& events, const std::string& text) {
+    return std::any_of(events.begin(), events.end(),
+                       [&](const std::string& event) { return event.find(text) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("a reader that comes when a workflow is over finds what the agents of its steps wrote") {
+    const auto ledger = std::make_shared<Ledger>();
+    const auto flow = advisor({work(ledger, "search")}, std::make_shared<sg::MemorySaver>());
+    REQUIRE((flow.start("1", "I want to write servers").status == wf::RunStatus::success));
+    const auto hub = flow.flow().makeHub();
+    const auto inside = readLate(*hub, flow.flow().threadOf("1"));
+    REQUIRE(inside.contains("research"));
+    CHECK(mentions(inside.at("research"), "did servers"));
+    CHECK(mentions(inside.at("research"), "coroutines help"));
+    CHECK(mentions(inside.at("synthesis"), "Servers in a week"));
+}
+
+TEST_CASE("a reader that comes when an agent's turn is over finds what its sub-agent wrote") {
+    const auto ledger = std::make_shared<Ledger>();
+    const agent::Agent inner(
+        {.model = model::scripted({model::assistant({call("i1", "deep")}), model::assistant("found it")}),
+         .tools = {work(ledger)}});
+    const model::ToolCall ask{{}, "o1", "research", R"({"request":"look"})"};
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const agent::Agent outer({.model = model::scripted({model::assistant({ask}), model::assistant("thanks")}),
+                              .tools = {agent::agentTool("research", {.description = "Looks things up"}, inner)},
+                              .compile = stored(saver)});
+    outer.graph().invoke(agent::said("go"), {.thread_id = "t"});
+    sg::StreamHub with_graph(outer.graph());
+    sg::StreamHub alone(saver);
+    for (sg::StreamHub* hub : {&with_graph, &alone}) {
+        const auto inside = readLate(*hub, "t");
+        REQUIRE(inside.size() == 1);
+        const auto& events = inside.begin()->second;
+        CHECK(mentions(events, "did deep"));
+        CHECK(mentions(events, "found it"));
+        CHECK(!mentions(events, "thanks"));  // which the agent itself wrote
+    }
 }

@@ -193,3 +193,62 @@ TEST_CASE("a client that comes when the turn is over gets the calls, their resul
         CHECK(text(late.back(), "event") == "finish");
     }
 }
+
+TEST_CASE("a client that comes when the turn is over gets what sub-agents did, once from any place within") {
+    const auto ledger = std::make_shared<Ledger>();
+    const agent::Agent inner(
+        {.model = model::scripted({model::assistant({call("i1", "deep")}), model::assistant("found it")}),
+         .tools = {work(ledger)}});
+    const model::ToolCall ask{{}, "o1", "research", R"({"request":"look"})"};
+    const agent::Agent helper({.model = model::scripted({model::assistant({ask}), model::assistant("thanks")}),
+                               .tools = {agent::agentTool("research", {.description = "Looks things up"}, inner)},
+                               .compile = stored()});
+    serve::EndpointOptions options;
+    options.protocols = {serve::ownEvents(sg::StreamMode::updates)};
+    serve::Server server;
+    server.add("helper", serve::endpoint(helper, std::move(options)));
+    client::post(server.port(), "/helper/t/start", R"({"text":"go"})");
+    const auto all = client::get(server.port(), "/helper/t/events?from=0").objects();
+    std::vector<std::string> positions;
+    std::size_t inside = 0;
+    for (const json::object& line : all) {
+        positions.push_back(text(line, "position"));
+        inside += !line.at("ns").as_array().empty();
+    }
+    CHECK(inside >= 3);  // the model, the tool, and the model again
+    REQUIRE(positions.size() > inside);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        CAPTURE(positions[i]);
+        const auto rest =
+            client::get(server.port(), "/helper/t/events", "Last-Event-ID: " + positions[i] + "\r\n").objects();
+        REQUIRE(rest.size() == positions.size() - i - 1);
+        for (std::size_t j = 0; j < rest.size(); ++j) CHECK(rest[j] == all[i + 1 + j]);
+        CHECK(client::get(server.port(), "/helper/t/events?from=" + positions[i]).objects().size() == rest.size());
+    }
+}
+
+TEST_CASE("a response to a decision inside a sub-agent has what happened since, and not what the response before had") {
+    const auto ledger = std::make_shared<Ledger>();
+    agent::ToolOptions gated;
+    gated.approval = true;
+    const agent::Agent inner(
+        {.model = model::scripted({model::assistant({call("i0", "first", "free")}),
+                                   model::assistant({call("i1", "deep", "gated")}), model::assistant("found it")}),
+         .tools = {work(ledger, "free"), work(ledger, "gated", gated)}});
+    const model::ToolCall ask{{}, "o1", "research", R"({"request":"look"})"};
+    const agent::Agent helper({.model = model::scripted({model::assistant({ask}), model::assistant("thanks")}),
+                               .tools = {agent::agentTool("research", {.description = "Looks things up"}, inner)},
+                               .compile = stored()});
+    serve::EndpointOptions options;
+    options.protocols = {serve::ownEvents(sg::StreamMode::updates)};
+    serve::Server server;
+    server.add("helper", serve::endpoint(helper, std::move(options)));
+    const auto before = client::post(server.port(), "/helper/t/start", R"({"text":"go"})");
+    CHECK(before.body.find("did first") != std::string::npos);
+    const auto after = client::post(server.port(), "/helper/t/decide", R"({"call_id":"i1","approved":true})");
+    CHECK(after.body.find("did deep") != std::string::npos);
+    CHECK(after.body.find("thanks") != std::string::npos);
+    CHECK(after.body.find("did first") == std::string::npos);
+    const auto late = client::get(server.port(), "/helper/t/events?from=0");
+    CHECK(late.body.find("did first") != std::string::npos);
+}

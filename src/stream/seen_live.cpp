@@ -1,0 +1,58 @@
+#include "src/stream/seen_live.hpp"
+
+#include <string>
+#include <string_view>
+
+#include <stategraph/encoding.hpp>
+
+#include "src/commit/ids.hpp"
+
+namespace stategraph::stream {
+namespace {
+
+constexpr std::string_view handler_prefix = "__error_handler__";
+
+// A question, or a breakpoint: these are not of a commit.
+bool isPause(const StreamEvent& event) {
+    if (!event.interrupts.empty()) return true;
+    Decoder in(event.data.bytes());
+    return in.peek() == Decoder::Type::map && in.map() == 1 && in.text() == "__interrupt__";
+}
+
+// Tasks of one node in one superstep are not told apart: as many of them come from the log as were not received.
+TaskId nameOf(const StreamEvent& event) {
+    std::string ns;
+    for (const std::string& segment : event.ns) ns += segment + '|';
+    std::string_view node = event.node;
+    if (node.starts_with(handler_prefix)) node.remove_prefix(handler_prefix.size());
+    return engine::makeTaskId(
+        {.checkpoint_id = {}, .checkpoint_ns = ns, .step = event.step, .node = node, .path = toString(event.mode)});
+}
+
+}  // namespace
+
+void SeenLive::note(const StreamEvent& event, std::int64_t superstep) {
+    const bool is_durable =
+        event.mode == StreamMode::updates || event.mode == StreamMode::values || event.mode == StreamMode::checkpoints;
+    if (event.ns.empty() || !is_durable || noted_ == events_max || isPause(event)) return;
+    ++counts_[{superstep, nameOf(event)}];
+    ++noted_;
+}
+
+bool SeenLive::take(const StreamEvent& event, std::int64_t superstep) {
+    if (counts_.empty()) return false;
+    const auto found = counts_.find({superstep, nameOf(event)});
+    if (found == counts_.end()) return false;
+    --noted_;
+    if (--found->second == 0) counts_.erase(found);
+    return true;
+}
+
+void SeenLive::forgetBefore(std::int64_t sequence) noexcept {
+    while (!counts_.empty() && counts_.begin()->first.first < sequence) {
+        noted_ -= counts_.begin()->second;
+        counts_.erase(counts_.begin());
+    }
+}
+
+}  // namespace stategraph::stream
