@@ -25,6 +25,7 @@ public:
 
     /// As LeasedSaver's.
     virtual void hold(std::string_view thread_id, const PutLease& lease) = 0;
+    virtual void holdNew(std::string_view thread_id, const PutLease& lease) { hold(thread_id, lease); }
     virtual void drop(std::string_view thread_id, std::int64_t epoch) = 0;
 };
 
@@ -40,6 +41,7 @@ public:
     std::vector<std::string> release(std::span<const Release> releases) override { return queue_.release(releases); }
     std::size_t forgetKeys(std::chrono::milliseconds kept) override { return queue_.forgetKeys(kept); }
     void hold(std::string_view thread_id, const PutLease& lease) override { saver_.hold(thread_id, lease); }
+    void holdNew(std::string_view thread_id, const PutLease& lease) override { saver_.holdNew(thread_id, lease); }
     void drop(std::string_view thread_id, std::int64_t epoch) override { saver_.drop(thread_id, epoch); }
 
 private:

@@ -49,7 +49,7 @@ void Keeper::runOne(Held& one) noexcept {
     try {
         PutLease lease{.epoch = claim.epoch};
         if (claim.state == WorkState::idle && !claim.is_cancelled) lease.takes = claim.input_number;
-        claim.head.empty() ? saver->holdNew(claim.thread_id, lease) : saver->hold(claim.thread_id, lease);
+        claim.head.empty() ? queue.holdNew(claim.thread_id, lease) : queue.hold(claim.thread_id, lease);
         release = runClaim(claim, *one.graph, reader, one.control, options, [&] {
             const detail::LockGuard lock(mutex);
             return one.is_cancelled;

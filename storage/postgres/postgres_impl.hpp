@@ -11,8 +11,8 @@
 #include <stategraph/saver_rules.hpp>
 
 #include "checkpoint/retention.hpp"
-#include "storage/postgres/postgres_joiner.hpp"
 #include "storage/postgres/postgres_fence.hpp"
+#include "storage/postgres/postgres_joiner.hpp"
 #include "storage/postgres/postgres_pool.hpp"
 #include "storage/postgres/postgres_statements.hpp"
 #include "storage/postgres/postgres_tables.hpp"
@@ -54,10 +54,10 @@ struct PostgresSaver::Impl {
     Impl(const std::string& conninfo, const PostgresSaverOptions& options)
         : pool(checkpoint::poolSettings(conninfo, options)),
           schema(options.schema),
-          joiner(pool, statements, options.join_puts),
           quoted_schema(checkpoint::quotedName(options.schema)),
           statements(options.schema, false),
           fence(quoted_schema, false),
+          joiner(pool, statements, options.join_puts),
           read_only(options.read_only) {}
 
     /// Looks at the schema, or sets it up, before anything else is called.
@@ -72,11 +72,11 @@ struct PostgresSaver::Impl {
 
     checkpoint::PostgresPool pool;
     const std::string schema;
-    checkpoint::PostgresJoiner joiner;
     const std::string quoted_schema;
     // As the schema needs them; `open` says which.
     checkpoint::PostgresStatements statements;
     checkpoint::PostgresFence fence;
+    checkpoint::PostgresJoiner joiner;
     const bool read_only;
     std::atomic<bool> is_closing{false};
     std::unique_ptr<checkpoint::Retention> retention;

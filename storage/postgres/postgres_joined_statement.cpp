@@ -9,8 +9,8 @@ namespace {
 // What every commit must have to be stored: no lease is asked for, or its epoch is the thread's; and its input is
 // there. As in single puts, the row of the queue comes before that of the log.
 constexpr const char* permitted_sql = R"(
-WITH u AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13) WITH ORDINALITY
-    AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, n)),
+WITH u AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13, $14)
+    WITH ORDINALITY AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, tells, n)),
 f AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch
     WHERE u.takes IS NULL FOR KEY SHARE OF w SKIP LOCKED),
 g AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch
@@ -22,18 +22,18 @@ p AS MATERIALIZED (SELECT * FROM u WHERE epoch IS NULL UNION ALL SELECT * FROM f
 
 // The logs, and those that the commits begin. The index over (log, prev) is the compare-and-swap.
 constexpr const char* stored_sql = R"(
-o AS MATERIALIZED (SELECT p.*, l.log, l.status, l.since, l.due, false AS is_new FROM p
+o AS MATERIALIZED (SELECT p.*, l.log, l.status, l.since, l.due, l.summary, false AS is_new FROM p
     JOIN {S}.logs l ON l.thread = p.thread AND l.ns = p.ns WHERE p.ns = '' FOR NO KEY UPDATE OF l SKIP LOCKED),
-k AS (INSERT INTO {S}.logs (thread, ns, status, since, due)
+k AS (INSERT INTO {S}.logs (thread, ns, status, since, due, summary)
     SELECT p.thread, p.ns, CASE WHEN p.ns = '' THEN p.is_status ELSE 0 END, CASE WHEN p.ns = '' THEN p.id END,
-        CASE WHEN p.ns = '' THEN p.wakes END FROM p
+        CASE WHEN p.ns = '' THEN p.wakes END, CASE WHEN p.ns = '' THEN p.tells END FROM p
     WHERE p.expected = '00000000-0000-0000-0000-000000000000'
         AND NOT EXISTS (SELECT FROM {S}.logs l WHERE l.thread = p.thread AND l.ns = p.ns)
-    ON CONFLICT DO NOTHING RETURNING log, thread, ns, status, since, due),
+    ON CONFLICT DO NOTHING RETURNING log, thread, ns, status, since, due, summary),
 t AS MATERIALIZED (SELECT * FROM o
-    UNION ALL SELECT p.*, l.log, l.status, l.since, l.due, false FROM p
+    UNION ALL SELECT p.*, l.log, l.status, l.since, l.due, l.summary, false FROM p
         JOIN {S}.logs l ON l.thread = p.thread AND l.ns = p.ns WHERE p.ns <> ''
-    UNION ALL SELECT p.*, k.log, k.status, k.since, k.due, true FROM k JOIN p ON p.thread = k.thread AND p.ns = k.ns),
+    UNION ALL SELECT p.*, k.log, k.status, k.since, k.due, k.summary, true FROM k JOIN p ON p.thread = k.thread AND p.ns = k.ns),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
     SELECT t.log, t.expected, t.id, ($5)[t.n], ($6)[t.n], ($7)[t.n] FROM t
     WHERE t.is_new OR coalesce((SELECT c.id FROM {S}.commits c WHERE c.log = t.log AND c.prev < t.expected
@@ -55,15 +55,15 @@ SELECT s.n, set_config('synchronous_commit', $8, true) FROM s)";
 
 std::string postgresJoinedSql() {
     const std::string index = postgresIndexUpdate("m s", "l.thread = s.thread AND l.ns = s.ns", "s", "s.id",
-                                                  "s.is_status", "s.wakes", "s.second_ago");
+                                                  "s.is_status", "s.wakes", "s.second_ago", "s.tells");
     return std::string(permitted_sql) + stored_sql +
            "m AS MATERIALIZED (SELECT * FROM s WHERE s.ns = '' AND NOT s.is_new),\ni AS (" + index + "),\n" + taken_sql;
 }
 
 std::vector<Oid> postgresJoinedTypes() {
-    return {bytea_array_type, bytea_array_type,  uuid_array_type,  uuid_array_type,   uuid_array_type,
-            uuid_array_type,  bytea_array_type,  text_type,        bigint_array_type, bigint_array_type,
-            uuid_array_type,  bigint_array_type, bigint_array_type};
+    return {bytea_array_type, bytea_array_type,  uuid_array_type,   uuid_array_type,   uuid_array_type,
+            uuid_array_type,  bytea_array_type,  text_type,         bigint_array_type, bigint_array_type,
+            uuid_array_type,  bigint_array_type, bigint_array_type, bytea_array_type};
 }
 
 }  // namespace stategraph::checkpoint

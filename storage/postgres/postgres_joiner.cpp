@@ -159,7 +159,7 @@ PostgresJoiner::Waiting* PostgresJoiner::nextLeader() {
 }
 
 PostgresJoiner::Outcome PostgresJoiner::store(const PostgresPut& put) {
-    const bool may_join = options_.puts_max > 1 && put.isOneCommit() && put.joinedBytes() <= options_.bytes_max;
+    const bool may_join = options_.puts_max > 1 && put.mayBeJoined() && put.joinedBytes() <= options_.bytes_max;
     if (!may_join || !pool_.isOwnProcess()) return Outcome::alone;
     Waiting own(put);
     bool leads = false;

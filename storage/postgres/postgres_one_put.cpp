@@ -4,9 +4,12 @@
 #include <optional>
 #include <string>
 
+#include <stategraph/sharded_saver.hpp>
+
 #include "src/value/times.hpp"
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_index.hpp"
+#include "storage/postgres/postgres_shard_tables.hpp"
 
 namespace stategraph::checkpoint {
 namespace {
@@ -22,8 +25,9 @@ constexpr std::int64_t lease_is_lost = 5;
 
 }  // namespace
 
-PostgresPut::PostgresPut(const PostgresStatements& statements, const PutRequest& request, const PutLease* lease)
-    : statements_(statements), request_(request), lease_(lease) {
+PostgresPut::PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, const PutRequest& request,
+                         const PutLease* lease)
+    : statements_(statements), fence_(fence), request_(request), lease_(lease) {
     needs_.resize(request.commits.size());
     // As checkAncestors asks: the function `put` looks.
     for (std::size_t i = 0; i < request.commits.size(); ++i) needs_[i] = neededAncestor(request, i);
@@ -37,7 +41,7 @@ PostgresPut::PostgresPut(const PostgresStatements& statements, const PutRequest&
 
 bool PostgresPut::tryToStore(PostgresConnection& connection) const {
     if (isAppend()) return append(connection);
-    if (!isOneCommit()) return false;
+    if (!mayBeJoined()) return false;
     PostgresJoinedColumns columns;
     addTo(columns);
     return connection.run(statements_.joined, columns.encoded(request_.sync), storing_commit).rows() > 0;
@@ -75,7 +79,13 @@ bool PostgresPut::isStored(PostgresConnection& connection) const {
     return connection.run(statements_.has_writes, parameters, looking).flag(0, 0);
 }
 
-// Answers from outside are such puts: a worker is to see them.
+PostgresResult PostgresPut::run(PostgresConnection& connection, const PostgresStatement& statement,
+                                const PostgresParameters& parameters) const {
+    return fence_.run(connection, PostgresFence::Access::append, request_.log.thread_id, statement, parameters,
+                      storing_commit);
+}
+
+// Answers from outside are such puts, and a worker is to see them.
 bool PostgresPut::mayWake() const noexcept {
     return std::ranges::any_of(request_.writes, [](const WriteRow& row) { return row.expected.has_value(); });
 }
@@ -103,6 +113,12 @@ bool PostgresPut::append(PostgresConnection& connection) const {
     parameters.bytes(row.bytes).text(durability());
     if (is_own) addPlace(parameters, row.id);
     if (lease_ != nullptr) parameters.number(lease_->epoch);
+    if (fence_.hasSlots()) {
+        // The statement finds out by itself whether the slot is simply owned, which is faster than two statements. If it
+        // is not, the function `put` stores the commit behind the fence.
+        const auto owned = static_cast<std::int64_t>(SlotState::owned);
+        parameters.number(static_cast<std::int64_t>(slotOf(request_.log.thread_id))).number(owned);
+    }
     const PostgresStatement& unleased = is_own ? statements_.append : statements_.append_inner;
     const PostgresStatement& leased = is_own ? statements_.append_leased : statements_.append_inner_leased;
     const auto stored = connection.run(lease_ != nullptr ? leased : unleased, parameters, storing_commit);
@@ -115,6 +131,11 @@ void PostgresPut::addPlace(PostgresParameters& parameters, CheckpointId head) co
     parameters.number(static_cast<std::int64_t>(outlook.status));
     outlook.due ? parameters.number(times::unixMs(*outlook.due)) : parameters.null();
     parameters.id(placeKeptFrom(head));
+    hasSummary() ? parameters.bytes(request_.summary) : parameters.null();
+}
+
+bool PostgresPut::hasSummary() const noexcept {
+    return request_.outlook.status != ThreadStatus::unknown && !request_.summary.empty();
 }
 
 PostgresParameters PostgresPut::all() const {
@@ -165,10 +186,10 @@ PostgresParameters PostgresPut::all() const {
 
 PostgresResult PostgresPut::callPut(PostgresConnection& connection) const {
     PostgresParameters parameters = all();
-    if (lease_ == nullptr && !mayWake()) return connection.run(statements_.put, parameters, storing_commit);
+    if (lease_ == nullptr && !mayWake()) return run(connection, statements_.put, parameters);
     lease_ != nullptr ? parameters.number(lease_->epoch) : parameters.null();
     lease_ != nullptr && lease_->takes ? parameters.number(*lease_->takes) : parameters.null();
-    return connection.run(statements_.put_work, parameters, storing_commit);
+    return run(connection, statements_.put_work, parameters);
 }
 
 bool PostgresPut::putAll(PostgresConnection& connection) const {
@@ -193,7 +214,7 @@ bool PostgresPut::putAll(PostgresConnection& connection) const {
 std::size_t PostgresPut::joinedBytes() const noexcept {
     constexpr std::size_t fixed = 200;  // ids and numbers
     return fixed + request_.log.thread_id.size() + request_.log.checkpoint_ns.size() +
-           request_.commits.front().bytes.size();
+           request_.commits.front().bytes.size() + request_.summary.size();
 }
 
 void PostgresPut::addTo(PostgresJoinedColumns& columns) const {
@@ -211,6 +232,7 @@ void PostgresPut::addTo(PostgresJoinedColumns& columns) const {
     columns.seconds_ago.addId(placeKeptFrom(row.id));
     lease_ != nullptr ? columns.epochs.addNumber(lease_->epoch) : columns.epochs.addNull();
     lease_ != nullptr && lease_->takes ? columns.takes.addNumber(*lease_->takes) : columns.takes.addNull();
+    hasSummary() ? columns.summaries.add(request_.summary) : columns.summaries.addNull();
 }
 
 PostgresParameters PostgresJoinedColumns::encoded(bool sync) const {
@@ -218,7 +240,7 @@ PostgresParameters PostgresJoinedColumns::encoded(bool sync) const {
     for (const PostgresArray* array : {&threads, &namespaces, &expected, &ids, &parents, &bases, &bytes})
         parameters.owned(array->encoded());
     parameters.text(sync ? "on" : "off");
-    for (const PostgresArray* array : {&statuses, &dues, &seconds_ago, &epochs, &takes})
+    for (const PostgresArray* array : {&statuses, &dues, &seconds_ago, &epochs, &takes, &summaries})
         parameters.owned(array->encoded());
     return parameters;
 }

@@ -7,6 +7,7 @@
 #include <stategraph/saver_rules.hpp>
 
 #include "storage/postgres/postgres_connection.hpp"
+#include "storage/postgres/postgres_fence.hpp"
 #include "storage/postgres/postgres_statements.hpp"
 
 namespace stategraph::checkpoint {
@@ -25,6 +26,7 @@ struct PostgresJoinedColumns {
     PostgresArray seconds_ago{uuid_type};
     PostgresArray epochs{bigint_type};
     PostgresArray takes{bigint_type};
+    PostgresArray summaries{bytea_type};
 
     PostgresParameters encoded(bool sync) const;
 };
@@ -33,7 +35,8 @@ struct PostgresJoinedColumns {
 class PostgresPut {
 public:
     /// `lease` may be null: nobody asks for one. All of them must outlive it.
-    PostgresPut(const PostgresStatements& statements, const PutRequest& request, const PutLease* lease);
+    PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, const PutRequest& request,
+                const PutLease* lease);
 
     const PutRequest& request() const noexcept { return request_; }
 
@@ -46,10 +49,9 @@ public:
     /// bytes.
     bool isStored(PostgresConnection& connection) const;
 
-    /// Whether a joined statement can store it: it is one commit that follows its log's head, or begins its log.
-    bool isOneCommit() const noexcept {
-        return request_.commits.size() == 1 && request_.writes.empty() && request_.compared.empty() && !is_old_;
-    }
+    /// Whether a joined statement can store it: it is one commit that follows its log's head, or begins its log. In a
+    /// schema that has only some slots of threads each put is stored alone, because it locks its slot.
+    bool mayBeJoined() const noexcept { return isOneCommit() && !fence_.hasSlots(); }
     /// What it has of the bytes of a joined statement.
     std::size_t joinedBytes() const noexcept;
     /// Adds it to such a statement.
@@ -57,10 +59,16 @@ public:
 
 private:
     const char* durability() const noexcept { return request_.sync ? "on" : "off"; }
+    bool isOneCommit() const noexcept {
+        return request_.commits.size() == 1 && request_.writes.empty() && request_.compared.empty() && !is_old_;
+    }
     bool isAppend() const noexcept {
         return isOneCommit() && !request_.expected_head.empty() && (lease_ == nullptr || !lease_->takes);
     }
+    bool hasSummary() const noexcept;
     bool mayWake() const noexcept;
+    PostgresResult run(PostgresConnection& connection, const PostgresStatement& statement,
+                       const PostgresParameters& parameters) const;
     bool refuseOrTryAgain(PostgresConnection& connection) const;
     bool append(PostgresConnection& connection) const;
     void addPlace(PostgresParameters& parameters, CheckpointId head) const;
@@ -69,6 +77,7 @@ private:
     bool putAll(PostgresConnection& connection) const;
 
     const PostgresStatements& statements_;
+    const PostgresFence& fence_;
     const PutRequest& request_;
     const PutLease* const lease_;
     std::vector<CheckpointId> needs_;  // one a commit; none: nothing that could be gone

@@ -58,8 +58,9 @@ SlotCopy::Source SlotCopy::sourceOf(const std::string& quoted_schema) {
                         "$1 ORDER BY n.number LIMIT 5000) n WHERE t.slot = $1 AND t.number = n.number RETURNING "
                         "t.thread, t.is_whole) SELECT thread, bool_or(is_whole) FROM d GROUP BY thread ORDER BY thread",
                         {bigint_type}),
-        .logs = make("m_logs", "SELECT log, thread, ns, status, since, due FROM {S}.logs WHERE thread = ANY ($1)",
-                     {bytea_array_type}),
+        .logs =
+            make("m_logs", "SELECT log, thread, ns, status, since, due, summary FROM {S}.logs WHERE thread = ANY ($1)",
+                 {bytea_array_type}),
         .commits = make("m_commits",
                         "SELECT c.log, c.prev, c.id, c.parent, c.base, c.bytes FROM unnest($1, $2) AS u (log, head) "
                         "JOIN {S}.commits c ON c.log = u.log AND c.prev >= u.head",
@@ -88,16 +89,19 @@ SlotCopy::Target SlotCopy::targetOf(const std::string& quoted_schema) {
     const std::string counted = " SELECT count(*), set_config('synchronous_commit', 'off', true) FROM f";
     Target target{
         .heads = {},
-        .put_logs = make(
-            "m_put_logs",
-            "i AS (INSERT INTO {S}.logs AS l (thread, ns, status, since, due) SELECT u.thread, u.ns, u.status, "
-            "nullif(u.since, '00000000-0000-0000-0000-000000000000'::uuid), nullif(u.due, " +
-                std::to_string(no_time + 1) +
-                " - 1) FROM f, unnest($3, $4, $5, $6, $7) AS u "
-                "(thread, ns, status, since, due) ON CONFLICT (thread, ns) DO UPDATE SET status = excluded.status, "
-                "since = excluded.since, due = excluded.due RETURNING l.log, l.thread, l.ns) "
-                "SELECT log, thread, ns, set_config('synchronous_commit', 'off', true) FROM i",
-            {bytea_array_type, bytea_array_type, bigint_array_type, uuid_array_type, bigint_array_type}),
+        .put_logs = make("m_put_logs",
+                         "i AS (INSERT INTO {S}.logs AS l (thread, ns, status, since, due, summary) SELECT u.thread, "
+                         "u.ns, u.status, "
+                         "nullif(u.since, '00000000-0000-0000-0000-000000000000'::uuid), nullif(u.due, " +
+                             std::to_string(no_time + 1) +
+                             " - 1), u.summary FROM f, unnest($3, $4, $5, $6, $7, $8) AS u "
+                             "(thread, ns, status, since, due, summary) ON CONFLICT (thread, ns) DO UPDATE SET status "
+                             "= excluded.status, "
+                             "since = excluded.since, due = excluded.due, summary = excluded.summary RETURNING l.log, "
+                             "l.thread, l.ns) "
+                             "SELECT log, thread, ns, set_config('synchronous_commit', 'off', true) FROM i",
+                         {bytea_array_type, bytea_array_type, bigint_array_type, uuid_array_type, bigint_array_type,
+                          bytea_array_type}),
         .put_commits = make(
             "m_put_commits",
             "i AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes) SELECT u.* FROM f, "
@@ -226,6 +230,7 @@ std::map<std::int64_t, std::int64_t> SlotCopy::copyLogs(const PostgresResult& lo
     PostgresArray statuses(bigint_type);
     PostgresArray since(uuid_type);
     PostgresArray due(bigint_type);
+    PostgresArray summaries(bytea_type);
     std::map<LogKey, std::int64_t> old;
     for (int row = 0; row < logs.rows(); ++row) {
         threads.add(logs.bytes(row, 1));
@@ -233,10 +238,11 @@ std::map<std::int64_t, std::int64_t> SlotCopy::copyLogs(const PostgresResult& lo
         statuses.addNumber(logs.number(row, 3));
         since.addId(logs.isNull(row, 4) ? CheckpointId() : logs.id(row, 4));
         due.addNumber(logs.isNull(row, 5) ? no_time : logs.number(row, 5));
+        logs.isNull(row, 6) ? summaries.addNull() : summaries.add(logs.bytes(row, 6));
         old[{logs.copy(row, 1), logs.copy(row, 2)}] = logs.number(row, 0);
     }
     PostgresParameters parameters = arrival();
-    for (const PostgresArray* array : {&threads, &namespaces, &statuses, &since, &due})
+    for (const PostgresArray* array : {&threads, &namespaces, &statuses, &since, &due, &summaries})
         parameters.owned(array->encoded());
     const PostgresResult stored = to_.run(target_.put_logs, parameters, writing);
     if (stored.rows() != logs.rows())

@@ -21,18 +21,19 @@ constexpr Oid number_t = bigint_type;
 // own log is locked first, as by other puts that say what the thread waits for, so that the second put sees what the
 // first one has said.
 //
-// Under a lease, the row of the queue is locked before that. The lease stays valid until the put has ended; if it is
-// nothing is stored. So does the row of the thread's slot, where the schema has only some slots.
+// Under a lease, the row of the queue is locked before that, so that the lease stays valid until the put has ended; if
+// there is no such row, nothing is stored. The same holds for the row of the thread's slot, where the schema has only
+// some slots. The statement waits for no lock of the queue's row or the log's: a put that meets one is made alone.
 std::string appendSql(bool is_own, bool is_leased, bool has_slots) {
     std::string sql = "WITH ";
     if (has_slots) {
-        const int slot = (is_own ? 12 : 9) + (is_leased ? 1 : 0);
+        const int slot = (is_own ? 13 : 9) + (is_leased ? 1 : 0);
         sql += "s AS MATERIALIZED (SELECT FROM {S}.slots WHERE slot = $" + std::to_string(slot) +
                " AND state IN (1, $" + std::to_string(slot + 1) + ") FOR KEY SHARE),\n";
     }
     if (is_leased) {
         sql += "f AS MATERIALIZED (SELECT FROM {S}.work WHERE thread = $1 AND epoch = ";
-        sql += std::string(is_own ? "$13" : "$9") + " FOR KEY SHARE),\n";
+        sql += std::string(is_own ? "$13" : "$9") + " FOR KEY SHARE SKIP LOCKED),\n";
     }
     sql += "o AS MATERIALIZED (SELECT l.log, l.status, l.since, l.due, l.summary FROM ";
     if (has_slots) sql += "s, ";
@@ -232,15 +233,18 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     tuple = make("tuple", tupleSql("c.prev < $3", "c.id = $3"), {bytes_t, bytes_t, id_t_});
     tuple_before = make("tuple_before", tupleSql("c.prev < $3 AND c.id < $3", "true"), {bytes_t, bytes_t, id_t_});
 
+    const std::string is_here = threadIsHere(has_slots, "g.thread");
     open_threads =
-        make("open_threads", threadsSql("g.status <> 1", "thread"), {bigint_array_type, number_t, bool_type});
-    open_threads_after = make("open_threads_after", threadsSql("g.status <> 1 AND g.thread > $4", "thread"),
+        make("open_threads", threadsSql("g.status <> 1", "thread", is_here), {bigint_array_type, number_t, bool_type});
+    open_threads_after = make("open_threads_after", threadsSql("g.status <> 1 AND g.thread > $4", "thread", is_here),
                               {bigint_array_type, number_t, bool_type, bytes_t});
-    newest_threads = make("newest_threads", threadsSql("true", newest_first), {bigint_array_type, number_t, bool_type});
-    newest_threads_before = make("newest_threads_before", threadsSql("(g.since, g.thread) < ($4, $5)", newest_first),
-                                 {bigint_array_type, number_t, bool_type, id_t_, bytes_t});
-    due_threads = make("due_threads", due_threads_sql, {number_t, number_t, bytes_t, number_t});
-    count_threads = make("count_threads", countThreadsSql(), {number_t});
+    newest_threads =
+        make("newest_threads", threadsSql("true", newest_first, is_here), {bigint_array_type, number_t, bool_type});
+    newest_threads_before =
+        make("newest_threads_before", threadsSql("(g.since, g.thread) < ($4, $5)", newest_first, is_here),
+             {bigint_array_type, number_t, bool_type, id_t_, bytes_t});
+    due_threads = make("due_threads", dueThreadsSql(has_slots), {number_t, number_t, bytes_t, number_t});
+    count_threads = make("count_threads", countThreadsSql(is_here), {number_t});
 
     delete_thread = make("delete_thread", deleteThreadSql(false), {bytes_t});
     delete_thread_leased = make("delete_thread_leased", deleteThreadSql(true), {bytes_t, number_t});

@@ -20,8 +20,8 @@ struct PostgresStatements {
     PostgresStatement append_leased;
     PostgresStatement append_inner;  // to a subgraph's log
     PostgresStatement append_inner_leased;
-    PostgresStatement joined;      // of many logs (postgres_joined_statement.hpp)
-    PostgresStatement put;  // calls the function
+    PostgresStatement joined;  // of many logs (postgres_joined_statement.hpp)
+    PostgresStatement put;     // calls the function
     // Calls the function for threads of the queue: also an epoch, and an input's number or null.
     PostgresStatement put_work;
     PostgresStatement has_lease;   // thread, epoch → whether the epoch is the thread's
