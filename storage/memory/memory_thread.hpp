@@ -174,8 +174,8 @@ struct Thread {
     std::unique_ptr<Children> children = {};  // null for most threads
     std::size_t bytes = 0;                    // as counted by memory_size.hpp
     std::size_t unordered_at = 0;  // used by the table: its place among the threads that are not in order yet
-    IndexPlace index = {};                    // ThreadIndex's, as are the summary and the hooks
-    std::string summary = {};                 // PutRequest::summary
+    IndexPlace index = {};         // ThreadIndex's, as are the summary and the hooks
+    std::string summary = {};      // PutRequest::summary
     boost::intrusive::set_member_hook<> newest_hook = {};
     boost::intrusive::set_member_hook<> open_hook = {};
     boost::intrusive::set_member_hook<> due_hook = {};

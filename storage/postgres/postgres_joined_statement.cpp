@@ -33,7 +33,8 @@ k AS (INSERT INTO {S}.logs (thread, ns, status, since, due, summary)
 t AS MATERIALIZED (SELECT * FROM o
     UNION ALL SELECT p.*, l.log, l.status, l.since, l.due, l.summary, false FROM p
         JOIN {S}.logs l ON l.thread = p.thread AND l.ns = p.ns WHERE p.ns <> ''
-    UNION ALL SELECT p.*, k.log, k.status, k.since, k.due, k.summary, true FROM k JOIN p ON p.thread = k.thread AND p.ns = k.ns),
+    UNION ALL SELECT p.*, k.log, k.status, k.since, k.due, k.summary, true FROM k
+        JOIN p ON p.thread = k.thread AND p.ns = k.ns),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
     SELECT t.log, t.expected, t.id, ($5)[t.n], ($6)[t.n], ($7)[t.n] FROM t
     WHERE t.is_new OR coalesce((SELECT c.id FROM {S}.commits c WHERE c.log = t.log AND c.prev < t.expected

@@ -114,8 +114,8 @@ bool PostgresPut::append(PostgresConnection& connection) const {
     if (is_own) addPlace(parameters, row.id);
     if (lease_ != nullptr) parameters.number(lease_->epoch);
     if (fence_.hasSlots()) {
-        // The statement finds out by itself whether the slot is simply owned, which is faster than two statements. If it
-        // is not, the function `put` stores the commit behind the fence.
+        // The statement finds out by itself whether the slot is simply owned, which is faster than two statements.
+        // If it is not, the function `put` stores the commit behind the fence.
         const auto owned = static_cast<std::int64_t>(SlotState::owned);
         parameters.number(static_cast<std::int64_t>(slotOf(request_.log.thread_id))).number(owned);
     }
