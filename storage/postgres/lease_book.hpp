@@ -17,6 +17,7 @@ class LeaseBook {
 public:
     /// As LeasedSaver's.
     void hold(std::string_view thread_id, const PutLease& lease) SG_EXCLUDES(mutex_);
+    void holdNew(std::string_view thread_id, const PutLease& lease) SG_EXCLUDES(mutex_);
     bool hasTaken(std::string_view thread_id) const SG_EXCLUDES(mutex_);
     void drop(std::string_view thread_id, std::int64_t epoch) SG_EXCLUDES(mutex_);
     std::size_t held() const SG_EXCLUDES(mutex_);
@@ -27,10 +28,19 @@ public:
     PutLease leaseOfPut(const PutRequest& request) const SG_EXCLUDES(mutex_);
     /// What was put under that lease is stored: its input is taken.
     void noteStored(std::string_view thread_id, const PutLease& lease) SG_EXCLUDES(mutex_);
+    /// Something is about to be stored in the thread's own log.
+    void noteWritten(std::string_view thread_id) SG_EXCLUDES(mutex_);
+    /// Whether the thread was held as new, and nothing was stored in its own log since.
+    bool isNew(std::string_view thread_id) const SG_EXCLUDES(mutex_);
 
 private:
+    struct Held {
+        PutLease lease;
+        bool is_new = false;
+    };
+
     mutable detail::Mutex mutex_;
-    std::map<std::string, PutLease, std::less<>> leases_ SG_GUARDED_BY(mutex_);
+    std::map<std::string, Held, std::less<>> leases_ SG_GUARDED_BY(mutex_);
 };
 
 }  // namespace stategraph::checkpoint

@@ -12,48 +12,7 @@ namespace stategraph {
 struct LeasedSaver::Impl : checkpoint::LeaseBook {
     explicit Impl(std::shared_ptr<PostgresSaver> given) : saver(std::move(given)) {}
 
-    struct Held {
-        PutLease lease;
-        bool is_new = false;  // nothing was put to the thread's own log yet
-    };
-
-    PutLease leaseOf(std::string_view thread_id) const SG_EXCLUDES(mutex) {
-        const detail::LockGuard lock(mutex);
-        const auto found = leases.find(thread_id);
-        if (found != leases.end()) return found->second.lease;
-        throw LeaseLostError(
-            "this process has no lease on the thread: it has lost it or never claimed it, so nothing was stored; "
-            "submit to the queue, or write through the PostgresSaver itself",
-            {.thread_id = std::string(thread_id)});
-    }
-
-    void noteTaken(std::string_view thread_id, const PutLease& by) SG_EXCLUDES(mutex) {
-        const detail::LockGuard lock(mutex);
-        const auto found = leases.find(thread_id);
-        if (found != leases.end() && found->second.lease.epoch == by.epoch) found->second.lease.takes.reset();
-    }
-
-    /// Something is about to be stored in the thread's own log.
-    void noteWritten(std::string_view thread_id) SG_EXCLUDES(mutex) {
-        const detail::LockGuard lock(mutex);
-        const auto found = leases.find(thread_id);
-        if (found != leases.end()) found->second.is_new = false;
-    }
-
-    void hold(std::string_view thread_id, const Held& held) SG_EXCLUDES(mutex) {
-        const detail::LockGuard lock(mutex);
-        leases.insert_or_assign(std::string(thread_id), held);
-    }
-
-    bool isNew(std::string_view thread_id) const SG_EXCLUDES(mutex) {
-        const detail::LockGuard lock(mutex);
-        const auto found = leases.find(thread_id);
-        return found != leases.end() && found->second.is_new;
-    }
-
     const std::shared_ptr<PostgresSaver> saver;
-    mutable detail::Mutex mutex;
-    std::map<std::string, Held, std::less<>> leases SG_GUARDED_BY(mutex);
 };
 
 LeasedSaver::LeasedSaver(std::shared_ptr<PostgresSaver> saver) {
@@ -64,32 +23,16 @@ LeasedSaver::~LeasedSaver() = default;
 
 const std::shared_ptr<PostgresSaver>& LeasedSaver::saver() const noexcept { return impl_->saver; }
 
-void LeasedSaver::hold(std::string_view thread_id, const PutLease& lease) { impl_->hold(thread_id, {lease, false}); }
-void LeasedSaver::holdNew(std::string_view thread_id, const PutLease& lease) { impl_->hold(thread_id, {lease, true}); }
-
-bool LeasedSaver::hasTaken(std::string_view thread_id) const {
-    const detail::LockGuard lock(impl_->mutex);
-    const auto found = impl_->leases.find(thread_id);
-    return found == impl_->leases.end() || !found->second.lease.takes;
-}
-
-void LeasedSaver::drop(std::string_view thread_id, std::int64_t epoch) {
-    const detail::LockGuard lock(impl_->mutex);
-    const auto found = impl_->leases.find(thread_id);
-    if (found != impl_->leases.end() && found->second.lease.epoch == epoch) impl_->leases.erase(found);
-}
-
-std::size_t LeasedSaver::held() const {
-    const detail::LockGuard lock(impl_->mutex);
-    return impl_->leases.size();
-}
+void LeasedSaver::hold(std::string_view thread_id, const PutLease& lease) { impl_->hold(thread_id, lease); }
+void LeasedSaver::holdNew(std::string_view thread_id, const PutLease& lease) { impl_->holdNew(thread_id, lease); }
+bool LeasedSaver::hasTaken(std::string_view thread_id) const { return impl_->hasTaken(thread_id); }
+void LeasedSaver::drop(std::string_view thread_id, std::int64_t epoch) { impl_->drop(thread_id, epoch); }
+std::size_t LeasedSaver::held() const { return impl_->held(); }
 
 void LeasedSaver::put(const PutRequest& request) {
     checkpoint::checkPut(request);
-    PutLease lease = impl_->leaseOf(request.log.thread_id);
+    const PutLease lease = impl_->leaseOfPut(request);
     if (request.log.checkpoint_ns.empty()) impl_->noteWritten(request.log.thread_id);
-    const bool takes = lease.takes && request.log.checkpoint_ns.empty() && !request.commits.empty();
-    if (!takes) lease.takes.reset();
     impl_->saver->put(request, lease);
     impl_->noteStored(request.log.thread_id, lease);
 }
