@@ -243,7 +243,7 @@ TEST_CASE("where eviction cannot make enough room the put is refused") {
     try {
         fill();
     } catch (const SaverError& error) {
-        CHECK(error.message().find("finished threads to evict") != std::string::npos);
+        CHECK(error.message().find("evicting finished threads") != std::string::npos);
         CHECK(error.context().thread_id == "due " + std::to_string(n));
     }
     CHECK(n > 5);
