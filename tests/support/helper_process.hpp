@@ -69,7 +69,7 @@ inline std::string given(const char* name) {
 
 /// Waits until the file has that many lines.
 inline void awaitLines(const std::filesystem::path& file, std::size_t wanted) {
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < 18'000; ++i) {
         std::ifstream in(file);
         std::size_t lines = 0;
         for (std::string line; std::getline(in, line);) ++lines;
