@@ -1,7 +1,6 @@
 #include <stategraph/sharded_saver.hpp>
 
 #include <algorithm>
-#include <exception>
 #include <set>
 #include <utility>
 
@@ -144,7 +143,10 @@ void ShardedSaver::copyThread(std::string_view from, std::string_view to) {
         return checkpoint::copyThreadRows(*this, *this, from, to);
     try {
         impl_->onShard(map->shard_of[slotOf(to)], [&](BaseCheckpointSaver& saver) { saver.copyThread(from, to); });
-    } catch (const ThreadMovedError&) {  // one of the two
+    } catch (const ThreadMovedError& error) {  // one of the two
+        if (error.mayBeStored())
+            throw SaverError(error.message() + "; whether the thread was copied is not known: read the copy",
+                             error.context());
         checkpoint::copyThreadRows(*this, *this, from, to);
     }
 }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +36,9 @@ struct IncompatibleView {
 std::string read(const std::string& file) {
     std::ifstream in(file, std::ios::binary);
     if (!in) throw UsageError{"the file '" + file + "' cannot be read; --graph names a file with a description"};
-    std::string text(std::istreambuf_iterator<char>(in), {});
+    std::string text(description_bytes_max + 1, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(in.gcount()));
     if (in.bad() || text.size() > description_bytes_max)
         throw UsageError{"the file '" + file + "' cannot be read, or has more than 64 MiB"};
     return text;

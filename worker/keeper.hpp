@@ -21,9 +21,9 @@ namespace stategraph::workers {
 /// The name of a worker without one: the host's name and the process id.
 std::string ownName();
 
-/// What a worker does. The thread of `run` speaks with the queue: it claims, renews and gives back. The threads of the
-/// slots run what was claimed. Everything that differs between a program and a simulation is behind `queue`, `reader` and
-/// `threads`, so that one seed decides all that happens in a simulation.
+/// What a worker does. The thread of `run` uses the queue: it claims, renews and releases threads. The threads of the
+/// slots run what was claimed. Everything that differs between a program and a simulation is behind `queue`, `reader`
+/// and `threads`, so that one seed decides all that happens in a simulation.
 struct Keeper {
     using Clock = std::chrono::steady_clock;
 

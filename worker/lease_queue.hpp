@@ -25,11 +25,11 @@ public:
 
     /// As LeasedSaver's.
     virtual void hold(std::string_view thread_id, const PutLease& lease) = 0;
-    virtual void holdNew(std::string_view thread_id, const PutLease& lease) { hold(thread_id, lease); }
+    virtual void holdNew(std::string_view thread_id, const PutLease& lease) = 0;
     virtual void drop(std::string_view thread_id, std::int64_t epoch) = 0;
 };
 
-/// Those of a PostgreSQL schema. Both objects must live as long as this one.
+/// The queue and the leases of a PostgreSQL schema. Both objects must live as long as this one.
 class PostgresLeases final : public LeaseQueue {
 public:
     PostgresLeases(PostgresQueue& queue, LeasedSaver& saver) : queue_(queue), saver_(saver) {}

@@ -1,6 +1,5 @@
 #include <stategraph/worker.hpp>
 
-#include <algorithm>
 #include <set>
 
 #include <unistd.h>

@@ -27,7 +27,7 @@ struct Message {
     friend bool operator==(const Message&, const Message&) = default;
 };
 
-/// The id that stands for all messages before the removal.
+/// The id that means all messages before the removal.
 inline constexpr std::string_view REMOVE_ALL_MESSAGES = detail::remove_all_messages;
 
 /// Removes the message with this id when it is written to a channel with `addMessages`. An unknown id is an

@@ -43,7 +43,7 @@ public:
     explicit ThreadMovedError(std::string message, ErrorContext context = {})
         : SaverError(std::move(message), std::move(context)) {}
 
-    /// Whether an earlier try of the same put, whose answer was lost, may have been stored before the slot moved.
+    /// Whether an earlier try of the same call, whose answer was lost, may have been stored before the slot moved.
     bool mayBeStored() const noexcept { return may_be_stored_; }
     void setMayBeStored() noexcept { may_be_stored_ = true; }
 

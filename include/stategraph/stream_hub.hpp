@@ -75,14 +75,13 @@ private:
 enum class OnFull : std::uint8_t {
     // New ephemeral events are dropped and counted (for `runs` the oldest are dropped); the run never waits.
     drop_ephemeral,
-    // parts of one message are joined, then the oldest ephemeral events are dropped; of values and checkpoints only the
-    // newest is kept
+    // Parts of one message are joined, then the oldest ephemeral events are dropped; of values and checkpoints only the
+    // newest is kept.
     coalesce,
     disconnect,  // the subscription ends; its position tells where to begin again
-    // the run waits, even beyond a node's time limit, until it is to end itself; then events without space are dropped
-    // and counted.
+    // The run waits, even beyond a node's time limit, until it is to end itself; then events without space are dropped
+    // and counted. Never read such a subscription on the thread that runs the graph.
     block,
-    // Never read such a subscription on the thread that runs the graph
 };
 /// The name of a policy, such as "coalesce".
 const char* toString(OnFull policy) noexcept;
@@ -106,6 +105,7 @@ struct SubscribeOptions {
     StreamModes modes = StreamMode::updates;
     /// Events of subgraphs too, with their namespace: as they happen in a run of this hub; and those that the log holds
     /// and that this subscription did not receive so, before the event of the superstep that they belong to.
+    /// Cost: for each superstep in which a graph that a node called ended, a listing of the thread's logs.
     bool subgraphs = false;
     /// Whether a task's start has the task's input, as in StreamOptions.
     bool task_inputs = true;

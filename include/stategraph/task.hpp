@@ -37,7 +37,7 @@ struct HomeOps {
     void (*stopTimer)(void* timer) = nullptr;
     /// Called after the work was called or dropped.
     void (*endTimer)(void* timer) = nullptr;
-    /// For a place that is a proxy: the place that it currently stands for. Null: the place is not a proxy.
+    /// For a place that is a proxy: the place that it currently represents. Null: the place is not a proxy.
     Home (*under)(void* place) = nullptr;
     /// Whether the place is being destroyed and no longer calls anything. Null: it is never destroyed.
     bool (*isGone)(void* place) = nullptr;

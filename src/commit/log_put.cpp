@@ -37,8 +37,8 @@ void LogWriter::putCommit(CheckpointId id, CheckpointId parent, const ThreadRepo
     head_has_metadata_ = true;
 }
 
-// What the index of threads is told besides an outlook with a known status; empty: nothing else is known, or it is a
-// subgraph's log. Made in `room` if need be.
+// Returns the summary that the index of threads stores besides an outlook with a known status. It is empty if nothing
+// else is known, or the log is a subgraph's. Its bytes are made in `room` if necessary.
 std::string_view LogWriter::summaryOf(const ThreadReport& report, bool has_commit, std::string& room) const {
     if (!settings_.checkpoint_ns.empty()) return {};
     if (!report.knows_questions || !(has_commit || head_has_metadata_)) return {};

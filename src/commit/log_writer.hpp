@@ -151,8 +151,8 @@ public:
     void putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record,
                            std::optional<ThreadOutlook> outlook = {});
 
-    /// Exit: stores the newest checkpoint if there is one to store, and the records kept. `report`: what the thread
-    /// `outlook` is what the thread waits for afterwards if something is due.
+    /// With durability `exit`, stores the newest checkpoint if there is one to store, and the kept records. `report`
+    /// says what the thread waits for afterwards if something is due.
     void flush(const CommitStep& current, const ThreadReport& report);
     /// Reports what the thread waits for, if the pending writes still equal `compared`. Only the index of threads uses
     /// this, so failures are ignored. Call it after everything is stored.

@@ -9,6 +9,7 @@
 #include "checkpoint/fold.hpp"
 #include "checkpoint/paths.hpp"
 #include "src/commit/ids.hpp"
+#include "src/commit/restore.hpp"
 
 // checkCompatibility without the program: whether a graph, of which the description is known, has the nodes that a
 // thread needs.
@@ -50,7 +51,7 @@ private:
         auto tuple = saver_.getTuple({.log = log});
         if (!tuple) return;
         const checkpoint::Folded at = checkpoint::fold(log, std::move(*tuple));
-        if (outer && !isBelow(at.commit, *outer)) return;
+        if (outer && !engine::isOfVisit(at.commit, outer->ns, outer->id)) return;
         const checkpoint::Records records = checkpoint::readRecords(log, at.commit.id, at.tuple.writes);
         if (checkpoint::saysCancelled(records)) return;
         const auto require = [&](std::string_view node, const char* what) {
@@ -66,8 +67,9 @@ private:
         for (const checkpoint::DueTask& task : due) {
             if (task.finished) checkResult(*task.record, require);
         }
+        Heads heads;
         for (const checkpoint::DueTask& task : due) {
-            if (!task.finished && !found_) checkInner(graph, thread_id, ns, at, task);
+            if (!task.finished && !found_) checkInner(graph, thread_id, ns, at, task, heads);
         }
     }
 
@@ -78,9 +80,11 @@ private:
         for (const auto& send : record.sends) require(send.node, what);
     }
 
-    // The logs of the graph that a due task has begun: one of its own, or those that live with the thread.
+    using Heads = std::optional<std::vector<ListedCheckpoint>>;  // of all logs of the thread, once they are listed
+
+    // Checks the logs of the graph that a due task has begun: one of its own, or those that live with the thread.
     void checkInner(const GraphDescription& graph, const std::string& thread_id, const std::string& outer,
-                    const checkpoint::Folded& at, const checkpoint::DueTask& task) {
+                    const checkpoint::Folded& at, const checkpoint::DueTask& task, Heads& heads) {
         const DescribedNode* const node = graph.findStored(task.name);
         if (node == nullptr || !node->subgraph) return;
         const auto inner = std::ranges::find(graphs_, *node->subgraph, &GraphDescription::fingerprint);
@@ -88,17 +92,13 @@ private:
         const std::string name = outer.empty() ? task.name : outer + '|' + task.name;
         const TaskId id = engine::makeTaskId({at.commit.id, outer, at.commit.step + 1, task.name, task.path});
         checkLog(*inner, thread_id, name + ':' + id.toString(), {});
-        for (const ListedCheckpoint& head : saver_.list({.thread_id = thread_id, .heads = true})) {
+        if (found_) return;
+        if (!heads) heads = saver_.list({.thread_id = thread_id, .heads = true});
+        for (const ListedCheckpoint& head : *heads) {
             const std::string& ns = head.checkpoint_ns;
             const bool lives_on = ns == name || (ns.starts_with(name + ":=") && ns.find('|', name.size()) == ns.npos);
             if (lives_on && !found_) checkLog(*inner, thread_id, ns, Outer{outer, at.commit.id});
         }
-    }
-
-    static bool isBelow(const checkpoint::CommitFields& commit, const Outer& outer) {
-        return std::ranges::any_of(commit.parents, [&](const checkpoint::LoggedParent& parent) {
-            return parent.checkpoint_ns == outer.ns && parent.id == outer.id;
-        });
     }
 
     static IncompatibleThread missing(const LogName& log, CheckpointId id, std::string_view node, const char* what) {

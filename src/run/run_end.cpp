@@ -249,8 +249,8 @@ ThreadOutlook Run::outlookOfTasks() const noexcept {
     return {};
 }
 
-// With the open questions of the superstep's tasks, which are put into `questions`. Those of a task that has not ended,
-// or of a superstep that was not begun, are not known.
+// Returns the outlook with the open questions of the superstep's tasks, which are put into `questions`. They are not
+// known if a task has not ended, or if the superstep was not begun and its checkpoint has records.
 ThreadReport Run::report(const ThreadOutlook& outlook, std::vector<std::string_view>& questions) const {
     if (outlook.status == ThreadStatus::unknown || outlook.status == ThreadStatus::finished) return {outlook};
     if (!env_.superstep) return {outlook, {}, !start_ || start_->records.empty()};

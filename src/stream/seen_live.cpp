@@ -29,13 +29,27 @@ TaskId nameOf(const StreamEvent& event) {
         {.checkpoint_id = {}, .checkpoint_ns = ns, .step = event.step, .node = node, .path = toString(event.mode)});
 }
 
+// Returns whether the event is the result of a task that an earlier run stored, or that a cache had. A run that is
+// resumed emits it again, but the log has it once.
+bool isRestored(const StreamEvent& event) {
+    if (event.mode != StreamMode::updates) return false;
+    Decoder in(event.data.bytes());
+    for (std::size_t left = in.map(); left > 0; --left) {
+        if (in.text() == "__metadata__") return true;
+        in.skip();
+    }
+    return false;
+}
+
 }  // namespace
 
 void SeenLive::note(const StreamEvent& event, std::int64_t superstep) {
     const bool is_durable =
         event.mode == StreamMode::updates || event.mode == StreamMode::values || event.mode == StreamMode::checkpoints;
     if (event.ns.empty() || !is_durable || noted_ == events_max || isPause(event)) return;
-    ++counts_[{superstep, nameOf(event)}];
+    const Key key{superstep, nameOf(event)};
+    if (isRestored(event) && counts_.contains(key)) return;
+    ++counts_[key];
     ++noted_;
 }
 

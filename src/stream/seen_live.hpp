@@ -10,7 +10,8 @@ namespace stategraph::stream {
 
 /// The events of graphs inside that a subscriber received while they happened, and that the log will have too: those
 /// do not come again from there. Kept until the root's commit of their superstep, and at most events_max of them: what
-/// exceeds that comes twice. Not safe from several threads.
+/// exceeds that comes twice, and so may a cached result of one of several tasks of a node.
+/// Not safe from several threads.
 class SeenLive {
 public:
     static constexpr std::size_t events_max = 16384;

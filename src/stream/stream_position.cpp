@@ -4,7 +4,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/stream_hub.hpp>
 
-#include "src/stream/log_reader.hpp"
+#include "src/stream/commit_events.hpp"
 
 // Places in a thread's stream of durable events, and their text.
 namespace stategraph {

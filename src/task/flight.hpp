@@ -16,8 +16,8 @@
 // - A leader never waits for another leader. A task inside a leading task (in its subgraph, or in a run that its node
 //   began, on any thread of the library) may lead, but does not wait. So there is no cycle, with any number of threads.
 // - A leader is under way on a thread of its own and needs no thread of a waiting task: if it needed one of the
-//   executor's threads, so would the others, which are calls of the same node with the same input. Coroutines, which need
-//   a thread to continue, neither lead nor wait.
+//   executor's threads, so would the others, which are calls of the same node with the same input. Coroutines, which
+//   need a thread to continue, neither lead nor wait.
 // - Only the reader of the events of the leader's run can hold that run up, if it waits for a run that waits here. So
 //   tasks of other runs wait only if nobody reads the leader's events.
 // - A run that is to stop stops waiting.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -14,7 +14,8 @@ namespace stategraph::checkpoint {
 ///
 /// Rows: the places from 1 of the commits that are stored. Each of them was compared with its own log's head, and its
 /// lease was checked; those that are not returned have stored nothing, for a reason that the statement does not say. It
-/// waits for no other writer's lock on a row: a commit that meets one is not stored.
+/// waits for no other writer's lock on a row, and a commit that meets one is not stored; but it waits for a writer that
+/// begins the same log, or appends to the same subgraph's log.
 std::string postgresJoinedSql();
 /// The types of its parameters.
 std::vector<Oid> postgresJoinedTypes();

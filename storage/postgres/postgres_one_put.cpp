@@ -1,7 +1,6 @@
 #include "storage/postgres/postgres_one_put.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 #include <stategraph/sharded_saver.hpp>
@@ -9,7 +8,6 @@
 #include "src/value/times.hpp"
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_index.hpp"
-#include "storage/postgres/postgres_shard_tables.hpp"
 
 namespace stategraph::checkpoint {
 namespace {
@@ -41,7 +39,6 @@ PostgresPut::PostgresPut(const PostgresStatements& statements, const PostgresFen
 
 bool PostgresPut::tryToStore(PostgresConnection& connection) const {
     if (isAppend()) return append(connection);
-    if (!mayBeJoined()) return false;
     PostgresJoinedColumns columns;
     addTo(columns);
     return connection.run(statements_.joined, columns.encoded(request_.sync), storing_commit).rows() > 0;
@@ -116,8 +113,7 @@ bool PostgresPut::append(PostgresConnection& connection) const {
     if (fence_.hasSlots()) {
         // The statement finds out by itself whether the slot is simply owned, which is faster than two statements.
         // If it is not, the function `put` stores the commit behind the fence.
-        const auto owned = static_cast<std::int64_t>(SlotState::owned);
-        parameters.number(static_cast<std::int64_t>(slotOf(request_.log.thread_id))).number(owned);
+        parameters.number(static_cast<std::int64_t>(slotOf(request_.log.thread_id)));
     }
     const PostgresStatement& unleased = is_own ? statements_.append : statements_.append_inner;
     const PostgresStatement& leased = is_own ? statements_.append_leased : statements_.append_inner_leased;

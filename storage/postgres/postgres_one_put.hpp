@@ -43,7 +43,8 @@ public:
     /// Stores it, and waits for other writers of its log or thread. Throws ConcurrentUpdateError if it is refused,
     /// LeaseLostError if its lease is lost.
     void store(PostgresConnection& connection) const;
-    /// Stores it if no other writer is in the way. False: nothing was stored, and `store` says why, or stores it.
+    /// Stores it if no other writer is in the way; call it only if mayBeJoined. False: nothing was stored, and `store`
+    /// says why, or stores it.
     bool tryToStore(PostgresConnection& connection) const;
     /// Whether the rows exist. For pending writes alone this may also be true because another writer stored the same
     /// bytes.

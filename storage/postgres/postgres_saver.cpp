@@ -176,6 +176,9 @@ void PostgresSaver::copyThread(std::string_view from, std::string_view to) {
             } catch (const checkpoint::PostgresLost&) {
                 may_be_done = true;
                 throw;
+            } catch (ThreadMovedError& error) {
+                if (may_be_done) error.setMayBeStored();
+                throw;
             }
             if (!is_taken) return;
             if (may_be_done && connection.run(impl_->statements.is_copy, parameters, "look at a copy").flag(0, 0))

@@ -99,23 +99,20 @@ PostgresShards::Impl::Slots PostgresShards::Impl::read(Cluster& cluster, std::ex
     return cluster.slots;
 }
 
-const PostgresShards::Impl::Known* PostgresShards::Impl::newest(const std::vector<Slots>& all, std::size_t slot,
-                                                                std::size_t& source) {
+const PostgresShards::Impl::Known* PostgresShards::Impl::newest(const std::vector<Slots>& all, std::size_t slot) {
     const Known* best = nullptr;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        if (all[i].empty() || (best != nullptr && all[i][slot].version <= best->version)) continue;
-        best = &all[i][slot];
-        source = i;
+    for (const Slots& each : all) {
+        if (!each.empty() && (best == nullptr || each[slot].version > best->version)) best = &each[slot];
     }
     return best;
 }
 
 // The rows are complete there: the one that decided has looked.
-bool PostgresShards::Impl::finish(std::size_t slot, const Known& decided, const std::vector<Slots>& all) {
+void PostgresShards::Impl::finish(std::size_t slot, const Known& decided, const std::vector<Slots>& all) {
     const std::size_t target = find(decided.owner);
-    if (all[target].empty()) return false;
+    if (all[target].empty()) return;
     const Known& there = all[target][slot];
-    if (there.state != SlotState::arriving || there.version + 1 != decided.version) return false;
+    if (there.state != SlotState::arriving || there.version + 1 != decided.version) return;
     Cluster& cluster = *clusters[target];
     const auto saver = open(cluster);
     saver->impl_->pool.repeat([&](PostgresConnection& connection) {
@@ -123,7 +120,6 @@ bool PostgresShards::Impl::finish(std::size_t slot, const Known& decided, const 
         parameters.number(static_cast<std::int64_t>(slot)).number(there.version).text(decided.owner);
         (void)connection.run(cluster.statements.finish, parameters, "end the move of a slot");
     });
-    return true;
 }
 
 std::size_t PostgresShards::Impl::find(std::string_view name) const {
@@ -152,13 +148,12 @@ ShardMap PostgresShards::readMap() {
     if (error && std::ranges::all_of(all, &Impl::Slots::empty)) std::rethrow_exception(error);
     ShardMap map;
     for (std::size_t slot = 0; slot < shard_slots; ++slot) {
-        std::size_t source = 0;
-        const Impl::Known* const best = Impl::newest(all, slot, source);
+        const Impl::Known* const best = Impl::newest(all, slot);
         map.version += static_cast<std::uint64_t>(best->version);
         map.shard_of.push_back(impl_->find(best->owner));
         if (best->state != SlotState::away) continue;
         try {
-            (void)impl_->finish(slot, *best, all);
+            impl_->finish(slot, *best, all);
         } catch (const SaverError&) {  // its new cluster cannot be reached now; a later reader does it
         }
     }

@@ -42,10 +42,10 @@ struct PostgresShards::Impl {
     static void checkName(PostgresSaver& saver, const std::string& name);
     /// Reads it if it has changed; if it cannot be reached, returns what it was, and sets `error` unless it is set.
     Slots read(Cluster& cluster, std::exception_ptr& error) SG_EXCLUDES(cluster.mutex);
-    /// The best of what clusters know of a slot, and which cluster knows it.
-    static const Known* newest(const std::vector<Slots>& all, std::size_t slot, std::size_t& source);
-    /// Ends the move of a slot that was decided; true: something was done.
-    bool finish(std::size_t slot, const Known& decided, const std::vector<Slots>& all);
+    /// The newest of what clusters know of a slot; null if none is known.
+    static const Known* newest(const std::vector<Slots>& all, std::size_t slot);
+    /// Ends the move of a slot that was decided, if that was not done.
+    void finish(std::size_t slot, const Known& decided, const std::vector<Slots>& all);
     std::size_t find(std::string_view name) const;
     std::unique_ptr<checkpoint::SlotEnd> makeEnd(Cluster& cluster, const SlotMoveOptions& options);
 

@@ -18,12 +18,13 @@ constexpr const char* writing = "store the threads of a slot";
 constexpr const char* if_arriving =
     "WITH f AS MATERIALIZED (SELECT FROM {S}.slots WHERE slot = $1 AND state = 4 AND version = $2 FOR KEY SHARE), ";
 
+// Taken inputs are not counted: only their keys are left, which a worker may forget on one side meanwhile.
 std::string digestSql() {
     return "SELECT (SELECT count(*) || ' ' || coalesce(sum(hashtextextended(encode(l.thread, 'hex') || ':' || "
            "encode(l.ns, 'hex') || ':' || coalesce(c.id::text, ''), 0)::numeric), 0) FROM {S}.logs l LEFT JOIN LATERAL "
            "(SELECT c.id FROM {S}.commits c WHERE c.log = l.log ORDER BY c.prev DESC LIMIT 1) c ON true WHERE "
-           "{S}.slot_of(l.thread) = $1) || ' ' || (SELECT count(*) FROM {S}.inputs i WHERE {S}.slot_of(i.thread) = $1) "
-           "|| ' ' || (SELECT count(*) FROM {S}.work w WHERE {S}.slot_of(w.thread) = $1)";
+           "{S}.slot_of(l.thread) = $1) || ' ' || (SELECT count(*) FROM {S}.inputs i WHERE {S}.slot_of(i.thread) = $1 "
+           "AND i.taken IS NULL) || ' ' || (SELECT count(*) FROM {S}.work w WHERE {S}.slot_of(w.thread) = $1)";
 }
 
 PostgresParameters names(std::span<const std::string> threads) {
@@ -89,19 +90,19 @@ SlotCopy::Target SlotCopy::targetOf(const std::string& quoted_schema) {
     const std::string counted = " SELECT count(*), set_config('synchronous_commit', 'off', true) FROM f";
     Target target{
         .heads = {},
-        .put_logs = make("m_put_logs",
-                         "i AS (INSERT INTO {S}.logs AS l (thread, ns, status, since, due, summary) SELECT u.thread, "
-                         "u.ns, u.status, "
-                         "nullif(u.since, '00000000-0000-0000-0000-000000000000'::uuid), nullif(u.due, " +
-                             std::to_string(no_time + 1) +
-                             " - 1), u.summary FROM f, unnest($3, $4, $5, $6, $7, $8) AS u "
-                             "(thread, ns, status, since, due, summary) ON CONFLICT (thread, ns) DO UPDATE SET status "
-                             "= excluded.status, "
-                             "since = excluded.since, due = excluded.due, summary = excluded.summary RETURNING l.log, "
-                             "l.thread, l.ns) "
-                             "SELECT log, thread, ns, set_config('synchronous_commit', 'off', true) FROM i",
-                         {bytea_array_type, bytea_array_type, bigint_array_type, uuid_array_type, bigint_array_type,
-                          bytea_array_type}),
+        .put_logs =
+            make("m_put_logs",
+                 "i AS (INSERT INTO {S}.logs AS l (thread, ns, status, since, due, summary) "
+                 "SELECT u.thread, u.ns, u.status, nullif(u.since, '00000000-0000-0000-0000-000000000000'::uuid), "
+                 "nullif(u.due, " +
+                     std::to_string(no_time + 1) +
+                     " - 1), u.summary "
+                     "FROM f, unnest($3, $4, $5, $6, $7, $8) AS u (thread, ns, status, since, due, summary) "
+                     "ON CONFLICT (thread, ns) DO UPDATE SET status = excluded.status, since = excluded.since, "
+                     "due = excluded.due, summary = excluded.summary RETURNING l.log, l.thread, l.ns) "
+                     "SELECT log, thread, ns, set_config('synchronous_commit', 'off', true) FROM i",
+                 {bytea_array_type, bytea_array_type, bigint_array_type, uuid_array_type, bigint_array_type,
+                  bytea_array_type}),
         .put_commits = make(
             "m_put_commits",
             "i AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes) SELECT u.* FROM f, "

@@ -12,7 +12,7 @@
 
 namespace stategraph::checkpoint {
 
-/// Another mover has begun a move of the slot, or a writer has ended this one.
+/// Another mover has begun a move of the slot, a writer has ended this one, or the copy differs. It may be begun again.
 class SlotMoveLost : public SaverError {
 public:
     using SaverError::SaverError;

@@ -138,11 +138,12 @@ void SlotMove::leave() {
     tell(SlotMoveStep::leaving);
     copyTouched(0);
     copy_.copyQueue();
+    // A worker that releases a thread waits for no lock of the slot, so that it can come in between.
     if (!copy_.isSame())
-        throw SaverError("slot " + std::to_string(slot_) + " was not moved from '" + from_.name() + "' to '" +
-                         to_.name() +
-                         "': after copying, its threads differ; is another program without this library "
-                         "writing to the tables?");
+        throw SlotMoveLost("slot " + std::to_string(slot_) + " was not moved from '" + from_.name() + "' to '" +
+                           to_.name() +
+                           "': after copying, its threads differ; is another program without this library "
+                           "writing to the tables?");
     const PostgresParameters arrived = std::move(PostgresParameters().number(numberOf(slot_)).number(version_));
     if (to_.map().run(to_.statements().confirm, arrived, moving).rows() == 0)
         throw SlotMoveLost("another move of slot " + std::to_string(slot_) + " to '" + to_.name() + "' has begun");
@@ -167,6 +168,7 @@ void SlotMove::move(std::size_t slot) {
     slot_ = slot;
     version_ = 0;
     threads_ = 0;
+    copy_.resetCounts();
     state_ = SlotState::owned;
     try {
         begin();
@@ -177,7 +179,7 @@ void SlotMove::move(std::size_t slot) {
         undo();
         throw;
     }
-    // It is the target's now; whoever reads the map does this if this process dies here.
+    // The slot is the target's now. If this process dies here, the next reader of the map does what follows.
     (void)to_.map().run(to_.statements().finish,
                         PostgresParameters().number(numberOf(slot_)).number(version_).text(to_.name()), moving);
     const auto waited = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - waiting_since_);
@@ -186,7 +188,6 @@ void SlotMove::move(std::size_t slot) {
     report_.threads += threads_;
     report_.commits += copy_.commits();
     report_.bytes += copy_.bytes();
-    copy_.resetCounts();
     tell(SlotMoveStep::moved);
     clear(from_, slot_, to_);
     tell(SlotMoveStep::cleared);

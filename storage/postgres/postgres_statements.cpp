@@ -29,7 +29,7 @@ std::string appendSql(bool is_own, bool is_leased, bool has_slots) {
     if (has_slots) {
         const int slot = (is_own ? 13 : 9) + (is_leased ? 1 : 0);
         sql += "s AS MATERIALIZED (SELECT FROM {S}.slots WHERE slot = $" + std::to_string(slot) +
-               " AND state IN (1, $" + std::to_string(slot + 1) + ") FOR KEY SHARE),\n";
+               " AND state = 1 FOR KEY SHARE),\n";
     }
     if (is_leased) {
         sql += "f AS MATERIALIZED (SELECT FROM {S}.work WHERE thread = $1 AND epoch = ";
@@ -206,7 +206,7 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     std::vector<Oid> types{bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type};
     const auto makeAppend = [&](const char* name, bool is_own, bool is_leased) {
         std::vector<Oid> all = types;
-        if (has_slots) all.insert(all.end(), {number_t, number_t});
+        if (has_slots) all.push_back(number_t);
         return make(name, appendSql(is_own, is_leased, has_slots), std::move(all));
     };
     append_inner = makeAppend("append_inner", false, false);

@@ -13,9 +13,9 @@ struct PostgresStatements {
     PostgresStatements(const std::string& schema, bool has_slots);
 
     // The parameters of the first four are log, expected head, id, parent, base, bytes, synchronous_commit. Statements
-    // for a thread's own log also have the status and wake time of PutRequest::outlook and placeKeptFrom(id), and
-    // the end the epoch. Where the schema has only some slots, after that the thread's slot, and a SlotState besides
-    // `owned` in which the put is made. One row: it is stored.
+    // for a thread's own log also have the status and wake time of PutRequest::outlook, placeKeptFrom(id) and the
+    // summary (null: none). Statements under a lease have the epoch after that. Where the schema has only some slots,
+    // the thread's slot is the last one; it must be owned. One row: it is stored.
     PostgresStatement append;  // to a thread's own log
     PostgresStatement append_leased;
     PostgresStatement append_inner;  // to a subgraph's log

@@ -39,7 +39,7 @@ struct Slow {
     }
 };
 
-/// A loop that runs until it is told to stop or its run is cancelled.
+/// A loop that runs until it is stopped or its run is cancelled.
 struct Spinner {
     Signal spins;
     std::atomic<bool> stops{false};

@@ -11,7 +11,7 @@ namespace effects {
 using namespace graphs;
 using namespace std::chrono_literals;
 
-/// Stands for the death of a process: thrown where only the test catches it.
+/// Thrown instead of ending the process, where only the test catches it.
 struct Killed {};
 
 /// START -> pay, which pays once and then calls the test's function.

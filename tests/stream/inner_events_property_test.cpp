@@ -162,14 +162,21 @@ private:
     // Of what it could not take while it happened it gets the rest from the log.
     void checkSlow() {
         std::set<std::string> got;
+        std::multiset<std::string> from_log;
         sg::StreamPosition before;
         for (const Got& each : slowly_) {
             got.insert(each.what);
             if (!each.durable) continue;
+            from_log.insert(each.what);
             CHECK((before < each.position));
             before = each.position;
         }
-        for (const Got& each : read_) CHECK_MESSAGE(got.contains(each.what), each.what);
+        std::multiset<std::string> all;
+        for (const Got& each : read_) {
+            CHECK_MESSAGE(got.contains(each.what), each.what);
+            all.insert(each.what);
+        }
+        for (const std::string& each : from_log) CHECK_MESSAGE(from_log.count(each) <= all.count(each), each);
     }
 
     void checkReconnections(const App& app) {

@@ -133,6 +133,35 @@ TEST_CASE("events of graphs inside that were dropped, or happened before a subsc
     });
 }
 
+TEST_CASE("a result that a resumed run emits again does not count as that of another task of its node") {
+    for (std::size_t capacity = 1; capacity <= 12; ++capacity) {
+        CAPTURE(capacity);
+        Graph inner;
+        inner.addNode("w", [](const int& n, sg::Runtime& runtime) -> Update {
+            if (n == 2) return bar(sg::interrupt<std::string>(runtime, "name?"));
+            return bar("one");
+        });
+        inner.addConditionalEdges(sg::START,
+                                  [](const State&) {
+                                      return std::vector<sg::Send>{sg::Send("w", 1), sg::Send("w", 2)};
+                                  },
+                                  {"w"});
+        Graph graph;
+        graph.addNode("sub", inner.compile(), none, gives).addEdge(sg::START, "sub");
+        const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+        sg::StreamHub hub(app);
+        auto slow = hub.subscribe("t", {.modes = StreamMode::updates, .subgraphs = true, .capacity = capacity});
+        const sg::RunConfig config{.thread_id = "t", .hub = &hub};
+        const auto asked = app.invoke(bar("i"), config);
+        REQUIRE(asked.interrupts.size() == 1);
+        app.invoke(sg::Command<>{.resume = sg::Value("two")}, config);
+        const Strings got = texts(take(slow));
+        for (const char* const each : {R"("one")", R"("two")"})
+            CHECK_MESSAGE(
+                std::ranges::any_of(got, [&](const std::string& text) { return text.find(each) != text.npos; }), each);
+    }
+}
+
 TEST_CASE("a position inside is text and back, in the order of events, and what is no position is refused") {
     using Inside = sg::StreamPosition::Inside;
     const sg::StreamPosition place(7, std::vector<Inside>{{0, 0, 5}, {12, 3, 6}}, 2);

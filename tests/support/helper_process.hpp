@@ -67,7 +67,7 @@ inline std::string given(const char* name) {
     return text ? text : "";
 }
 
-/// Waits until the file has that many lines.
+/// Waits until the file has that many lines, for three minutes at most. Errors: std::runtime_error after that.
 inline void awaitLines(const std::filesystem::path& file, std::size_t wanted) {
     for (int i = 0; i < 18'000; ++i) {
         std::ifstream in(file);

@@ -51,7 +51,7 @@ public:
 
     const EndpointOptions& options() const noexcept { return options_; }
     virtual StreamHub& hub() noexcept = 0;
-    /// The thread of the hub that a client's name for it stands for.
+    /// Returns the thread of the hub that a client's name refers to.
     virtual ThreadId threadOf(const ThreadId& name) const { return name; }
     /// Checks a client's request before anything is done. Errors, which are reported to the client:
     /// InvalidArgumentError, WrongTypeError, InvalidUpdateError.

@@ -18,7 +18,6 @@
 
 #include "tests/storage/postgres/postgres_helper.hpp"
 #include "tests/storage/postgres/postgres_join_helper.hpp"
-#include "tests/storage/postgres/postgres_proxy.hpp"
 #include "tests/support/shared_threads.hpp"
 
 using namespace postgres_tests;

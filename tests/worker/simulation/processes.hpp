@@ -33,10 +33,12 @@ public:
         if (before_put) before_put();
         if (!book_) return putUnder(request, {});
         const sg::PutLease lease = book_->leaseOfPut(request);
+        if (request.log.checkpoint_ns.empty()) book_->noteWritten(request.log.thread_id);
         putUnder(request, lease);
         book_->noteStored(request.log.thread_id, lease);
     }
     std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
+        if (book_ && query.log.checkpoint_ns.empty() && book_->isNew(query.log.thread_id)) return std::nullopt;
         return link_.repeat([&](ModelServer& server) { return server.rows().getTuple(query); });
     }
     std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override {
@@ -103,6 +105,7 @@ public:
         return link_.repeat([&](ModelServer& server) { return server.forgetKeys(kept); });
     }
     void hold(std::string_view thread_id, const sg::PutLease& lease) override { book_.hold(thread_id, lease); }
+    void holdNew(std::string_view thread_id, const sg::PutLease& lease) override { book_.holdNew(thread_id, lease); }
     void drop(std::string_view thread_id, std::int64_t epoch) override { book_.drop(thread_id, epoch); }
 
 private:
