@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <stategraph/error.hpp>
+
 #include "inspect/terminal.hpp"
 
 namespace stategraph::inspect {

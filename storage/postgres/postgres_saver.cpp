@@ -1,4 +1,5 @@
 #include <stategraph/postgres_saver.hpp>
+#include <stategraph/sharded_saver.hpp>
 
 #include <algorithm>
 
