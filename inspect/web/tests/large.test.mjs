@@ -9,7 +9,7 @@ describe('a store that is only read', () => {
   let browser, server;
   before(async () => {
     browser = await launch();
-    server = await Server.start({ readOnly: true, make: [['make'], ['long', 'long', '100000'], ['large', 'large', '50000000']] });
+    server = await Server.start({ readOnly: true, make: [['make'], ['long', 'long', '100000']] });
   });
   after(async () => {
     await browser?.close();
@@ -101,8 +101,11 @@ describe('a store that is only read', () => {
     await close(page);
   });
 
+  // In a store of its own: RocksDB unpacks the whole row for each search that comes near it.
   test('a state of 50 MB opens in pages', async (t) => {
-    const page = await open(browser, server, '/t/large//');
+    const other = await Server.start({ readOnly: true, make: [['large', 'large', '50000000']] });
+    t.after(() => other.stop());
+    const page = await open(browser, other, '/t/large//');
     await page.locator('.tree .key', { hasText: 'messages' }).waitFor();
     const began = Date.now();
     await page.getByRole('button', { name: 'open messages' }).click();
