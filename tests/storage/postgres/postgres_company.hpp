@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/error.hpp>
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
