@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/serve/protocol.hpp>
 
 #include "serve/told.hpp"
@@ -106,7 +107,7 @@ public:
 
 private:
     static void tell(const json::object& line, std::vector<std::string>& lines) {
-        lines.push_back(json::serialize(line));
+        lines.push_back(detail::jsonText(line));
     }
 
     void beginStep(const std::string& message, std::vector<std::string>& lines) {

@@ -312,3 +312,29 @@ TEST_CASE("calls, results and sources of the provider's own tools are told once,
     CHECK(text(calls[0], "toolName") == "searching");
     CHECK(text(calls[0], "text") == R"({"query":"tea"})");
 }
+
+TEST_CASE("a number too large for a double is null in the UI message stream, whose lines stay JSON") {
+    model::ToolCall huge = call("c1", "dig");
+    huge.arguments = R"({"place":1e400,"list":[-1e999,2]})";
+    model::Message first = model::assistant({huge});
+    first.content.emplace_back(
+        model::ProviderPart{model::ProviderPartKind::call, "anthropic", "s1", "search", R"({"input":{"most":1e400}})"});
+    serve::Server server;
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages(), serve::stepEvents({.tools = {{"search", "searching"}}})};
+    server.add("tea", serve::endpoint(agent::Agent({.model = model::scripted({first, model::assistant("Done.")}),
+                                                    .tools = {work(std::make_shared<Ledger>())},
+                                                    .compile = stored()}),
+                                      options));
+    const auto port = server.port();
+    std::vector<json::value> inputs;
+    for (const json::object& line : client::post(port, "/tea/t/start?protocol=ui", R"({"text":"tea?"})").objects()) {
+        if (text(line, "type") == "tool-input-available") inputs.push_back(line.at("input"));
+    }
+    REQUIRE(inputs.size() == 2);
+    CHECK(std::ranges::count(inputs, json::parse(R"({"most":null})")) == 1);
+    CHECK(std::ranges::count(inputs, json::parse(R"({"place":null,"list":[null,2]})")) == 1);
+    for (const json::object& line : client::post(port, "/tea/u/start?protocol=steps", R"({"text":"tea?"})").objects()) {
+        if (text(line, "event") == "tool-call") CHECK(text(line, "text") == R"({"most":null})");
+    }
+}
