@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include <stategraph/json.hpp>
 #include <stategraph/serve/agent_endpoint.hpp>
 #include <stategraph/serve/server.hpp>
 
@@ -337,4 +338,43 @@ TEST_CASE("a number too large for a double is null in the UI message stream, who
     for (const json::object& line : client::post(port, "/tea/u/start?protocol=steps", R"({"text":"tea?"})").objects()) {
         if (text(line, "event") == "tool-call") CHECK(text(line, "text") == R"({"most":null})");
     }
+}
+
+TEST_CASE("values nested deeper than 32 levels are told whole in the UI message stream") {
+    constexpr int levels = 200;
+    const auto nested = [](json::value inner) {
+        for (int i = 0; i < levels; ++i) inner = json::array{std::move(inner)};
+        return inner;
+    };
+    const sg::Value deep = sg::fromJson(nested("tea"));
+    const auto tool = agent::tool<sg::Value>("deep", {.parameters = R"({"type":"object"})"},
+                                             [deep](const sg::Value& /*given*/, agent::ToolContext& context) {
+                                                 context.runtime().write(deep);
+                                                 return deep;
+                                             });
+    model::ToolCall asked = call("c1", "", "deep");
+    asked.arguments = json::serialize(json::object{{"x", nested(1)}});
+    serve::Server server;
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages()};
+    server.add(
+        "tea",
+        serve::endpoint(agent::Agent({.model = model::scripted({model::assistant({asked}), model::assistant("Done.")}),
+                                      .tools = {tool},
+                                      .compile = stored()}),
+                        options));
+    json::parse_options parsing;
+    parsing.max_depth = 512;
+    std::map<std::string, json::object> told;
+    const auto start = client::post(server.port(), "/tea/t/start?protocol=ui", R"({"text":"tea?"})");
+    for (std::size_t from = 0; (from = start.body.find("data: {", from)) != std::string::npos; ++from) {
+        const std::size_t end = start.body.find('\n', from);
+        const json::object line =
+            json::parse(std::string_view(start.body).substr(from + 6, end - from - 6), {}, parsing).as_object();
+        told[text(line, "type")] = line;
+    }
+    CHECK(told.at("data-custom").at("data") == nested("tea"));
+    CHECK(told.at("tool-input-available").at("input") == json::value{{"x", nested(1)}});
+    CHECK(told.contains("tool-output-available"));
+    CHECK(told.at("finish").at("messageMetadata").at("status") == "done");
 }
