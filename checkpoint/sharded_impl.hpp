@@ -63,15 +63,20 @@ struct ShardedSaver::Impl {
 
     /// Calls `call(map, shard)` for every shard, which returns rows or none, and returns all that is returned, in the
     /// shards' order. If the map has changed meanwhile, a thread may be missing or be there twice, and all are called
-    /// again.
+    /// again, at least ten times and for as long as `move_wait` says; then it throws ThreadMovedError.
     template <class Call>
     auto onAll(Call&& call) {
-        constexpr int tries_max = 10;
+        constexpr int tries_min = 10;
+        const auto deadline = std::chrono::steady_clock::now() + options.move_wait;
         for (int tries = 1;; ++tries) {
             const Map before = current();
             std::vector<decltype(call(*before, std::size_t{0}))> answers;
             for (std::size_t shard = 0; shard < shards->count(); ++shard) answers.push_back(call(*before, shard));
-            if (refresh(before)->version == before->version || tries == tries_max) return answers;
+            if (refresh(before)->version == before->version) return answers;
+            if (tries >= tries_min && std::chrono::steady_clock::now() >= deadline)
+                throw ThreadMovedError("a slot moved during each of " + std::to_string(tries) +
+                                       " tries to list the threads of all shards; list them again later, or move slots "
+                                       "more slowly");
         }
     }
     /// The same, with `call(BaseCheckpointSaver&)`.
@@ -81,6 +86,9 @@ struct ShardedSaver::Impl {
     }
 
     bool comesBefore(std::string_view a, std::string_view b) const noexcept;
+    /// Pages that are merged must be in the order that Shards::order() says: a list that is read in pages would
+    /// otherwise skip threads. Errors: SaverError.
+    void checkOrder(std::size_t shard, std::string_view thread_id, std::string_view next) const;
     std::vector<ListedCheckpoint> listByNames(const ListQuery& query);
     /// Shard by shard, without those that cannot be reached, and then throws the error of the first one.
     template <class Call>

@@ -41,6 +41,13 @@ bool ShardedSaver::Impl::comesBefore(std::string_view a, std::string_view b) con
     return order == ThreadOrder::bytes ? a < b : checkpoint::BySizeThenText()(a, b);
 }
 
+void ShardedSaver::Impl::checkOrder(std::size_t shard, std::string_view thread_id, std::string_view next) const {
+    if (!comesBefore(next, thread_id)) return;
+    throw SaverError("shard '" + std::string(shards->name(shard)) + "' lists the thread '" + std::string(thread_id) +
+                     "' before '" + std::string(next) +
+                     "', which is not the order of its shards; give Shards the ThreadOrder of its savers");
+}
+
 // Each shard is asked for its own of the names.
 std::vector<ListedCheckpoint> ShardedSaver::Impl::listByNames(const ListQuery& query) {
     std::map<std::string_view, std::size_t> place_of;
@@ -64,7 +71,12 @@ std::vector<ListedCheckpoint> ShardedSaver::list(const ListQuery& query) {
     if (!query.thread_ids.empty()) {
         rows = impl_->listByNames(query);
     } else {
-        rows = joined(impl_->onAllSavers([&](BaseCheckpointSaver& saver) { return saver.list(query); }));
+        rows = joined(impl_->onAll([&](const ShardMap& /*map*/, std::size_t shard) {
+            auto page = impl_->onShard(shard, [&](BaseCheckpointSaver& saver) { return saver.list(query); });
+            for (std::size_t i = 1; i < page.size(); ++i)
+                impl_->checkOrder(shard, page[i - 1].thread_id, page[i].thread_id);
+            return page;
+        }));
         std::ranges::stable_sort(rows, [this](const ListedCheckpoint& a, const ListedCheckpoint& b) {
             return impl_->comesBefore(a.thread_id, b.thread_id);
         });
@@ -74,7 +86,12 @@ std::vector<ListedCheckpoint> ShardedSaver::list(const ListQuery& query) {
 }
 
 std::optional<std::vector<IndexedThread>> ShardedSaver::openThreads(const OpenThreadsQuery& query) {
-    auto threads = indexed(impl_->onAllSavers([&](BaseCheckpointSaver& saver) { return saver.openThreads(query); }));
+    auto threads = indexed(impl_->onAll([&](const ShardMap& /*map*/, std::size_t shard) {
+        auto page = impl_->onShard(shard, [&](BaseCheckpointSaver& saver) { return saver.openThreads(query); });
+        for (std::size_t i = 1; page && i < page->size(); ++i)
+            impl_->checkOrder(shard, (*page)[i - 1].place.thread_id, (*page)[i].place.thread_id);
+        return page;
+    }));
     if (!threads) return threads;
     std::ranges::sort(*threads, [this](const IndexedThread& a, const IndexedThread& b) {
         return impl_->comesBefore(a.place.thread_id, b.place.thread_id);

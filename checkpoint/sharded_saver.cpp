@@ -1,6 +1,7 @@
 #include <stategraph/sharded_saver.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -24,8 +25,13 @@ const ShardMap& checkedMap(const ShardMap& map, std::size_t shards) {
 std::vector<NamedShard> checkedShards(std::vector<NamedShard> shards) {
     if (shards.empty()) throw InvalidArgumentError("FixedShards was given no shards; give it at least one");
     std::set<std::string_view> names;
+    std::map<const BaseCheckpointSaver*, std::string_view> savers;
     for (const NamedShard& shard : shards) {
         if (!shard.saver) throw InvalidArgumentError("the shard '" + shard.name + "' has no saver");
+        const auto [known, is_new] = savers.emplace(shard.saver.get(), shard.name);
+        if (!is_new && known->second != shard.name)  // lists would have each of its threads twice
+            throw InvalidArgumentError("the shards '" + std::string(known->second) + "' and '" + shard.name +
+                                       "' have the same saver; give each a saver of its own");
         if (!names.insert(shard.name).second)
             throw InvalidArgumentError("two shards are called '" + shard.name + "'; give each a name of its own");
     }

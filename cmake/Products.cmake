@@ -79,7 +79,7 @@ stategraph_package(
   ELSEWHERE "Or unpack it and set VALIJSON_INCLUDE_DIR.")
 
 # States, values and events as JSON; runs, streams and nodes as coroutines.
-stategraph_product(json BUNDLED HEADERS json json_number json_schema ndjson shared_json partial partial_display partial_json)
+stategraph_product(json BUNDLED HEADERS json json_number json_schema ndjson shared_json partial partial_display partial_json detail/json_text)
 stategraph_product(async BUNDLED HEADERS asio async stream_hub task detail/asio detail/async)
 stategraph_product(
   rocksdb FOLDER storage/rocksdb HEADERS rocksdb_cache rocksdb_saver rocksdb_store

@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
@@ -204,7 +205,7 @@ json::value SharedJson::toValue() const { return JsonNodes::toValue(*this, 1); }
 
 bool SharedJson::equals(const SharedJson& other) const { return JsonNodes::equal(*this, other, 1); }
 
-std::ostream& operator<<(std::ostream& out, const SharedJson& json) { return out << json::serialize(json.get()); }
+std::ostream& operator<<(std::ostream& out, const SharedJson& json) { return out << detail::jsonText(json.get()); }
 
 namespace {
 

@@ -1,5 +1,6 @@
 #include <ostream>
 
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/error.hpp>
 
 #include "json/layout.hpp"
@@ -60,6 +61,8 @@ json::object JsonState::toObject() const {
     return object;
 }
 
-std::ostream& operator<<(std::ostream& out, const JsonState& state) { return out << json::serialize(state.toObject()); }
+std::ostream& operator<<(std::ostream& out, const JsonState& state) {
+    return out << detail::jsonText(state.toObject());
+}
 
 }  // namespace stategraph

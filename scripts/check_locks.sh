@@ -65,11 +65,11 @@ if [ -d /usr/include/postgresql ]; then includes+=(-isystem /usr/include/postgre
 cxx=clang++-16  # for has_header
 if [ $before_asan = no ] && ! has_header postgresql/libpq-fe.h; then
   note "libpq is not there: storage/postgres/ is left out."
-  grep -l '^storage/postgres/' "$units"/* | xargs -r rm
+  { grep -l '^storage/postgres/' "$units"/* || true; } | xargs -r rm
 fi
 if [ $before_asan = no ] && ! CMAKE_PREFIX_PATH="build/valijson/usr:${CMAKE_PREFIX_PATH:-}" has_header valijson/validator.hpp; then
   note "valijson is not there: schema/ and workflow/from_json/ are left out."
-  grep -lE '^(schema|workflow/from_json)/' "$units"/* | xargs -r rm
+  { grep -lE '^(schema|workflow/from_json)/' "$units"/* || true; } | xargs -r rm
 fi
 
 check() {

@@ -7,6 +7,8 @@
 #include <stategraph/error.hpp>
 #include <stategraph/fields.hpp>
 
+#include "serve/told.hpp"
+
 namespace stategraph::serve::detail {
 
 namespace {
@@ -64,7 +66,8 @@ std::string jsonList(const std::vector<std::string>& items) {
 }
 
 std::string schemaOfUpdate(const std::string& state) {
-    boost::json::value schema = boost::json::parse(state);
+    boost::system::error_code broken;  // a schema that the library wrote
+    boost::json::value schema = parsedText(state, broken);
     if (schema.is_object()) schema.get_object().erase("required");
     return boost::json::serialize(schema);
 }

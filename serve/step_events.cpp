@@ -1,5 +1,6 @@
 #include <set>
 
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/serve/protocol.hpp>
 
 #include "serve/told.hpp"
@@ -79,11 +80,11 @@ private:
         tell({{"event", "tool-call"},
               {"stepName", stepOf(event)},
               {"toolName", chosen->second},
-              {"text", json::serialize(part.arguments)}},
+              {"text", detail::jsonText(part.arguments)}},
              lines);
     }
     static void tell(const json::object& line, std::vector<std::string>& lines) {
-        lines.push_back(json::serialize(line));
+        lines.push_back(detail::jsonText(line));
     }
 
     StepEventsOptions options_;

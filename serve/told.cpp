@@ -34,7 +34,7 @@ const json::object& sourceIn(const json::object& data) {
 ToldProviderPart::ToldProviderPart(const json::object& part)
     : kind(textOf(part, "kind")), call_id(textOf(part, "call_id")), tool(textOf(part, "name")) {
     boost::system::error_code broken;
-    json::value parsed = json::parse(textOf(part, "data"), broken);
+    json::value parsed = parsedText(textOf(part, "data"), broken);
     if (!broken && parsed.is_object()) data = std::move(parsed.get_object());
     const json::value* const input = data.if_contains("input");
     arguments = input != nullptr ? *input : json::value(json::object());
@@ -122,6 +122,17 @@ std::vector<ToldQuestion> Questions::newIn(const StreamEvent& event) {
         questions.push_back(std::move(question));
     }
     return questions;
+}
+
+json::value parsedText(std::string_view text, boost::system::error_code& broken) {
+    json::parse_options options;
+    options.max_depth = Decoder::depth_max;
+    return json::parse(text, broken, {}, options);
+}
+
+json::value dataOf(const StreamEvent& event) {
+    boost::system::error_code broken;
+    return parsedText(event.data.toJson(), broken);
 }
 
 }  // namespace stategraph::serve

@@ -66,5 +66,10 @@ private:
 
 /// Returns a member's text, or an empty text if there is none.
 std::string textOf(const boost::json::object& object, std::string_view member);
+/// Parses a text that may be nested as deeply as stored values are; Boost's own limit is 32. Returns null and sets
+/// `broken` if it is no JSON.
+boost::json::value parsedText(std::string_view text, boost::system::error_code& broken);
+/// Returns an event's data as they are shown.
+boost::json::value dataOf(const StreamEvent& event);
 
 }  // namespace stategraph::serve

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/serve/protocol.hpp>
 
 #include "serve/told.hpp"
@@ -90,7 +91,7 @@ public:
         for (const json::object& message : messagesIn(event)) takeMessage(message, lines);
         for (const ToldQuestion& question : questions_.newIn(event)) takeQuestion(question, lines);
         if (event.mode == StreamMode::custom) {
-            tell({{"type", "data-custom"}, {"data", json::parse(event.data.toJson())}, {"transient", true}}, lines);
+            tell({{"type", "data-custom"}, {"data", dataOf(event)}, {"transient", true}}, lines);
         }
     }
 
@@ -106,7 +107,7 @@ public:
 
 private:
     static void tell(const json::object& line, std::vector<std::string>& lines) {
-        lines.push_back(json::serialize(line));
+        lines.push_back(detail::jsonText(line));
     }
 
     void beginStep(const std::string& message, std::vector<std::string>& lines) {
@@ -183,7 +184,7 @@ private:
     }
 
     void takeWhole(const HubEvent& event, std::vector<std::string>& lines) {
-        const json::value data = json::parse(event.data.toJson());
+        const json::value data = dataOf(event);
         const json::object* const told = data.if_object();
         const json::value* const found = told != nullptr ? told->if_contains("message") : nullptr;
         const json::object* const message = found != nullptr ? found->if_object() : nullptr;
@@ -211,7 +212,7 @@ private:
     }
     static json::value argumentsOf(const json::object& call) {
         boost::system::error_code broken;
-        json::value arguments = json::parse(textOf(call, "arguments"), broken);
+        json::value arguments = parsedText(textOf(call, "arguments"), broken);
         return broken ? json::value(json::object()) : arguments;
     }
     void takeCall(const std::string& id, const std::string& tool, const json::value& input,

@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/json.hpp>
 
 #include "workflow/questions.hpp"
@@ -160,7 +161,7 @@ std::string snapshotJson(const Plan& plan, const std::string& run_id, const RunV
     if (view.status == RunStatus::failed) out["error"] = errorOf(view.error);
     out["requestContext"] = valuesJson(view.context);
     addTime(out, "timestamp", view.time);
-    return json::serialize(out);
+    return detail::jsonText(out);
 }
 
 }  // namespace stategraph::workflow

@@ -74,7 +74,7 @@ public:
     virtual BaseCheckpointSaver& saver(std::size_t shard) = 0;
     /// The newest map that can be found out. Errors: SaverError.
     virtual ShardMap readMap() = 0;
-    /// How all of the savers order threads.
+    /// How all of the savers order threads. A list that meets a saver with another order fails with a SaverError.
     virtual ThreadOrder order() const noexcept { return ThreadOrder::bytes; }
 };
 
@@ -87,8 +87,8 @@ struct NamedShard {
 /// Shards whose slots never move.
 class FixedShards final : public Shards {
 public:
-    /// Without a map: ShardMap::evenly. Errors: InvalidArgumentError for no shards, a null saver, a name that two have,
-    /// and a map that names no such shard.
+    /// Without a map: ShardMap::evenly. Errors: InvalidArgumentError for no shards, a null saver, a name or a saver
+    /// that two have, and a map that names no such shard.
     explicit FixedShards(std::vector<NamedShard> shards, ThreadOrder order, std::optional<ShardMap> map = {});
 
     std::size_t count() const noexcept override;
@@ -105,7 +105,8 @@ private:
 
 /// The options of a ShardedSaver.
 struct ShardedSaverOptions {
-    /// How long a call waits for a slot that is moving before it throws ThreadMovedError; at least 0.
+    /// How long a call waits for a slot that is moving, and how long a list begins anew while slots move, before it
+    /// throws ThreadMovedError; at least 0.
     std::chrono::milliseconds move_wait = std::chrono::seconds(10);
 };
 
@@ -114,8 +115,9 @@ struct ShardedSaverOptions {
 /// the new owner.
 ///
 /// A list over many threads asks every shard for a page, one after the other, merges the pages in the order of
-/// listings, and reads the map, to begin anew if a slot moved meanwhile. So do the functions of the index. A copy from
-/// one shard to another goes row by row. A prune of every thread prunes shard by shard.
+/// listings, and reads the map, to begin anew if a slot moved meanwhile; if that happens again and again for
+/// `move_wait`, it throws ThreadMovedError. So do the functions of the index. A copy from one shard to another goes row
+/// by row. A prune of every thread prunes shard by shard.
 ///
 /// Errors: those of the shard, with its name. While a shard cannot be reached, calls for its threads and lists over
 /// every thread fail; calls for threads of other shards do not notice. Safe from any thread.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <stategraph/detail/json_text.hpp>
+
 #include "model/http/anthropic_request.hpp"
 #include "model/http/json_access.hpp"
 #include "model/http/text.hpp"
@@ -82,7 +84,7 @@ void AnthropicAnswer::beginBlock(const json::object& event) {
         Call call;
         call.place = draft_.beginCall(textOf(*block, "name"), textOf(*block, "id"));
         const json::object* input = objectOf(*block, "input");
-        if (input != nullptr && !input->empty()) call.input = json::serialize(*input);
+        if (input != nullptr && !input->empty()) call.input = detail::jsonText(*input);
         calls_[*index] = std::move(call);
     } else if (isOwnCall(type) || isOwnResult(type)) {
         own_blocks_[*index] = {*block, {}};
@@ -108,7 +110,7 @@ void AnthropicAnswer::takeDelta(const json::object& event) {
         if (own != own_blocks_.end()) own->second.input += piece;
     } else if (type == "citations_delta") {
         const json::object* const source = objectOf(*delta, "citation");
-        if (source != nullptr && !source->empty()) sources_.push_back(json::serialize(*source));
+        if (source != nullptr && !source->empty()) sources_.push_back(detail::jsonText(*source));
     }
 }
 
@@ -140,7 +142,7 @@ void AnthropicAnswer::endOwnBlock(OwnBlock&& own) {
         const std::string_view type = textOf(own.block, "type");  // the result of a call in an earlier answer
         part.name = known != own_names_.end() ? known->second : type.substr(0, type.size() - result_ending.size());
     }
-    part.data = json::serialize(own.block);
+    part.data = detail::jsonText(own.block);
     draft_.addProviderPart(std::move(part));
 }
 

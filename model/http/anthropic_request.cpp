@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <stategraph/detail/json_text.hpp>
+
 #include "model/http/json_access.hpp"
 #include "model/http/provider_tools.hpp"
 #include "model/http/text.hpp"
@@ -185,7 +187,7 @@ std::string anthropicBody(const AnthropicOptions& options, const Request& reques
     putSettings(body, request.settings, options.settings);
     putProviderMembers(body, request.tools);
     putExtra(body, options.settings.extra, request.settings.extra);
-    return json::serialize(body);
+    return detail::jsonText(body);
 }
 
 }  // namespace stategraph::model::http

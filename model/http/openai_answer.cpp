@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <stategraph/detail/json_text.hpp>
+
 #include "model/http/json_access.hpp"
 #include "model/http/text.hpp"
 
@@ -25,7 +27,7 @@ std::string argumentsOf(const json::object* function) {
     const json::value* given = function != nullptr ? member(*function, "arguments") : nullptr;
     if (given == nullptr || given->is_null()) return {};
     if (const json::string* text = given->if_string()) return {text->data(), text->size()};
-    return json::serialize(*given);
+    return detail::jsonText(*given);
 }
 
 bool isWhole(const ToolCall& call) {
@@ -139,7 +141,7 @@ void OpenAiAnswer::takeSources(const json::object& delta) {
     if (annotations == nullptr) return;
     for (const json::value& each : *annotations) {
         if (!each.is_object()) continue;
-        std::string source = json::serialize(each);
+        std::string source = detail::jsonText(each);
         if (known_sources_.insert(source).second) sources_.push_back(std::move(source));
     }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <stategraph/detail/json_text.hpp>
+
 #include "model/http/json_access.hpp"
 #include "model/http/provider_tools.hpp"
 #include "model/http/text.hpp"
@@ -164,7 +166,7 @@ std::string openAiBody(const OpenAiOptions& options, const Request& request) {
     // The choice `none` would not keep a server from using these tools, so they are left out.
     if (request.tool_choice != ToolChoice::none) putProviderMembers(body, request.tools);
     putExtra(body, options.settings.extra, request.settings.extra);
-    return json::serialize(body);
+    return detail::jsonText(body);
 }
 
 }  // namespace stategraph::model::http

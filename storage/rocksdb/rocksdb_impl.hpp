@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -80,6 +81,10 @@ struct RocksDBSaver::Impl {
     /// Writes a batch that moves a thread from one place to the other.
     void writeWithIndex(rocksdb::WriteBatch& batch, bool sync, std::string_view thread_id,
                         const checkpoint::IndexPlace& before, const checkpoint::IndexPlace& after);
+    void readOpen(std::string_view thread_id) noexcept;
+    /// For each of the statuses that is not known: a cursor over its open rows. All see the same moment.
+    void openCursors(ThreadStatuses statuses, ThreadStatuses known,
+                     std::array<std::optional<checkpoint::Cursor>, all_thread_statuses.size()>& cursors);
     void makeIndex();
     void loadIndex();
     void compactIfWorthIt(const PruneRequest& request, const Dropped& dropped);

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,13 +26,18 @@ using checkpoint::Table;
 constexpr const char* note_work = "store a thread's place in the index";
 constexpr std::size_t batch_bytes = std::size_t{4} << 20U;
 
-// Returns the first threads in the order of listings.
+// Returns the first threads in the order of listings. A thread that is there with two statuses, because it is being
+// written to, is returned with the one of its newer commit.
 std::vector<IndexedThread> firstNamed(std::vector<IndexedThread> threads, std::size_t limit) {
     std::vector<std::pair<std::string, std::size_t>> order;
     order.reserve(threads.size());
     for (std::size_t i = 0; i < threads.size(); ++i)
         order.emplace_back(checkpoint::openKey(ThreadStatus::unknown, threads[i].place.thread_id), i);
-    std::ranges::sort(order);
+    std::ranges::sort(order, [&](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first < b.first : threads[a.second].place.since > threads[b.second].place.since;
+    });
+    const auto others = std::ranges::unique(order, {}, &std::pair<std::string, std::size_t>::first);
+    order.erase(others.begin(), others.end());
     if (order.size() > limit) order.resize(limit);
     std::vector<IndexedThread> first;
     first.reserve(order.size());
@@ -127,6 +134,7 @@ void RocksDBSaver::Impl::writeWithIndex(rocksdb::WriteBatch& batch, bool sync, s
         database.write(batch, sync, "store a commit");
     } catch (...) {
         noteDue();  // the row may have been written in spite of the error
+        readOpen(thread_id);
         throw;
     }
     noteDue();
@@ -136,6 +144,23 @@ void RocksDBSaver::Impl::writeWithIndex(rocksdb::WriteBatch& batch, bool sync, s
         if (may_be && status != after.status) gone = gone | status;
     }
     open_threads.remove(thread_id, gone);
+}
+
+// After a write that failed: what is in memory of the thread becomes what its rows say. If they cannot be read, lists
+// have the thread with a status that it may not have, and its next write makes up for that.
+void RocksDBSaver::Impl::readOpen(std::string_view thread_id) noexcept {
+    try {
+        ThreadStatuses gone;
+        for (const ThreadStatus status : all_thread_statuses) {
+            if (status == ThreadStatus::finished || !open_threads.mayHave(status, thread_id)) continue;
+            const auto value = database.get(checkpoint::openKey(status, thread_id), "read the index of threads");
+            if (!value) gone = gone | status;
+            if (const auto place = value ? checkpoint::parseOpenValue(status, *value) : std::nullopt)
+                open_threads.add(thread_id, *place);
+        }
+        open_threads.remove(thread_id, gone);
+    } catch (...) {  // the failure of the write is reported
+    }
 }
 
 // At first the status of all threads is unknown. Queries for open threads read what they wait for, and update the
@@ -189,22 +214,36 @@ void RocksDBSaver::Impl::loadIndex() {
     }
 }
 
+void RocksDBSaver::Impl::openCursors(ThreadStatuses statuses, ThreadStatuses known,
+                                     std::array<std::optional<Cursor>, all_thread_statuses.size()>& cursors) {
+    std::optional<checkpoint::Database::StandStill> still;
+    std::optional<checkpoint::Snapshot> snapshot;
+    for (std::size_t i = 0; i < cursors.size(); ++i) {
+        const ThreadStatus status = all_thread_statuses[i];
+        if (status == ThreadStatus::finished || !statuses.has(status) || known.has(status)) continue;
+        if (!still && database.isFollowing()) still.emplace(database);
+        if (!snapshot) snapshot.emplace(database);
+        const std::string lower = checkpoint::openPrefix(status);
+        cursors[i].emplace(database, lower, detail::prefixEnd(lower), snapshot->get());
+    }
+}
+
 std::optional<std::vector<IndexedThread>> RocksDBSaver::openThreads(const OpenThreadsQuery& query) {
     if (!impl_->has_index) return {};
-    std::vector<IndexedThread> open;
-    if (query.limit == 0) return open;
-    for (const ThreadStatus status : all_thread_statuses) {
-        if (status == ThreadStatus::finished || !query.statuses.has(status)) continue;
-        if (auto known = impl_->open_threads.named(status, query.after_thread_id, query.limit)) {
-            std::ranges::move(*known, std::back_inserter(open));
-            continue;
-        }
-        const std::string lower = checkpoint::openPrefix(status);
-        Cursor rows(impl_->database, lower, detail::prefixEnd(lower));
+    if (query.limit == 0) return std::vector<IndexedThread>();
+    ThreadStatuses known;
+    auto open = impl_->open_threads.named(query.statuses, query.after_thread_id, query.limit, known);
+    // The rows of the other statuses are of one moment too.
+    std::array<std::optional<Cursor>, all_thread_statuses.size()> others;
+    impl_->openCursors(query.statuses, known, others);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+        if (!others[i]) continue;
+        Cursor& rows = *others[i];
+        const ThreadStatus status = all_thread_statuses[i];
         bool is_in =
             query.after_thread_id ? rows.seek(checkpoint::openKey(status, *query.after_thread_id)) : rows.seekToFirst();
-        const std::size_t others = open.size();
-        for (; is_in && open.size() - others < query.limit; is_in = rows.next()) {
+        const std::size_t before = open.size();
+        for (; is_in && open.size() - before < query.limit; is_in = rows.next()) {
             const auto name = checkpoint::parseOpenKey(rows.key());
             if (!name || name == query.after_thread_id) continue;
             const auto place = checkpoint::parseOpenValue(status, rows.value());

@@ -70,16 +70,21 @@ public:
         return !threads.is_known || (!threads.by_name.empty() && threads.by_name.contains(nameKey(thread_id)));
     }
 
-    /// Does the same as BaseCheckpointSaver::openThreads for one status. Returns none if it does not know.
-    std::optional<std::vector<IndexedThread>> named(ThreadStatus status, const std::optional<std::string>& after,
-                                                    std::size_t limit) const SG_EXCLUDES(mutex_) {
+    /// Returns at most `limit` threads of each of the statuses, after `after` in the order of listings. All are of one
+    /// moment, so a thread whose status changes meanwhile is among them, under one status or under both. Adds to
+    /// `known` the statuses whose threads it knows.
+    std::vector<IndexedThread> named(ThreadStatuses statuses, const std::optional<std::string>& after,
+                                     std::size_t limit, ThreadStatuses& known) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
-        const OfStatus& threads = at(status);
-        if (!threads.is_known) return {};
         std::vector<IndexedThread> found;
-        auto each = after ? threads.by_name.upper_bound(nameKey(*after)) : threads.by_name.begin();
-        for (; each != threads.by_name.end() && found.size() < limit; ++each) {
-            found.push_back({{each->second.since, std::string(*parseOpenKey(each->first))}, each->second.outlook()});
+        for (const ThreadStatus status : all_thread_statuses) {
+            const OfStatus& threads = at(status);
+            if (!statuses.has(status) || !threads.is_known) continue;
+            known = known | status;
+            auto each = after ? threads.by_name.upper_bound(nameKey(*after)) : threads.by_name.begin();
+            for (std::size_t n = 0; each != threads.by_name.end() && n < limit; ++each, ++n)
+                found.push_back(
+                    {{each->second.since, std::string(*parseOpenKey(each->first))}, each->second.outlook()});
         }
         return found;
     }

@@ -371,8 +371,14 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
         }
     }
     // The status of a copy is unknown until it is read.
-    if (batch.Count() > 0) impl_->addToIndex(to, {.since = head}, {}, batch);
-    if (batch.Count() > 0) impl_->database.write(batch, true, "copy a thread");
+    if (batch.Count() == 0) return;
+    impl_->addToIndex(to, {.since = head}, {}, batch);
+    try {
+        impl_->database.write(batch, true, "copy a thread");
+    } catch (...) {
+        impl_->readOpen(to);
+        throw;
+    }
 }
 
 }  // namespace stategraph

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include <stategraph/error.hpp>
+#include <stategraph/interrupt.hpp>
 #include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/rocksdb_store.hpp>
@@ -223,6 +225,40 @@ void readWithRefresh() {
     check(errorOf([&] { store.put({"n"}, "another", value); }).empty(), "a put after reads on a full disk");
 }
 
+/// A thread whose write failed is in lists of open threads once, with what is stored, and a copy that failed is not.
+void listAfterFailures() {
+    const std::string path = fs::absolute("db").string();
+    fs::remove_all(path);
+    const auto saver = std::make_shared<sg::RocksDBSaver>(path);
+    sg::StateGraph<State> graph;
+    graph.addNode("ask", [](const State& s, sg::Runtime& rt) -> sg::Update<State> {
+        if (s.n == 0) return {sg::set(&State::n, sg::interrupt<int>(rt, "?"))};
+        throw std::runtime_error("it breaks");
+    });
+    graph.addEdge(sg::START, "ask");
+    graph.addConditionalEdges("ask", [](const State&) { return std::string("ask"); });
+    const auto app = graph.compile({.checkpointer = saver});
+    (void)app.invoke({}, {.thread_id = "t"});
+    const auto lists = [&](const std::string& what) {
+        const auto open = saver->openThreads({});
+        check(open && open->size() == 1, what + ": the thread is in the index once");
+        check(saver->unfinishedThreads().size() == 1, what + ": the thread is listed once");
+        check(saver->countThreads(10)->open() == 1, what + ": the thread is counted once");
+    };
+    disk.failFrom(0, 1'000'000, ENOSPC, false);
+    for (int i = 0; i < 3; ++i) {
+        check(!errorOf([&] { (void)app.invoke(sg::resume(1), {.thread_id = "t"}); }).empty(), "a run on a full disk");
+        lists("on a full disk");
+        check(!errorOf([&] { saver->copyThread("t", "copy"); }).empty(), "a copy on a full disk");
+        lists("after a copy that failed");
+    }
+    disk.heal();
+    lists("on a disk with space");
+    const std::string error = errorOf([&] { (void)app.invoke(sg::resume(1), {.thread_id = "t"}); });
+    check(has(error, "it breaks"), "the answer is taken when there is space: " + error);
+    lists("after another status");
+}
+
 }  // namespace
 
 extern "C" {
@@ -243,6 +279,7 @@ int fdatasync(int file) { return fails(file, Call::sync) ? -1 : 0; }
 
 int main() {
     readWithRefresh();
+    listAfterFailures();
     for (const int kind : {0, 1, 2}) {
         for (const int error : {ENOSPC, EIO}) {
             for (const int before : {0, 2}) {

@@ -248,6 +248,29 @@ TEST_CASE("a Command's goto at a breakpoint runs beside what waits") {
     CHECK(log.takeSorted() == Strings{"b", "c", "z"});
 }
 
+TEST_CASE("a Send of a Command that a run is given runs beside the Sends that wait, and takes the place of none") {
+    savers::onEach([](savers::Store& store) {
+        Log log;
+        Graph graph;
+        graph.addNode("a", appends(log, "a"));
+        graph.addNode("w", [&log](const int& n, sg::Runtime& rt) -> Update {
+            log.add("w" + std::to_string(n));
+            return bar("w" + std::to_string(n) + sg::interrupt<std::string>(rt, n));
+        });
+        graph.addEdge(sg::START, "a");
+        graph.addConditionalEdges("a", [](const State&) { return std::vector<sg::Send>{{"w", 1}, {"w", 2}}; });
+        const App app = graph.compile({.checkpointer = store.open()});
+        app.invoke(bar("i"), {.thread_id = "t"});
+        log.take();
+        const auto asked = app.invoke(Command{.go_to = {sg::Send{"w", 3}}}, {.thread_id = "t"});
+        CHECK(asked.interrupts.size() == 3);
+        CHECK(log.takeSorted() == Strings{"w1", "w2", "w3"});
+        std::vector<sg::Answer> answers;
+        for (const auto& question : asked.interrupts) answers.emplace_back(question.id, sg::Value("!"));
+        CHECK(app.invoke(sg::resume(answers), {.thread_id = "t"}).values.bar == Strings{"i", "a", "w1!", "w2!", "w3!"});
+    });
+}
+
 // quirk 3: applied once on a fresh thread
 TEST_CASE("a Command on a fresh thread is applied once") {
     Log log;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include <stategraph/json.hpp>
 #include <stategraph/serve/agent_endpoint.hpp>
 #include <stategraph/serve/server.hpp>
 
@@ -311,4 +312,69 @@ TEST_CASE("calls, results and sources of the provider's own tools are told once,
     REQUIRE(calls.size() == 1);
     CHECK(text(calls[0], "toolName") == "searching");
     CHECK(text(calls[0], "text") == R"({"query":"tea"})");
+}
+
+TEST_CASE("a number too large for a double is null in the UI message stream, whose lines stay JSON") {
+    model::ToolCall huge = call("c1", "dig");
+    huge.arguments = R"({"place":1e400,"list":[-1e999,2]})";
+    model::Message first = model::assistant({huge});
+    first.content.emplace_back(
+        model::ProviderPart{model::ProviderPartKind::call, "anthropic", "s1", "search", R"({"input":{"most":1e400}})"});
+    serve::Server server;
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages(), serve::stepEvents({.tools = {{"search", "searching"}}})};
+    server.add("tea", serve::endpoint(agent::Agent({.model = model::scripted({first, model::assistant("Done.")}),
+                                                    .tools = {work(std::make_shared<Ledger>())},
+                                                    .compile = stored()}),
+                                      options));
+    const auto port = server.port();
+    std::vector<json::value> inputs;
+    for (const json::object& line : client::post(port, "/tea/t/start?protocol=ui", R"({"text":"tea?"})").objects()) {
+        if (text(line, "type") == "tool-input-available") inputs.push_back(line.at("input"));
+    }
+    REQUIRE(inputs.size() == 2);
+    CHECK(std::ranges::count(inputs, json::parse(R"({"most":null})")) == 1);
+    CHECK(std::ranges::count(inputs, json::parse(R"({"place":null,"list":[null,2]})")) == 1);
+    for (const json::object& line : client::post(port, "/tea/u/start?protocol=steps", R"({"text":"tea?"})").objects()) {
+        if (text(line, "event") == "tool-call") CHECK(text(line, "text") == R"({"most":null})");
+    }
+}
+
+TEST_CASE("values nested deeper than 32 levels are told whole in the UI message stream") {
+    constexpr int levels = 200;
+    const auto nested = [](json::value inner) {
+        for (int i = 0; i < levels; ++i) inner = json::array{std::move(inner)};
+        return inner;
+    };
+    const sg::Value deep = sg::fromJson(nested("tea"));
+    const auto tool = agent::tool<sg::Value>("deep", {.parameters = R"({"type":"object"})"},
+                                             [deep](const sg::Value& /*given*/, agent::ToolContext& context) {
+                                                 context.runtime().write(deep);
+                                                 return deep;
+                                             });
+    model::ToolCall asked = call("c1", "", "deep");
+    asked.arguments = json::serialize(json::object{{"x", nested(1)}});
+    serve::Server server;
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages()};
+    server.add(
+        "tea",
+        serve::endpoint(agent::Agent({.model = model::scripted({model::assistant({asked}), model::assistant("Done.")}),
+                                      .tools = {tool},
+                                      .compile = stored()}),
+                        options));
+    json::parse_options parsing;
+    parsing.max_depth = 512;
+    std::map<std::string, json::object> told;
+    const auto start = client::post(server.port(), "/tea/t/start?protocol=ui", R"({"text":"tea?"})");
+    for (std::size_t from = 0; (from = start.body.find("data: {", from)) != std::string::npos; ++from) {
+        const std::size_t end = start.body.find('\n', from);
+        const json::object line =
+            json::parse(std::string_view(start.body).substr(from + 6, end - from - 6), {}, parsing).as_object();
+        told[text(line, "type")] = line;
+    }
+    CHECK(told.at("data-custom").at("data") == nested("tea"));
+    CHECK(told.at("tool-input-available").at("input") == json::value{{"x", nested(1)}});
+    CHECK(told.contains("tool-output-available"));
+    CHECK(told.at("finish").at("messageMetadata").at("status") == "done");
 }

@@ -288,7 +288,9 @@ private:
 
 json::value parsed(std::string_view text, const char* what) {
     boost::system::error_code error;
-    json::value value = json::parse(text, error);
+    json::parse_options options;
+    options.max_depth = value_depth_max;  // workflows inside each other soon have Boost's 32 levels
+    json::value value = json::parse(text, error, {}, options);
     if (error) throw InvalidArgumentError(std::string(what) + " is no JSON: " + error.message());
     return value;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 #include <stategraph/workflow/from_json.hpp>
@@ -72,7 +73,7 @@ Part partOf(const json::value& value) {
 std::string shown(const json::value& value) {
     if (value.is_null()) return {};
     if (const json::string* const text = value.if_string()) return std::string(*text);
-    return json::serialize(value);
+    return detail::jsonText(value);
 }
 
 json::value filled(const Part& part, const Scope& scope) {

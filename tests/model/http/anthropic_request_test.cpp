@@ -55,6 +55,13 @@ TEST_CASE("calls are blocks of the assistant, and all results of a turn one mess
     CHECK_THROWS_AS(bodyOf({.messages = std::span(messages).last(4)}), md::ModelError);
 }
 
+TEST_CASE("a number too large for a double in a call's arguments is null in the request, which stays JSON") {
+    const md::ToolCall call{.id = "1", .provider_id = "1", .name = "look", .arguments = R"({"x":1e400,"y":[-1e999]})"};
+    const std::vector<md::Message> messages = {md::user("hi"), md::assistant({call}), md::toolResult(call, "red")};
+    CHECK(bodyOf({.messages = messages}).at("messages").at(1).at("content").at(0).at("input") ==
+          json::parse(R"({"x":null,"y":[null]})"));
+}
+
 TEST_CASE("thoughts go back with their signatures, hidden ones as they came, and unsigned ones not at all") {
     md::Message thought = md::assistant("done");
     thought.content.insert(thought.content.begin(),

@@ -1,5 +1,7 @@
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -121,9 +123,9 @@ TEST_CASE("of a status with more threads than fit in memory the rows are read") 
     };
     const auto names = [&](ThreadStatus status) {
         std::vector<std::string> found;
-        const auto threads = open.named(status, {}, 3);
-        for (const auto& thread : *threads) found.push_back(thread.place.thread_id);
-        return found;
+        sg::ThreadStatuses known;
+        for (const auto& thread : open.named(status, {}, 3, known)) found.push_back(thread.place.thread_id);
+        return known.has(status) ? found : std::vector<std::string>{"not known"};
     };
     for (unsigned i = 0; i < stategraph::checkpoint::OpenThreads::threads_max; ++i)
         add(std::to_string(i), i, ThreadStatus::interrupted);
@@ -133,12 +135,12 @@ TEST_CASE("of a status with more threads than fit in memory the rows are read") 
     CHECK_FALSE(open.mayHave(ThreadStatus::interrupted, "runs"));
     add("one more", 1, ThreadStatus::interrupted);
     CHECK_FALSE(open.count(ThreadStatus::interrupted));
-    CHECK_FALSE(open.named(ThreadStatus::interrupted, {}, 3));
+    CHECK(names(ThreadStatus::interrupted) == std::vector<std::string>{"not known"});
     CHECK_FALSE(open.newest(ThreadStatus::interrupted, {}, 3));
     CHECK(open.mayHave(ThreadStatus::interrupted, "runs"));
     open.remove("1", sg::ThreadStatuses::open());
     add("2", 2, ThreadStatus::interrupted);
-    CHECK_FALSE(open.named(ThreadStatus::interrupted, {}, 3));
+    CHECK(names(ThreadStatus::interrupted) == std::vector<std::string>{"not known"});
     CHECK(names(ThreadStatus::unknown) == std::vector<std::string>{"runs"});
 }
 
@@ -176,6 +178,36 @@ TEST_CASE("threads of which there are too many in memory are found in their rows
     CHECK((*saver.countThreads(1'000'000))[ThreadStatus::interrupted] == many + 2);
     saver.deleteThread("3");
     CHECK((*saver.countThreads(1'000'000))[ThreadStatus::interrupted] == many + 1);
+}
+
+TEST_CASE("a thread that changes its status is in every list of open threads once") {
+    using sg::ThreadStatus;
+    {
+        sg::checkpoint::OpenThreads threads;
+        threads.begin();
+        threads.add("a", {kit::nthId(1), 0, ThreadStatus::interrupted});
+        threads.add("a", {kit::nthId(2), 0, ThreadStatus::failed});  // and its first row is still there
+        sg::ThreadStatuses known;
+        CHECK(threads.named(sg::ThreadStatuses::open(), {}, 10, known).size() == 2);
+        CHECK((known == sg::ThreadStatuses::open()));
+    }
+    const TemporaryFolder folder;
+    sg::RocksDBSaver saver(folder.path());
+    kit::putLine(saver, {"t"}, 1);
+    std::atomic<bool> is_over = false;
+    std::thread writer([&] {
+        for (int i = 0; i < 3'000; ++i) {
+            const auto status = i % 2 == 0 ? ThreadStatus::interrupted : ThreadStatus::failed;
+            saver.put({.log = {"t"}, .expected_head = kit::nthId(1), .commits = {}, .writes = {}, .outlook = {status}});
+        }
+        is_over = true;
+    });
+    std::size_t lists = 0;
+    std::size_t wrong = 0;
+    for (; !is_over || lists == 0; ++lists) wrong += saver.openThreads({})->size() != 1 ? 1 : 0;
+    writer.join();
+    CAPTURE(lists);
+    CHECK(wrong == 0);
 }
 
 TEST_CASE("the first thread to wake is found where many before it have woken, and where an earlier one falls asleep") {

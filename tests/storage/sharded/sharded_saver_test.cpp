@@ -248,6 +248,29 @@ TEST_CASE("a list that a move overtakes is made again, so that no thread is miss
     }
 }
 
+TEST_CASE("a list during which slots never stop moving fails after move_wait, and does not leave threads out") {
+    const auto shards = std::make_shared<MovableShards>();
+    sg::ShardedSaver saver(shards, {.move_wait = 30ms});
+    const std::string left = nameOn(0);
+    putLine(saver, {left}, 1);
+    putLine(saver, {nameOn(1)}, 1);
+    shards->during_read = [&] { shards->move(left); };
+    CHECK_THROWS_AS(saver.list({.heads = true}), sg::ThreadMovedError);
+    CHECK(shards->reads >= 10);
+    shards->during_read = nullptr;
+    CHECK(saver.list({.heads = true}).size() == 2);
+}
+
+TEST_CASE("a list of shards whose savers have another order than was said fails, and does not skip threads") {
+    std::vector<sg::NamedShard> parts{{"a", std::make_shared<sg::MemorySaver>()},
+                                      {"b", std::make_shared<sg::MemorySaver>()}};
+    sg::ShardedSaver saver(std::make_shared<sg::FixedShards>(parts, sg::ThreadOrder::bytes));
+    sg::ShardedSaver right(std::make_shared<sg::FixedShards>(parts, sg::ThreadOrder::size_then_bytes));
+    for (int i = 0; i < 30; ++i) putLine(saver, {"t" + std::to_string(i)}, 1);
+    CHECK(errorOf([&] { (void)saver.list({.heads = true}); }).find("ThreadOrder") != std::string::npos);
+    CHECK(right.list({.heads = true}).size() == 30);
+}
+
 TEST_CASE("while a shard is down its threads fail with its name, and those of other shards go on") {
     const auto shards = std::make_shared<MovableShards>();
     sg::ShardedSaver saver(shards);
@@ -295,6 +318,7 @@ TEST_CASE("shards that cannot be are refused with what is wrong") {
     CHECK(make({}).find("no shards") != std::string::npos);
     CHECK(make({{"a", nullptr}}).find("the shard 'a' has no saver") != std::string::npos);
     CHECK(make({{"a", memory}, {"a", memory}}).find("two shards are called 'a'") != std::string::npos);
+    CHECK(make({{"a", memory}, {"b", memory}}).find("the shards 'a' and 'b' have the same saver") != std::string::npos);
     CHECK(make({{"a", memory}}, sg::ShardMap{.version = 1, .shard_of = {0}}).find("1 slots") != std::string::npos);
     CHECK(make({{"a", memory}}, sg::ShardMap::evenly(2)).find("for 1 shards") != std::string::npos);
     CHECK_THROWS_AS(sg::ShardedSaver(nullptr), sg::InvalidArgumentError);

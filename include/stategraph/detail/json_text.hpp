@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+
+#include <boost/json/fwd.hpp>
+
+namespace stategraph::detail {
+
+/// The JSON text of a value. NaN and the infinities are null, as in cborToJson(), because JSON has no such numbers;
+/// boost::json::serialize() writes words for them that JSON parsers refuse. A parser of Boost returns an infinity for
+/// `1e400`. Safe from any thread; costs what serialize() costs, and one walk over the value.
+std::string jsonText(const boost::json::value& value);
+
+}  // namespace stategraph::detail
