@@ -19,6 +19,9 @@ constexpr milliseconds pause_max{5'000};
 constexpr milliseconds gathering{5};
 // A thread is declined for this long if its lease was lost here and it is claimed again before its run has ended.
 constexpr milliseconds declined_for{1'000};
+// Notifications bring about a claim, and a renewal, at most once in this time each.
+constexpr milliseconds woken_each{10};
+constexpr milliseconds renewed_each{100};
 constexpr auto forgetting_each = std::chrono::minutes(1);
 constexpr std::size_t forgotten_at_once = 1'000;
 
@@ -50,6 +53,23 @@ void Keeper::add(std::unique_ptr<detail::WorkerGraph> graph) {
 void Keeper::stop() noexcept {
     const detail::LockGuard lock(mutex);
     is_stopping = true;
+    threads.notify(changed);
+}
+
+void Keeper::wake(std::string_view queue_name) noexcept {
+    if (!queue_name.empty() &&
+        std::ranges::find(options.queues, queue_name, &WorkerQueue::name) == options.queues.end())
+        return;
+    const detail::LockGuard lock(mutex);
+    is_woken = true;
+    threads.notify(changed);
+}
+
+// A cancelled run is ended by the renewal of its lease, and any other cancelled thread is due.
+void Keeper::wakeForCancel() noexcept {
+    const detail::LockGuard lock(mutex);
+    is_woken = true;
+    next_renewal = std::min(next_renewal, std::max(threads.now(), last_renewal + renewed_each));
     threads.notify(changed);
 }
 
@@ -154,8 +174,15 @@ std::optional<Clock::time_point> Keeper::nextTime(Clock::time_point now) const {
     const std::size_t free = freeSlots();
     if (free == 0) return next;
     if (may_be_more && 4 * free >= slots) return {};
+    if (is_woken && is_due(last_claim + woken_each)) return {};
     if (is_due(next_claim)) return {};
     return next;
+}
+
+bool Keeper::isTimeToClaim(Clock::time_point now) const {
+    const std::size_t free = freeSlots();
+    if (is_draining || is_stopping || free == 0) return false;
+    return now >= next_claim || (may_be_more && 4 * free >= slots) || (is_woken && now >= last_claim + woken_each);
 }
 
 bool Keeper::waitForWork() {
@@ -225,6 +252,7 @@ void Keeper::renew() {
     {
         const detail::LockGuard lock(mutex);
         if (begin < next_renewal || held.empty()) return;
+        last_renewal = begin;
         for (const auto& [thread_id, one] : held) {
             if (!one->is_lost) leases.push_back({thread_id, one->claim.epoch});
         }
@@ -264,8 +292,12 @@ void Keeper::renew() {
 void Keeper::claim() {
     {
         const detail::LockGuard lock(mutex);
-        const bool is_early = threads.now() < next_claim && !(may_be_more && 4 * freeSlots() >= slots);
-        if (is_draining || is_stopping || is_early || freeSlots() == 0) return;
+        const Clock::time_point now = threads.now();
+        if (!isTimeToClaim(now)) return;
+        if (now < next_claim && is_woken) ++metrics.woken;
+        // Before the statement is sent, because what is submitted while it runs may not be in its result.
+        is_woken = false;
+        last_claim = now;
     }
     std::vector<bool> is_empty(options.queues.size(), false);
     std::optional<std::size_t> got;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <stategraph/detail/mutex.hpp>
@@ -42,6 +43,10 @@ struct Keeper {
     void add(std::unique_ptr<detail::WorkerGraph> graph) SG_EXCLUDES(mutex);
     void run();
     void stop() noexcept SG_EXCLUDES(mutex);
+    /// A queue may have work to do; empty: any of them. Claims as soon as a slot is free.
+    void wake(std::string_view queue_name) noexcept SG_EXCLUDES(mutex);
+    /// A thread was cancelled, perhaps one that runs here.
+    void wakeForCancel() noexcept SG_EXCLUDES(mutex);
     WorkerMetrics currentMetrics() const SG_EXCLUDES(mutex);
 
     // The threads of the slots.
@@ -58,6 +63,7 @@ struct Keeper {
     void endAsked() SG_EXCLUDES(mutex);
     void endRuns(Clock::time_point now) SG_REQUIRES(mutex);
     std::size_t freeSlots() const SG_REQUIRES(mutex);
+    bool isTimeToClaim(Clock::time_point now) const SG_REQUIRES(mutex);
     void giveBack() SG_EXCLUDES(mutex);
     void renew() SG_EXCLUDES(mutex);
     void claim() SG_EXCLUDES(mutex);
@@ -98,9 +104,12 @@ struct Keeper {
     // The times of the next tasks of the thread of `run`.
     Clock::time_point next_release SG_GUARDED_BY(mutex);
     Clock::time_point next_renewal SG_GUARDED_BY(mutex);
+    Clock::time_point last_renewal SG_GUARDED_BY(mutex);
     Clock::time_point next_claim SG_GUARDED_BY(mutex);
     Clock::time_point next_forgetting SG_GUARDED_BY(mutex);
+    Clock::time_point last_claim SG_GUARDED_BY(mutex);
     bool may_be_more SG_GUARDED_BY(mutex) = false;  // whether the last claim got everything that it requested
+    bool is_woken SG_GUARDED_BY(mutex) = false;     // whether a notification has come since the last claim
 
     // The following are used only by the thread of `run`.
     std::size_t slots = 0;  // how many threads were started for them

@@ -83,8 +83,8 @@ PostgresResult PostgresPut::run(PostgresConnection& connection, const PostgresSt
 }
 
 // Answers from outside are such puts, and a worker is to see them.
-bool PostgresPut::mayWake() const noexcept {
-    return std::ranges::any_of(request_.writes, [](const WriteRow& row) { return row.expected.has_value(); });
+bool PostgresPut::mayWake(const PutRequest& request) noexcept {
+    return std::ranges::any_of(request.writes, [](const WriteRow& row) { return row.expected.has_value(); });
 }
 
 // Returns false if it may succeed now.
@@ -182,7 +182,7 @@ PostgresParameters PostgresPut::all() const {
 
 PostgresResult PostgresPut::callPut(PostgresConnection& connection) const {
     PostgresParameters parameters = all();
-    if (lease_ == nullptr && !mayWake()) return run(connection, statements_.put, parameters);
+    if (lease_ == nullptr && !mayWake(request_)) return run(connection, statements_.put, parameters);
     lease_ != nullptr ? parameters.number(lease_->epoch) : parameters.null();
     lease_ != nullptr && lease_->takes ? parameters.number(*lease_->takes) : parameters.null();
     return run(connection, statements_.put_work, parameters);

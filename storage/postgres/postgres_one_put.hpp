@@ -34,6 +34,8 @@ struct PostgresJoinedColumns {
 /// One request, and the statements that store it.
 class PostgresPut {
 public:
+    /// Returns whether a put without a lease makes workers look at the thread.
+    static bool mayWake(const PutRequest& request) noexcept;
     /// `lease` may be null: nobody asks for one. All of them must outlive it.
     PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, const PutRequest& request,
                 const PutLease* lease);
@@ -67,7 +69,6 @@ private:
         return isOneCommit() && !request_.expected_head.empty() && (lease_ == nullptr || !lease_->takes);
     }
     bool hasSummary() const noexcept;
-    bool mayWake() const noexcept;
     PostgresResult run(PostgresConnection& connection, const PostgresStatement& statement,
                        const PostgresParameters& parameters) const;
     bool refuseOrTryAgain(PostgresConnection& connection) const;

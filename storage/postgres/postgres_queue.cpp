@@ -231,6 +231,10 @@ std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) 
             if (!error.mayBeRetried() || tries == submit_tries_max) throw;
         }
     }
+    std::string_view told;  // queues are seldom mixed
+    for (const QueuedInput& input : inputs) {
+        if (input.queue != told) saver_->impl_->tellOthers(PostgresNotice::work, told = input.queue);
+    }
     std::vector<Receipt> receipts;
     for (int row = 0; row < rows.rows(); ++row) receipts.push_back({rows.number(row, 2), rows.number(row, 1) == 0});
     return receipts;
@@ -247,23 +251,29 @@ bool PostgresQueue::withdraw(std::string_view thread_id, std::int64_t number) {
 
 bool PostgresQueue::cancel(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return changeThread(*saver_->impl_, thread_id, statements_->cancel, PostgresParameters().bytes(thread_id),
-                        "cancel a thread")
-               .rows() > 0;
+    const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->cancel,
+                                       PostgresParameters().bytes(thread_id), "cancel a thread")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::cancel);
+    return is_there;
 }
 
 bool PostgresQueue::wake(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return changeThread(*saver_->impl_, thread_id, statements_->wake, PostgresParameters().bytes(thread_id),
-                        "wake a thread")
-               .rows() > 0;
+    const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->wake,
+                                       PostgresParameters().bytes(thread_id), "wake a thread")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
+    return is_there;
 }
 
 bool PostgresQueue::retry(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return changeThread(*saver_->impl_, thread_id, statements_->retry, PostgresParameters().bytes(thread_id),
-                        "retry a thread")
-               .rows() > 0;
+    const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->retry,
+                                       PostgresParameters().bytes(thread_id), "retry a thread")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
+    return is_there;
 }
 
 std::optional<QueuedThread> PostgresQueue::find(std::string_view thread_id) {
