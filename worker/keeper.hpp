@@ -1,7 +1,9 @@
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -67,13 +69,16 @@ struct Keeper {
     void giveBack() SG_EXCLUDES(mutex);
     void renew() SG_EXCLUDES(mutex);
     void claim() SG_EXCLUDES(mutex);
+    /// Where a claim begins to look in a queue: before what was due when the last thread was claimed, or none, which is
+    /// needed now and then.
+    std::optional<std::chrono::system_clock::time_point> dueAfter(std::size_t of_queue, Clock::time_point now) const;
+    void noteClaims(const ClaimRequest& request, const std::vector<Claim>& claims, Clock::time_point begin);
     /// Returns how many threads were claimed, or none if the queue could not be reached.
     std::optional<std::size_t> claimOnce(std::vector<bool>& is_empty) SG_EXCLUDES(mutex);
     void take(std::vector<Claim> claims, Clock::time_point lease_end) SG_EXCLUDES(mutex);
     void forgetKeys() SG_EXCLUDES(mutex);
     /// Calls the queue. Returns false if that failed, which is reported.
-    template <class Call>
-    bool callQueue(Call&& call) SG_EXCLUDES(mutex);
+    bool callQueue(const std::function<void()>& call) SG_EXCLUDES(mutex);
 
     void lose(Held& one) SG_REQUIRES(mutex);
     void count(WorkOutcome outcome) SG_REQUIRES(mutex);
@@ -114,6 +119,12 @@ struct Keeper {
     // The following are used only by the thread of `run`.
     std::size_t slots = 0;  // how many threads were started for them
     Shares shares;
+    /// By queue: since when the last claimed thread had been due, and when a claim is to look at all that is due.
+    struct Looked {
+        std::optional<std::chrono::system_clock::time_point> due;
+        Clock::time_point next_full;
+    };
+    std::vector<Looked> looked;
     std::minstd_rand random;
     std::chrono::milliseconds pause{};  // the pause after an error of the queue, which grows with each error
 };

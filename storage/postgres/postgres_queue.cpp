@@ -102,6 +102,7 @@ Claim claimOf(const PostgresResult& rows, int row) {
         claim.input = Value::fromCbor(rows.copy(row, 12));
     }
     if (!rows.isNull(row, 13)) claim.uptime = rows.number(row, 13);
+    claim.due = times::ofUnixMs(rows.number(row, 14));
     return claim;
 }
 
@@ -326,14 +327,17 @@ std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
     }
     PostgresArray queues(checkpoint::text_type);
     PostgresArray counts(checkpoint::bigint_type);
+    PostgresArray after(checkpoint::bigint_type);
     for (const ClaimedQueue& queue : request.queues) {
         checkName("queue", queue.name, name_bytes_max);
         queues.add(queue.name);
         counts.addNumber(static_cast<std::int64_t>(queue.most));
+        after.addNumber(queue.due_after ? times::unixMs(*queue.due_after) : 0);
     }
     PostgresParameters parameters;
     parameters.text(request.worker).number(request.lease.count());
-    for (const PostgresArray* array : {&graphs, &versions, &queues, &counts}) parameters.owned(array->encoded());
+    for (const PostgresArray* array : {&graphs, &versions, &queues, &counts, &after})
+        parameters.owned(array->encoded());
     const PostgresResult rows = change(*saver_->impl_, statements_->claim, parameters, "claim threads");
     std::vector<Claim> claims;
     for (int row = 0; row < rows.rows(); ++row) claims.push_back(claimOf(rows, row));
