@@ -229,6 +229,8 @@ void PostgresPut::addTo(PostgresJoinedColumns& columns) const {
     lease_ != nullptr ? columns.epochs.addNumber(lease_->epoch) : columns.epochs.addNull();
     lease_ != nullptr && lease_->takes ? columns.takes.addNumber(*lease_->takes) : columns.takes.addNull();
     hasSummary() ? columns.summaries.add(request_.summary) : columns.summaries.addNull();
+    columns.has_slots = fence_.hasSlots();
+    if (columns.has_slots) columns.slots.addNumber(static_cast<std::int64_t>(slotOf(request_.log.thread_id)));
 }
 
 PostgresParameters PostgresJoinedColumns::encoded(bool sync) const {
@@ -238,6 +240,7 @@ PostgresParameters PostgresJoinedColumns::encoded(bool sync) const {
     parameters.text(sync ? "on" : "off");
     for (const PostgresArray* array : {&statuses, &dues, &seconds_ago, &epochs, &takes, &summaries})
         parameters.owned(array->encoded());
+    if (has_slots) parameters.owned(slots.encoded());
     return parameters;
 }
 

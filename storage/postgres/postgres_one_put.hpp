@@ -27,6 +27,8 @@ struct PostgresJoinedColumns {
     PostgresArray epochs{bigint_type};
     PostgresArray takes{bigint_type};
     PostgresArray summaries{bytea_type};
+    PostgresArray slots{bigint_type};  // where the schema has only some of them
+    bool has_slots = false;
 
     PostgresParameters encoded(bool sync) const;
 };
@@ -52,9 +54,8 @@ public:
     /// bytes.
     bool isStored(PostgresConnection& connection) const;
 
-    /// Whether a joined statement can store it: it is one commit that follows its log's head, or begins its log. In a
-    /// schema that has only some slots of threads each put is stored alone, because it locks its slot.
-    bool mayBeJoined() const noexcept { return isOneCommit() && !fence_.hasSlots(); }
+    /// Whether a joined statement can store it: it is one commit that follows its log's head, or begins its log.
+    bool mayBeJoined() const noexcept { return isOneCommit(); }
     /// What it has of the bytes of a joined statement.
     std::size_t joinedBytes() const noexcept;
     /// Adds it to such a statement.
