@@ -90,7 +90,7 @@ stategraph_product(
   PUBLIC core PRIVATE SQLite::SQLite3
   OPTION "Build stategraph::sqlite, saver, store and cache on SQLite" NEEDS sqlite TESTS "/sqlite[^/]*_test\\.cpp$")
 stategraph_product(
-  postgres FOLDER storage/postgres HEADERS leased_saver postgres_cache postgres_queue postgres_saver postgres_shards postgres_store sharded_queue
+  postgres FOLDER storage/postgres HEADERS leased_saver postgres_cache postgres_listener postgres_queue postgres_saver postgres_shards postgres_store sharded_queue
   PUBLIC core PRIVATE PostgreSQL::PostgreSQL
   OPTION "Build stategraph::postgres, saver, store and cache on PostgreSQL" NEEDS postgres TESTS "/postgres[^/]*_test\\.cpp$")
 stategraph_product(

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <stategraph/error.hpp>
+#include <stategraph/memory_saver.hpp>
 
 #include "inspect/commands.hpp"
 
@@ -73,9 +74,15 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
         printUsage(out, *command);
         return Exit::done;
     }
+    Terminal terminal(out, options.colour && !arguments.has("--json"), options.columns);
+    if (command->has_clusters) {
+        if (arguments.has("--store")) throw UsageError{"'" + words[0] + "' takes clusters, and no --store"};
+        const auto none = std::make_shared<MemorySaver>();
+        Call call{arguments, *none, terminal, options.in != nullptr ? *options.in : std::cin};
+        return command->run(call);
+    }
     const bool for_writing = (command->writes && !arguments.has("--dry-run")) || arguments.has("--write");
     const auto saver = openStore(arguments, options, for_writing, command->follows);
-    Terminal terminal(out, options.colour && !arguments.has("--json"), options.columns);
     Call call{arguments, *saver,
               terminal,  options.in != nullptr ? *options.in : std::cin,
               saver,     storeName(arguments, options)};
@@ -86,7 +93,7 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
 
 // This function is longer than others because it is the table of all commands.
 std::span<const Command> commands() {
-    static const std::array<Command, 15> all = {{
+    static const std::array<Command, 19> all = {{
         {"ls",
          "[STORE] [--status STATUS] [--since 1h] [--text TEXT] [--metadata NAME=VALUE] [--limit N]",
          "Lists threads, the newest first: status, age, step, what is due, questions, errors.",
@@ -178,6 +185,39 @@ std::span<const Command> commands() {
          "forks, for which no other process may have the database open.",
          {.places_max = 1, .flags = {"--write"}, .values = {"--port", "--redact", "--key"}, .place_is_store = true},
          serveStore,
+         false,
+         true},
+        {"slots",
+         "--clusters FILE",
+         "Shows which cluster of a sharded deployment has which slots, and moves under way. FILE has a line NAME "
+         "ADDRESS for each cluster.",
+         {.values = {"--clusters"}},
+         showSlots,
+         false,
+         false,
+         true},
+        {"move-slots",
+         "SLOTS CLUSTER --clusters FILE [--threads-at-once N]",
+         "Moves slots, such as 0-99,512, with their threads to a cluster, while programs run.",
+         {.places_min = 2, .places_max = 2, .values = {"--clusters", "--threads-at-once"}},
+         moveSlots,
+         true,
+         false,
+         true},
+        {"resume-moves",
+         "--clusters FILE [--threads-at-once N]",
+         "Continues the moves that broke off, and clears what they left.",
+         {.values = {"--clusters", "--threads-at-once"}},
+         resumeMoves,
+         true,
+         false,
+         true},
+        {"check-slots",
+         "--clusters FILE",
+         "Checks that each slot is in one cluster, that no move broke off, and that no other cluster has rows of it.",
+         {.values = {"--clusters"}},
+         checkSlots,
+         false,
          false,
          true},
     }};

@@ -38,6 +38,8 @@ struct Command {
     bool writes = false;
     /// Whether the command sees what a writing process adds while it runs.
     bool follows = false;
+    /// Whether it opens no store: Call::saver is then an empty one.
+    bool has_clusters = false;
 };
 
 /// Returns all commands in the order in which help lists them.
@@ -59,5 +61,9 @@ Exit exportRows(Call& call);
 Exit importRows(Call& call);
 Exit pruneThreads(Call& call);
 Exit serveStore(Call& call);
+Exit showSlots(Call& call);
+Exit checkSlots(Call& call);
+Exit moveSlots(Call& call);
+Exit resumeMoves(Call& call);
 
 }  // namespace stategraph::inspect

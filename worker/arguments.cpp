@@ -23,6 +23,7 @@ constexpr std::string_view help = R"(Options of a worker:
   --name NAME           whom the queue shows as the owner (host:pid)
   --lease TIME          how long a thread stays its own without a sign of it (30s)
   --poll TIME           how often it asks for work when it is idle (200ms)
+  --listen              also asks as soon as the database notifies it (programs that give work send notifications)
   --attempts N          after so many without progress a thread is set aside (5)
   --backoff TIME        how long a thread whose run failed waits, doubled with each attempt (1s)
   --backoff-max TIME    the longest such wait (5m)
@@ -116,6 +117,8 @@ public:
                 read_.wants_help = true;
             } else if (word == "--set-up") {
                 read_.saver.set_up = true;
+            } else if (word == "--listen") {
+                read_.worker.listen = true;
             } else if (const auto taker = takers_.find(option); taker == takers_.end()) {
                 throw UsageError("a worker has no option '" + std::string(word) + "'");
             } else if (equals != std::string_view::npos) {

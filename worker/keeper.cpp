@@ -15,10 +15,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds pause_min{100};
 constexpr milliseconds pause_max{5'000};
-// A free slot waits this long for others, so that one statement claims for several.
-constexpr milliseconds gathering{5};
-// A thread is declined for this long if its lease was lost here and it is claimed again before its run has ended.
-constexpr milliseconds declined_for{1'000};
+// Notifications bring about a claim, and a renewal, at most once in this time each.
+constexpr milliseconds woken_each{10};
+constexpr milliseconds renewed_each{100};
 constexpr auto forgetting_each = std::chrono::minutes(1);
 constexpr std::size_t forgotten_at_once = 1'000;
 
@@ -31,6 +30,7 @@ Keeper::Keeper(LeaseQueue& given_queue, BaseCheckpointSaver& given_reader, Threa
       threads(given_threads),
       options(std::move(given_options)),
       shares(options.queues),
+      looked(options.queues.size()),
       random(given_threads.seed()) {}
 
 void Keeper::add(std::unique_ptr<detail::WorkerGraph> graph) {
@@ -50,6 +50,23 @@ void Keeper::add(std::unique_ptr<detail::WorkerGraph> graph) {
 void Keeper::stop() noexcept {
     const detail::LockGuard lock(mutex);
     is_stopping = true;
+    threads.notify(changed);
+}
+
+void Keeper::wake(std::string_view queue_name) noexcept {
+    if (!queue_name.empty() &&
+        std::ranges::find(options.queues, queue_name, &WorkerQueue::name) == options.queues.end())
+        return;
+    const detail::LockGuard lock(mutex);
+    is_woken = true;
+    threads.notify(changed);
+}
+
+// A cancelled run is ended by the renewal of its lease, and any other cancelled thread is due.
+void Keeper::wakeForCancel() noexcept {
+    const detail::LockGuard lock(mutex);
+    is_woken = true;
+    next_renewal = std::min(next_renewal, std::max(threads.now(), last_renewal + renewed_each));
     threads.notify(changed);
 }
 
@@ -113,8 +130,7 @@ void Keeper::endAsked() {
     }
 }
 
-template <class Call>
-bool Keeper::callQueue(Call&& call) {
+bool Keeper::callQueue(const std::function<void()>& call) {
     try {
         call();
         pause = milliseconds(0);
@@ -154,8 +170,15 @@ std::optional<Clock::time_point> Keeper::nextTime(Clock::time_point now) const {
     const std::size_t free = freeSlots();
     if (free == 0) return next;
     if (may_be_more && 4 * free >= slots) return {};
+    if (is_woken && is_due(last_claim + woken_each)) return {};
     if (is_due(next_claim)) return {};
     return next;
+}
+
+bool Keeper::isTimeToClaim(Clock::time_point now) const {
+    const std::size_t free = freeSlots();
+    if (is_draining || is_stopping || free == 0) return false;
+    return now >= next_claim || (may_be_more && 4 * free >= slots) || (is_woken && now >= last_claim + woken_each);
 }
 
 bool Keeper::waitForWork() {
@@ -225,6 +248,7 @@ void Keeper::renew() {
     {
         const detail::LockGuard lock(mutex);
         if (begin < next_renewal || held.empty()) return;
+        last_renewal = begin;
         for (const auto& [thread_id, one] : held) {
             if (!one->is_lost) leases.push_back({thread_id, one->claim.epoch});
         }
@@ -257,81 +281,6 @@ void Keeper::renew() {
         if (!lasts->is_cancelled || one.is_cancelled) continue;
         one.is_cancelled = true;
         to_end.push_back({one.control, true});
-    }
-}
-
-// Slots that a queue leaves free are used for queues with more threads.
-void Keeper::claim() {
-    {
-        const detail::LockGuard lock(mutex);
-        const bool is_early = threads.now() < next_claim && !(may_be_more && 4 * freeSlots() >= slots);
-        if (is_draining || is_stopping || is_early || freeSlots() == 0) return;
-    }
-    std::vector<bool> is_empty(options.queues.size(), false);
-    std::optional<std::size_t> got;
-    do {
-        got = claimOnce(is_empty);
-    } while (got && *got > 0);
-    std::uniform_real_distribution<double> part(0.75, 1.25);
-    const auto poll = std::chrono::duration_cast<Clock::duration>(options.poll_interval * part(random));
-    const detail::LockGuard lock(mutex);
-    may_be_more = got && freeSlots() == 0 && std::ranges::count(is_empty, false) > 0;
-    next_claim = threads.now() + (!got ? Clock::duration(pause) : may_be_more ? Clock::duration(gathering) : poll);
-}
-
-std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
-    ClaimRequest request{.worker = options.name, .lease = options.lease};
-    std::vector<std::size_t> most;
-    {
-        const detail::LockGuard lock(mutex);
-        std::vector<std::size_t> runs(options.queues.size(), 0);
-        for (const auto& [thread_id, one] : held) {
-            if (!one->is_done) ++runs[one->queue];
-        }
-        most = shares.divide(freeSlots(), runs, is_empty);
-    }
-    for (std::size_t i = 0; i < most.size(); ++i) {
-        if (most[i] > 0) request.queues.push_back({options.queues[i].name, most[i]});
-    }
-    if (request.queues.empty()) return 0;
-    for (const auto& graph : graphs) request.graphs.push_back({graph->name(), graph->version()});
-    std::vector<Claim> claims;
-    const Clock::time_point begin = threads.now();
-    if (!callQueue([&] { claims = queue.claim(request); })) return {};
-    for (std::size_t i = 0; i < most.size(); ++i) {
-        const auto of_queue = [&](const Claim& each) { return each.queue == options.queues[i].name; };
-        if (static_cast<std::size_t>(std::ranges::count_if(claims, of_queue)) < most[i]) is_empty[i] = true;
-    }
-    const std::size_t count = claims.size();
-    take(std::move(claims), begin + options.lease);
-    return count;
-}
-
-void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end) {
-    const detail::LockGuard lock(mutex);
-    ++metrics.claims;
-    if (held.empty()) next_renewal = threads.now() + options.lease / 3;
-    for (Claim& claim : claims) {
-        ++metrics.claimed;
-        if (held.contains(claim.thread_id)) {
-            declined.push_back({.thread_id = claim.thread_id,
-                                .epoch = claim.epoch,
-                                .outcome = WorkOutcome::retry,
-                                .delay = declined_for,
-                                .error = claim.error});
-            continue;
-        }
-        auto one = std::make_shared<Held>();
-        const auto graph = std::ranges::find(graphs, claim.graph, [](const auto& each) { return each->name(); });
-        const auto place = std::ranges::find(options.queues, claim.queue, &WorkerQueue::name);
-        one->graph = graph->get();
-        one->queue = static_cast<std::size_t>(place - options.queues.begin());
-        one->lease_end = lease_end;
-        one->claim = std::move(claim);
-        one->release = {.thread_id = one->claim.thread_id, .epoch = one->claim.epoch, .outcome = WorkOutcome::retry};
-        held.emplace(one->claim.thread_id, one);
-        waiting.push_back(std::move(one));
-        threads.notifyOne(given);
     }
 }
 

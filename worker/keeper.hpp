@@ -1,12 +1,15 @@
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <stategraph/detail/mutex.hpp>
@@ -42,6 +45,10 @@ struct Keeper {
     void add(std::unique_ptr<detail::WorkerGraph> graph) SG_EXCLUDES(mutex);
     void run();
     void stop() noexcept SG_EXCLUDES(mutex);
+    /// A queue may have work to do; empty: any of them. Claims as soon as a slot is free.
+    void wake(std::string_view queue_name) noexcept SG_EXCLUDES(mutex);
+    /// A thread was cancelled, perhaps one that runs here.
+    void wakeForCancel() noexcept SG_EXCLUDES(mutex);
     WorkerMetrics currentMetrics() const SG_EXCLUDES(mutex);
 
     // The threads of the slots.
@@ -58,16 +65,20 @@ struct Keeper {
     void endAsked() SG_EXCLUDES(mutex);
     void endRuns(Clock::time_point now) SG_REQUIRES(mutex);
     std::size_t freeSlots() const SG_REQUIRES(mutex);
+    bool isTimeToClaim(Clock::time_point now) const SG_REQUIRES(mutex);
     void giveBack() SG_EXCLUDES(mutex);
     void renew() SG_EXCLUDES(mutex);
     void claim() SG_EXCLUDES(mutex);
+    /// Where a claim begins to look in a queue: before what was due when the last thread was claimed, or none, which is
+    /// needed now and then.
+    std::optional<std::chrono::system_clock::time_point> dueAfter(std::size_t of_queue, Clock::time_point now) const;
+    void noteClaims(const ClaimRequest& request, const std::vector<Claim>& claims, Clock::time_point begin);
     /// Returns how many threads were claimed, or none if the queue could not be reached.
     std::optional<std::size_t> claimOnce(std::vector<bool>& is_empty) SG_EXCLUDES(mutex);
     void take(std::vector<Claim> claims, Clock::time_point lease_end) SG_EXCLUDES(mutex);
     void forgetKeys() SG_EXCLUDES(mutex);
     /// Calls the queue. Returns false if that failed, which is reported.
-    template <class Call>
-    bool callQueue(Call&& call) SG_EXCLUDES(mutex);
+    bool callQueue(const std::function<void()>& call) SG_EXCLUDES(mutex);
 
     void lose(Held& one) SG_REQUIRES(mutex);
     void count(WorkOutcome outcome) SG_REQUIRES(mutex);
@@ -98,13 +109,22 @@ struct Keeper {
     // The times of the next tasks of the thread of `run`.
     Clock::time_point next_release SG_GUARDED_BY(mutex);
     Clock::time_point next_renewal SG_GUARDED_BY(mutex);
+    Clock::time_point last_renewal SG_GUARDED_BY(mutex);
     Clock::time_point next_claim SG_GUARDED_BY(mutex);
     Clock::time_point next_forgetting SG_GUARDED_BY(mutex);
+    Clock::time_point last_claim SG_GUARDED_BY(mutex);
     bool may_be_more SG_GUARDED_BY(mutex) = false;  // whether the last claim got everything that it requested
+    bool is_woken SG_GUARDED_BY(mutex) = false;     // whether a notification has come since the last claim
 
     // The following are used only by the thread of `run`.
     std::size_t slots = 0;  // how many threads were started for them
     Shares shares;
+    /// By queue: since when the last claimed thread had been due, and when a claim is to look at all that is due.
+    struct Looked {
+        std::optional<std::chrono::system_clock::time_point> due;
+        Clock::time_point next_full;
+    };
+    std::vector<Looked> looked;
     std::minstd_rand random;
     std::chrono::milliseconds pause{};  // the pause after an error of the queue, which grows with each error
 };

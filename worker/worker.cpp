@@ -1,10 +1,13 @@
 #include <stategraph/worker.hpp>
 
+#include <memory>
 #include <set>
+#include <utility>
 
 #include <unistd.h>
 
 #include <stategraph/error.hpp>
+#include <stategraph/postgres_listener.hpp>
 
 #include "worker/keeper.hpp"
 #include "worker/lease_queue.hpp"
@@ -79,6 +82,8 @@ std::string workers::ownName() {
 }
 
 struct Worker::Impl {
+    void run();
+
     Impl(std::shared_ptr<LeasedSaver> given_saver, WorkerOptions given_options)
         : saver(notNull(std::move(given_saver))),
           queue(saver->saver()),
@@ -92,12 +97,25 @@ struct Worker::Impl {
     workers::Keeper keeper;
 };
 
+void Worker::Impl::run() {
+    std::unique_ptr<PostgresListener> listener;
+    if (keeper.options.listen) {
+        const auto receive = [this](PostgresNotice notice, const std::string& name) {
+            if (notice == PostgresNotice::cancel) return keeper.wakeForCancel();
+            if (notice != PostgresNotice::commit) keeper.wake(name);
+        };
+        listener = std::make_unique<PostgresListener>(
+            saver->saver(), PostgresListenerOptions{.on_notice = receive, .on_error = keeper.options.on_error});
+    }
+    keeper.run();
+}
+
 Worker::Worker(std::shared_ptr<LeasedSaver> saver, WorkerOptions options)
     : impl_(std::make_unique<Impl>(std::move(saver), std::move(options))) {}
 Worker::~Worker() = default;
 
 void Worker::addGraph(std::unique_ptr<detail::WorkerGraph> graph) { impl_->keeper.add(std::move(graph)); }
-void Worker::run() { impl_->keeper.run(); }
+void Worker::run() { impl_->run(); }
 void Worker::stop() noexcept { impl_->keeper.stop(); }
 WorkerMetrics Worker::metrics() const { return impl_->keeper.currentMetrics(); }
 PostgresQueue& Worker::queue() noexcept { return impl_->queue; }

@@ -62,6 +62,7 @@ std::string toJson(const std::string& name, const WorkerMetrics& metrics) {
     member("leases_lost", metrics.leases_lost);
     member("claimed", metrics.claimed);
     member("claims", metrics.claims);
+    member("woken", metrics.woken);
     member("renewals", metrics.renewals);
     member("errors", metrics.errors);
     member("running", metrics.running);

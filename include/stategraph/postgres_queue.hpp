@@ -96,6 +96,11 @@ struct ClaimedGraph {
 struct ClaimedQueue {
     std::string name = {};
     std::size_t most = 0;
+    /// Look only at threads that have been due since a later time than this. While somebody holds an old transaction
+    /// open, the server keeps what claims have changed since then, and a claim without this limit steps over all of it.
+    /// A worker passes the `Claim::due` of the last thread that it claimed, less a second, and every second none,
+    /// because a thread may become due in the past (when a transaction took long, or its slot has moved). None: all.
+    std::optional<std::chrono::system_clock::time_point> due_after = {};
 };
 
 /// Which threads a worker claims, and for how long.
@@ -131,6 +136,8 @@ struct Claim {
     std::string error = {};
     /// A number that identifies the time since the server's last crash, for `Release::uptime`.
     std::int64_t uptime = 0;
+    /// Since when the thread had been due, by the server's clock.
+    std::chrono::system_clock::time_point due = {};
 };
 
 /// A lease that a worker holds.

@@ -12,6 +12,7 @@
 
 namespace stategraph {
 
+class PostgresListener;
 class PostgresQueue;
 class PostgresShards;
 
@@ -24,6 +25,19 @@ struct PostgresJoinOptions {
     /// How many such statements are under way at once, each with a connection; at least 1. Puts that come meanwhile
     /// wait for one of them to end.
     std::size_t statements_max = 2;
+};
+
+/// Which notifications a PostgresSaver sends (PostgreSQL's NOTIFY), so that a PostgresListener of another process wakes
+/// sooner than it would by polling. None by default. A notification follows what it is about in a transaction of its
+/// own, from a thread of the saver's: no put and no submission contains one or waits for one, and one that is lost
+/// costs a poll.
+struct PostgresNotifyOptions {
+    /// Of what workers may have to do: inputs, answers, wakes, retries and cancellations that this saver stores.
+    bool work = false;
+    /// Of each thread to which this saver appends a commit.
+    bool commits = false;
+    /// All notifications that come within this time are sent together, in one transaction; 1 ms to 1 minute.
+    std::chrono::milliseconds interval = std::chrono::milliseconds(10);
 };
 
 /// The options of a PostgresSaver.
@@ -55,6 +69,8 @@ struct PostgresSaverOptions {
     /// Commits of several threads that are put at the same time are stored by one statement. No put waits for others to
     /// come.
     PostgresJoinOptions join_puts = {};
+    /// Tell other processes what was stored. Impossible with `read_only`.
+    PostgresNotifyOptions notify = {};
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
 };
@@ -130,7 +146,11 @@ public:
     /// What the prunes in the background did; all zero without `retention`.
     RetentionReport retentionReport() const;
 
+    /// How many statements of notifications were sent (PostgresSaverOptions::notify), those that failed included.
+    std::uint64_t notifications() const noexcept;
+
 private:
+    friend class PostgresListener;
     friend class PostgresQueue;
     friend class PostgresShards;
 

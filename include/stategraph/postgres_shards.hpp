@@ -68,6 +68,37 @@ struct SlotMoveReport {
     std::chrono::milliseconds longest_wait = {};
 };
 
+/// What the clusters say of a slot.
+struct SlotStatus {
+    std::size_t slot = 0;
+    /// The cluster that has it; empty if no cluster that could be reached knows.
+    std::string owner = {};
+    /// The cluster to which a move was begun that has not ended; empty if there is none.
+    std::string moves_to = {};
+    /// Whether that move has said nothing for so long that it counts as dead.
+    bool is_dead = false;
+    /// Clusters that have rows of the slot although it is not theirs: what a move left that broke off.
+    std::vector<std::string> leftovers = {};
+    /// What should be impossible, as a sentence; empty if there is nothing of the kind.
+    std::string fault = {};
+};
+
+/// A cluster as it was found.
+struct ClusterStatus {
+    std::string name = {};
+    /// Why it could not be reached; empty if it was.
+    std::string error = {};
+    /// How many slots it has, as far as is known.
+    std::size_t slots = 0;
+};
+
+/// What all clusters say.
+struct ShardsStatus {
+    std::vector<ClusterStatus> clusters = {};
+    /// All slots, ascending.
+    std::vector<SlotStatus> slots = {};
+};
+
 /// The clusters that share threads, for a ShardedSaver. Each cluster's tables say which slots it has, and what it knows
 /// of others: the clusters are the map, and there is no other place that could be lost. A write is checked against them
 /// in its own transaction, whichever program makes it, so that a program with an old map writes nothing to a cluster
@@ -100,6 +131,12 @@ public:
     std::size_t find(std::string_view name) const;
     /// The slots that a cluster has now, ascending.
     std::vector<std::size_t> slotsOf(std::string_view name);
+
+    /// What each cluster says of each slot, its own and those of others. Changes nothing, and does not use what was
+    /// read before. While slots move, clusters are read at different moments, so a move that is under way may look as
+    /// if it had ended, or begun, at one of them alone. Errors: SaverError if no cluster can be reached. Cost: one
+    /// statement to each cluster, which looks up each slot in the indexes of three tables.
+    ShardsStatus status();
 
     /// Moves slots to the cluster `to`, one after the other, with their threads, and the queue's inputs and threads;
     /// those that it has already are only cleared elsewhere. Programs continue meanwhile: writers of a slot wait twice

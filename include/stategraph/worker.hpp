@@ -63,6 +63,10 @@ struct WorkerOptions {
     std::chrono::milliseconds lease = std::chrono::seconds(30);
     /// How often an idle worker asks for work, with a variation of a quarter; at least 1 ms.
     std::chrono::milliseconds poll_interval = std::chrono::milliseconds(200);
+    /// Also listen for notifications (PostgresSaverOptions::notify of the programs that give work), and ask for work
+    /// when one comes. This takes one more connection and one more thread. Without notifications the worker still asks
+    /// every `poll_interval`. Impossible with a saver for poolers (`prepared_statements` off).
+    bool listen = false;
     /// After this many attempts without progress a thread is set aside with its error; at least 1. Each claim is an
     /// attempt, including one that a crash of the process ended.
     int attempts_max = 5;
@@ -76,8 +80,8 @@ struct WorkerOptions {
     std::chrono::milliseconds keys_kept = std::chrono::hours(7 * 24);
     /// Called on the worker's threads, several at once, when the worker gives a thread back. What it throws is ignored.
     std::function<void(const WorkerEvent& event)> on_left = {};
-    /// Called on the thread of `run` when the queue cannot be reached; the worker tries again. What it throws is
-    /// ignored.
+    /// Called on the thread of `run` when the queue cannot be reached, and with `listen` also on the listener's thread
+    /// when it cannot listen; the worker tries again. What it throws is ignored.
     std::function<void(const std::exception_ptr& error)> on_error = {};
 };
 
@@ -95,6 +99,7 @@ struct WorkerMetrics {
 
     std::uint64_t claimed = 0;  // threads that were claimed
     std::uint64_t claims = 0;   // statements that claimed, including those without a result
+    std::uint64_t woken = 0;    // claims that a notification brought about (WorkerOptions::listen)
     std::uint64_t renewals = 0;
     std::uint64_t errors = 0;  // calls of the queue that have failed
     std::size_t running = 0;   // runs that are under way now
@@ -192,8 +197,9 @@ public:
     }
 
     /// Works until `stop`, on this thread and those of its slots. Fewer of these are used if no more can be created.
-    /// Errors: InvalidArgumentError without a graph, or if it was called before; std::system_error if not one thread
-    /// can be created. If the queue cannot be reached it reports that and tries again.
+    /// Errors: InvalidArgumentError without a graph, if it was called before, and with `listen` for a saver for
+    /// poolers; std::system_error if not one thread can be created. If the queue cannot be reached it reports that and
+    /// tries again.
     void run();
     /// Makes `run` return: the worker claims nothing more, ends runs after their superstep, gives their threads back,
     /// and abandons runs that have not ended after `drain_timeout`. Safe from any thread, but not from a signal

@@ -305,6 +305,25 @@ void PostgresConnection::stream(const PostgresStatement& statement, const Postgr
     (void)finish(work, &take);
 }
 
+std::vector<std::string> PostgresConnection::notifications(int stop, std::chrono::milliseconds time) {
+    constexpr std::string_view work = "wait for notifications";
+    std::vector<std::string> texts;
+    const auto take = [&] {
+        while (PGnotify* const each = PQnotifies(connection_)) {
+            texts.emplace_back(each->extra);
+            PQfreemem(each);
+        }
+    };
+    if (is_lost_ || PQstatus(connection_) != CONNECTION_OK) lose(work, "the connection is broken");
+    take();
+    if (!texts.empty()) return texts;
+    pollfd polls[] = {{PQsocket(connection_), POLLIN, 0}, {stop, POLLIN, 0}};
+    if (::poll(polls, 2, static_cast<int>(time.count())) <= 0 || polls[0].revents == 0) return texts;
+    if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
+    take();
+    return texts;
+}
+
 PostgresResult PostgresConnection::command(const std::string& sql, std::string_view work) {
     beginCall(work);
     if (PQsendQuery(connection_, sql.c_str()) == 0) lose(work, PQerrorMessage(connection_));

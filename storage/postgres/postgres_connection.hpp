@@ -70,6 +70,10 @@ public:
     /// text.
     PostgresResult command(const std::string& sql, std::string_view work);
 
+    /// Returns the texts of the notifications that have come. If there are none, waits for one, at most that long, and
+    /// not after `stop` has become readable.
+    std::vector<std::string> notifications(int stop, std::chrono::milliseconds time);
+
     /// Returns whether it can be used for another call: it is not broken, and is in no transaction.
     bool isIdle() const noexcept;
 

@@ -13,6 +13,7 @@
 #include "checkpoint/retention.hpp"
 #include "storage/postgres/postgres_fence.hpp"
 #include "storage/postgres/postgres_joiner.hpp"
+#include "storage/postgres/postgres_notifier.hpp"
 #include "storage/postgres/postgres_pool.hpp"
 #include "storage/postgres/postgres_statements.hpp"
 #include "storage/postgres/postgres_tables.hpp"
@@ -67,6 +68,10 @@ struct PostgresSaver::Impl {
     /// `lease` may be null.
     void checkAndPut(const PutRequest& request, const PutLease* lease);
     void put(const PutRequest& request, const PutLease* lease);
+    /// Notifies others of what was stored.
+    void tellOthers(PostgresNotice notice, std::string_view name = {}) const noexcept {
+        if (notifier) notifier->note(notice, name);
+    }
     void deleteThread(std::string_view thread_id, const std::int64_t* epoch);
     std::size_t pruneThread(const std::string& thread_id, const PruneRequest& request);
 
@@ -79,6 +84,7 @@ struct PostgresSaver::Impl {
     checkpoint::PostgresJoiner joiner;
     const bool read_only;
     std::atomic<bool> is_closing{false};
+    std::unique_ptr<checkpoint::PostgresNotifier> notifier;  // null: nothing is sent
     std::unique_ptr<checkpoint::Retention> retention;
 };
 

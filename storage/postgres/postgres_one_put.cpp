@@ -83,8 +83,8 @@ PostgresResult PostgresPut::run(PostgresConnection& connection, const PostgresSt
 }
 
 // Answers from outside are such puts, and a worker is to see them.
-bool PostgresPut::mayWake() const noexcept {
-    return std::ranges::any_of(request_.writes, [](const WriteRow& row) { return row.expected.has_value(); });
+bool PostgresPut::mayWake(const PutRequest& request) noexcept {
+    return std::ranges::any_of(request.writes, [](const WriteRow& row) { return row.expected.has_value(); });
 }
 
 // Returns false if it may succeed now.
@@ -182,7 +182,7 @@ PostgresParameters PostgresPut::all() const {
 
 PostgresResult PostgresPut::callPut(PostgresConnection& connection) const {
     PostgresParameters parameters = all();
-    if (lease_ == nullptr && !mayWake()) return run(connection, statements_.put, parameters);
+    if (lease_ == nullptr && !mayWake(request_)) return run(connection, statements_.put, parameters);
     lease_ != nullptr ? parameters.number(lease_->epoch) : parameters.null();
     lease_ != nullptr && lease_->takes ? parameters.number(*lease_->takes) : parameters.null();
     return run(connection, statements_.put_work, parameters);
@@ -229,6 +229,8 @@ void PostgresPut::addTo(PostgresJoinedColumns& columns) const {
     lease_ != nullptr ? columns.epochs.addNumber(lease_->epoch) : columns.epochs.addNull();
     lease_ != nullptr && lease_->takes ? columns.takes.addNumber(*lease_->takes) : columns.takes.addNull();
     hasSummary() ? columns.summaries.add(request_.summary) : columns.summaries.addNull();
+    columns.has_slots = fence_.hasSlots();
+    if (columns.has_slots) columns.slots.addNumber(static_cast<std::int64_t>(slotOf(request_.log.thread_id)));
 }
 
 PostgresParameters PostgresJoinedColumns::encoded(bool sync) const {
@@ -238,6 +240,7 @@ PostgresParameters PostgresJoinedColumns::encoded(bool sync) const {
     parameters.text(sync ? "on" : "off");
     for (const PostgresArray* array : {&statuses, &dues, &seconds_ago, &epochs, &takes, &summaries})
         parameters.owned(array->encoded());
+    if (has_slots) parameters.owned(slots.encoded());
     return parameters;
 }
 

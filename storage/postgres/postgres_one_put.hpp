@@ -27,6 +27,8 @@ struct PostgresJoinedColumns {
     PostgresArray epochs{bigint_type};
     PostgresArray takes{bigint_type};
     PostgresArray summaries{bytea_type};
+    PostgresArray slots{bigint_type};  // where the schema has only some of them
+    bool has_slots = false;
 
     PostgresParameters encoded(bool sync) const;
 };
@@ -34,6 +36,8 @@ struct PostgresJoinedColumns {
 /// One request, and the statements that store it.
 class PostgresPut {
 public:
+    /// Returns whether a put without a lease makes workers look at the thread.
+    static bool mayWake(const PutRequest& request) noexcept;
     /// `lease` may be null: nobody asks for one. All of them must outlive it.
     PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, const PutRequest& request,
                 const PutLease* lease);
@@ -50,9 +54,8 @@ public:
     /// bytes.
     bool isStored(PostgresConnection& connection) const;
 
-    /// Whether a joined statement can store it: it is one commit that follows its log's head, or begins its log. In a
-    /// schema that has only some slots of threads each put is stored alone, because it locks its slot.
-    bool mayBeJoined() const noexcept { return isOneCommit() && !fence_.hasSlots(); }
+    /// Whether a joined statement can store it: it is one commit that follows its log's head, or begins its log.
+    bool mayBeJoined() const noexcept { return isOneCommit(); }
     /// What it has of the bytes of a joined statement.
     std::size_t joinedBytes() const noexcept;
     /// Adds it to such a statement.
@@ -67,7 +70,6 @@ private:
         return isOneCommit() && !request_.expected_head.empty() && (lease_ == nullptr || !lease_->takes);
     }
     bool hasSummary() const noexcept;
-    bool mayWake() const noexcept;
     PostgresResult run(PostgresConnection& connection, const PostgresStatement& statement,
                        const PostgresParameters& parameters) const;
     bool refuseOrTryAgain(PostgresConnection& connection) const;

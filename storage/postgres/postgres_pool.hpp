@@ -53,6 +53,7 @@ public:
     ~PostgresPool();
 
     const PostgresErrors& errors() const noexcept { return errors_; }
+    const PostgresPoolSettings& settings() const noexcept { return settings_; }
     std::uint64_t roundTrips() const noexcept { return round_trips_; }
     /// Returns whether this process created it, and is not a forked child.
     bool isOwnProcess() const noexcept;

@@ -90,6 +90,8 @@ void PostgresSaver::Impl::checkAndPut(const PutRequest& request, const PutLease*
         checkNames(request);
         try {
             put(request, lease);
+            if (!request.commits.empty()) tellOthers(PostgresNotice::commit, request.log.thread_id);
+            if (lease == nullptr && PostgresPut::mayWake(request)) tellOthers(PostgresNotice::work);
         } catch (const ThreadMovedError& error) {
             // A lease does not move with its thread.
             if (lease == nullptr) throw;

@@ -102,6 +102,7 @@ Claim claimOf(const PostgresResult& rows, int row) {
         claim.input = Value::fromCbor(rows.copy(row, 12));
     }
     if (!rows.isNull(row, 13)) claim.uptime = rows.number(row, 13);
+    claim.due = times::ofUnixMs(rows.number(row, 14));
     return claim;
 }
 
@@ -231,6 +232,10 @@ std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) 
             if (!error.mayBeRetried() || tries == submit_tries_max) throw;
         }
     }
+    std::string_view told;  // queues are seldom mixed
+    for (const QueuedInput& input : inputs) {
+        if (input.queue != told) saver_->impl_->tellOthers(PostgresNotice::work, told = input.queue);
+    }
     std::vector<Receipt> receipts;
     for (int row = 0; row < rows.rows(); ++row) receipts.push_back({rows.number(row, 2), rows.number(row, 1) == 0});
     return receipts;
@@ -247,23 +252,29 @@ bool PostgresQueue::withdraw(std::string_view thread_id, std::int64_t number) {
 
 bool PostgresQueue::cancel(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return changeThread(*saver_->impl_, thread_id, statements_->cancel, PostgresParameters().bytes(thread_id),
-                        "cancel a thread")
-               .rows() > 0;
+    const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->cancel,
+                                       PostgresParameters().bytes(thread_id), "cancel a thread")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::cancel);
+    return is_there;
 }
 
 bool PostgresQueue::wake(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return changeThread(*saver_->impl_, thread_id, statements_->wake, PostgresParameters().bytes(thread_id),
-                        "wake a thread")
-               .rows() > 0;
+    const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->wake,
+                                       PostgresParameters().bytes(thread_id), "wake a thread")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
+    return is_there;
 }
 
 bool PostgresQueue::retry(std::string_view thread_id) {
     checkThreadName(thread_id);
-    return changeThread(*saver_->impl_, thread_id, statements_->retry, PostgresParameters().bytes(thread_id),
-                        "retry a thread")
-               .rows() > 0;
+    const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->retry,
+                                       PostgresParameters().bytes(thread_id), "retry a thread")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
+    return is_there;
 }
 
 std::optional<QueuedThread> PostgresQueue::find(std::string_view thread_id) {
@@ -316,14 +327,17 @@ std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
     }
     PostgresArray queues(checkpoint::text_type);
     PostgresArray counts(checkpoint::bigint_type);
+    PostgresArray after(checkpoint::bigint_type);
     for (const ClaimedQueue& queue : request.queues) {
         checkName("queue", queue.name, name_bytes_max);
         queues.add(queue.name);
         counts.addNumber(static_cast<std::int64_t>(queue.most));
+        after.addNumber(queue.due_after ? times::unixMs(*queue.due_after) : 0);
     }
     PostgresParameters parameters;
     parameters.text(request.worker).number(request.lease.count());
-    for (const PostgresArray* array : {&graphs, &versions, &queues, &counts}) parameters.owned(array->encoded());
+    for (const PostgresArray* array : {&graphs, &versions, &queues, &counts, &after})
+        parameters.owned(array->encoded());
     const PostgresResult rows = change(*saver_->impl_, statements_->claim, parameters, "claim threads");
     std::vector<Claim> claims;
     for (int row = 0; row < rows.rows(); ++row) claims.push_back(claimOf(rows, row));

@@ -58,14 +58,18 @@ FROM {S}.work x WHERE true)" +
            is_here + R"( GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
 }
 
+// A thread's old entries in the index of due threads, which are dead, stay in it while somebody has an older
+// transaction open. They are at the lower end, where a claim begins: `after` is where it begins instead.
+//
 // A run has made progress if the newest commit differs from that of the last claim. A claim is on the server's disk
 // when it is answered, so a crash cannot give its epoch to another one.
 std::string claimSql(const std::string& is_here) {
     return std::string(R"(
 WITH g AS MATERIALIZED (SELECT * FROM unnest($3, $4) AS g (graph, version)),
-q AS MATERIALIZED (SELECT c.* FROM unnest($5, $6) AS u (queue, most), LATERAL (
-    SELECT w.thread, w.version AS began, w.is_woken, g.version FROM {S}.work w JOIN g ON g.graph = w.graph
-    WHERE w.queue = u.queue AND w.due <= now() AND NOT g.version = ANY (w.refused))") +
+q AS MATERIALIZED (SELECT c.* FROM unnest($5, $6, $7) AS u (queue, most, after), LATERAL (
+    SELECT w.thread, w.version AS began, w.is_woken, g.version, w.due AS was FROM {S}.work w JOIN g ON g.graph = w.graph
+    WHERE w.queue = u.queue AND w.due <= now() AND w.due > timestamptz 'epoch' + u.after * interval '1 millisecond'
+    AND NOT g.version = ANY (w.refused))") +
            is_here + R"(
     ORDER BY w.due LIMIT u.most FOR UPDATE OF w SKIP LOCKED) c),
 h AS MATERIALIZED (SELECT q.*, (SELECT c.id FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c
@@ -76,13 +80,13 @@ t AS (UPDATE {S}.work w SET due = now() + $2)" +
     version = h.version, since = now()
     FROM h WHERE w.thread = h.thread
     RETURNING w.thread, w.queue, w.graph, w.epoch, w.state, w.attempts, h.is_woken, w.is_cancelled, h.head, h.began,
-        w.error),
+        w.error, h.was),
 n AS (INSERT INTO {S}.uptime (number) SELECT nextval('{S}.epochs') WHERE NOT EXISTS (SELECT FROM {S}.uptime)
     ON CONFLICT DO NOTHING RETURNING number)
 SELECT t.thread, t.queue, t.graph, t.epoch, t.state::bigint, t.attempts::bigint, t.is_woken, t.is_cancelled, t.head,
     t.began, coalesce(t.error, ''), i.seq, i.input,
     (SELECT n.number FROM n UNION ALL SELECT u.number FROM {S}.uptime u LIMIT 1),
-    set_config('synchronous_commit', 'on', true)
+    (extract(epoch FROM t.was) * 1000)::bigint, set_config('synchronous_commit', 'on', true)
 FROM t LEFT JOIN LATERAL (SELECT i.seq, i.input FROM {S}.inputs i WHERE t.state = 0 AND i.thread = t.thread AND
     i.taken IS NULL ORDER BY i.seq LIMIT 1) i ON true)";
 }
@@ -156,7 +160,8 @@ PostgresQueue::Statements::Statements(const std::string& quoted_schema, bool has
                      {bytea_type, bigint_type});
     stats = make("q_stats", statsSql(threadIsHere(has_slots, "x.thread")), {});
     claim = make("q_claim", claimSql(is_here),
-                 {text_type, bigint_type, text_array_type, uuid_array_type, text_array_type, bigint_array_type});
+                 {text_type, bigint_type, text_array_type, uuid_array_type, text_array_type, bigint_array_type,
+                  bigint_array_type});
     renew = make("q_renew", renewSql(is_here), {bytea_array_type, bigint_array_type, bigint_type});
     release = make("q_release", releaseSql(is_here),
                    {bytea_array_type, bigint_array_type, bigint_array_type, bigint_array_type, text_array_type,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <stategraph/sharded_saver.hpp>
+
 #include "storage/postgres/postgres_impl.hpp"
 
 // Opens the saver and reads. postgres_put.cpp stores, and postgres_prune.cpp removes.
@@ -12,6 +14,9 @@ namespace checkpoint {
 const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options) {
     checkPostgresSettings(poolSettings({}, options));
     checkPostgresJoin(options.join_puts);
+    checkPostgresNotify(options.notify);
+    if (options.read_only && (options.notify.work || options.notify.commits))
+        throw InvalidArgumentError("notify: a read_only database is told nothing; set one of them only");
     if (options.read_only && options.set_up)
         throw InvalidArgumentError("set_up: a read_only database is not changed; set one of them only");
     if (!options.retention) return options;
@@ -93,6 +98,8 @@ CheckpointId keyOf(const GraphFingerprint& fingerprint) { return {fingerprint.gr
 PostgresSaver::PostgresSaver(const std::string& conninfo, const PostgresSaverOptions& options)
     : impl_(std::make_unique<Impl>(conninfo, checkpoint::checkedOptions(options))) {
     impl_->open(options.set_up);
+    if (options.notify.work || options.notify.commits)
+        impl_->notifier = std::make_unique<checkpoint::PostgresNotifier>(impl_->pool, options.notify);
     if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
 }
 
@@ -106,9 +113,13 @@ void PostgresSaver::Impl::open(bool set_up) {
 
 PostgresSaver::~PostgresSaver() {
     impl_->is_closing = true;
-    // A child of a fork does not have the thread that prunes, and need not wait for it.
-    if (!impl_->pool.isOwnProcess()) (void)impl_->retention.release();
+    // A child of a fork does not have the threads that prune and notify, and need not wait for them.
+    if (!impl_->pool.isOwnProcess()) {
+        (void)impl_->retention.release();
+        (void)impl_->notifier.release();
+    }
     impl_->retention.reset();  // its thread calls prune
+    impl_->notifier.reset();
 }
 
 void PostgresSaver::Impl::checkWritable() const {
@@ -117,6 +128,7 @@ void PostgresSaver::Impl::checkWritable() const {
 
 std::uint64_t PostgresSaver::roundTrips() const noexcept { return impl_->pool.roundTrips(); }
 std::uint64_t PostgresSaver::joinedPuts() const noexcept { return impl_->joiner.joined(); }
+std::uint64_t PostgresSaver::notifications() const noexcept { return impl_->notifier ? impl_->notifier->sent() : 0; }
 RetentionReport PostgresSaver::retentionReport() const {
     return impl_->retention ? impl_->retention->report() : RetentionReport();
 }

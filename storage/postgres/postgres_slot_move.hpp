@@ -19,6 +19,7 @@ struct SlotStatements {
     explicit SlotStatements(const std::string& quoted_schema);
 
     PostgresStatement states;       // → slot, state, version, owner: all slots
+    PostgresStatement survey;       // → the same, peer, whether its time is over, whether rows of it are here
     PostgresStatement versions;     // → the sum of their versions
     PostgresStatement state;        // slot → state, version, owner
     PostgresStatement begin;        // slot, peer, ms → version: writers wait, and every older move is over

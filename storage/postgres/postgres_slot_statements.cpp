@@ -16,6 +16,12 @@ SlotStatements::SlotStatements(const std::string& quoted_schema) {
         return std::string("clock_timestamp() + ") + ms + " * interval '1 millisecond'";
     };
     states = make("s_states", "SELECT slot, state, version, owner FROM {S}.slots ORDER BY slot", {});
+    survey = make("s_survey",
+                  "SELECT s.slot, s.state, s.version, s.owner, coalesce(s.peer, ''), coalesce(s.until < "
+                  "clock_timestamp(), false), EXISTS (SELECT FROM {S}.logs x WHERE {S}.slot_of(x.thread) = s.slot) OR "
+                  "EXISTS (SELECT FROM {S}.work x WHERE {S}.slot_of(x.thread) = s.slot) OR EXISTS (SELECT FROM "
+                  "{S}.inputs x WHERE {S}.slot_of(x.thread) = s.slot) FROM {S}.slots s ORDER BY s.slot",
+                  {});
     versions = make("s_versions", "SELECT coalesce(sum(version), 0)::bigint FROM {S}.slots", {});
     state = make("s_state", "SELECT state, version, owner FROM {S}.slots WHERE slot = $1", {bigint_type});
     begin = make("s_begin",

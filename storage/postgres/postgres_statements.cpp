@@ -216,7 +216,7 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     append = makeAppend("append", true, false);
     types.push_back(number_t);
     append_leased = makeAppend("append_leased", true, true);
-    joined = make("joined", postgresJoinedSql(), postgresJoinedTypes());
+    joined = make("joined", postgresJoinedSql(has_slots), postgresJoinedTypes(has_slots));
     put = make("put", put_sql, {bytes_t,          bytes_t,          id_t_,           uuid_array_type,  uuid_array_type,
                                 uuid_array_type,  bytea_array_type, uuid_array_type, bool_type,        uuid_array_type,
                                 bytea_array_type, bytea_array_type, bool_array_type, bytea_array_type, uuid_array_type,

@@ -66,8 +66,8 @@ TEST_CASE("the command line of a worker says all that its options have, over the
     const auto words =
         read({"--database",    "dbname=x", "--schema=other", "--set-up", "--queue",     "chat:8", "--queue=batch:1:2",
               "--queue",       "a:b:1:3",  "--lease",        "1m",       "--attempts",  "7",      "--backoff=250ms",
-              "--backoff-max", "2h",       "--drain",        "0s",       "--keys-kept", "2d",     "--metrics",
-              "10s",           "--name",   "worker 1"},
+              "--backoff-max", "2h",       "--drain",        "0s",       "--keys-kept", "2d",     "--listen",
+              "--metrics",     "10s",      "--name",         "worker 1"},
              defaults);
     CHECK(words.database == "dbname=x");
     CHECK(words.saver.schema == "other");
@@ -89,6 +89,7 @@ TEST_CASE("the command line of a worker says all that its options have, over the
     CHECK((words.worker.keys_kept == 48h));
     CHECK((words.metrics == 10s));
     CHECK(words.worker.name == "worker 1");
+    CHECK(words.worker.listen);
 
     // A slot has a connection, if nothing else is said.
     CHECK(read({"--database=x", "--slots", "40"}).saver.connections_max == 40);

@@ -142,3 +142,20 @@ TEST_CASE("many slots share few connections: what they store at the same time go
         for (int i = 0; i < threads; ++i) CHECK(on.log("thread " + std::to_string(i)) == logOf({i}));
     }
 }
+
+TEST_CASE("a worker that has claimed newer threads still finds one that became due in the past") {
+    Place on;
+    Running running(on, quick());
+    running.add("graph").start();
+    for (int round = 1; round <= 3; ++round) {
+        const std::string old = "old " + std::to_string(round);
+        on.submit("new", round);
+        on.awaitGone("new");
+        // As a transaction leaves it that began an hour before it ended.
+        postgres_tests::Raw().run("INSERT INTO " + on.schema.name() +
+                                  ".work (thread, queue, graph, due, state) VALUES ('" + old +
+                                  "', 'default', 'graph', now() - interval '1 hour', 1)");
+        on.awaitGone(old);
+    }
+    CHECK(running.worker.metrics().finished == 6);
+}

@@ -24,12 +24,13 @@ function clock() {
 
 // Microseconds of one item, of several samples of at least 50 ms each. A case that `waits` is measured in real time alone.
 // What `prepare` makes, outside the time, is given to `run`. `sample` measures itself.
-async function measure({ run, sample, prepare, waits = false, items = 1, iterations }) {
+// One that `is_long` warms up with a single sample.
+async function measure({ run, sample, prepare, waits = false, is_long = false, items = 1, iterations }) {
   const samples = [];
   const count_samples = quick ? 2 : 5;
   // The compiler of V8 needs many calls: what is cold is several times slower.
   const warm = performance.now() + (quick ? 100 : 700);
-  for (let i = 0; i < 3 || (i < 300 && performance.now() < warm); ++i) sample ? await sample() : await run(await prepare?.());
+  for (let i = 0; i < (is_long ? 1 : 3) || (!is_long && i < 300 && performance.now() < warm); ++i) sample ? await sample() : await run(await prepare?.());
   if (sample) {
     for (let i = 0; i < count_samples; ++i) samples.push(await sample());
     return samples;

@@ -1,6 +1,7 @@
 // Each workload: a function of `quick` that gives its cases, {names, run, items}. The names are those of stategraph's own cases; one
 // figure serves several where LangGraph.js makes no difference (it runs tasks at once, on one thread).
 import { Annotation, Command, END, MemorySaver, Send, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { postgres } from "./postgres.mjs";
 import { fanoutToSubgraph, pydanticState, reactLoop, sequential, wideDict, wideState } from "./langgraph_workloads.mjs";
 
 const append = () => Annotation({ reducer: (a, b) => a.concat(b), default: () => [] });
@@ -149,7 +150,7 @@ export const workloads = {
         return gaps[gaps.length >> 1] * 1000;
       },
     })),
-  savers: () => [{ names: ["savers/memory/1000"], items: 1000, run: loop(1000, { durability: "async" }) }],
+  savers: (quick) => [{ names: ["savers/memory/1000"], items: 1000, run: loop(1000, { durability: "async" }) }, ...postgres(quick)],
   history,
   threads: () => {
     const app = loopGraph(5).compile({ checkpointer: new MemorySaver() });

@@ -10,6 +10,7 @@
 #include "benchmarks/support/figures.hpp"
 #include "benchmarks/support/savers.hpp"
 #include "benchmarks/support/workload.hpp"
+#include "benchmarks/workloads/savers/messages.hpp"
 
 namespace bench {
 namespace {
@@ -226,6 +227,7 @@ void registerCases() {
     }
     registerSqlite();
     registerPostgres();
+    registerMessages();
 }
 
 }  // namespace bench

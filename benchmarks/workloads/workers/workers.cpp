@@ -51,6 +51,24 @@ private:
     const std::string name_;
 };
 
+/// A transaction of another connection that keeps the snapshot of the moment at which it began, as a forgotten client
+/// or a long report does. Meanwhile the server removes no row that is dead since then.
+class HeldSnapshot {
+public:
+    explicit HeldSnapshot(bool is_held) : connection_(is_held ? PQconnectdb(postgresConninfo().c_str()) : nullptr) {
+        if (!is_held) return;
+        PQclear(PQexec(connection_, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"));
+        PQclear(PQexec(connection_, "SELECT count(*) FROM pg_class"));
+    }
+    HeldSnapshot(const HeldSnapshot&) = delete;
+    HeldSnapshot& operator=(const HeldSnapshot&) = delete;
+    ~HeldSnapshot() { PQfinish(connection_); }
+    bool isHeld() const { return connection_ == nullptr || PQtransactionStatus(connection_) == PQTRANS_INTRANS; }
+
+private:
+    PGconn* const connection_;
+};
+
 std::vector<sg::QueuedInput> inputsOf(std::size_t runs) {
     std::vector<sg::QueuedInput> inputs;
     for (std::size_t i = 0; i < runs; ++i)
@@ -62,10 +80,11 @@ std::vector<sg::QueuedInput> inputsOf(std::size_t runs) {
 /// Measures the time, rates and round trips of `count` runs with `slots` slots. Each run must end, and none may be
 /// tried again.
 void runs(benchmark::State& state, sg::Durability durability, std::size_t slots, std::size_t count,
-          const sg::PostgresJoinOptions& join) {
+          const sg::PostgresJoinOptions& join, bool has_held_snapshot = false) {
     for (auto _ : state) {
         const FreshSchema schema;
         const auto saver = schema.open(std::min<std::size_t>(slots + 2, 40), join);
+        const HeldSnapshot held(has_held_snapshot);
         const auto leased = std::make_shared<sg::LeasedSaver>(saver);
         sg::Worker worker(leased, {.slots = slots, .poll_interval = 10ms});
         worker.add("loop", loopGraph(supersteps).compile({.checkpointer = leased}),
@@ -83,6 +102,7 @@ void runs(benchmark::State& state, sg::Durability durability, std::size_t slots,
         thread.join();
         const sg::WorkerMetrics metrics = worker.metrics();
         if (metrics.finished != count || metrics.retried != 0) state.SkipWithError("runs failed");
+        if (!held.isHeld()) state.SkipWithError("the snapshot was not held");
         state.SetIterationTime(seconds);
         state.counters["items"] = static_cast<double>(count);
         state.counters["runs_per_second"] = static_cast<double>(count) / seconds;
@@ -93,12 +113,13 @@ void runs(benchmark::State& state, sg::Durability durability, std::size_t slots,
 }
 
 /// Measures only the queue: threads are submitted, claimed and released in statements for 64 threads.
-void queueAlone(benchmark::State& state, std::size_t count) {
+void queueAlone(benchmark::State& state, std::size_t count, bool has_held_snapshot = false) {
     for (auto _ : state) {
         const FreshSchema schema;
+        const HeldSnapshot held(has_held_snapshot);
         sg::PostgresQueue queue(schema.open(2));
         const auto inputs = inputsOf(count);
-        const sg::ClaimRequest request{
+        sg::ClaimRequest request{
             .worker = "bench", .graphs = {{"loop", {1, 1}}}, .queues = {{"default", submitted_at_once}}};
         const auto begin = Clock::now();
         for (std::size_t at = 0; at < inputs.size(); at += submitted_at_once)
@@ -106,7 +127,10 @@ void queueAlone(benchmark::State& state, std::size_t count) {
         std::size_t left = 0;
         while (left < count) {
             std::vector<sg::Release> releases;
-            for (const sg::Claim& claim : queue.claim(request))
+            const auto claims = queue.claim(request);
+            // As a worker does, though a worker looks at all that is due every second.
+            if (!claims.empty()) request.queues[0].due_after = claims.back().due - 1s;
+            for (const sg::Claim& claim : claims)
                 releases.push_back({.thread_id = claim.thread_id,
                                     .epoch = claim.epoch,
                                     .outcome = sg::WorkOutcome::retry,
@@ -134,6 +158,14 @@ void registerCases() {
     for (const std::size_t slots : {1, 8, 16, 64, 128}) each("", slots, {});
     for (const std::size_t slots : {8, 16, 64}) each("single_puts/", slots, {.puts_max = 1});
     for (const std::size_t slots : {16, 64}) each("one_statement/", slots, {.statements_max = 1});
+    // What an old snapshot costs grows with the rows that are dead since then.
+    for (const bool is_held : {false, true}) {
+        const std::string name = is_held ? "held_snapshot" : "no_snapshot";
+        once(add("workers/" + name, 5 * count,
+                 [=](benchmark::State& state) { runs(state, sg::Durability::async, 64, 5 * count, {}, is_held); }));
+        once(add("workers/queue_" + name, 10 * count,
+                 [=](benchmark::State& state) { queueAlone(state, 10 * count, is_held); }));
+    }
     once(add("workers/queue", submitted_at_once, [=](benchmark::State& state) { queueAlone(state, count); }));
 }
 

@@ -346,3 +346,33 @@ TEST_CASE("each call of the queue is one round trip, for many threads too") {
     (void)on.queue.stats();
     CHECK(trips() == 3);
 }
+
+TEST_CASE("a claim says since when a thread was due, and can leave out those that were due up to a time") {
+    Queue on;
+    for (const char* const thread : {"a", "b", "c"}) (void)on.submit(thread);
+    const auto dueSince = [&](const std::string& thread, const std::string& when) {
+        Raw().run("UPDATE " + on.schema.name() + ".work SET due = timestamptz '" + when + "' WHERE thread = '" +
+                  thread + "'");
+    };
+    dueSince("a", "2001-01-01 00:00:00.123+00");
+    dueSince("b", "2002-01-01 00:00:00+00");
+    dueSince("c", "2003-01-01 00:00:00+00");
+    using std::chrono::system_clock;
+    const auto at = [](std::int64_t ms) { return system_clock::time_point(std::chrono::milliseconds(ms)); };
+    const auto claimAfter = [&](std::optional<system_clock::time_point> time) {
+        return on.queue.claim({.worker = "worker",
+                               .lease = std::chrono::hours(1),
+                               .graphs = {{"graph", {1, 2}}},
+                               .queues = {{"default", 1, time}}});
+    };
+    const auto second = claimAfter(at(978'307'200'123));
+    REQUIRE(second.size() == 1);
+    CHECK(second[0].thread_id == "b");
+    CHECK((second[0].due == at(1'009'843'200'000)));
+    const auto first = claimAfter(at(978'307'200'122));
+    REQUIRE(first.size() == 1);
+    CHECK(first[0].thread_id == "a");
+    CHECK((first[0].due == at(978'307'200'123)));
+    CHECK(claimAfter(at(1'041'379'200'000)).empty());
+    CHECK(claimAfter({}).size() == 1);
+}

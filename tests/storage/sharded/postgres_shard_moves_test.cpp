@@ -91,6 +91,23 @@ TEST_CASE("writers that run during moves lose nothing, and see nobody else's com
     CHECK(clusters.rowsOf(1, slot) == "0");
 }
 
+TEST_CASE("writers whose puts are joined lose nothing while their slot moves") {
+    Clusters clusters = makeClusters();
+    for (std::size_t i = 0; i < 2; ++i) clusters.options(i).join_puts = {.statements_max = 1};
+    clusters.setUp();
+    const auto shards = clusters.open();
+    Writers writers(clusters, 8, Writers::Savers::shared);
+    writers.awaitMore(100);
+    for (int round = 0; round < 4; ++round) {
+        CAPTURE(round);
+        CHECK(moveTo(*shards, round % 2 == 0 ? "b" : "a", {.threads_at_once = 3}).slots == 1);
+        writers.awaitMore(100);
+    }
+    writers.stop();
+    writers.check(*clusters.openSaver());
+    CHECK(clusters.rowsOf(1, slot) == "0");
+}
+
 TEST_CASE("what is deleted, pruned and copied while its slot is copied is so in the new cluster") {
     const Clusters clusters = makeClusters();
     clusters.setUp();

@@ -49,14 +49,15 @@ inline std::string contentOf(BaseCheckpointSaver& saver, const std::vector<std::
     return text;
 }
 
-/// Writers of this process, each on a thread of its own of the slot, through a saver of its own. What it was told is
-/// stored is noted.
+/// Writers of this process, each on a thread of its own of the slot, through a saver of its own, or all through one, so
+/// that their puts are joined. What it was told is stored is noted.
 class Writers {
 public:
-    Writers(const Clusters& clusters, int count) {
+    enum class Savers : std::uint8_t { own, shared };
+    Writers(const Clusters& clusters, int count, Savers savers = Savers::own) {
         for (int i = 0; i < count; ++i) {
             names_.push_back(nameIn(slot, i));
-            savers_.push_back(clusters.openSaver());
+            savers_.push_back(savers == Savers::shared && i > 0 ? savers_[0] : clusters.openSaver());
         }
         notes_.resize(static_cast<std::size_t>(count));
         for (int i = 0; i < count; ++i) threads_.emplace_back([this, i] { write(static_cast<std::size_t>(i)); });

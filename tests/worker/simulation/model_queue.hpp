@@ -186,6 +186,7 @@ inline sg::Claim ModelQueue::claimOne(const std::string& thread_id, ModelThread&
     ModelWork& work = *thread.work;
     sg::Claim claim{.thread_id = thread_id, .queue = work.queue, .graph = work.graph};
     claim.version = work.version;
+    claim.due = std::chrono::system_clock::time_point(*work.due);
     claim.is_woken = std::exchange(work.is_woken, false);
     work.due = now + request.lease;
     work.epoch = ++epochs;
@@ -214,7 +215,8 @@ std::vector<sg::Claim> ModelQueue::claim(const sg::ClaimRequest& request, Time n
         std::vector<std::pair<const std::string, ModelThread>*> due;
         for (auto& each : threads) {
             const auto& work = each.second.work;
-            const bool is_due = work && work->queue == queue.name && work->due && *work->due <= now;
+            const bool is_due = work && work->queue == queue.name && work->due && *work->due <= now &&
+                                (!queue.due_after || *work->due > queue.due_after->time_since_epoch());
             if (is_due && graphOf(*work, request)) due.push_back(&each);
         }
         std::ranges::stable_sort(due, {}, [](const auto* each) { return *each->second.work->due; });

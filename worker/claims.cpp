@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <utility>
+
+#include "worker/keeper.hpp"
+
+// Claiming threads for free slots, with one statement for several.
+namespace stategraph::workers {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+// A free slot waits this long for others, so that one statement claims for several.
+constexpr milliseconds gathering{5};
+// A thread is declined for this long if its lease was lost here and it is claimed again before its run has ended.
+constexpr milliseconds declined_for{1'000};
+// A claim looks at all that is due at least so often, unless that would take more than a twentieth of the time. Others
+// begin where the last one ended, less this overlap.
+constexpr milliseconds full_claim_each{1'000};
+constexpr int full_claim_share = 20;
+constexpr milliseconds claim_overlap{1'000};
+
+}  // namespace
+
+// Slots that a queue leaves free are used for queues with more threads.
+void Keeper::claim() {
+    {
+        const detail::LockGuard lock(mutex);
+        const Clock::time_point now = threads.now();
+        if (!isTimeToClaim(now)) return;
+        if (now < next_claim && is_woken) ++metrics.woken;
+        // Before the statement is sent, because what is submitted while it runs may not be in its result.
+        is_woken = false;
+        last_claim = now;
+    }
+    std::vector<bool> is_empty(options.queues.size(), false);
+    std::optional<std::size_t> got;
+    do {
+        got = claimOnce(is_empty);
+    } while (got && *got > 0);
+    std::uniform_real_distribution<double> part(0.75, 1.25);
+    const auto poll = std::chrono::duration_cast<Clock::duration>(options.poll_interval * part(random));
+    const detail::LockGuard lock(mutex);
+    may_be_more = got && freeSlots() == 0 && std::ranges::count(is_empty, false) > 0;
+    next_claim = threads.now() + (!got ? Clock::duration(pause) : may_be_more ? Clock::duration(gathering) : poll);
+}
+
+std::optional<std::chrono::system_clock::time_point> Keeper::dueAfter(std::size_t of_queue,
+                                                                      Clock::time_point now) const {
+    const Looked& last = looked[of_queue];
+    if (now >= last.next_full || !last.due) return {};
+    return *last.due - claim_overlap;
+}
+
+void Keeper::noteClaims(const ClaimRequest& request, const std::vector<Claim>& claims, Clock::time_point begin) {
+    const Clock::time_point end = threads.now();
+    for (const ClaimedQueue& each : request.queues) {
+        const auto place = std::ranges::find(options.queues, each.name, &WorkerQueue::name);
+        Looked& last = looked[static_cast<std::size_t>(place - options.queues.begin())];
+        if (!each.due_after)
+            last.next_full = end + std::max<Clock::duration>(full_claim_each, full_claim_share * (end - begin));
+        std::optional<std::chrono::system_clock::time_point> due;
+        for (const Claim& claim : claims) {
+            if (claim.queue == each.name) due = std::max(due.value_or(claim.due), claim.due);
+        }
+        if (due) last.due = due;
+    }
+}
+
+std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
+    ClaimRequest request{.worker = options.name, .lease = options.lease};
+    std::vector<std::size_t> most;
+    {
+        const detail::LockGuard lock(mutex);
+        std::vector<std::size_t> runs(options.queues.size(), 0);
+        for (const auto& [thread_id, one] : held) {
+            if (!one->is_done) ++runs[one->queue];
+        }
+        most = shares.divide(freeSlots(), runs, is_empty);
+    }
+    const Clock::time_point begin = threads.now();
+    for (std::size_t i = 0; i < most.size(); ++i) {
+        if (most[i] > 0) request.queues.push_back({options.queues[i].name, most[i], dueAfter(i, begin)});
+    }
+    if (request.queues.empty()) return 0;
+    for (const auto& graph : graphs) request.graphs.push_back({graph->name(), graph->version()});
+    std::vector<Claim> claims;
+    if (!callQueue([&] { claims = queue.claim(request); })) return {};
+    noteClaims(request, claims, begin);
+    for (std::size_t i = 0; i < most.size(); ++i) {
+        const auto of_queue = [&](const Claim& each) { return each.queue == options.queues[i].name; };
+        if (static_cast<std::size_t>(std::ranges::count_if(claims, of_queue)) < most[i]) is_empty[i] = true;
+    }
+    const std::size_t count = claims.size();
+    take(std::move(claims), begin + options.lease);
+    return count;
+}
+
+void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end) {
+    const detail::LockGuard lock(mutex);
+    ++metrics.claims;
+    if (held.empty()) next_renewal = threads.now() + options.lease / 3;
+    for (Claim& claim : claims) {
+        ++metrics.claimed;
+        if (held.contains(claim.thread_id)) {
+            declined.push_back({.thread_id = claim.thread_id,
+                                .epoch = claim.epoch,
+                                .outcome = WorkOutcome::retry,
+                                .delay = declined_for,
+                                .error = claim.error});
+            continue;
+        }
+        auto one = std::make_shared<Held>();
+        const auto graph = std::ranges::find(graphs, claim.graph, [](const auto& each) { return each->name(); });
+        const auto place = std::ranges::find(options.queues, claim.queue, &WorkerQueue::name);
+        one->graph = graph->get();
+        one->queue = static_cast<std::size_t>(place - options.queues.begin());
+        one->lease_end = lease_end;
+        one->claim = std::move(claim);
+        one->release = {.thread_id = one->claim.thread_id, .epoch = one->claim.epoch, .outcome = WorkOutcome::retry};
+        held.emplace(one->claim.thread_id, one);
+        waiting.push_back(std::move(one));
+        threads.notifyOne(given);
+    }
+}
+
+}  // namespace stategraph::workers
