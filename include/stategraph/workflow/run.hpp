@@ -259,8 +259,8 @@ public:
 
     /// Runs of this workflow, in the order of their threads in the store. Cost: it reads the head of every thread in
     /// the store, and each run of this workflow whose time fits as `get` does. If only runs that are running, waiting
-    /// or suspended are requested and the store has an index of threads, it reads only the open threads of this workflow
-    /// that may be such runs.
+    /// or suspended are requested and the store has an index of threads, it reads only the open threads of this
+    /// workflow that may be such runs.
     std::vector<ListedRun> list(const RunQuery& query = {}) const;
 
     /// A run of this workflow that is to be resumed without an answer: it sleeps, or its process died. With the time at
