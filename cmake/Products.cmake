@@ -129,5 +129,5 @@ foreach(_database IN ITEMS sqlite postgres)
   endif()
 endforeach()
 stategraph_product(
-  inspect ROOMS http PUBLIC stategraph rocksdb serve ${_databases}
+  inspect ROOMS app http PUBLIC stategraph rocksdb serve ${_databases}
   OPTION "Build stategraph::inspect and the command stategraph" NEEDS rocksdb TESTS "/tests/inspect/")

@@ -10,6 +10,7 @@
 #include <stategraph/value.hpp>
 
 #include "inspect/commands.hpp"
+#include "inspect/incompatible.hpp"
 #include "inspect/views.hpp"
 
 // `check --graph`: whether the threads of a store can be resumed with a graph that is known by its description.
@@ -18,20 +19,6 @@ namespace {
 
 // A description is far smaller.
 constexpr std::size_t description_bytes_max = std::size_t{64} << 20U;
-
-struct IncompatibleView {
-    std::string thread_id;
-    std::string checkpoint_id;
-    std::string checkpoint_ns;
-    std::string node;
-    std::string why;
-    static constexpr auto fields() {
-        return stategraph::fields(field("thread_id", &IncompatibleView::thread_id),
-                                  field("checkpoint_id", &IncompatibleView::checkpoint_id),
-                                  field("checkpoint_ns", &IncompatibleView::checkpoint_ns),
-                                  field("node", &IncompatibleView::node), field("why", &IncompatibleView::why));
-    }
-};
 
 std::string read(const std::string& file) {
     std::ifstream in(file, std::ios::binary);
@@ -68,15 +55,20 @@ Exit checkGraph(Call& call, const std::string& file) {
     std::vector<IncompatibleView> views;
     for (IncompatibleThread& thread : checkCompatibility(call.saver, graphs)) {
         views.push_back({std::move(thread.thread_id), thread.checkpoint_id.toString(), std::move(thread.checkpoint_ns),
-                         std::move(thread.node), std::move(thread.why)});
+                         std::move(thread.node), std::move(thread.channel), std::move(thread.why)});
     }
+    return showIncompatible(call, views,
+                            " threads cannot be resumed with this graph, as far as the names of its nodes say");
+}
+
+Exit showIncompatible(Call& call, const std::vector<IncompatibleView>& views, std::string_view sum) {
     auto& out = call.terminal.out();
     if (call.asJson()) {
         out << toJson(views) << '\n';
     } else {
         for (const auto& view : views)
             out << call.terminal.in(Colour::red, plain(view.thread_id)) << "  " << plain(view.why) << '\n';
-        out << views.size() << " threads cannot be resumed with this graph, as far as the names of its nodes say\n";
+        out << views.size() << sum << '\n';
     }
     return views.empty() ? Exit::done : Exit::no;
 }

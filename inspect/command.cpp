@@ -28,8 +28,9 @@ void printHelp(std::ostream& out) {
     out << "stategraph COMMAND [ARGUMENTS]: threads of a store, read without the program that made them.\n\n";
     for (const Command& command : commands()) printUsage(out, command);
     out << "\nA checkpoint is THREAD (the newest), THREAD@STEP, THREAD@ID or THREAD@~N (N before the newest).\n"
-           "--store PATH     the database, a RocksDB folder or a SQLite file; without it\n"
-           "                 STATEGRAPH_STORE, this folder if it is one, or checkpoints\n"
+           "--store PATH     the database, a RocksDB folder or a SQLite file, or the address that a\n"
+           "                 running program's inspector printed; without it STATEGRAPH_STORE,\n"
+           "                 this folder if it is one, or checkpoints\n"
            "--ns NAMESPACE   the log of a subgraph\n"
            "--json           the same as JSON\n"
            "Exit codes: 0 done; 1 not found, or diff and check found something; 2 wrong arguments; 3 the store cannot "
@@ -93,7 +94,7 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
 
 // This function is longer than others because it is the table of all commands.
 std::span<const Command> commands() {
-    static const std::array<Command, 19> all = {{
+    static const std::array<Command, 17> all = {{
         {"ls",
          "[STORE] [--status STATUS] [--since 1h] [--text TEXT] [--metadata NAME=VALUE] [--limit N]",
          "Lists threads, the newest first: status, age, step, what is due, questions, errors.",
@@ -141,10 +142,11 @@ std::span<const Command> commands() {
          {.places_min = 0, .places_max = 1, .flags = {"--threads"}, .values = {"--largest"}},
          showStats},
         {"check",
-         "[STORE] [--graph FILE]",
+         "[STORE] [--graph FILE | --app ADDRESS [--name GRAPH]]",
          "Reads every record, and lists the threads that are damaged; with --graph, the threads that a new version of "
-         "a program could not resume, of whose graph FILE has the description.",
-         {.places_max = 1, .values = {"--graph"}, .place_is_store = true},
+         "a program could not resume, of whose graph FILE has the description; with --app, those that the program "
+         "that runs at ADDRESS could not resume; without STORE it checks its own.",
+         {.places_max = 1, .values = {"--graph", "--app", "--name"}, .place_is_store = true},
          checkStore},
         {"answer",
          "THREAD [QUESTION] VALUE",
@@ -158,6 +160,20 @@ std::span<const Command> commands() {
          "thread.",
          {.places_min = 1, .places_max = 1, .values = {"--note"}},
          forkThread,
+         true},
+        {"edit",
+         "CHECKPOINT CHANNEL=VALUE... [--as NODE] [--name GRAPH]",
+         "Has the running program write channels as a node would, through its reducers and types, as a new checkpoint.",
+         {.places_min = 2, .places_max = 64, .values = {"--as", "--name"}},
+         editThread,
+         true},
+        {"run",
+         "CHECKPOINT [--input JSON] [--next] [--name GRAPH]",
+         "Has the running program resume a thread, replay it from a checkpoint, or run it with an input, and waits "
+         "until "
+         "it stops; --next: after one superstep.",
+         {.places_min = 1, .places_max = 1, .flags = {"--next"}, .values = {"--input", "--name"}},
+         runThread,
          true},
         {"export",
          "THREAD [FILE]",

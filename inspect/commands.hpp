@@ -55,8 +55,12 @@ Exit showGraph(Call& call);
 Exit showStats(Call& call);
 Exit checkStore(Call& call);
 Exit checkGraph(Call& call, const std::string& file);
+/// `address` is that of the program's inspector.
+Exit checkApp(Call& call, const std::string& address);
 Exit answerQuestion(Call& call);
 Exit forkThread(Call& call);
+Exit editThread(Call& call);
+Exit runThread(Call& call);
 Exit exportRows(Call& call);
 Exit importRows(Call& call);
 Exit pruneThreads(Call& call);

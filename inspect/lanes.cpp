@@ -37,4 +37,10 @@ Lanes::Drawn Lanes::next(CheckpointId id, CheckpointId parent) {
     return drawn;
 }
 
+std::string Lanes::bars() const {
+    std::string text;
+    for (std::size_t i = 0; i < waiting_.size(); ++i) text += "| ";
+    return text;
+}
+
 }  // namespace stategraph::inspect

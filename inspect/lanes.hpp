@@ -19,6 +19,8 @@ public:
         std::string prefix;
     };
     Drawn next(CheckpointId id, CheckpointId parent);
+    /// The lanes that pass by a line between two checkpoints, such as "| | ".
+    std::string bars() const;
 
 private:
     std::vector<CheckpointId> waiting_;  // for each lane, the checkpoint that comes next in it

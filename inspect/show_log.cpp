@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "inspect/commands.hpp"
 #include "inspect/lanes.hpp"
 #include "inspect/views.hpp"
@@ -24,6 +26,15 @@ Colour colourOf(const TimelineEntry& entry) {
     return entry.open_questions > 0 ? Colour::yellow : Colour::none;
 }
 
+// A shorter time between two checkpoints is not shown.
+constexpr std::chrono::seconds idle_min{30};
+
+// Returns how long nothing happened before a checkpoint: the time since the one before it in the log, without the time
+// that its superstep took.
+std::chrono::system_clock::duration idleBefore(const TimelineEntry& entry, const TimelineEntry& older) {
+    return entry.created_at - older.created_at - entry.took.value_or(std::chrono::microseconds(0));
+}
+
 void print(Call& call, const std::vector<TimelineEntry>& entries, bool graph) {
     Lanes lanes;
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -44,6 +55,11 @@ void print(Call& call, const std::vector<TimelineEntry>& entries, bool graph) {
         call.terminal.out() << drawn.prefix << step << "  " << call.terminal.in(Colour::dim, entry.id.toString())
                             << "  " << timeText(entry.created_at) << "  " << source << took << size << "  "
                             << call.terminal.in(colourOf(entry), call.terminal.fit(summaryOf(entry), used)) << '\n';
+        if (!graph || i + 1 == entries.size()) continue;
+        const auto idle = idleBefore(entry, entries[i + 1]);
+        if (idle > idle_min)
+            call.terminal.out() << lanes.bars() << "      " << call.terminal.in(Colour::dim, ageText(idle) + " idle")
+                                << '\n';
     }
 }
 

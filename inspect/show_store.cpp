@@ -93,7 +93,12 @@ Exit showStats(Call& call) {
 
 // Reads every record of every thread.
 Exit checkStore(Call& call) {
-    if (const auto file = call.arguments.value("--graph")) return checkGraph(call, *file);
+    const auto file = call.arguments.value("--graph");
+    const auto app = call.arguments.value("--app");
+    if (file && app) throw UsageError{"check takes --graph or --app, not both"};
+    if (!app && call.arguments.has("--name")) throw UsageError{"--name is the name of a graph of --app"};
+    if (file) return checkGraph(call, *file);
+    if (app) return checkApp(call, *app);
     const SaverStats stats = call.saver.stats({.thread_id = {}, .threads = false});
     std::vector<DamagedView> views;
     for (const DamagedThread& thread : stats.damaged) views.push_back({thread.thread_id, thread.why});

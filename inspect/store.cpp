@@ -17,6 +17,7 @@
 #include <stategraph/postgres_saver.hpp>
 #endif
 
+#include "inspect/app/app_saver.hpp"
 #include "inspect/views.hpp"
 
 namespace stategraph::inspect {
@@ -102,7 +103,8 @@ std::shared_ptr<BaseCheckpointSaver> openPostgres(const std::string& store, bool
 }  // namespace
 
 std::string storeName(const Arguments& arguments, const CommandOptions& options) {
-    const std::string store = arguments.value("--store").value_or(options.store);
+    std::string store = arguments.value("--store").value_or("");
+    if (store.empty()) store = arguments.value("--app").value_or(options.store);
     if (!store.empty()) return store;
     return std::filesystem::exists("CURRENT") ? "." : "checkpoints";
 }
@@ -110,9 +112,11 @@ std::string storeName(const Arguments& arguments, const CommandOptions& options)
 std::shared_ptr<BaseCheckpointSaver> openStore(const Arguments& arguments, const CommandOptions& options,
                                                bool for_writing, bool follows) {
     const std::string store = storeName(arguments, options);
-    if (options.open) return options.open(store, for_writing);
+    const bool is_app = arguments.value("--app") == store;
+    if (options.open && !is_app) return options.open(store, for_writing);
     // Importing may create a database.
     const bool create = for_writing && arguments.has("--create");
+    if (isAppAddress(store)) return std::make_shared<AppSaver>(readAppAddress(store), for_writing);
     if (isPostgres(store)) return openPostgres(store, for_writing, create);
     if (!create && !std::filesystem::exists(store)) {
         throw SaverError("cannot open the database '" + store +

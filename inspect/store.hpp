@@ -15,7 +15,7 @@ struct NotFound {
     std::string text;
 };
 
-/// Returns the store of --store, or of the options.
+/// Returns the store of --store, or of --app, or of the options.
 std::string storeName(const Arguments& arguments, const CommandOptions& options);
 /// Opens it. With `follows`, reads see what another process writes meanwhile; without it, everything is as it was at
 /// opening. Errors: SaverError, CorruptCheckpointError.

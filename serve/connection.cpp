@@ -19,6 +19,8 @@ namespace stategraph::serve {
 namespace {
 
 constexpr int busy_tries = 5;
+// The body of a refused request is read up to this size, so that the connection can be used again.
+constexpr std::uint64_t refused_body_max = 65536;
 
 }  // namespace
 
@@ -55,14 +57,30 @@ asio::awaitable<void> Connection::serve() {
         parser.body_limit(shared_->options.body_bytes_max);
         parser.header_limit(static_cast<std::uint32_t>(shared_->options.header_bytes_max));
         socket_->expires_after(shared_->options.request_timeout);
-        auto [error, size] = co_await http::async_read(*socket_, buffer_, parser, asio::as_tuple(asio::use_awaitable));
+        auto [error, size] =
+            co_await http::async_read_header(*socket_, buffer_, parser, asio::as_tuple(asio::use_awaitable));
+        // A client that may not send requests cannot make the server keep a large body.
+        std::optional<Answer> early = error ? std::optional<Answer>() : answerToHead(parser.get());
+        const bool is_unread =
+            early && !parser.is_done() && parser.content_length().value_or(UINT64_MAX) > refused_body_max;
+        if (!error && !is_unread && !parser.is_done()) {
+            auto [unread, rest] =
+                co_await http::async_read(*socket_, buffer_, parser, asio::as_tuple(asio::use_awaitable));
+            error = unread;
+        }
         socket_->expires_never();
         if (error) {
             co_await refuseUnread(error);
             break;
         }
+        if (is_unread) early->keep_alive(false);
         const Request request = parser.release();
-        const bool goes_on = co_await answer(request);
+        bool goes_on = false;
+        if (early) {
+            goes_on = co_await send(*std::move(early));
+        } else {
+            goes_on = co_await answer(request);
+        }
         if (!goes_on || shared_->is_draining) break;
     }
     boost::system::error_code ignored;
@@ -77,7 +95,7 @@ asio::awaitable<bool> Connection::answer(const Request& request) {
     for (int left = busy_tries; left > 0 && !made; --left) {
         bool is_busy = false;
         try {
-            made = reply(request);
+            made = dispatch(request);
         } catch (const ThreadBusyError&) {
             failed = std::current_exception();
             is_busy = true;
@@ -174,7 +192,7 @@ bool Connection::isAllowedHost(std::string_view host) const {
     return std::find(hosts.begin(), hosts.end(), name) != hosts.end();
 }
 
-Connection::Reply Connection::reply(const Request& request) {
+std::optional<Answer> Connection::answerToHead(const Request& request) const {
     const auto refused = [&](http::status status, const std::string& why) {
         return textAnswer(request, status, json_type, errorJson(why));
     };
@@ -185,12 +203,15 @@ Connection::Reply Connection::reply(const Request& request) {
     if (request.method() == http::verb::options && !shared_->options.allow_origin.empty()) {
         return textAnswer(request, http::status::no_content, json_type, {});
     }
-    if (shared_->options.authorize) {
+    if (!shared_->options.authorize) return {};
+    try {
         const int status = shared_->options.authorize(Requested(request));
-        if (status != 0)
-            return refused(http::int_to_status(static_cast<unsigned>(status)), "the request is not authorized");
+        if (status == 0) return {};
+        return refused(http::int_to_status(static_cast<unsigned>(status)), "the request is not authorized");
+    } catch (...) {
+        const Failure failure = failureOf(std::current_exception());
+        return refused(failure.status, failure.text);
     }
-    return dispatch(request);
 }
 
 }  // namespace stategraph::serve

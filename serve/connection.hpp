@@ -33,7 +33,9 @@ private:
     asio::awaitable<bool> refuse(const Request& request, http::status status, const std::string& why);
     asio::awaitable<bool> refuseUnread(const boost::system::error_code& error);
 
-    Reply reply(const Request& request);
+    /// The answer to a request that needs no body: a refusal, or that to a preflight request. None: the request may be
+    /// served.
+    std::optional<Answer> answerToHead(const Request& request) const;
     /// Serves the operations; the table is in serve/replies.cpp.
     class Operations;
     Reply dispatch(const Request& request);

@@ -67,6 +67,30 @@ std::vector<UnfinishedThread> Flow::Impl::sleepingThreads(std::chrono::system_cl
     return saver->unfinishedThreads(query);
 }
 
+// Only threads of this workflow are read; a store may have many others.
+std::vector<UnfinishedThread> Flow::Impl::leftThreads() const {
+    constexpr std::size_t page_size = 256;
+    const std::string prefix = threadNameOf("");
+    OpenThreadsQuery page{.statuses = ThreadStatus::unknown, .limit = page_size};
+    std::vector<UnfinishedThread> left;
+    for (;;) {
+        auto open = saver->openThreads(page);
+        if (!open) return saver->unfinishedThreads({.reason = Unfinished::in_flight});  // the saver has no index
+        const bool is_last = open->size() < page_size;
+        if (!is_last) page.after_thread_id = open->back().place.thread_id;
+        std::erase_if(*open, [&](const IndexedThread& each) { return !each.place.thread_id.starts_with(prefix); });
+        ListQuery query{.checkpoint_ns = "", .heads = true, .with_writes = true};
+        for (const IndexedThread& thread : *open) query.thread_ids.push_back(thread.place.thread_id);
+        auto indexed = open->begin();
+        for (const ListedCheckpoint& head : open->empty() ? std::vector<ListedCheckpoint>() : saver->list(query)) {
+            while (indexed->place.thread_id != head.thread_id) ++indexed;  // some were deleted meanwhile
+            auto thread = unfinishedThread(*saver, head, *indexed);
+            if (thread && thread->reason == Unfinished::in_flight) left.push_back(std::move(*thread));
+        }
+        if (is_last) return left;
+    }
+}
+
 std::vector<Flow::DueRun> Flow::Impl::dueRuns(std::chrono::system_clock::time_point until) const {
     std::vector<DueRun> due;
     if (!saver) return due;
@@ -80,7 +104,7 @@ std::vector<Flow::DueRun> Flow::Impl::dueRuns(std::chrono::system_clock::time_po
         }
     };
     // This is read first, because it finds sleeping threads that are not in the index.
-    const std::vector<UnfinishedThread> left = saver->unfinishedThreads({.reason = Unfinished::in_flight});
+    const std::vector<UnfinishedThread> left = leftThreads();
     take(sleepingThreads(until));
     take(left);
     return due;

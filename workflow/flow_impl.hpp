@@ -72,6 +72,8 @@ struct Flow::Impl {
                                           const ResumeTarget& target) const;
 
     std::vector<DueRun> dueRuns(std::chrono::system_clock::time_point until) const;
+    /// The threads of this workflow of which a run is under way, or was when its process died.
+    std::vector<UnfinishedThread> leftThreads() const;
     std::vector<UnfinishedThread> sleepingThreads(std::chrono::system_clock::time_point until) const;
 };
 

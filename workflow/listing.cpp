@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <stategraph/error.hpp>
+#include <stategraph/thread_summary.hpp>
 
 namespace stategraph::workflow {
 namespace {
@@ -49,12 +50,25 @@ bool isOfOpenThread(RunStatus status) noexcept {
     return status == RunStatus::running || status == RunStatus::waiting || status == RunStatus::suspended;
 }
 
+// Returns whether a run of an open thread may be requested, as far as the index of threads says: a run with open
+// questions is suspended, and one without them runs or sleeps.
+bool mayBeRequested(const RunQuery& query, const IndexedThread& thread) {
+    if (thread.outlook.status == ThreadStatus::unknown) return true;
+    if (!isInTime(query, thread.place.since.time())) return false;
+    const auto summary = thread.summary ? readThreadSummary(*thread.summary) : std::nullopt;
+    if (!summary) return true;
+    const bool wants_suspended = std::ranges::find(query.status, RunStatus::suspended) != query.status.end();
+    if (!summary->questions.empty() || !summary->has_all_questions) return wants_suspended;
+    return !std::ranges::all_of(query.status, [](RunStatus each) { return each == RunStatus::suspended; });
+}
+
 /// Reads the heads of a workflow's threads in the order of listings, in pages. If only runs of open threads are
-/// requested and the saver has an index of threads, it reads only those.
+/// requested and the saver has an index of threads, it reads only those that may be requested.
 class Heads {
 public:
     Heads(const Flow::Impl& flow, const RunQuery& query)
         : saver_(*flow.saver),
+          query_(query),
           prefix_(flow.threadNameOf("")),
           is_open_(!query.status.empty() && std::ranges::all_of(query.status, isOfOpenThread) &&
                    saver_.openThreads({.limit = 0}).has_value()) {
@@ -74,18 +88,20 @@ private:
         return heads;
     }
     std::vector<ListedCheckpoint> nextOpen() {
-        const auto open = saver_.openThreads({.after_thread_id = after_, .limit = page_size});
+        const auto open = saver_.openThreads({.after_thread_id = after_, .limit = page_size, .with_summaries = true});
         is_last_ = !open || open->size() < page_size;
         if (!open || open->empty()) return {};
         after_ = open->back().place.thread_id;
         ListQuery query{.checkpoint_ns = "", .heads = true};
         for (const IndexedThread& thread : *open) {
-            if (thread.place.thread_id.starts_with(prefix_)) query.thread_ids.push_back(thread.place.thread_id);
+            const bool is_worth = thread.place.thread_id.starts_with(prefix_) && mayBeRequested(query_, thread);
+            if (is_worth) query.thread_ids.push_back(thread.place.thread_id);
         }
         return query.thread_ids.empty() ? std::vector<ListedCheckpoint>() : saver_.list(query);
     }
 
     BaseCheckpointSaver& saver_;
+    const RunQuery& query_;
     std::string prefix_;
     bool is_open_;
     std::optional<std::string> after_ = {};

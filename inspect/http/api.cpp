@@ -44,6 +44,20 @@ constexpr ApiRow rows[] = {
     {"POST", "threads/:thread/delete", deleteWhole, Needs::write},
     {"POST", "threads/:thread/run", beginRun, Needs::graph},
     {"POST", "threads/:thread/stop", stopRun, Needs::graph},
+    {"POST", "rows/tuple", tupleRows},
+    {"POST", "rows/list", listRows},
+    {"POST", "rows/open", openRows},
+    {"POST", "rows/newest", newestRows},
+    {"POST", "rows/due", dueRows},
+    {"POST", "rows/count", countRows},
+    {"POST", "rows/graph", graphRow},
+    {"POST", "rows/size", sizeOfRows},
+    {"POST", "rows/put", putRows, Needs::write},
+    {"POST", "rows/delete", deleteRows, Needs::write},
+    {"POST", "rows/copy", copyRows, Needs::write},
+    {"POST", "rows/prune", pruneRows, Needs::write},
+    {"POST", "rows/put_graph", putGraphRow, Needs::write},
+    {"POST", "check", checkThreads},
 };
 
 bool fits(std::string_view path, ApiCall& call) {
@@ -84,7 +98,7 @@ bool isKey(std::string_view given, std::string_view wanted) noexcept {
 }
 
 void admit(const Api& api, const serve::HandlerRequest& request) {
-    if (!isKey(request.request.header("X-Stategraph-Key"), api.options().key))
+    if (!api.hasKey(request.request))
         throw Refused{401, "the key is missing or wrong; open the address that the program has printed"};
     if (request.request.method() != "POST") return;
     const std::string_view origin = request.request.header("Origin");
@@ -146,14 +160,23 @@ std::map<std::string, std::shared_ptr<ServedGraph>> Api::graphs() const {
 }
 
 std::shared_ptr<const Value> Api::values(const Config& checkpoint) {
-    if (checkpoint.checkpoint_id) {
-        if (auto kept = cache_.find(checkpoint)) return kept;
-    }
+    if (auto kept = keptValues(checkpoint)) return kept;
     auto snapshot = readCheckpoint(*saver_, checkpoint);
-    if (!snapshot) return nullptr;
-    auto values = std::make_shared<const Value>(redaction_.apply(std::move(snapshot->values_as_cbor), ""));
-    cache_.add(snapshot->config, values);
+    return snapshot ? keepValues(*snapshot) : nullptr;
+}
+
+std::shared_ptr<const Value> Api::keptValues(const Config& checkpoint) {
+    return checkpoint.checkpoint_id ? cache_.find(checkpoint) : nullptr;
+}
+
+std::shared_ptr<const Value> Api::keepValues(SnapshotData& snapshot) {
+    auto values = std::make_shared<const Value>(redaction_.apply(std::move(snapshot.values_as_cbor), ""));
+    cache_.add(snapshot.config, values);
     return values;
+}
+
+bool Api::hasKey(const serve::RequestView& request) const noexcept {
+    return isKey(request.header("X-Stategraph-Key"), options_.key);
 }
 
 serve::HandlerAnswer Api::answer(const serve::HandlerRequest& request) {

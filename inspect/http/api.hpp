@@ -6,6 +6,7 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/inspect/server.hpp>
 #include <stategraph/serve/handler.hpp>
+#include <stategraph/snapshot.hpp>
 
 #include "inspect/http/page_runs.hpp"
 #include "inspect/http/redaction.hpp"
@@ -23,6 +24,8 @@ public:
     void add(const std::string& name, std::shared_ptr<ServedGraph> graph);
     /// Throws the errors of the operations, which the server answers with 4xx and 5xx.
     serve::HandlerAnswer answer(const serve::HandlerRequest& request);
+    /// Whether a request has the key. Cost: the same for any key of this length.
+    bool hasKey(const serve::RequestView& request) const noexcept;
 
     const ServerOptions& options() const noexcept { return options_; }
     const Redaction& redaction() const noexcept { return redaction_; }
@@ -31,6 +34,10 @@ public:
     std::map<std::string, std::shared_ptr<ServedGraph>> graphs() const;
     /// Returns the values of a checkpoint without what is redacted, or null if there is no such checkpoint.
     std::shared_ptr<const Value> values(const Config& checkpoint);
+    /// Returns these values if they are among those that were read last, otherwise null.
+    std::shared_ptr<const Value> keptValues(const Config& checkpoint);
+    /// Takes the values out of a snapshot that was read with them; `values` returns them then.
+    std::shared_ptr<const Value> keepValues(SnapshotData& snapshot);
 
 private:
     const std::shared_ptr<BaseCheckpointSaver> saver_;

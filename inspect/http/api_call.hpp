@@ -87,5 +87,19 @@ serve::HandlerAnswer pruneWhole(ApiCall& call);
 serve::HandlerAnswer deleteWhole(ApiCall& call);
 serve::HandlerAnswer beginRun(ApiCall& call);
 serve::HandlerAnswer stopRun(ApiCall& call);
+serve::HandlerAnswer checkThreads(ApiCall& call);
+serve::HandlerAnswer tupleRows(ApiCall& call);
+serve::HandlerAnswer listRows(ApiCall& call);
+serve::HandlerAnswer openRows(ApiCall& call);
+serve::HandlerAnswer newestRows(ApiCall& call);
+serve::HandlerAnswer dueRows(ApiCall& call);
+serve::HandlerAnswer countRows(ApiCall& call);
+serve::HandlerAnswer graphRow(ApiCall& call);
+serve::HandlerAnswer sizeOfRows(ApiCall& call);
+serve::HandlerAnswer putRows(ApiCall& call);
+serve::HandlerAnswer deleteRows(ApiCall& call);
+serve::HandlerAnswer copyRows(ApiCall& call);
+serve::HandlerAnswer pruneRows(ApiCall& call);
+serve::HandlerAnswer putGraphRow(ApiCall& call);
 
 }  // namespace stategraph::inspect

@@ -9,8 +9,8 @@
 #include <stategraph/largest_threads.hpp>
 #include <stategraph/read_checkpoint.hpp>
 #include <stategraph/stats.hpp>
-#include <stategraph/version.hpp>
 
+#include "inspect/app/row_messages.hpp"
 #include "inspect/http/api_call.hpp"
 #include "inspect/http/http_views.hpp"
 #include "inspect/open_questions.hpp"
@@ -19,11 +19,6 @@
 // The operations that only read.
 namespace stategraph::inspect {
 namespace {
-
-std::string versionText() {
-    return std::to_string(STATEGRAPH_VERSION_MAJOR) + "." + std::to_string(STATEGRAPH_VERSION_MINOR) + "." +
-           std::to_string(STATEGRAPH_VERSION_PATCH);
-}
 
 /// A larger value is read in pages, and not as one value.
 constexpr std::size_t whole_bytes_max = 4'000'000;
@@ -64,11 +59,14 @@ struct AboutView {
     bool app = false;
     std::vector<std::string> graphs;
     std::string version;
+    /// The version of the messages about rows.
+    std::uint64_t rows = 0;
     std::vector<std::string> redacted;
     static constexpr auto fields() {
         return stategraph::fields(field("store", &AboutView::store), field("write", &AboutView::write),
                                   field("app", &AboutView::app), field("graphs", &AboutView::graphs),
-                                  field("version", &AboutView::version), field("redacted", &AboutView::redacted));
+                                  field("version", &AboutView::version), field("rows", &AboutView::rows),
+                                  field("redacted", &AboutView::redacted));
     }
 };
 
@@ -154,7 +152,8 @@ serve::HandlerAnswer about(ApiCall& call) {
                    .write = options.write,
                    .app = false,
                    .graphs = {},
-                   .version = versionText(),
+                   .version = rows::versionText(),
+                   .rows = rows::version,
                    .redacted = call.api.redaction().patterns()};
     for (const auto& [name, graph] : call.api.graphs()) view.graphs.push_back(name);
     view.app = options.write && !view.graphs.empty();
@@ -247,14 +246,13 @@ serve::HandlerAnswer head(ApiCall& call) {
 }
 
 serve::HandlerAnswer checkpoint(ApiCall& call) {
-    const auto snapshot = readCheckpoint(call.api.saver(), call.config(), {.values = false});
+    auto values = call.api.keptValues(call.config());
+    auto snapshot = readCheckpoint(call.api.saver(), call.config(), {.values = values == nullptr});
     if (!snapshot) failMissing(call.config());
+    if (!values) values = call.api.keepValues(*snapshot);
     CheckpointPageView view = pageViewOf(*snapshot, call.api.redaction());
     addSubgraphs(call, view);
-    const auto values = call.api.values(snapshot->config);
-    if (!values) failMissing(call.config());
-    view.values =
-        viewOf(pageOf(call.api.redaction().apply(*values, ""), "", {.from = 0, .count = 1000, .bytes_max = 2000}));
+    view.values = viewOf(pageOf(*values, "", {.from = 0, .count = 1000, .bytes_max = 2000}));
     return json(view);
 }
 

@@ -10,6 +10,7 @@
 #include <stategraph/graph_description.hpp>
 #include <stategraph/serve/server.hpp>
 
+#include "inspect/app/row_messages.hpp"
 #include "inspect/http/api.hpp"
 #include "inspect/http/page.hpp"
 
@@ -37,8 +38,16 @@ ServerOptions checkedOptions(ServerOptions options) {
     return options;
 }
 
-serve::ServerOptions listening(const ServerOptions& options) {
+serve::ServerOptions listening(const Api& api) {
+    const ServerOptions& options = api.options();
     serve::ServerOptions made;
+    // Rows are large. A body of a million bytes and more is read of a client with the key alone.
+    made.body_bytes_max = rows::request_bytes_max;
+    made.authorize = [&api](const serve::RequestView& request) {
+        const bool is_large =
+            request.header("Content-Length").size() > 6 || !request.header("Transfer-Encoding").empty();
+        return is_large && !api.hasKey(request) ? 401 : 0;
+    };
     made.port = options.port;
     made.threads = 4;  // a long read does not stop other pages
     made.connections_max = 256;
@@ -52,9 +61,14 @@ serve::ServerOptions listening(const ServerOptions& options) {
 
 }  // namespace
 
+std::vector<IncompatibleThread> ServedGraph::check(BaseCheckpointSaver& /*saver*/,
+                                                   const CompatibilityOptions& /*options*/) {
+    throw InvalidArgumentError("this graph cannot be checked: its ServedGraph has no check()");
+}
+
 struct Server::Impl {
     Impl(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options)
-        : api(std::move(saver), checkedOptions(std::move(options))), http(listening(api.options())) {
+        : api(std::move(saver), checkedOptions(std::move(options))), http(listening(api)) {
         for (const PageFile& file : pageFiles())
             http.page(std::string(file.path), std::string(file.content_type), std::string(file.text));
         if (pageFiles().empty())

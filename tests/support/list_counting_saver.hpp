@@ -32,6 +32,9 @@ public:
         const stategraph::NewestThreadsQuery& query) override {
         return inner_.newestThreads(query);
     }
+    std::optional<std::vector<stategraph::DueThread>> dueThreads(const stategraph::DueThreadsQuery& query) override {
+        return inner_.dueThreads(query);
+    }
     std::optional<stategraph::ThreadCounts> countThreads(std::size_t most) override {
         return inner_.countThreads(most);
     }

@@ -6,6 +6,8 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/workflow/workflow.hpp>
 
+#include "tests/support/list_counting_saver.hpp"
+
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 using wf::RunStatus;
@@ -86,6 +88,58 @@ TEST_CASE("a long list is read in pages") {
     }
     CHECK(paged == all);
     CHECK_THROWS_AS(asking.list({.limit = 0}), sg::InvalidArgumentError);
+}
+
+TEST_CASE("a list of suspended runs reads only those, and not runs that sleep or threads of other workflows") {
+    const auto inner = std::make_shared<sg::MemorySaver>();
+    const auto saver = std::make_shared<ListCountingSaver>(*inner);
+    const auto ask =
+        wf::step("ask", [](const int& n, wf::Suspending<int, int>& context) { return n > 9 ? n : context.suspend(n); });
+    const auto asking = wf::workflow<int>("w").then(ask).sleep(std::chrono::hours(24)).commit({.checkpointer = saver});
+    const auto other = wf::workflow<int>("other").then(ask).commit({.checkpointer = saver});
+    for (int i = 0; i < 10; ++i) {
+        asking.start("asks" + std::to_string(i), i == 3 ? 3 : 20);
+        other.start("asks" + std::to_string(i), 1);
+    }
+    const auto list = [&](std::vector<RunStatus> status) {
+        saver->read = 0;
+        Ids ids;
+        for (const wf::ListedRun& run : asking.flow().list({.status = std::move(status)})) ids.push_back(run.run_id);
+        return ids;
+    };
+    CHECK(list({RunStatus::suspended}) == Ids{"asks3"});
+    const std::size_t one = saver->read;  // its head, and the run
+    CHECK(one <= 2);
+    CHECK(list({RunStatus::running, RunStatus::waiting}).size() == 9);
+    CHECK(saver->read == 9 * one);
+    CHECK(list({RunStatus::suspended, RunStatus::waiting}).size() == 10);
+    CHECK(saver->read == 10 * one);
+    saver->read = 0;
+    CHECK(asking.flow()
+              .list({.status = {RunStatus::suspended}, .changed_before = std::chrono::system_clock::time_point()})
+              .empty());
+    CHECK(saver->read == 0);
+}
+
+TEST_CASE("the runs that a dead process left are found without reading threads of other workflows") {
+    const auto inner = std::make_shared<sg::MemorySaver>();
+    const auto saver = std::make_shared<ListCountingSaver>(*inner);
+    const auto add = wf::step("add", [](const int& n) { return n + 1; });
+    const auto flow = wf::workflow<int>("w").then(add).commit({.checkpointer = saver});
+    flow.start("a", 1);
+    // A copy of the beginning of the run, as it was when the process died: nothing is known of such threads.
+    const auto rows = inner->list({.thread_id = "w/a"});
+    const sg::ListedCheckpoint& first = rows.back();
+    for (const char* thread : {"w/left", "other/left", "other/left too"}) {
+        const sg::CommitRow row{.id = first.id, .parent = {}, .base = first.id, .bytes = first.bytes};
+        inner->put({.log = {.thread_id = thread}, .expected_head = {}, .commits = {&row, 1}, .writes = {}});
+    }
+    saver->read = 0;
+    const auto due = flow.flow().dueRuns();
+    REQUIRE(due.size() == 1);
+    CHECK(due.front().run_id == "left");
+    CHECK_FALSE(due.front().at);
+    CHECK(saver->read == 1);
 }
 
 TEST_CASE("a workflow without a saver has no runs to list") {

@@ -15,8 +15,8 @@ namespace stategraph::inspect {
 /// The options of runCommand.
 struct CommandOptions {
     /// Opens the store that `--store` names, for reading or also for writing. Null: opens a SQLite file or a PostgreSQL
-    /// database, if the library was built with these, or a RocksDB folder, which a command that writes can open only
-    /// while no other process has it open.
+    /// database, if the library was built with these, the address of a running program's inspector, or a RocksDB
+    /// folder, which a command that writes can open only while no other process has it open.
     std::function<std::shared_ptr<BaseCheckpointSaver>(const std::string& store, bool for_writing)> open = {};
     /// The default of `--store`; empty: the folder `checkpoints`, or the current folder if it is a database.
     std::string store = {};

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/compatibility.hpp>
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/saver.hpp>
 #include <stategraph/serve/endpoint.hpp>
@@ -46,6 +47,9 @@ public:
     virtual std::vector<std::string> nodes() const = 0;
     /// Cancels the thread for good.
     virtual void cancel(const ThreadId& thread) = 0;
+    /// The threads of a store that the graph cannot resume (checkCompatibility), for `stategraph check --app`. By
+    /// default it throws InvalidArgumentError, because the graph is not known.
+    virtual std::vector<IncompatibleThread> check(BaseCheckpointSaver& saver, const CompatibilityOptions& options);
 };
 
 /// The inspector: serves the page and its interface on the loopback. A browser needs the key, which follows the '#' of
@@ -105,6 +109,9 @@ public:
     serve::Begin begin(std::vector<Answer> answers) override { return begun(resume(std::move(answers))); }
     std::vector<std::string> nodes() const override { return nodesOf(*graph_.core()); }
     void cancel(const ThreadId& thread) override { graph_.cancelThread(thread); }
+    std::vector<IncompatibleThread> check(BaseCheckpointSaver& saver, const CompatibilityOptions& options) override {
+        return checkCompatibility(saver, graph_, options);
+    }
 
 private:
     template <class In>

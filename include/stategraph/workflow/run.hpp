@@ -259,13 +259,14 @@ public:
 
     /// Runs of this workflow, in the order of their threads in the store. Cost: it reads the head of every thread in
     /// the store, and each run of this workflow whose time fits as `get` does. If only runs that are running, waiting
-    /// or suspended are requested and the store has an index of threads, it reads only the open threads.
+    /// or suspended are requested and the store has an index of threads, it reads only the open threads of this
+    /// workflow that may be such runs.
     std::vector<ListedRun> list(const RunQuery& query = {}) const;
 
     /// A run of this workflow that is to be resumed without an answer: it sleeps, or its process died. With the time at
     /// which it is to be resumed; none: now. Of the sleeping runs, only those that wake by `until` are returned. Cost:
-    /// with an index of threads, it reads the heads of these threads and of those that are under way; otherwise that of
-    /// every thread.
+    /// with an index of threads, it reads the heads of these threads and of those of this workflow that are under way;
+    /// otherwise that of every thread.
     struct DueRun {
         std::string run_id;
         std::optional<std::chrono::system_clock::time_point> at;
