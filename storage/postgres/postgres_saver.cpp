@@ -1,6 +1,7 @@
 #include <stategraph/postgres_saver.hpp>
 
 #include <algorithm>
+#include <string>
 
 #include "storage/postgres/postgres_impl.hpp"
 
@@ -11,6 +12,9 @@ namespace checkpoint {
 const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options) {
     checkPostgresSettings(poolSettings({}, options));
     checkPostgresJoin(options.join_puts);
+    if (options.async_threads < 1 || options.async_threads > 64)
+        throw InvalidArgumentError("async_threads is " + std::to_string(options.async_threads) +
+                                   "; it must be 1 to 64");
     if (options.read_only && options.set_up)
         throw InvalidArgumentError("set_up: a read_only database is not changed; set one of them only");
     if (!options.retention) return options;
@@ -105,8 +109,11 @@ void PostgresSaver::Impl::open(bool set_up) {
 
 PostgresSaver::~PostgresSaver() {
     impl_->is_closing = true;
-    // A child of a fork does not have the thread that prunes, and need not wait for it.
-    if (!impl_->pool.isOwnProcess()) (void)impl_->retention.release();
+    // A child of a fork does not have the threads, and need not wait for them.
+    if (!impl_->pool.isOwnProcess()) {
+        (void)impl_->retention.release();
+        (void)impl_->threads.release();
+    }
     impl_->retention.reset();  // its thread calls prune
 }
 
