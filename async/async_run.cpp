@@ -39,7 +39,13 @@ Task<Config> AsyncRun::submit() {
     try {
         engine::Submission submission(core, impl_->input, impl_->config);
         co_await engine::awaitTurn(submission.shared());
-        co_return submission.store(std::move(impl_->input));
+        Config stored;
+        {
+            engine::Run run(core, submission.shared());
+            co_await engine::beginAsync(run, std::move(impl_->input));
+            stored = run.submitted();
+        }
+        co_return submission.end(std::move(stored));
     } catch (Error& error) {
         engine::addRunContext(error, impl_->config);
         throw;

@@ -4,6 +4,7 @@
 
 #include "async/closable_place.hpp"
 #include "async/drive.hpp"
+#include "async/stored.hpp"
 #include "src/run/stream_driver.hpp"
 #include "src/threads/waiting.hpp"
 
@@ -46,7 +47,9 @@ struct AsyncStreamRun::Impl {
         : driver(std::move(graph), std::move(given), config, options, engine::StreamQueue::WhenFull::refuse),
           place(driver.isLive() ? std::make_shared<engine::ClosablePlace>(
                                       beside.ops != nullptr ? beside : homeOf(driver.core->executor()))
-                                : nullptr) {}
+                                : nullptr) {
+        driver.run().awaitPuts();
+    }
 
     // Tasks that run at the same time as the reader are destroyed where they wait.
     ~Impl() {
@@ -74,9 +77,15 @@ struct AsyncStreamRun::Impl {
         while (!driver.take(event)) {
             try {
                 if (driver.isAtBegin()) co_await engine::awaitTurn(driver.run().shared());
+                if (driver.mustSettle()) {
+                    co_await engine::Stored(driver.run().env().log);
+                    driver.settle();
+                }
                 const engine::StreamDriver::Todo todo = driver.advance();
                 if (todo == engine::StreamDriver::Todo::wait) {
                     co_await Change(driver.queue);
+                } else if (todo == engine::StreamDriver::Todo::read) {
+                    co_await engine::readFirst(driver.run());
                 } else if (todo == engine::StreamDriver::Todo::tasks && beside && !driver.run().todo().empty()) {
                     startTasks();
                 } else if (todo != engine::StreamDriver::Todo::nothing) {
@@ -87,7 +96,7 @@ struct AsyncStreamRun::Impl {
                     } else {
                         co_await engine::executeAllAsync(driver.run(), engine::Spread::usual);
                     }
-                    driver.endSuperstep();
+                    driver.endTasks();
                 }
             } catch (...) {
                 driver.fail();

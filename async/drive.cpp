@@ -6,6 +6,7 @@
 #include "async/blocking_call.hpp"
 #include "async/group.hpp"
 #include "async/stop_wait.hpp"
+#include "async/stored.hpp"
 #include "src/run/execution.hpp"
 #include "src/run/task_turns.hpp"
 #include "src/run/task_window.hpp"
@@ -194,7 +195,28 @@ Async<> executeAllAsync(Run& run, Spread spread) {
     }
 }
 
-Async<RunOutcome> driveAsync(Run& run, RunInput input) {
+Async<> readFirst(Run& run) {
+    if (!run.env().log.isAwaited()) co_return;
+    // The outer checkpoint is stored before anything of the inner log.
+    if (const ParentLink* link = run.env().link) co_await Stored(link->env->log, PutQueue::Until::commits);
+    const auto query = run.toRead();
+    if (!query) co_return;
+    std::optional<CheckpointTuple> tuple = co_await TupleRead(*run.shared().saver, *query);
+    run.haveRead(std::move(tuple));
+}
+
+Async<> beginAsync(Run& run, RunInput input) {
+    run.awaitPuts();
+    run.enter(input);
+    co_await readFirst(run);
+    run.start(std::move(input));
+    co_await Stored(run.env().log);
+    run.env().log.wait();
+}
+
+namespace {
+
+Async<RunOutcome> driveUnawaited(Run& run, RunInput input) {
     Leaving leaving(run);
     try {
         run.begin(std::move(input));
@@ -214,6 +236,62 @@ Async<RunOutcome> driveAsync(Run& run, RunInput input) {
     }
     leaving.isOver();
     co_return std::move(run.finish());
+}
+
+// The same with a saver that answers later: no thread waits for it. Wherever the other one waits for a put, this one
+// awaits it. The end is in the same coroutine, because there may be no memory for another one.
+Async<RunOutcome> driveAwaited(Run& run, RunInput input) {
+    Leaving leaving(run);
+    LogWriter& log = run.env().log;
+    std::exception_ptr failure;
+    try {
+        co_await beginAsync(run, std::move(input));
+        while (run.next()) {
+            if (isAllInline(run)) {
+                run.executeAll();
+            } else {
+                co_await executeAllAsync(run, Spread::usual);
+            }
+            co_await Stored(log);
+            log.wait();
+            run.storeSuperstep();
+            if (run.storesAtOnce()) {
+                co_await Stored(log);
+                log.wait();
+            }
+            run.leaveSuperstep();
+            if (run.isPaused()) break;
+        }
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    try {
+        failure ? run.storeFailure() : run.storeEnd();
+        co_await Stored(log);
+        log.wait();
+        if (failure) run.tellStored();
+    } catch (...) {
+        if (!failure) {  // the end could not be stored
+            leaving.isOver();
+            throw;
+        }
+    }
+    run.tellIndex();
+    co_await Stored(log);
+    leaving.isOver();
+    if (!failure) co_return std::move(run.tellFinish());
+    try {
+        std::rethrow_exception(failure);
+    } catch (...) {
+        run.tellFailure();
+        throw;
+    }
+}
+
+}  // namespace
+
+Async<RunOutcome> driveAsync(Run& run, RunInput input) {
+    return run.awaitPuts() ? driveAwaited(run, std::move(input)) : driveUnawaited(run, std::move(input));
 }
 
 }  // namespace stategraph::engine

@@ -18,6 +18,11 @@ enum class Spread : std::uint8_t {
 /// Awaits the run's turn on its thread (OnBusy), for which `Run::begin` would block.
 Async<> awaitTurn(RunShared& shared);
 
+/// Reads what the run begins with, before Run::start, if its saver answers later.
+Async<> readFirst(Run& run);
+/// Does what Run::begin does.
+Async<> beginAsync(Run& run, detail::RunInput input);
+
 /// Runs to the end or a pause. Stores what is to be kept if it throws, or if it is destroyed before its end.
 Async<RunOutcome> driveAsync(Run& run, detail::RunInput input);
 

@@ -1,6 +1,7 @@
 #include <stategraph/saver.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
@@ -12,6 +13,27 @@ BaseCheckpointSaver::~BaseCheckpointSaver() = default;
 void BaseCheckpointSaver::putWrites(const LogName& log, CheckpointId expected_head, std::span<const WriteRow> writes,
                                     bool sync) {
     put({.log = log, .expected_head = expected_head, .commits = {}, .writes = writes, .sync = sync});
+}
+
+void BaseCheckpointSaver::asyncPut(const PutRequest& request, PutCompletion& completion) noexcept {
+    std::exception_ptr failure;
+    try {
+        put(request);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    completion.complete(std::move(failure));
+}
+
+void BaseCheckpointSaver::asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept {
+    std::optional<CheckpointTuple> tuple;
+    std::exception_ptr failure;
+    try {
+        tuple = getTuple(query);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    completion.complete(std::move(tuple), std::move(failure));
 }
 
 void BaseCheckpointSaver::putGraph(const GraphFingerprint&, std::string_view) {}

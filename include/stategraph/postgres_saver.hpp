@@ -71,6 +71,10 @@ struct PostgresSaverOptions {
     PostgresJoinOptions join_puts = {};
     /// Tell other processes what was stored. Impossible with `read_only`.
     PostgresNotifyOptions notify = {};
+    /// How many threads wait for the server on behalf of asynchronous calls (awaited runs, async durability), each with
+    /// a connection; 1 to 64. They begin when they are first needed. Puts that they join wait for `join_puts` alone, so
+    /// a few threads serve thousands of runs.
+    std::size_t async_threads = 4;
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
 };
@@ -119,6 +123,11 @@ public:
     /// input was withdrawn. While it runs, nobody can claim the thread. Most programs use a LeasedSaver instead.
     void put(const PutRequest& request, const PutLease& lease);
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
+    /// A put waits for no thread, unless its statement is the next one or it cannot be joined with others
+    /// (PostgresSaverOptions::async_threads).
+    bool answersLater() const noexcept override { return true; }
+    void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;
+    void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;
     /// The thread is gone when this returns, and so are its inputs in the queue; what it took is freed later. A worker
     /// that runs it loses its lease.

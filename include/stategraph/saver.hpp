@@ -16,6 +16,7 @@
 #include <stategraph/graph_fingerprint.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/row_bytes.hpp>
+#include <stategraph/saver_completion.hpp>
 #include <stategraph/thread_status.hpp>
 
 namespace stategraph {
@@ -369,6 +370,14 @@ public:
     /// Whether `put` without `sync` may take long enough (a network) that async durability should call it from another
     /// thread.
     virtual bool putIsSlow() const noexcept { return true; }
+
+    /// Whether `asyncPut` and `asyncGetTuple` return before the storage has answered; always the same. Awaited runs
+    /// then call them, so that no thread waits, and blocking runs with async durability do.
+    virtual bool answersLater() const noexcept { return false; }
+    /// Like `put` and `getTuple`, but they tell the completion the end instead of waiting for it
+    /// (stategraph/saver_completion.hpp has the contract). By default they call `put` and `getTuple`.
+    virtual void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept;
+    virtual void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept;
 
 private:
     static void nextPage(ListQuery& query, const std::vector<ListedCheckpoint>& page);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "checkpoint/thread_summary.hpp"
 #include "src/commit/log_writer.hpp"
 
@@ -62,15 +64,21 @@ void LogWriter::put(const CommitRow* commit, const ThreadReport& report) {
                              .sync = settings_.durability == Durability::sync,
                              .outlook = is_root ? report.outlook : ThreadOutlook(),
                              .summary = summary};
-    if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
+    putRequest(request);
+    told_.store(request.outlook.status, std::memory_order_relaxed);
+    with_commit_.rows.clear();
+    with_commit_.outlook.reset();
+}
+
+void LogWriter::putRequest(const PutRequest& request) {
+    if (settings_.is_awaited) {
+        queue_->add(*settings_.saver, request, PutQueue::Kind::commit);
+    } else if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
         if (!queue_) queue_.emplace();
         queue_->put(*settings_.executor, *settings_.saver, request);
     } else {
         settings_.saver->put(request);
     }
-    told_.store(request.outlook.status, std::memory_order_relaxed);
-    with_commit_.rows.clear();
-    with_commit_.outlook.reset();
 }
 
 void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
@@ -87,6 +95,25 @@ void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::
     keepRow(checkpoint_id, path, std::move(record));
 }
 
+void LogWriter::putTaskNow(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
+                           const ThreadReport& report) {
+    if (!isAwaited() || settings_.durability == Durability::exit)
+        return putTask(checkpoint_id, path, std::move(record), report);
+    std::string room;
+    std::string_view summary;
+    if (report.outlook.status != ThreadStatus::unknown) summary = summaryOf(report, false, room);
+    const WriteRow row{checkpoint_id, path, record};
+    const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
+                             .expected_head = head_,
+                             .commits = {},
+                             .writes = {&row, 1},
+                             .sync = settings_.durability == Durability::sync,
+                             .outlook = report.outlook,
+                             .summary = summary};
+    queue_->wait(queue_->add(*settings_.saver, request, PutQueue::Kind::effect));
+    told_.store(report.outlook.status, std::memory_order_relaxed);
+}
+
 void LogWriter::keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) {
     keeps_rows_.store(true, std::memory_order_relaxed);
     kept_rows_[checkpoint_id].insert_or_assign(std::string(path), std::move(record));
@@ -99,20 +126,28 @@ void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadReport& rep
         for (const WriteRow& row : rows) keepRow(row.checkpoint_id, row.path, std::string(row.bytes));
         return;
     }
-    if (queue_) queue_->wait();
+    if (queue_ && !isAwaited()) queue_->wait();
     std::string room;
     std::string_view summary;
     if (report.outlook.status != ThreadStatus::unknown) summary = summaryOf(report, false, room);
-    // No lock is held: a saver lets pending writes overlap, so that tasks that finish together wait for the disk
-    // together.
+    const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
+                             .expected_head = head_,
+                             .commits = {},
+                             .writes = rows,
+                             .sync = settings_.durability == Durability::sync,
+                             .outlook = report.outlook,
+                             .summary = summary};
     try {
-        settings_.saver->put({.log = {settings_.thread_id, settings_.checkpoint_ns},
-                              .expected_head = head_,
-                              .commits = {},
-                              .writes = rows,
-                              .sync = settings_.durability == Durability::sync,
-                              .outlook = report.outlook,
-                              .summary = summary});
+        if (isAwaited()) {
+            // What depends on a condition is not stored if that does not hold.
+            const bool has_condition =
+                std::ranges::any_of(rows, [](const WriteRow& row) { return row.expected.has_value(); });
+            queue_->add(*settings_.saver, request, has_condition ? PutQueue::Kind::commit : PutQueue::Kind::writes);
+        } else {
+            // No lock is held: a saver lets pending writes overlap, so that tasks that finish together wait for the
+            // disk together.
+            settings_.saver->put(request);
+        }
     } catch (...) {
         has_lost_writes_.store(true, std::memory_order_relaxed);
         throw;
@@ -123,13 +158,18 @@ void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadReport& rep
 void LogWriter::tell(const ThreadReport& report, std::span<const WriteRow> compared) noexcept {
     try {
         std::string room;
-        settings_.saver->put({.log = {settings_.thread_id, settings_.checkpoint_ns},
-                              .expected_head = head_,
-                              .commits = {},
-                              .writes = {},
-                              .outlook = report.outlook,
-                              .compared = compared,
-                              .summary = summaryOf(report, false, room)});
+        const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
+                                 .expected_head = head_,
+                                 .commits = {},
+                                 .writes = {},
+                                 .outlook = report.outlook,
+                                 .compared = compared,
+                                 .summary = summaryOf(report, false, room)};
+        if (isAwaited()) {
+            queue_->add(*settings_.saver, request, PutQueue::Kind::hint);
+        } else {
+            settings_.saver->put(request);
+        }
         told_.store(report.outlook.status, std::memory_order_relaxed);
     } catch (...) {  // callers that list threads detect it themselves
     }
@@ -185,6 +225,10 @@ void LogWriter::flush(const CommitStep& current, const ThreadReport& report) {
 
 void LogWriter::wait() {
     if (queue_) queue_->wait();
+}
+
+void LogWriter::waitForCommits() {
+    if (queue_) queue_->waitForCommits();
 }
 
 }  // namespace stategraph::engine

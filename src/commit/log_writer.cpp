@@ -50,10 +50,18 @@ void LogWriter::start(const LogSettings& settings) {
     has_lost_writes_.store(false, std::memory_order_relaxed);
 }
 
+bool LogWriter::awaitPuts() {
+    if (!hasSaver() || !settings_.saver->answersLater()) return false;
+    settings_.is_awaited = true;
+    if (!queue_) queue_.emplace();
+    return true;
+}
+
 void LogWriter::end() noexcept {
     if (settings_.saver == nullptr) return;
-    settings_.saver = nullptr;
     queue_.reset();
+    settings_.saver = nullptr;
+    settings_.is_awaited = false;
     unknown_.clear();
     if (keeps_rows_.load(std::memory_order_relaxed)) {
         const detail::LockGuard lock(mutex_);

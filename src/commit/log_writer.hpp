@@ -37,6 +37,8 @@ struct LogSettings {
     std::uint64_t schema = 0;
     const detail::Core* core = nullptr;  // the graph whose description is stored; null if it is not stored
     Executor* executor = nullptr;
+    // Whether the run awaits that its puts are stored (LogWriter::awaitPuts).
+    bool is_awaited = false;
 };
 
 /// What a run says of its thread after a put, for the index of threads.
@@ -134,6 +136,15 @@ public:
         return std::string_view(record_.text).substr(0, checkpoint::frame_size);
     }
 
+    /// Call it after `start`, for an awaited run: if the saver answers later (BaseCheckpointSaver), no function waits
+    /// for a put from then on, except those that say so. The run awaits `queue` instead. Returns whether it does.
+    bool awaitPuts();
+    bool isAwaited() const noexcept { return settings_.is_awaited; }
+    /// Returns the puts under way; exists if the run awaits them.
+    PutQueue& queue() noexcept { return *queue_; }
+    /// Returns whether everything that was put is stored, so that `wait` would return at once.
+    bool isSettled() const { return !queue_ || queue_->isSettled(); }
+
     /// Stores the next checkpoint, or with exit durability keeps it for `flush`. Errors: ConcurrentUpdateError and
     /// SaverError; with async durability a later call may throw them.
     void commit(const CommitStep& step);
@@ -144,6 +155,9 @@ public:
                  const ThreadReport& report = {});
     void putTask(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
                  const ThreadReport& report = {});
+    /// The same, but always returns when the record is stored, and never joins it with others.
+    void putTaskNow(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
+                    const ThreadReport& report = {});
     /// Stores several records at once. Throws ConcurrentUpdateError if an `expected` row does not match.
     void putTasks(std::span<const WriteRow> rows, const ThreadReport& report = {});
     /// Stores a task's record together with the next commit. `outlook` is what the thread waits for after that commit;
@@ -160,9 +174,13 @@ public:
     /// Returns what the thread waits for according to the last stored request.
     ThreadStatus told() const noexcept { return told_.load(std::memory_order_relaxed); }
     /// Returns whether a pending write of this run could not be stored.
-    bool hasLostWrites() const noexcept { return has_lost_writes_.load(std::memory_order_relaxed); }
+    bool hasLostWrites() const noexcept {
+        return has_lost_writes_.load(std::memory_order_relaxed) || (isAwaited() && queue_->hasFailed());
+    }
     /// Returns when everything is stored. Throws the errors of pending puts.
     void wait();
+    /// Returns when all commits are stored. Throws the error of one that failed.
+    void waitForCommits();
 
 private:
     struct Row {
@@ -194,6 +212,7 @@ private:
     void keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) SG_REQUIRES(mutex_);
     void putCommit(CheckpointId id, CheckpointId parent, const ThreadReport& report);
     void put(const CommitRow* commit, const ThreadReport& report);
+    void putRequest(const PutRequest& request);
     std::string_view summaryOf(const ThreadReport& report, bool has_commit, std::string& room) const;
     void countSizes(bool snapshot, std::size_t bytes);
     void noteOperation(detail::ChannelIndex channel, checkpoint::LogOp op);
@@ -245,7 +264,7 @@ private:
     std::atomic<bool> has_lost_writes_ = false;
     std::atomic<bool> keeps_rows_ = false;  // if false, kept_rows_ is empty
     detail::Mutex mutex_;
-    std::optional<PutQueue> queue_;  // exists only if the saver is slow
+    std::optional<PutQueue> queue_;  // exists only if the saver is slow, or the run awaits it
 };
 
 }  // namespace stategraph::engine

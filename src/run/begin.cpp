@@ -43,19 +43,31 @@ Run::~Run() {
 }
 
 void Run::begin(RunInput&& input) {
+    enter(input);
+    start(std::move(input));
+    env_.log.wait();  // the input has been acknowledged now
+}
+
+void Run::enter(const RunInput& input) {
     if (env_.observation) observeStart();
     if (env_.link == nullptr && env_.log.hasSaver()) claimThread();
     Start& start = start_.emplace();
     if (env_.link != nullptr) start.stop = env_.link->stop;
     if (env_.link == nullptr && !env_.shared.config->checkpoint_ns.empty()) planTravels(input);
-    // New input drops what is due, so it does not matter whether that still exists in the graph.
+}
+
+// New input drops what is due, so it does not matter whether that still exists in the graph.
+GoneNodes Run::ofGoneNodes(const RunInput& input) const noexcept {
     bool drops = input.kind == RunInput::Kind::update;
     if (env_.link != nullptr)
-        drops = start.stop == nullptr && (!env_.link->start.resuming || env_.link->start.replaying);
-    const GoneNodes gone = drops ? GoneNodes::skip : GoneNodes::refuse;
-    CheckpointId wanted = env_.link ? CheckpointId() : env_.shared.config->checkpoint_id;
-    if (start.stop != nullptr) wanted = start.stop->id;
-    load(wanted, gone);
+        drops = start_->stop == nullptr && (!env_.link->start.resuming || env_.link->start.replaying);
+    return drops ? GoneNodes::skip : GoneNodes::refuse;
+}
+
+void Run::start(RunInput&& input) {
+    Start& start = *start_;
+    const GoneNodes gone = ofGoneNodes(input);
+    load(wanted(), gone);
     if (env_.link == nullptr && env_.teller.any()) {
         env_.shared.events->at(
             env_.place.head_at_begin);  // what is reported from here on comes after all that was stored before
@@ -70,7 +82,7 @@ void Run::begin(RunInput&& input) {
     }
     completeVisits();
     if (!start.records.empty()) takeEarlierCommands(gone);
-    if (start.from && env_.link == nullptr && !drops) {
+    if (start.from && env_.link == nullptr && gone == GoneNodes::refuse) {
         if (!start.reruns()) checkNotCancelled();
         checkStored(input);
     }
@@ -87,7 +99,6 @@ void Run::begin(RunInput&& input) {
         start.inside.resuming = resuming;
         start.inside.replaying = travels;
     }
-    env_.log.wait();  // the input has been acknowledged now
 }
 
 void Run::claimThread() {

@@ -44,8 +44,39 @@ void Run::completeVisits() {
                            [this](CheckpointId root) { return wasStored(root); });
 }
 
+// Returns whether an inner run is one of a fresh task, whose log cannot exist yet.
+bool Run::beginsAnew() const noexcept {
+    return env_.link != nullptr && !env_.link->start.resuming && !env_.link->start.replaying && !env_.isPerThread();
+}
+
+// Returns the checkpoint that is named; none if it is the newest.
+CheckpointId Run::wanted() const noexcept {
+    if (start_->stop != nullptr) return start_->stop->id;
+    return env_.link != nullptr ? CheckpointId() : env_.shared.config->checkpoint_id;
+}
+
+// Returns what `load` reads first, if that can be said before. Logs that live with the thread, and threads that may be
+// warm, are looked for by `load`.
+std::optional<TupleQuery> Run::toRead() const {
+    if (!env_.log.hasSaver()) return std::nullopt;
+    const CheckpointId id = wanted();
+    const std::string_view ns =
+        start_->stop != nullptr ? std::string_view(start_->stop->ns) : std::string_view(env_.place.ns);
+    const TupleQuery query{.log = {env_.shared.config->thread_id.view(), ns}, .checkpoint_id = id};
+    if (id) return query;
+    if (beginsAnew() || env_.isPerThread() || warmThreads() != nullptr) return std::nullopt;
+    return query;
+}
+
+std::optional<CheckpointTuple> Run::read(const TupleQuery& query) {
+    if (!start_->ahead) return env_.shared.saver->getTuple(query);
+    auto tuple = std::move(*start_->ahead);
+    start_->ahead.reset();
+    return tuple;
+}
+
 // Returns the checkpoint at which a run begins if its config names none, and the newest checkpoint of the log.
-std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& head) const {
+std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& head) {
     const bool resumes = env_.link != nullptr && env_.link->start.resuming && !env_.link->start.replaying;
     if (env_.isPerThread()) {
         const TaskEnv& outer = *env_.link->env;
@@ -55,9 +86,8 @@ std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& h
         const CheckpointId last = outer.schedule.lastVisit(lastingLog(outer.nodeOf(*env_.link->task), env_.link->key));
         return findVisitStart(*env_.shared.saver, log, outer.visitFrom(), last, head);
     }
-    // The inner log of a fresh task cannot exist yet.
-    if (env_.link != nullptr && !resumes && !env_.link->start.replaying) return std::nullopt;
-    auto tuple = env_.shared.saver->getTuple({.log = log});
+    if (beginsAnew()) return std::nullopt;
+    auto tuple = read({.log = log});
     if (tuple) head = tuple->head;
     // In time travel, it begins with a new state.
     if (env_.link != nullptr && env_.link->start.replaying) return std::nullopt;
@@ -140,11 +170,11 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
                       start.stop != nullptr ? std::string_view(start.stop->ns) : std::string_view(env_.place.ns)};
     // The outer checkpoint is stored before anything of the inner log. Otherwise a failed put would leave that log
     // without it.
-    if (env_.link != nullptr) env_.link->env->log.wait();
+    if (env_.link != nullptr) env_.link->env->log.waitForCommits();
     std::optional<CheckpointTuple> tuple;
     CheckpointId head;
     if (wanted) {
-        tuple = env_.shared.saver->getTuple({.log = log, .checkpoint_id = wanted});
+        tuple = read({.log = log, .checkpoint_id = wanted});
         if (!tuple) {
             throw InvalidArgumentError(
                 "there is no checkpoint " + wanted.toString() + " in thread '" + std::string(thread_id) + "'",

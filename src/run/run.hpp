@@ -57,6 +57,9 @@ struct EndRow {
 ///
 /// Any of these may throw what the run fails with; then `fail()` stores what is to be kept. Only `execute` may be
 /// called from several threads.
+///
+/// Each of begin, endSuperstep, finish and fail has parts, between which a driver that awaits the saver waits
+/// (async/drive.cpp): after `awaitPuts` none of the parts waits for a put.
 class Run {
 public:
     /// `place` is where the state is created (State); null means in an object of the run's own.
@@ -64,6 +67,13 @@ public:
     ~Run();
 
     void begin(detail::RunInput&& input);
+    /// The parts of `begin`. `enter` claims the thread; what `toRead` asks for can be read and given to `haveRead`,
+    /// or else `start` reads it; after `start` the driver waits until the log is settled.
+    void enter(const detail::RunInput& input);
+    std::optional<TupleQuery> toRead() const;
+    void haveRead(std::optional<CheckpointTuple>&& tuple) { start_->ahead.emplace(std::move(tuple)); }
+    void start(detail::RunInput&& input);
+
     bool next();
     std::span<Task* const> todo() const noexcept { return env_.superstep->todo(); }
     void execute(Task& task) noexcept;
@@ -73,10 +83,24 @@ public:
     void executeAll() noexcept;
     bool isPaused() const noexcept { return outcome_.status != Status::done; }
     void endSuperstep();
+    /// The parts of `endSuperstep`. Before `storeSuperstep` the driver waits until the log is settled. Between both it
+    /// does so if `storesAtOnce`. `leaveSuperstep` does nothing if the run is paused.
+    void storeSuperstep();
+    bool storesAtOnce() const noexcept { return env_.shared.config->durability == Durability::sync; }
+    void leaveSuperstep();
     /// Ends the run. The outcome exists as long as the run.
     RunOutcome& finish();
-    /// Call it after one of the other functions threw an exception.
+    /// The parts of `finish`. After `storeEnd` and after `tellIndex` the driver waits until the log is settled.
+    void storeEnd();
+    void tellIndex() noexcept;
+    RunOutcome& tellFinish();
+    /// Call it after one of the other functions threw an exception, while that is handled.
     void fail() noexcept;
+    /// The parts of `fail`. The driver waits after `storeFailure`, calls `tellStored` if nothing failed meanwhile, then
+    /// `tellIndex`, and waits again. An exception is handled only during `tellFailure`.
+    void storeFailure() noexcept;
+    void tellStored() noexcept;
+    void tellFailure() noexcept;
     /// Call it instead of continuing, when no caller waits for the end any more.
     void leave() noexcept;
 
@@ -84,9 +108,13 @@ public:
     /// throws.
     RunOutcome& drive(detail::RunInput&& input);
 
-    /// Stores the beginning of the run instead of running, so that another run can resume from it. Returns the newest
-    /// checkpoint.
-    Config submit(detail::RunInput&& input);
+    /// For a run that only stores its beginning, so that another run can resume from it: returns the newest checkpoint
+    /// after `begin`.
+    Config submitted() const;
+
+    /// Has the parts above not wait for puts, if the saver answers later (BaseCheckpointSaver). Call it first. Returns
+    /// whether they do not.
+    bool awaitPuts() { return env_.log.awaitPuts(); }
 
     /// Returns what the run's tasks work with.
     TaskEnv& env() noexcept { return env_; }
@@ -103,7 +131,11 @@ private:
     // What the run begins with is loaded in load.cpp.
     void planTravels(const detail::RunInput& input);
     bool wasStored(CheckpointId root_checkpoint) const noexcept;
-    std::optional<CheckpointTuple> newestOf(const LogName& log, CheckpointId& head) const;
+    bool beginsAnew() const noexcept;
+    CheckpointId wanted() const noexcept;
+    GoneNodes ofGoneNodes(const detail::RunInput& input) const noexcept;
+    std::optional<CheckpointTuple> read(const TupleQuery& query);
+    std::optional<CheckpointTuple> newestOf(const LogName& log, CheckpointId& head);
     void completeVisits();
     std::optional<std::string> lastingLogOf(const Task& task) const;
     CheckpointId visitOf(const std::string& log) const;
@@ -169,7 +201,6 @@ private:
     void showPause();
     bool leftSome() const noexcept;
     void noteEnd();
-    void storeEnd();
     void flush(const ThreadReport& report);
     void flushQuietly(const ThreadOutlook& outlook) noexcept;
     ThreadReport report(const ThreadOutlook& outlook, std::vector<std::string_view>& questions) const;
@@ -177,7 +208,6 @@ private:
     ThreadOutlook outlookAfter(std::string_view end) const;
     ThreadOutlook outlookOfTasks() const noexcept;
     ThreadOutlook outlookNow() const noexcept;
-    void tellIndex() noexcept;
     std::string noteRecord(std::string_view end) const;
     void takeCancels();
     bool storeCancel();
@@ -188,7 +218,7 @@ private:
     void observeEnd(Status status) noexcept;
     void observeFailure() noexcept;  // the exception that is being handled
     void tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
-    void tellFailure() noexcept;  // the exception that is being handled
+    void tellFailedEnd() noexcept;  // the same
     void observeStored(CheckpointId before, std::int64_t step, std::chrono::steady_clock::time_point began) noexcept;
 
     TaskEnv env_;

@@ -133,19 +133,24 @@ void Run::noteEnd() {
 }
 
 void Run::storeEnd() {
+    if (!hasSaver()) return;
     noteEnd();
     const bool keeps = env_.link == nullptr || isPaused() || env_.isPerThread();
     const CheckpointId before = env_.log.stored();
     const auto began = env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     std::vector<std::string_view> questions;
     if (keeps) flush(report(outlookNow(), questions));
-    env_.log.wait();
-    tellIndex();
     if (env_.observation) observeStored(before, env_.place.step - 1, began);
 }
 
 RunOutcome& Run::finish() {
-    if (hasSaver()) storeEnd();
+    storeEnd();
+    env_.log.wait();
+    tellIndex();
+    return tellFinish();
+}
+
+RunOutcome& Run::tellFinish() {
     if (env_.link == nullptr) env_.shared.events->changed();
     if (isPaused() && env_.link == nullptr) showPause();
     outcome_.config = {
@@ -163,6 +168,17 @@ bool Run::leftSome() const noexcept {
 }
 
 void Run::fail() noexcept {
+    storeFailure();
+    try {
+        env_.log.wait();
+        tellStored();
+    } catch (...) {
+    }
+    tellIndex();
+    tellFailure();
+}
+
+void Run::storeFailure() noexcept {
     try {
         if (env_.link == nullptr &&
             (end_row_.says_running || end_row_.if_it_throws == checkpoint::run_at_limit || leftSome())) {
@@ -173,13 +189,24 @@ void Run::fail() noexcept {
         // counts as in flight.
     }
     flushQuietly(outlookNow());
-    tellIndex();
+}
+
+void Run::tellFailure() noexcept {
     if (env_.observation) observeFailure();
-    tellFailure();
+    tellFailedEnd();
+}
+
+void Run::tellStored() noexcept {
+    if (env_.link == nullptr) env_.shared.events->changed();
 }
 
 void Run::leave() noexcept {
     flushQuietly({});
+    try {
+        env_.log.wait();
+        tellStored();
+    } catch (...) {
+    }
     if (env_.observation) env_.observation.runEnds(Ending::left, env_.supersteps.begun, {});
     tellEnd(Ending::left, {}, {});
 }
@@ -198,11 +225,6 @@ void Run::flushQuietly(const ThreadOutlook& outlook) noexcept {
         std::vector<std::string_view> questions;
         if (!env_.superstep || !env_.superstep->isApplied()) flush(report(outlook, questions));
         if (env_.observation) observeStored(before, env_.place.step - 1, began);
-    } catch (...) {
-    }
-    try {
-        env_.log.wait();
-        if (env_.link == nullptr) env_.shared.events->changed();
     } catch (...) {
     }
 }
@@ -318,8 +340,8 @@ void Run::takeCancels() {
 // run has ended by itself.
 bool Run::storeCancel() {
     if (end_row_.has_due)
-        env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled),
-                         {outlookAfter(checkpoint::thread_cancelled)});
+        env_.log.putTaskNow(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled),
+                            {outlookAfter(checkpoint::thread_cancelled)});
     return end_row_.has_due;
 }
 

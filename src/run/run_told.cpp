@@ -46,7 +46,7 @@ void Run::tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::
                          .stored = env_.log.stored()});
 }
 
-void Run::tellFailure() noexcept {
+void Run::tellFailedEnd() noexcept {
     if (env_.link != nullptr) return;
     std::vector<Interrupt> interrupts;
     std::string text;

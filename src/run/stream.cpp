@@ -20,6 +20,7 @@ struct StreamRun::Impl {
     void next() {
         while (!driver.take(event)) {
             try {
+                if (driver.mustSettle()) driver.settle();
                 advance();
             } catch (...) {
                 driver.fail();
@@ -30,6 +31,7 @@ struct StreamRun::Impl {
     void advance() {
         switch (driver.advance()) {
             case engine::StreamDriver::Todo::nothing:
+            case engine::StreamDriver::Todo::read:
                 return;
             case engine::StreamDriver::Todo::wait:
                 driver.queue.wait();
@@ -41,7 +43,7 @@ struct StreamRun::Impl {
             case engine::StreamDriver::Todo::join:
                 break;
         }
-        driver.endSuperstep();
+        driver.endTasks();
     }
 
     // Starts the tasks on a thread of the executor or, if all of them are busy and may wait for this very reader, on a

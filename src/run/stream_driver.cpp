@@ -23,17 +23,49 @@ bool StreamDriver::take(std::optional<StreamEvent>& event) {
     return true;
 }
 
+bool StreamDriver::mustSettle() const noexcept {
+    switch (phase_) {
+        case Phase::begun:
+        case Phase::store:
+        case Phase::ending:
+        case Phase::ended:
+        case Phase::failing:
+        case Phase::failed:
+            return true;
+        case Phase::stored:
+            return run_.storesAtOnce();
+        default:
+            return false;
+    }
+}
+
+void StreamDriver::settle() {
+    try {
+        run_.env().log.wait();
+        if (phase_ == Phase::failing) run_.tellStored();
+    } catch (...) {
+        if (!fails()) throw;  // the first failure matters more
+    }
+}
+
 StreamDriver::Todo StreamDriver::advance() {
     switch (phase_) {
         case Phase::begin:
-            run_.begin(std::move(input_));
+            run_.enter(input_);
+            phase_ = Phase::start;
+            return Todo::read;
+        case Phase::start:
+            run_.start(std::move(input_));
+            phase_ = Phase::begun;
+            break;
+        case Phase::begun:
             phase_ = Phase::plan;
             break;
         case Phase::plan:
             if (run_.next()) {
                 phase_ = Phase::due;
             } else {
-                end_.finish(run_);
+                storeEnd();
             }
             break;
         case Phase::due:
@@ -41,8 +73,39 @@ StreamDriver::Todo StreamDriver::advance() {
             return Todo::tasks;
         case Phase::running:
             return may_get_events_ ? Todo::wait : Todo::join;
+        case Phase::store:
+            run_.storeSuperstep();
+            phase_ = Phase::stored;
+            break;
+        case Phase::stored:
+            run_.leaveSuperstep();
+            phase_ = Phase::plan;
+            if (run_.isPaused()) storeEnd();
+            break;
+        case Phase::ending:
+        case Phase::failing:
+            run_.tellIndex();
+            phase_ = fails() ? Phase::failed : Phase::ended;
+            break;
+        case Phase::ended:
+            end_.finish(run_);
+            break;
+        case Phase::failed:
+            end_.fail(run_);
+            break;
     }
     return Todo::nothing;
+}
+
+void StreamDriver::storeEnd() {
+    run_.storeEnd();
+    phase_ = Phase::ending;
+}
+
+void StreamDriver::fail() {
+    end_.keepFailure(run_);
+    run_.storeFailure();
+    phase_ = Phase::failing;
 }
 
 void StreamDriver::beginTasks() {
@@ -50,15 +113,12 @@ void StreamDriver::beginTasks() {
     phase_ = Phase::running;
 }
 
-void StreamDriver::endSuperstep() {
-    phase_ = Phase::plan;
-    run_.endSuperstep();
-    if (run_.isPaused()) end_.finish(run_);
-}
-
 void StreamDriver::leave() noexcept {
     try {
-        if (phase_ == Phase::running && !queue.hasTasks()) run_.endSuperstep();
+        if (phase_ == Phase::store || (phase_ == Phase::running && !queue.hasTasks())) {
+            settle();
+            run_.endSuperstep();
+        }
     } catch (...) {
         // The failure is in the record of its task, and no reader is left.
     }

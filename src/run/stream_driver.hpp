@@ -14,10 +14,11 @@ namespace stategraph::engine {
 /// (AsyncStreamRun), and does itself what those differ in: it waits, and runs tasks.
 ///
 ///     while (!driver.take(event)) {
+///         if (driver.mustSettle()) driver.settle();
 ///         switch (driver.advance()) { … }
 ///     }
 ///
-/// `advance` may throw, and what the reader does itself; then it calls `fail`.
+/// `settle` and `advance` may throw, and what the reader does itself; then it calls `fail`, and goes on.
 class StreamDriver {
 public:
     StreamDriver(std::shared_ptr<const detail::Core> graph, detail::RunInput&& input, const RunConfig& config,
@@ -33,6 +34,11 @@ public:
     bool isLive() const noexcept { return is_live_; }
     /// Returns whether `advance` is about to take the run's turn on its thread (OnBusy).
     bool isAtBegin() const noexcept { return phase_ == Phase::begin; }
+    /// Returns whether `advance` needs everything to be stored that was put. A reader that awaits does so, and then
+    /// calls `settle` too.
+    bool mustSettle() const noexcept;
+    /// Waits for that. Throws what could not be stored.
+    void settle();
 
     /// Returns true if `event` is the next one, or is empty after the last. Throws what the run failed with, once,
     /// after the events before the failure.
@@ -41,16 +47,17 @@ public:
     /// What the reader has to do before it looks again.
     enum class Todo : std::uint8_t {
         nothing,
-        tasks,  // run the superstep's tasks, then `endSuperstep`; or call `beginTasks`, and run them while reading
+        read,   // nothing; a reader that awaits may read what the run begins with (Run::toRead)
+        tasks,  // run the superstep's tasks, then `endTasks`; or call `beginTasks`, and run them while reading
         wait,   // wait for an event, or for the end of the tasks that run at the same time as the reader
-        join,   // call `endSuperstep`, because those tasks have ended
+        join,   // call `endTasks`, because those tasks have ended
     };
     Todo advance();
     /// Tasks run from here until `queue.endTasks`, which is called after the last of them.
     void beginTasks();
-    void endSuperstep();
+    void endTasks() noexcept { phase_ = Phase::store; }
     /// Fails with the exception that is being handled.
-    void fail() { end_.fail(run_); }
+    void fail();
     /// Call it instead of `advance` when the reader has left and no task is running. A superstep whose tasks have all
     /// ended is committed.
     void leave() noexcept;
@@ -61,10 +68,20 @@ public:
 private:
     enum class Phase : std::uint8_t {
         begin,
+        start,    // the thread is claimed
+        begun,    // its input is put
         plan,     // the next superstep is to be planned
         due,      // the superstep's tasks are to be run; a reader that was destroyed may have left some of them
         running,  // the tasks run at the same time as the reader
+        store,    // the tasks have ended
+        stored,   // their superstep is put
+        ending,   // the end is put
+        ended,    // and the index of threads knows it
+        failing,  // the failure is put
+        failed,   // and the index of threads knows it
     };
+    bool fails() const noexcept { return phase_ == Phase::failing || phase_ == Phase::failed; }
+    void storeEnd();
 
     detail::RunInput input_;
     RunConfig config_;

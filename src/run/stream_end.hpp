@@ -31,15 +31,15 @@ public:
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
 
+    /// Ends it well, after the other parts of Run::finish.
     void finish(Run& run) {
         is_there_ = true;
-        outcome_ = std::move(run.finish());
+        outcome_ = std::move(run.tellFinish());
         has_outcome_ = true;
         run.shared().claim.release();
     }
-    /// Fails with the exception that is being handled.
-    void fail(Run& run) {
-        is_there_ = true;
+    /// Keeps the exception that is being handled, for `fail`.
+    void keepFailure(Run& run) {
         try {
             throw;
         } catch (Error& error) {
@@ -48,7 +48,15 @@ public:
         } catch (...) {
             failure_ = std::current_exception();
         }
-        run.fail();
+    }
+    /// Ends it with that exception, after the other parts of Run::fail.
+    void fail(Run& run) noexcept {
+        is_there_ = true;
+        try {
+            std::rethrow_exception(failure_);
+        } catch (...) {
+            run.tellFailure();
+        }
         run.shared().claim.release();
     }
 

@@ -42,14 +42,21 @@ Submission::Submission(const detail::Core& core, const RunInput& input, const Ru
 }
 
 Config Submission::store(RunInput&& input) {
-    Config stored = Run(core_, shared_).submit(std::move(input));
+    const auto begin = [&] {
+        Run run(core_, shared_);
+        run.begin(std::move(input));
+        return run.submitted();
+    };
+    return end(begin());
+}
+
+Config Submission::end(Config stored) {
     shared_.claim.release();
     if (hub_ != nullptr) hub_->notify(config_.thread_id);
     return stored;
 }
 
-Config Run::submit(RunInput&& input) {
-    begin(std::move(input));
+Config Run::submitted() const {
     return {
         .thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
 }

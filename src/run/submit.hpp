@@ -14,6 +14,8 @@ public:
     RunShared& shared() noexcept { return shared_; }
     /// Stores the beginning and returns the thread's newest checkpoint. Call it once.
     Config store(detail::RunInput&& input);
+    /// The end of `store`, for a run that the caller has begun, and destroyed. Returns what it is given.
+    Config end(Config stored);
 
 private:
     const detail::Core& core_;

@@ -10,6 +10,11 @@
 namespace stategraph::engine {
 
 void Run::endSuperstep() {
+    storeSuperstep();
+    leaveSuperstep();
+}
+
+void Run::storeSuperstep() {
     for (Task* task : env_.superstep->todo()) {
         if (task->extra().inner_ids) env_.ids.observe(*task->extra().inner_ids);
     }
@@ -33,6 +38,10 @@ void Run::endSuperstep() {
     }
     commit(Source::loop);
     env_.superstep->setApplied(false);
+}
+
+void Run::leaveSuperstep() {
+    if (isPaused()) return;
     if (env_.observation) env_.observation.superstepEnds(Ending::done);
     if (env_.teller.any() && touchesOutput(env_.superstep->tasks())) env_.teller.values();
     if (env_.link == nullptr) env_.shared.effects.clear();

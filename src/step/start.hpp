@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include <stategraph/saver.hpp>
 #include <stategraph/value.hpp>
 
 #include "checkpoint/due_tasks.hpp"
@@ -44,6 +45,8 @@ struct Start {
     checkpoint::Records records = {};             // the records of its tasks; they refer to `from` and `answers`
     std::list<Value> answers = {};                // the answers that were given to this run
     InnerStart inside = {};                       // for the runs inside the first superstep
+    // What an awaited run has read before, in place of its first read.
+    std::optional<std::optional<CheckpointTuple>> ahead = {};
 
     /// Returns whether all tasks of the first superstep run, even those with stored results.
     bool reruns() const noexcept { return kind == Kind::rerun || kind == Kind::travel; }

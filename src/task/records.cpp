@@ -77,13 +77,13 @@ void TaskEnv::storeRecord(Task& task, bool finished) {
 void TaskEnv::storeEffect(const std::string& path, Effects::Entry entry) {
     TaskEnv* outer = this;
     // A task's name is derived from its checkpoint. The checkpoint must not be lost if the task's effect is kept.
-    for (; outer->link != nullptr; outer = outer->link->env) outer->log.wait();
+    for (; outer->link != nullptr; outer = outer->link->env) outer->log.waitForCommits();
     if (outer->hasSaver()) {
         checkpoint::TaskFields fields;
         fields.effect = checkpoint::LoggedEffect{.begun = entry.begun, .result = entry.result};
         std::string record;
         checkpoint::writeTask(outer->place.checkpoint, fields, record);
-        outer->log.putTask(outer->place.checkpoint, path, record);
+        outer->log.putTaskNow(outer->place.checkpoint, path, std::move(record));
     }
     shared.effects.set(path, std::move(entry));
 }

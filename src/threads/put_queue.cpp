@@ -6,116 +6,247 @@
 
 #include <stategraph/executor.hpp>
 
+#include "src/threads/owned_put.hpp"
+
 namespace stategraph::engine {
 
-// A request with its own bytes.
-struct PutQueue::Job {
-    std::atomic<bool> is_begun{false};
-    PutQueue* queue;
-    BaseCheckpointSaver* saver;
-    std::string thread_id;
-    std::string checkpoint_ns;
-    CheckpointId expected_head;
-    bool sync;
-    ThreadOutlook outlook;
-    std::string summary;
-    std::vector<std::string> bytes;
-    std::vector<std::string> paths;
-    std::vector<CommitRow> commits;
-    std::vector<WriteRow> writes;
-    std::vector<WriteRow> compared;
+/// A put that waits, is under way, or has ended.
+class PutQueue::Put final : public PutCompletion {
+public:
+    Put(PutQueue& queue, BaseCheckpointSaver& to, const PutRequest& request, Kind what)
+        : kind(what), owned(request), queue_(queue), saver_(to) {}
 
-    Job(PutQueue& owner, BaseCheckpointSaver& to, const PutRequest& request)
-        : queue(&owner),
-          saver(&to),
-          thread_id(request.log.thread_id),
-          checkpoint_ns(request.log.checkpoint_ns),
-          expected_head(request.expected_head),
-          sync(request.sync),
-          outlook(request.outlook),
-          summary(request.summary) {
-        bytes.reserve(request.commits.size() + 2 * request.writes.size() + request.compared.size());
-        paths.reserve(request.writes.size() + request.compared.size());
-        for (const CommitRow& row : request.commits) {
-            bytes.emplace_back(row.bytes);
-            commits.push_back({row.id, row.parent, row.base, bytes.back()});
-        }
-        for (const WriteRow& row : request.writes) {
-            bytes.emplace_back(row.bytes);
-            paths.emplace_back(row.path);
-            writes.push_back({row.checkpoint_id, paths.back(), bytes.back()});
-            if (row.expected) writes.back().expected = bytes.emplace_back(*row.expected);
-        }
-        for (const WriteRow& row : request.compared) {
-            paths.emplace_back(row.path);
-            compared.push_back({row.checkpoint_id, paths.back(), {}});
-            if (row.expected) compared.back().expected = bytes.emplace_back(*row.expected);
-        }
-    }
+    /// Called once, by the thread that has made it the put under way.
+    void begin() noexcept { saver_.asyncPut(owned.request(), *this); }
+    void complete(std::exception_ptr failure) noexcept override { queue_.end(*this, std::move(failure)); }
 
-    // Called by the first thread that is free.
-    void run() {
-        if (is_begun.exchange(true)) return;
+    /// Does the same by blocking; the first thread that calls it does it.
+    void execute() noexcept {
+        if (is_begun_.exchange(true)) return;
         std::exception_ptr failure;
         try {
-            saver->put({{thread_id, checkpoint_ns}, expected_head, commits, writes, sync, outlook, compared, summary});
+            saver_.put(owned.request());
         } catch (...) {
             failure = std::current_exception();
         }
-        const detail::LockGuard lock(queue->mutex_);
-        queue->busy_ = false;
-        queue->job_ = nullptr;  // the thread that executes the request holds it too
         // The failure as a whole, so that the run's thread destroys it.
-        if (failure) queue->failed_ = std::move(failure);
-        queue->idle_.notify_all();
+        queue_.end(*this, std::move(failure));
     }
+    /// Returns whether a thread that waits for it may execute it.
+    bool canBeExecuted() const noexcept { return is_for_executor && !is_begun_.load(); }
+
+    const Kind kind;
+    OwnedPut owned;  // guarded by the queue's mutex until it begins
+    bool is_for_executor = false;
+    // Guarded by the queue's mutex:
+    bool has_ended = false;
+    std::exception_ptr failure;
+    PutPointer next;
+
+private:
+    PutQueue& queue_;
+    BaseCheckpointSaver& saver_;
+    std::atomic<bool> is_begun_{false};
 };
 
 PutQueue::~PutQueue() {
     detail::UniqueLock lock(mutex_);
-    waitQuietly(lock.native());
+    waitQuietly(lock.native(), Until::idle);
 }
 
 void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request) {
-    const auto job = std::make_shared<Job>(*this, saver, request);
-    auto held = std::make_unique<std::shared_ptr<Job>>(job);
+    const auto put = std::make_shared<Put>(*this, saver, request, Kind::commit);
+    const bool is_later = saver.answersLater();
+    put->is_for_executor = !is_later;
+    auto held = is_later ? nullptr : std::make_unique<PutPointer>(put);
     {
         detail::UniqueLock lock(mutex_);
-        waitQuietly(lock.native());
+        waitQuietly(lock.native(), Until::idle);
         // The failure stays, because later requests would not fit the log.
         if (failed_) std::rethrow_exception(failed_);
-        busy_ = true;
-        job_ = job;
+        ++commits_;
+        current_ = put;
     }
+    if (is_later) return put->begin();
     try {
         executor.submit(
-            [](void* context) {
-                (*std::unique_ptr<std::shared_ptr<Job>>(static_cast<std::shared_ptr<Job>*>(context)))->run();
-            },
+            [](void* context) { (*std::unique_ptr<PutPointer>(static_cast<PutPointer*>(context)))->execute(); },
             held.get());
     } catch (...) {
         const detail::LockGuard lock(mutex_);
-        busy_ = false;  // no thread has taken the request
-        job_ = nullptr;
+        --commits_;
+        current_ = nullptr;  // no thread has taken the request
         throw;
     }
     (void)held.release();
 }
 
-void PutQueue::wait() {
-    detail::UniqueLock lock(mutex_);
-    waitQuietly(lock.native());
-    if (failed_) std::rethrow_exception(failed_);  // thrown to each task that calls it, and at the end of the run
+PutQueue::PutPointer PutQueue::add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind) {
+    PutPointer put;
+    {
+        const detail::LockGuard lock(mutex_);
+        if (failed_) std::rethrow_exception(failed_);
+        if (last_ != nullptr && last_->kind == kind && last_->owned.mayTake(request)) {
+            last_->owned.take(request);
+            put = first_;
+            while (put.get() != last_) put = put->next;
+            return put;
+        }
+        put = std::make_shared<Put>(*this, saver, request, kind);
+        if (kind == Kind::commit) ++commits_;
+        if (current_ != nullptr) {
+            append(put);
+            return put;
+        }
+        current_ = put;
+    }
+    put->begin();
+    return put;
 }
 
-void PutQueue::waitQuietly(std::unique_lock<std::mutex>& lock) {
-    if (busy_ && job_ != nullptr && !job_->is_begun.load()) {
-        const std::shared_ptr<Job> job = job_;
+void PutQueue::append(PutPointer put) noexcept {
+    Put* const added = put.get();
+    (last_ == nullptr ? first_ : last_->next) = std::move(put);
+    last_ = added;
+}
+
+// Called on any thread; the queue may be destroyed as soon as nothing is under way.
+void PutQueue::end(Put& put, std::exception_ptr failure) noexcept {
+    PutPointer ended;
+    PutPointer next;
+    PutPointer dropped;
+    {
+        const detail::LockGuard lock(mutex_);
+        ended = std::move(current_);
+        current_ = nullptr;
+        put.has_ended = true;
+        if (put.kind == Kind::commit) --commits_;
+        if (failure) noteFailure(put, std::move(failure), dropped);
+        if (first_ != nullptr) {
+            next = std::move(first_);
+            first_ = std::move(next->next);
+            if (first_ == nullptr) last_ = nullptr;
+            current_ = next;
+        }
+        wakeThose();
+        ended_.notify_all();
+        ended = nullptr;  // under the lock, so that whoever waited for it destroys its failure
+    }
+    if (next != nullptr) next->begin();
+    while (dropped != nullptr) dropped = std::exchange(dropped->next, nullptr);
+}
+
+// The failure is moved, so that the thread that receives it destroys it.
+void PutQueue::noteFailure(Put& put, std::exception_ptr failure, PutPointer& dropped) noexcept {
+    switch (put.kind) {
+        case Kind::hint:
+            return;
+        case Kind::effect:
+            has_lost_ = true;
+            put.failure = std::move(failure);
+            return;
+        case Kind::writes:
+            has_lost_ = true;
+            if (!lost_) lost_ = std::move(failure);
+            return;
+        case Kind::commit:
+            break;
+    }
+    failed_ = std::move(failure);
+    dropped = std::move(first_);
+    first_ = nullptr;
+    last_ = nullptr;
+    commits_ = 0;
+    for (Put* each = dropped.get(); each != nullptr; each = each->next.get()) {
+        each->has_ended = true;
+        if (each->kind == Kind::effect) each->failure = failed_;
+    }
+}
+
+bool PutQueue::hasComeLocked(Until until) const noexcept {
+    return until == Until::idle ? current_ == nullptr : commits_ == 0;
+}
+
+bool PutQueue::hasCome(Until until) const {
+    const detail::LockGuard lock(mutex_);
+    return hasComeLocked(until);
+}
+
+void PutQueue::wakeThose() noexcept {
+    Suspended** place = &suspended_;
+    while (Suspended* const each = *place) {
+        if (!hasComeLocked(each->place.until)) {
+            place = &each->place.next;
+            continue;
+        }
+        *place = each->place.next;
+        each->wake();
+    }
+}
+
+bool PutQueue::suspend(Suspended& waiting, Until until) {
+    const detail::LockGuard lock(mutex_);
+    if (hasComeLocked(until)) return false;
+    waiting.place = {until, suspended_};
+    suspended_ = &waiting;
+    return true;
+}
+
+void PutQueue::forget(const Suspended& waiting) noexcept {
+    const detail::LockGuard lock(mutex_);
+    for (Suspended** place = &suspended_; *place != nullptr; place = &(*place)->place.next) {
+        if (*place != &waiting) continue;
+        *place = waiting.place.next;
+        return;
+    }
+}
+
+void PutQueue::wait() {
+    detail::UniqueLock lock(mutex_);
+    waitQuietly(lock.native(), Until::idle);
+    checkLocked();  // thrown to each task that calls it, and at the end of the run
+}
+
+void PutQueue::waitForCommits() {
+    detail::UniqueLock lock(mutex_);
+    waitQuietly(lock.native(), Until::commits);
+    if (failed_) std::rethrow_exception(failed_);
+}
+
+void PutQueue::wait(const PutPointer& put) {
+    detail::UniqueLock lock(mutex_);
+    ended_.wait(lock.native(), [&]() SG_REQUIRES(mutex_) { return put->has_ended; });
+    if (put->failure) std::rethrow_exception(put->failure);
+}
+
+bool PutQueue::isSettled() const {
+    const detail::LockGuard lock(mutex_);
+    return current_ == nullptr && !failed_ && !lost_;
+}
+
+void PutQueue::check() {
+    const detail::LockGuard lock(mutex_);
+    checkLocked();
+}
+
+void PutQueue::checkLocked() {
+    if (failed_) std::rethrow_exception(failed_);
+    if (lost_) std::rethrow_exception(std::exchange(lost_, nullptr));
+}
+
+bool PutQueue::hasFailed() const {
+    const detail::LockGuard lock(mutex_);
+    return failed_ != nullptr || has_lost_;
+}
+
+void PutQueue::waitQuietly(std::unique_lock<std::mutex>& lock, Until until) {
+    if (current_ != nullptr && current_->canBeExecuted()) {
+        const PutPointer own = current_;
         lock.unlock();
-        job->run();
+        own->execute();
         lock.lock();
     }
-    idle_.wait(lock, [this]() SG_REQUIRES(mutex_) { return !busy_; });
+    ended_.wait(lock, [this, until]() SG_REQUIRES(mutex_) { return hasComeLocked(until); });
 }
 
 }  // namespace stategraph::engine

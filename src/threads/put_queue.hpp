@@ -1,10 +1,10 @@
 #pragma once
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/saver.hpp>
@@ -15,10 +15,19 @@ class Executor;
 
 namespace stategraph::engine {
 
-/// Implements async durability for savers that are slow: it stores in order, one request at a time, on a thread of the
-/// executor. At most one request is under way, and the next waits for it, so that a crash loses no more than that. A
-/// thread that waits for a request that no thread has begun executes it itself, because all threads of the executor may
-/// be waiting.
+/// The puts of one log that are stored while its run goes on: in order, one at a time. A saver that answers later
+/// (BaseCheckpointSaver::answersLater) is called without a thread that waits; another slow one is called on a thread of
+/// the executor.
+///
+/// A blocking run with async durability uses `put`, which waits for the request before it, so that a crash loses no
+/// more than one. A thread that waits for a request that no thread of the executor has begun executes it itself,
+/// because all of them may be waiting.
+///
+/// An awaited run uses `add`, which never waits, and awaits that everything is stored (`suspend`) where a blocking run
+/// would wait for its put. So at most one request is under way, and what its tasks store meanwhile, in one superstep,
+/// waits: pending writes join each other in one request.
+///
+/// It waits for the request under way when it is destroyed. Safe from any thread.
 class PutQueue {
 public:
     PutQueue() = default;
@@ -26,20 +35,79 @@ public:
     PutQueue(const PutQueue&) = delete;
     PutQueue& operator=(const PutQueue&) = delete;
 
+    /// What a request is, which decides what follows if it fails.
+    enum class Kind : std::uint8_t {
+        commit,  // later requests build on it, and are not stored; the failure is thrown from then on
+        writes,  // pending writes alone; later requests are stored, and the failure is thrown once
+        effect,  // the same, but whoever added it waits for it and receives the failure
+        hint,    // only the index of threads uses it, so the failure is ignored
+    };
+    class Put;
+    using PutPointer = std::shared_ptr<Put>;
+
     /// Copies the request. Throws the error of the previous request.
     void put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request);
-    /// Returns when no request is under way; throws the error of a failed request at each call.
+    /// Copies the request, and begins it once those before it have ended. `saver` answers later. Throws the error of
+    /// an earlier commit. Returns what `wait` takes; several requests may be one put.
+    PutPointer add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind);
+
+    /// Blocks until no request is under way. Throws as `check`.
     void wait();
+    /// Blocks until no commit is under way. Throws the error of a failed one.
+    void waitForCommits();
+    /// Blocks until this put has ended. Throws its error.
+    void wait(const PutPointer& put);
+
+    /// Returns whether no request is under way, and none has failed.
+    bool isSettled() const;
+    /// Throws the error of a failed commit at each call, or of failed pending writes once.
+    void check();
+    /// Returns whether pending writes or a commit could not be stored.
+    bool hasFailed() const;
+
+    /// What a suspended coroutine waits for.
+    enum class Until : std::uint8_t { idle, commits };
+    /// A suspended coroutine. It is woken once, under the queue's lock, and must exist until then.
+    class Suspended {
+    public:
+        virtual void wake() noexcept = 0;
+
+        // For the queue, under its lock.
+        struct Place {
+            Until until = Until::idle;
+            Suspended* next = nullptr;
+        };
+        Place place = {};
+
+    protected:
+        ~Suspended() = default;
+    };
+    /// Has it woken when that has come. Returns false if there is nothing to wait for.
+    bool suspend(Suspended& waiting, Until until);
+    /// Returns whether `suspend` would return false.
+    bool hasCome(Until until) const;
+    /// Removes one that need not be woken any more.
+    void forget(const Suspended& waiting) noexcept;
 
 private:
-    struct Job;
-    void waitQuietly(std::unique_lock<std::mutex>& lock) SG_REQUIRES(mutex_);
+    void end(Put& put, std::exception_ptr failure) noexcept;
+    void noteFailure(Put& put, std::exception_ptr failure, PutPointer& dropped) noexcept SG_REQUIRES(mutex_);
+    void append(PutPointer put) noexcept SG_REQUIRES(mutex_);
+    bool hasComeLocked(Until until) const noexcept SG_REQUIRES(mutex_);
+    void wakeThose() noexcept SG_REQUIRES(mutex_);
+    void waitQuietly(std::unique_lock<std::mutex>& lock, Until until) SG_REQUIRES(mutex_);
+    void checkLocked() SG_REQUIRES(mutex_);
 
-    detail::Mutex mutex_;
-    std::condition_variable idle_;
-    bool busy_ SG_GUARDED_BY(mutex_) = false;
-    std::shared_ptr<Job> job_ SG_GUARDED_BY(mutex_);  // the request under way
-    std::exception_ptr failed_ SG_GUARDED_BY(mutex_);
+    mutable detail::Mutex mutex_;
+    std::condition_variable ended_;
+    PutPointer current_ SG_GUARDED_BY(mutex_);  // the put under way; null: none is
+    PutPointer first_ SG_GUARDED_BY(mutex_);    // of those that wait for it
+    Put* last_ SG_GUARDED_BY(mutex_) = nullptr;
+    std::size_t commits_ SG_GUARDED_BY(mutex_) = 0;    // under way or waiting
+    std::exception_ptr failed_ SG_GUARDED_BY(mutex_);  // of a commit
+    std::exception_ptr lost_ SG_GUARDED_BY(mutex_);    // of pending writes, until it is thrown
+    bool has_lost_ SG_GUARDED_BY(mutex_) = false;
+    Suspended* suspended_ SG_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace stategraph::engine

@@ -64,6 +64,42 @@ std::string sealSummary(Sealer& sealer, const PutRequest& request) {
     return sealed;
 }
 
+// What the saver inside receives of a request: its rows, sealed.
+struct SealedRequest {
+    explicit SealedRequest(const PutRequest& request)
+        : passed(request),
+          commits(request.commits.begin(), request.commits.end()),
+          writes(request.writes.begin(), request.writes.end()),
+          compared(request.compared.begin(), request.compared.end()) {}
+    SealedRequest(const SealedRequest&) = delete;
+    SealedRequest& operator=(const SealedRequest&) = delete;
+
+    PutRequest passed;
+    std::vector<CommitRow> commits;
+    std::vector<WriteRow> writes;
+    std::vector<WriteRow> compared;
+    std::vector<std::string> sealed;  // reserved, because the rows are views into it
+    std::string summary;
+};
+
+// A request that the saver inside stores later. It deletes itself.
+struct SealedPut final : PutCompletion {
+    SealedPut(const PutRequest& given, PutCompletion& completion) : request(given), outer(completion) {}
+    void complete(std::exception_ptr failure) noexcept override {
+        PutCompletion& told = outer;
+        delete this;
+        told.complete(std::move(failure));
+    }
+
+    SealedRequest request;
+    PutCompletion& outer;
+};
+
+bool expectsRows(const PutRequest& request) noexcept {
+    const auto expects = [](const WriteRow& row) { return row.expected && !row.expected->empty(); };
+    return std::ranges::any_of(request.writes, expects) || std::ranges::any_of(request.compared, expects);
+}
+
 }  // namespace
 
 struct EncryptedSaver::Impl {
@@ -78,6 +114,8 @@ struct EncryptedSaver::Impl {
     std::string_view findExpected(const PutRequest& request, const WriteRow& row, const HeldWrites& held,
                                   Opener& opener);
     std::string trySealSummary(const PutRequest& request);
+    void seal(const PutRequest& request, SealedRequest& to);
+    void openTuple(const LogName& log, CheckpointTuple& tuple);
     void openSummaries(std::vector<IndexedThread>& threads);
 
     std::shared_ptr<BaseCheckpointSaver> inner;
@@ -160,45 +198,60 @@ void EncryptedSaver::Impl::openSummaries(std::vector<IndexedThread>& threads) {
     }
 }
 
+// The rows that are compared have their stored bytes already.
+void EncryptedSaver::Impl::seal(const PutRequest& request, SealedRequest& to) {
+    to.passed.compared = to.compared;
+    if (request.commits.empty() && request.writes.empty()) {
+        to.summary = trySealSummary(request);
+        to.passed.summary = to.summary;
+        return;
+    }
+    const EncryptionKey key = current_key();
+    checkpoint::checkKey(key);
+    Sealer sealer(algorithm, key, to.commits.size() + to.writes.size() + 1);
+    to.summary = sealSummary(sealer, request);
+    to.passed.summary = to.summary;
+    to.sealed.reserve(to.commits.size() + to.writes.size());
+    for (CommitRow& row : to.commits)
+        row.bytes = to.sealed.emplace_back(sealer.seal(keyOf(request.log, row.id), RowKind::commit, row.bytes));
+    for (WriteRow& row : to.writes) {
+        row.bytes = to.sealed.emplace_back(
+            sealer.seal(keyOf(request.log, row.checkpoint_id, row.path), RowKind::pending_write, row.bytes));
+    }
+    to.passed.commits = to.commits;
+    to.passed.writes = to.writes;
+}
+
 void EncryptedSaver::put(const PutRequest& request) {
     checkpoint::checkPut(request);
-    const bool is_empty = request.commits.empty() && request.writes.empty();
     const Impl::HeldWrites held = impl_->readExpected(request);
     std::optional<Opener> opener;
     if (!held.empty()) opener.emplace(impl_->algorithm, impl_->keys);
-    std::vector<WriteRow> writes(request.writes.begin(), request.writes.end());
-    std::vector<WriteRow> compared(request.compared.begin(), request.compared.end());
-    for (const std::span<WriteRow> rows : {std::span(compared), std::span(writes)}) {
+    SealedRequest to(request);
+    for (const std::span<WriteRow> rows : {std::span(to.compared), std::span(to.writes)}) {
         for (WriteRow& row : rows) {
             if (!row.expected || row.expected->empty()) continue;
             row.expected = impl_->findExpected(request, row, held, *opener);
         }
     }
-    PutRequest passed = request;
-    passed.compared = compared;
-    if (is_empty) {
-        const std::string summary = impl_->trySealSummary(request);
-        passed.summary = summary;
-        return impl_->inner->put(passed);
-    }
+    impl_->seal(request, to);
+    impl_->inner->put(to.passed);
+}
 
-    const EncryptionKey key = impl_->current_key();
-    checkpoint::checkKey(key);
-    std::vector<CommitRow> commits(request.commits.begin(), request.commits.end());
-    Sealer sealer(impl_->algorithm, key, commits.size() + writes.size() + 1);
-    const std::string summary = sealSummary(sealer, request);
-    passed.summary = summary;
-    std::vector<std::string> sealed;  // reserved, because the rows are views into it
-    sealed.reserve(commits.size() + writes.size());
-    for (CommitRow& row : commits)
-        row.bytes = sealed.emplace_back(sealer.seal(keyOf(request.log, row.id), RowKind::commit, row.bytes));
-    for (WriteRow& row : writes) {
-        row.bytes = sealed.emplace_back(
-            sealer.seal(keyOf(request.log, row.checkpoint_id, row.path), RowKind::pending_write, row.bytes));
+bool EncryptedSaver::answersLater() const noexcept { return impl_->inner->answersLater(); }
+
+void EncryptedSaver::asyncPut(const PutRequest& request, PutCompletion& completion) noexcept {
+    if (expectsRows(request)) return BaseCheckpointSaver::asyncPut(request, completion);
+    std::unique_ptr<SealedPut> put;
+    try {
+        checkpoint::checkPut(request);
+        put = std::make_unique<SealedPut>(request, completion);
+        impl_->seal(request, put->request);
+    } catch (...) {
+        return completion.complete(std::current_exception());
     }
-    passed.commits = commits;
-    passed.writes = writes;
-    impl_->inner->put(passed);
+    SealedPut& begun = *put.release();
+    impl_->inner->asyncPut(begun.request.passed, begun);
 }
 
 std::optional<std::vector<IndexedThread>> EncryptedSaver::openThreads(const OpenThreadsQuery& query) {
@@ -232,12 +285,43 @@ std::optional<std::string> EncryptedSaver::getGraph(const GraphFingerprint& fing
 
 std::optional<CheckpointTuple> EncryptedSaver::getTuple(const TupleQuery& query) {
     auto tuple = impl_->inner->getTuple(query);
-    if (!tuple) return tuple;
-    Opener opener(impl_->algorithm, impl_->keys);
-    opener.open(query.log, tuple->commits);
-    opener.open(query.log, tuple->id, tuple->writes);
-    if (auto& next = tuple->next) next->bytes = opener.open(keyOf(query.log, next->id), RowKind::commit, next->bytes);
+    if (tuple) impl_->openTuple(query.log, *tuple);
     return tuple;
+}
+
+void EncryptedSaver::Impl::openTuple(const LogName& log, CheckpointTuple& tuple) {
+    Opener opener(algorithm, keys);
+    opener.open(log, tuple.commits);
+    opener.open(log, tuple.id, tuple.writes);
+    if (auto& next = tuple.next) next->bytes = opener.open(keyOf(log, next->id), RowKind::commit, next->bytes);
+}
+
+void EncryptedSaver::asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept {
+    // Opens what the saver inside has found. It deletes itself.
+    struct Opening final : TupleCompletion {
+        Opening(Impl& of, const TupleQuery& asked, TupleCompletion& told) : impl(of), query(asked), outer(told) {}
+        void complete(std::optional<CheckpointTuple> tuple, std::exception_ptr failure) noexcept override {
+            try {
+                if (tuple) impl.openTuple(query.log, *tuple);
+            } catch (...) {
+                tuple.reset();
+                failure = std::current_exception();
+            }
+            TupleCompletion& told = outer;
+            delete this;
+            told.complete(std::move(tuple), std::move(failure));
+        }
+        Impl& impl;
+        const TupleQuery query;
+        TupleCompletion& outer;
+    };
+    std::unique_ptr<Opening> opening;
+    try {
+        opening = std::make_unique<Opening>(*impl_, query, completion);
+    } catch (...) {
+        return completion.complete({}, std::current_exception());
+    }
+    impl_->inner->asyncGetTuple(query, *opening.release());
 }
 
 std::vector<ListedCheckpoint> EncryptedSaver::list(const ListQuery& query) {

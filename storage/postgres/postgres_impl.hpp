@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "storage/postgres/postgres_pool.hpp"
 #include "storage/postgres/postgres_statements.hpp"
 #include "storage/postgres/postgres_tables.hpp"
+#include "storage/postgres/postgres_threads.hpp"
 
 // What the PostgreSQL saver's files share. postgres_tables.hpp defines the rows. A call stores or removes rows in a
 // single statement, which is a transaction (a prune uses one transaction for each thread), and reads them in a single
@@ -59,7 +61,8 @@ struct PostgresSaver::Impl {
           statements(options.schema, false),
           fence(quoted_schema, false),
           joiner(pool, statements, options.join_puts),
-          read_only(options.read_only) {}
+          read_only(options.read_only),
+          threads(std::make_unique<checkpoint::PostgresThreads>(options.async_threads)) {}
 
     /// Looks at the schema, or sets it up, before anything else is called.
     void open(bool set_up);
@@ -67,11 +70,20 @@ struct PostgresSaver::Impl {
     void checkWritable() const;
     /// `lease` may be null.
     void checkAndPut(const PutRequest& request, const PutLease* lease);
+    /// Throws what is wrong with a request before it is sent.
+    void checkRequest(const PutRequest& request) const;
     void put(const PutRequest& request, const PutLease* lease);
     /// Notifies others of what was stored.
     void tellOthers(PostgresNotice notice, std::string_view name = {}) const noexcept {
         if (notifier) notifier->note(notice, name);
     }
+    /// Stores what was not stored together with others. `reconnects`: waits for a server that restarts, if the
+    /// connection was or is lost.
+    enum class Reconnect : bool { once, for_a_while };
+    void putAlone(const checkpoint::PostgresPut& put, checkpoint::PostgresJoiner::Outcome outcome,
+                  Reconnect reconnect = Reconnect::for_a_while);
+    class LaterPut;
+    void putLater(const checkpoint::PostgresPut& put, checkpoint::PostgresJoiner::Outcome outcome);
     void deleteThread(std::string_view thread_id, const std::int64_t* epoch);
     std::size_t pruneThread(const std::string& thread_id, const PruneRequest& request);
 
@@ -86,6 +98,9 @@ struct PostgresSaver::Impl {
     std::atomic<bool> is_closing{false};
     std::unique_ptr<checkpoint::PostgresNotifier> notifier;  // null: nothing is sent
     std::unique_ptr<checkpoint::Retention> retention;
+    // Of asynchronous calls. The time is that at which one of them gave up to reconnect, as a count of the clock.
+    std::unique_ptr<checkpoint::PostgresThreads> threads;
+    std::atomic<std::chrono::steady_clock::rep> gave_up{0};
 };
 
 }  // namespace stategraph

@@ -21,11 +21,15 @@ void checkPostgresJoin(const PostgresJoinOptions& options) {
     check("statements_max", options.statements_max, 1000);
 }
 
-// A put whose thread waits, or leads.
+// A put that waits, or leads: its thread, or its Later.
 class PostgresJoiner::Waiting {
 public:
-    explicit Waiting(const PostgresPut& given)
-        : put(given), bytes(given.joinedBytes()), sync(given.request().sync), place(placeOf(given.request().log)) {}
+    explicit Waiting(const PostgresPut& given, Later* told = nullptr)
+        : put(given),
+          later(told),
+          bytes(given.joinedBytes()),
+          sync(given.request().sync),
+          place(placeOf(given.request().log)) {}
 
     /// Returns when the put is done (true), or its thread is to execute the next statement.
     bool await() SG_EXCLUDES(mutex_) {
@@ -35,11 +39,13 @@ public:
     }
     // The thread that waits may destroy this as soon as the lock is free.
     void makeLeader() noexcept SG_EXCLUDES(mutex_) {
+        if (later != nullptr) return later->leads();
         const detail::LockGuard lock(mutex_);
         is_leader_ = true;
         changed_.notify_one();
     }
     void finish(Outcome how) noexcept SG_EXCLUDES(mutex_) {
+        if (later != nullptr) return later->ended(how);
         const detail::LockGuard lock(mutex_);
         outcome = how;
         is_done_ = true;
@@ -49,6 +55,7 @@ public:
     auto name() const noexcept { return std::tie(put.request().log.thread_id, put.request().log.checkpoint_ns); }
 
     const PostgresPut& put;
+    Later* const later;  // null: a thread waits
     const std::size_t bytes;
     const bool sync;
     const std::size_t place;  // in under_way_
@@ -158,23 +165,49 @@ PostgresJoiner::Waiting* PostgresJoiner::nextLeader() {
     return next;
 }
 
-PostgresJoiner::Outcome PostgresJoiner::store(const PostgresPut& put) {
-    const bool may_join = options_.puts_max > 1 && put.mayBeJoined() && put.joinedBytes() <= options_.bytes_max;
-    if (!may_join || !pool_.isOwnProcess()) return Outcome::alone;
-    Waiting own(put);
-    bool leads = false;
-    {
-        const detail::LockGuard lock(mutex_);
-        leads = leaders_ < options_.statements_max && !isUnderWay(own);
-        if (leads) {
-            ++leaders_;
-            note(own, 1);
-        } else {
-            queue_.push_back(&own);
-        }
+bool PostgresJoiner::mayJoin(const PostgresPut& put) const noexcept {
+    return options_.puts_max > 1 && put.mayBeJoined() && put.joinedBytes() <= options_.bytes_max &&
+           pool_.isOwnProcess();
+}
+
+// Returns whether it leads. Otherwise it waits.
+bool PostgresJoiner::beginOrWait(Waiting& own) {
+    const detail::LockGuard lock(mutex_);
+    const bool leads = leaders_ < options_.statements_max && !isUnderWay(own);
+    if (leads) {
+        ++leaders_;
+        note(own, 1);
+    } else {
+        queue_.push_back(&own);
     }
-    if (!leads && own.await()) return own.outcome;
+    return leads;
+}
+
+PostgresJoiner::Outcome PostgresJoiner::store(const PostgresPut& put) {
+    if (!mayJoin(put)) return Outcome::alone;
+    Waiting own(put);
+    if (!beginOrWait(own) && own.await()) return own.outcome;
     return lead(own);
+}
+
+PostgresJoiner::Later::Later() noexcept = default;
+PostgresJoiner::Later::~Later() = default;
+
+bool PostgresJoiner::storeLater(const PostgresPut& put, Later& later) {
+    if (!mayJoin(put)) return false;
+    later.waiting = std::make_unique<Waiting>(put, &later);
+    if (beginOrWait(*later.waiting)) later.leads();  // otherwise it may have ended, and be destroyed
+    return true;
+}
+
+void PostgresJoiner::lead(Later& later) noexcept {
+    Outcome outcome = Outcome::alone;
+    try {
+        outcome = lead(*later.waiting);
+    } catch (...) {
+        return later.failed(std::current_exception());
+    }
+    later.ended(outcome);
 }
 
 PostgresJoiner::Outcome PostgresJoiner::lead(Waiting& own) {

@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <vector>
 
 #include <stategraph/detail/mutex.hpp>
@@ -20,7 +22,8 @@ void checkPostgresJoin(const PostgresJoinOptions& options);
 
 /// Joins puts of threads of this process in one statement. A put that comes while fewer statements are under way than
 /// may be is sent at once, by its own thread. One that comes later waits for one of them to end, and then goes with all
-/// others that wait: the more there is to do, the more a statement has. Each thread executes at most one statement.
+/// others that wait: the more there is to do, the more a statement has. A thread that waits for its put executes at
+/// most one statement; a put for which no thread waits (Later) is executed by one that its owner provides.
 ///
 /// A put is never with another one of its log. Puts with `sync` and without are not joined with each other.
 /// Safe from any thread.
@@ -41,12 +44,36 @@ public:
     /// no connection.
     Outcome store(const PostgresPut& put);
 
+    class Waiting;
+    /// A put for which no thread waits.
+    class Later {
+    public:
+        /// It is to execute the next statement: has a thread call `lead`. Must not call it itself.
+        virtual void leads() noexcept = 0;
+        /// Called once, on the thread that executed its statement; may destroy this.
+        virtual void ended(Outcome outcome) noexcept = 0;
+        /// Called instead, if it was to execute the statement and got no connection.
+        virtual void failed(std::exception_ptr failure) noexcept = 0;
+
+        std::unique_ptr<Waiting> waiting;  // for the joiner
+
+    protected:
+        Later() noexcept;
+        ~Later();
+    };
+    /// Returns false if no joined statement can store it. Otherwise `later` learns of its end, and both must exist
+    /// until then. Errors: std::bad_alloc.
+    bool storeLater(const PostgresPut& put, Later& later);
+    void lead(Later& later) noexcept;
+
     /// How many puts were stored together with others.
     std::uint64_t joined() const noexcept { return joined_; }
 
 private:
-    class Waiting;
     class Turn;
+
+    bool mayJoin(const PostgresPut& put) const noexcept;
+    bool beginOrWait(Waiting& own) SG_EXCLUDES(mutex_);
 
     Outcome lead(Waiting& own);
     void execute(PostgresConnection& connection, Turn& turn);
@@ -61,7 +88,7 @@ private:
 
     mutable detail::Mutex mutex_;
     std::size_t leaders_ SG_GUARDED_BY(mutex_) = 0;
-    // One for each thread that waits; the oldest is the first.
+    // One for each put that waits; the oldest is the first.
     std::vector<Waiting*> queue_ SG_GUARDED_BY(mutex_);
     // Of logs whose puts are under way, how many, by a hash of the log's name. Two logs of one hash only wait for each
     // other.

@@ -55,6 +55,8 @@ public:
     const PostgresErrors& errors() const noexcept { return errors_; }
     const PostgresPoolSettings& settings() const noexcept { return settings_; }
     std::uint64_t roundTrips() const noexcept { return round_trips_; }
+    /// How long a call whose connection broke tries to open another one.
+    std::chrono::milliseconds reconnectsFor() const noexcept { return settings_.reconnect_for; }
     /// Returns whether this process created it, and is not a forked child.
     bool isOwnProcess() const noexcept;
 

@@ -52,17 +52,25 @@ namespace {
 // in the server. If so, the second put finds it in the chain's index, waits for it, is refused, and then finds it.
 void PostgresSaver::Impl::put(const PutRequest& request, const PutLease* lease) {
     const PostgresPut put(statements, fence, request, lease);
+    auto outcome = PostgresJoiner::Outcome::lost;
     try {
-        const auto outcome = joiner.store(put);
-        if (outcome == PostgresJoiner::Outcome::stored) return;
-        if (outcome == PostgresJoiner::Outcome::alone) {
-            PostgresPool::Lease connection(pool);
-            return put.store(*connection);
-        }
+        outcome = joiner.store(put);
     } catch (const checkpoint::PostgresLost&) {
     }
+    if (outcome != PostgresJoiner::Outcome::stored) putAlone(put, outcome);
+}
+
+void PostgresSaver::Impl::putAlone(const PostgresPut& put, PostgresJoiner::Outcome outcome, Reconnect reconnect) {
+    using Kind = PostgresPool::Lease::Kind;
+    if (outcome == PostgresJoiner::Outcome::alone) {
+        try {
+            PostgresPool::Lease connection(pool);
+            return put.store(*connection);
+        } catch (const checkpoint::PostgresLost&) {
+        }
+    }
     try {
-        PostgresPool::Lease connection(pool, PostgresPool::Lease::Kind::made_anew);
+        PostgresPool::Lease connection(pool, reconnect == Reconnect::once ? Kind::any : Kind::made_anew);
         if (put.isStored(*connection)) return;
         try {
             put.store(*connection);
@@ -83,11 +91,17 @@ void PostgresSaver::Impl::put(const PutRequest& request, const PutLease* lease) 
 void PostgresSaver::put(const PutRequest& request) { impl_->checkAndPut(request, nullptr); }
 void PostgresSaver::put(const PutRequest& request, const PutLease& lease) { impl_->checkAndPut(request, &lease); }
 
-void PostgresSaver::Impl::checkAndPut(const PutRequest& request, const PutLease* lease) {
+void PostgresSaver::Impl::checkRequest(const PutRequest& request) const {
     checkpoint::checkPut(request);
     checkpoint::ofPostgresLog(request.log, [&] {
         checkWritable();
         checkNames(request);
+    });
+}
+
+void PostgresSaver::Impl::checkAndPut(const PutRequest& request, const PutLease* lease) {
+    checkRequest(request);
+    checkpoint::ofPostgresLog(request.log, [&] {
         try {
             put(request, lease);
             if (!request.commits.empty()) tellOthers(PostgresNotice::commit, request.log.thread_id);

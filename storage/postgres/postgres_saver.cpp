@@ -2,6 +2,7 @@
 #include <stategraph/sharded_saver.hpp>
 
 #include <algorithm>
+#include <string>
 
 #include <stategraph/sharded_saver.hpp>
 
@@ -17,6 +18,9 @@ const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options) 
     checkPostgresNotify(options.notify);
     if (options.read_only && (options.notify.work || options.notify.commits))
         throw InvalidArgumentError("notify: a read_only database is told nothing; set one of them only");
+    if (options.async_threads < 1 || options.async_threads > 64)
+        throw InvalidArgumentError("async_threads is " + std::to_string(options.async_threads) +
+                                   "; it must be 1 to 64");
     if (options.read_only && options.set_up)
         throw InvalidArgumentError("set_up: a read_only database is not changed; set one of them only");
     if (!options.retention) return options;
@@ -113,10 +117,10 @@ void PostgresSaver::Impl::open(bool set_up) {
 
 PostgresSaver::~PostgresSaver() {
     impl_->is_closing = true;
-    // A child of a fork does not have the threads that prune and notify, and need not wait for them.
+    // A child of a fork does not have the threads, and need not wait for them.
     if (!impl_->pool.isOwnProcess()) {
         (void)impl_->retention.release();
-        (void)impl_->notifier.release();
+        (void)impl_->threads.release();
     }
     impl_->retention.reset();  // its thread calls prune
     impl_->notifier.reset();

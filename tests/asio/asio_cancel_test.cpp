@@ -55,7 +55,7 @@ Graph waitsLong(const std::shared_ptr<std::atomic<int>>& ended, const std::share
 }  // namespace
 
 TEST_CASE("cancelling a coroutine of Asio's stops the run that it awaits, and the nodes that the run awaits") {
-    savers::onEach([](savers::Store& store) {
+    savers::onEachAndLater([](savers::Store& store) {
         const auto saver = store.open();
         for (const bool own_control : {false, true}) {
             for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial}) {

@@ -45,7 +45,7 @@ TEST_CASE("nodes of Asio's run in blocking runs, and in awaited ones that are no
 }
 
 TEST_CASE("interrupts, answers, failures and retries are the same on Asio") {
-    savers::onEach([](savers::Store& store) {
+    savers::onEachAndLater([](savers::Store& store) {
         Graph graph;
         graph
             .addNode("ask",
@@ -118,7 +118,7 @@ TEST_CASE("many runs on a pool of Asio's, blocking nodes among theirs") {
 }
 
 TEST_CASE("an execution context that is destroyed takes its runs with it, and their threads go on elsewhere") {
-    savers::onEach([](savers::Store& store) {
+    savers::onEachAndLater([](savers::Store& store) {
         const auto saver = store.open();
         const auto held = std::make_shared<int>(1);
         for (const bool on_asio : {false, true}) {

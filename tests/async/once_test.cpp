@@ -34,7 +34,7 @@ App withNode(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, Node node, c
 }  // namespace
 
 TEST_CASE("an awaited effect happens once, however often its node runs") {
-    savers::onEach([](savers::Store& store) {
+    savers::onEachAndLater([](savers::Store& store) {
         Log log;
         bool no = false;
         int failures = 2;

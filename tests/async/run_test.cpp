@@ -49,7 +49,7 @@ TEST_CASE("nodes that are coroutines are nodes like others, in runs that block a
 }
 
 TEST_CASE("what is given to a run may be written in the co_await itself") {
-    savers::onEach([](savers::Store& store) {
+    savers::onEachAndLater([](savers::Store& store) {
         Graph graph;
         Log log;
         graph.addNode("a", asks(log, "a")).addEdge(sg::START, "a").addNode("b", appendsLater("b")).addEdge("a", "b");
@@ -141,7 +141,7 @@ TEST_CASE("blocking nodes beside coroutines run on the executor meanwhile") {
 }
 
 TEST_CASE("what a coroutine node throws is the node's failure, and its siblings' results are kept") {
-    savers::onEach([](savers::Store& store) {
+    savers::onEachAndLater([](savers::Store& store) {
         Graph graph;
         std::atomic<bool> fails = true;
         Log log;
@@ -205,7 +205,7 @@ TEST_CASE("attempts of coroutine nodes and of blocking ones wait without a threa
 }
 
 TEST_CASE("a coroutine node can ask, before and after it waited") {
-    savers::onEach([](savers::Store& store) {
+    savers::onEachAndLater([](savers::Store& store) {
         Graph graph = chainOf([](const State&, sg::Runtime& runtime) -> Task<Update> {
             const auto first = sg::interrupt<std::string>(runtime, "first?");
             co_await sg::sleepFor(1ms);

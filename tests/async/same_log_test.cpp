@@ -121,7 +121,7 @@ TEST_CASE("awaited and blocking runs, of coroutines and of blocking nodes, store
         std::optional<State> values;
         for (const bool waits : {false, true}) {
             const auto compare = [&](auto run) {
-                savers::onEach([&](savers::Store& store) {
+                savers::onEachAndLater([&](savers::Store& store) {
                     const auto saver = store.open();
                     const auto app = mixed(waits).compile({.checkpointer = saver, .ids = FixedIds::make()});
                     const State got = driveToEnd(app, durability, run);

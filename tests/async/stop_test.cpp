@@ -44,7 +44,7 @@ TEST_CASE("an awaited run that is out of time does not wait for the next attempt
 }
 
 TEST_CASE("an awaited run that waits for its turn on a thread ends when it is stopped or out of time") {
-    savers::onEach([](savers::Store& store) {
+    savers::onEachAndLater([](savers::Store& store) {
         const auto executor = twoThreads();
         Gate gate;
         Graph graph;
@@ -81,7 +81,7 @@ TEST_CASE("an awaited run that waits for its turn on a thread ends when it is st
 }
 
 TEST_CASE("in a run that can be stopped coroutine nodes do all that nodes do") {
-    savers::onEach([](savers::Store& store) {
+    savers::onEachAndLater([](savers::Store& store) {
         const auto control = std::make_shared<sg::RunControl>();
         Graph graph;
         graph

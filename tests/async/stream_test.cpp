@@ -103,7 +103,7 @@ TEST_CASE("what the run fails with comes after its events") {
 }
 
 TEST_CASE("who stops reading stops the run, and the thread goes on from there") {
-    savers::onEach([](savers::Store& store) {
+    savers::onEachAndLater([](savers::Store& store) {
         const auto app =
             chainOf(appendsLater("a"), appendsLater("b"), appendsLater("c")).compile({.checkpointer = store.open()});
         {

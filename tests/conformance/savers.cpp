@@ -14,6 +14,8 @@
 #include <stategraph/postgres_saver.hpp>
 #endif
 
+#include "tests/support/later_saver.hpp"
+
 namespace conformance {
 
 namespace sg = stategraph;
@@ -21,6 +23,8 @@ namespace sg = stategraph;
 Savers::Savers(const std::string& kind) {
     constexpr std::string_view rocksdb = "rocksdb:";
     if (kind == "memory") return;
+    answers_later_ = kind == "later";
+    if (answers_later_) return;
     constexpr std::string_view sqlite = "sqlite:";
     if (kind.starts_with(sqlite) && kind.size() > sqlite.size()) {
 #if STATEGRAPH_HAS_SQLITE
@@ -42,7 +46,7 @@ Savers::Savers(const std::string& kind) {
     }
     if (!kind.starts_with(rocksdb) || kind.size() == rocksdb.size()) {
         throw std::invalid_argument(
-            "--saver must be memory, rocksdb:FOLDER, sqlite:FILE or postgres:CONNINFO, and is '" + kind + "'");
+            "--saver must be memory, later, rocksdb:FOLDER, sqlite:FILE or postgres:CONNINFO, and is '" + kind + "'");
     }
 #if STATEGRAPH_HAS_ROCKSDB
     const std::string folder = kind.substr(rocksdb.size());
@@ -55,6 +59,7 @@ Savers::Savers(const std::string& kind) {
 
 Settings Savers::next(const json::object& scenario) {
     ++count_;
+    if (answers_later_) return {.saver = std::make_shared<LaterSaver>()};
     if (!shared_) return {.saver = std::make_shared<sg::MemorySaver>()};
     Settings settings{.saver = shared_, .threads_prefix = std::to_string(count_) + "/"};
     // The database may contain rows of an earlier run.

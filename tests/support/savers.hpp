@@ -11,6 +11,7 @@
 #include <stategraph/sqlite_saver.hpp>
 #endif
 
+#include "tests/support/later_saver.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 // Runs a case with every kind of saver.
@@ -33,6 +34,15 @@ public:
 
 private:
     std::shared_ptr<stategraph::BaseCheckpointSaver> saver_ = std::make_shared<stategraph::MemorySaver>();
+};
+
+/// On a saver whose asynchronous calls another thread answers.
+class LaterStore final : public Store {
+public:
+    std::shared_ptr<stategraph::BaseCheckpointSaver> open() override { return std::make_shared<LaterSaver>(inner_); }
+
+private:
+    std::shared_ptr<stategraph::BaseCheckpointSaver> inner_ = std::make_shared<stategraph::MemorySaver>();
 };
 
 #if STATEGRAPH_HAS_ROCKSDB
@@ -81,6 +91,15 @@ void onEach(F body) {
         body(static_cast<Store&>(store));
     }
 #endif
+}
+
+/// The same, and with a saver that answers later. A run that is awaited with it does nothing before its first answer.
+template <class F>
+void onEachAndLater(F body) {
+    onEach(body);
+    INFO("on a saver that answers later");
+    LaterStore store;
+    body(static_cast<Store&>(store));
 }
 
 }  // namespace savers

@@ -1,0 +1,208 @@
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/error.hpp>
+#include <stategraph/executor.hpp>
+
+#include "src/threads/put_queue.hpp"
+#include "tests/support/later_saver.hpp"
+
+// The puts of one log: one at a time, in order.
+namespace sg = stategraph;
+using namespace std::chrono_literals;
+using sg::engine::PutQueue;
+
+namespace {
+
+/// Notes its puts, and refuses some. Its memory is not looked at.
+class Notes final : public sg::BaseCheckpointSaver {
+public:
+    struct Put {
+        std::vector<std::string> rows;
+        std::size_t commits = 0;
+    };
+    std::function<bool(const Put&)> refuses;
+
+    void put(const sg::PutRequest& request) override {
+        if (under_way_.exchange(true)) overlapped = true;
+        Put put;
+        for (const sg::CommitRow& row : request.commits) put.rows.emplace_back(row.bytes);
+        for (const sg::WriteRow& row : request.writes)
+            put.rows.push_back(std::string(row.path) + "=" + std::string(row.bytes));
+        put.commits = request.commits.size();
+        const bool is_refused = refuses && refuses(put);
+        if (!is_refused) puts.push_back(put);
+        under_way_ = false;
+        if (is_refused) throw sg::SaverError("refused");
+    }
+    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery&) override { return {}; }
+    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery&) override { return {}; }
+    void deleteThread(std::string_view) override {}
+    void copyThread(std::string_view, std::string_view) override {}
+    std::size_t prune(const sg::PruneRequest&) override { return 0; }
+
+    std::vector<Put> puts;
+    std::atomic<bool> overlapped{false};
+
+private:
+    std::atomic<bool> under_way_{false};
+};
+
+/// Adds requests to a queue.
+struct Log {
+    std::shared_ptr<Notes> notes = std::make_shared<Notes>();
+    LaterSaver saver{notes};
+    PutQueue queue;
+
+    void commit(const std::string& text) {
+        const sg::CommitRow row{.id = {1, 1}, .base = {1, 1}, .bytes = text};
+        queue.add(saver, {.log = {"t"}, .expected_head = {}, .commits = {&row, 1}, .writes = {}},
+                  PutQueue::Kind::commit);
+    }
+    PutQueue::PutPointer write(const std::string& path, const std::string& text,
+                               PutQueue::Kind kind = PutQueue::Kind::writes) {
+        const sg::WriteRow row{{1, 1}, path, text};
+        return queue.add(saver, {.log = {"t"}, .expected_head = {}, .commits = {}, .writes = {&row, 1}}, kind);
+    }
+};
+
+using Rows = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("pending writes that wait are one request, in which the last row of a path counts") {
+    Log log;
+    log.saver.close();
+    log.commit("a");
+    log.write("p", "1");
+    log.write("q", "2");
+    log.write("p", "3");
+    log.commit("b");
+    log.write("p", "4");
+    log.saver.open();
+    log.queue.wait();
+    REQUIRE(log.notes->puts.size() == 4);
+    CHECK(log.notes->puts[0].rows == Rows{"a"});
+    CHECK(log.notes->puts[1].rows == Rows{"p=3", "q=2"});
+    CHECK(log.notes->puts[2].rows == Rows{"b"});
+    CHECK(log.notes->puts[3].rows == Rows{"p=4"});
+}
+
+TEST_CASE("after a commit that fails nothing more is stored, and its failure is thrown from then on") {
+    Log log;
+    log.notes->refuses = [](const Notes::Put& put) { return put.rows == Rows{"b"}; };
+    log.saver.close();
+    log.commit("a");
+    log.commit("b");
+    log.write("p", "1");
+    const auto effect = log.write("e", "2", PutQueue::Kind::effect);
+    log.commit("c");
+    log.saver.open();
+    CHECK_THROWS_AS(log.queue.wait(), sg::SaverError);
+    CHECK_THROWS_AS(log.queue.wait(effect), sg::SaverError);
+    CHECK_THROWS_AS(log.queue.waitForCommits(), sg::SaverError);
+    CHECK_THROWS_AS(log.commit("d"), sg::SaverError);
+    CHECK_THROWS_AS(log.queue.wait(), sg::SaverError);
+    REQUIRE(log.notes->puts.size() == 1);
+}
+
+TEST_CASE("after pending writes that fail others are stored, and the failure is thrown once") {
+    Log log;
+    log.notes->refuses = [](const Notes::Put& put) { return put.rows == Rows{"p=1"}; };
+    log.write("p", "1");
+    log.queue.waitForCommits();
+    CHECK_THROWS_AS(log.queue.wait(), sg::SaverError);
+    CHECK(log.queue.hasFailed());
+    log.write("q", "2");
+    log.commit("a");
+    CHECK_NOTHROW(log.queue.wait());
+    CHECK(log.notes->puts.size() == 2);
+}
+
+TEST_CASE("an effect's failure is thrown to whoever waits for it, and a hint's to nobody") {
+    Log log;
+    log.notes->refuses = [](const Notes::Put&) { return true; };
+    const auto effect = log.write("p", "1", PutQueue::Kind::effect);
+    CHECK_THROWS_AS(log.queue.wait(effect), sg::SaverError);
+    log.write("p", "2", PutQueue::Kind::hint);
+    CHECK_NOTHROW(log.queue.wait());
+}
+
+TEST_CASE("a coroutine that is suspended is woken once, and not after it was forgotten") {
+    struct Suspended final : PutQueue::Suspended {
+        std::atomic<int> woken{0};
+        void wake() noexcept override { ++woken; }
+    };
+    Log log;
+    Suspended idle;
+    Suspended commits;
+    Suspended forgotten;
+    CHECK_FALSE(log.queue.suspend(idle, PutQueue::Until::idle));
+    log.saver.close();
+    log.commit("a");
+    log.write("p", "1");
+    CHECK(log.queue.suspend(idle, PutQueue::Until::idle));
+    CHECK(log.queue.suspend(forgotten, PutQueue::Until::idle));
+    CHECK(log.queue.suspend(commits, PutQueue::Until::commits));
+    log.queue.forget(forgotten);
+    log.saver.open();
+    log.queue.wait();
+    log.commit("b");
+    log.queue.wait();
+    CHECK(idle.woken == 1);
+    CHECK(commits.woken == 1);
+    CHECK(forgotten.woken == 0);
+}
+
+TEST_CASE("whatever several threads add, puts do not overlap, commits keep their order, and nothing is lost") {
+    for (unsigned seed = 1; seed <= 30; ++seed) {
+        CAPTURE(seed);
+        Log log;
+        std::vector<std::thread> tasks;
+        std::atomic<int> commits{0};
+        std::atomic<int> rows{0};
+        for (unsigned each = 0; each < 3; ++each) {
+            tasks.emplace_back([&, each] {
+                std::mt19937 random(seed * 3 + each);
+                for (int i = 0; i < 40; ++i) {
+                    const std::string name = std::to_string(each) + "." + std::to_string(i);
+                    const unsigned what = random() % 8;
+                    if (what == 0 && each == 0) {
+                        log.commit(std::to_string(++commits));
+                    } else if (what == 1) {
+                        log.queue.wait();
+                    } else if (what == 2) {
+                        log.queue.wait(log.write(name, "e", PutQueue::Kind::effect));
+                        ++rows;
+                    } else if (what == 3) {
+                        log.queue.waitForCommits();
+                    } else {
+                        log.write(name, "w");
+                        ++rows;
+                    }
+                }
+            });
+        }
+        for (std::thread& task : tasks) task.join();
+        log.queue.wait();
+        CHECK_FALSE(log.notes->overlapped);
+        int found = 0;
+        int last = 0;
+        for (const Notes::Put& put : log.notes->puts) {
+            if (put.commits > 0) {
+                CHECK(put.rows == Rows{std::to_string(++last)});
+            } else {
+                found += static_cast<int>(put.rows.size());
+            }
+        }
+        CHECK(last == commits);
+        CHECK(found == rows);
+    }
+}
