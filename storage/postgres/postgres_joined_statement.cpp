@@ -6,8 +6,8 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// What every commit must have to be stored: no lease is asked for, or its epoch is the thread's; and its input is
-// there. As in single puts, the row of the queue comes before that of the log.
+// What every commit must have to be stored: no lease is asked for, or its epoch is the thread's; and its input
+// exists. As in single puts, the row of the queue comes before that of the log.
 constexpr const char* permitted_sql = R"(
 WITH u AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13, $14)
     WITH ORDINALITY AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, tells, n)),

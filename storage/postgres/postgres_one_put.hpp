@@ -34,7 +34,7 @@ struct PostgresJoinedColumns {
 /// One request, and the statements that store it.
 class PostgresPut {
 public:
-    /// `lease` may be null: nobody asks for one. All of them must outlive it.
+    /// `lease` may be null: then none is checked. All of them must outlive it.
     PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, const PutRequest& request,
                 const PutLease* lease);
 

@@ -289,7 +289,7 @@ private:
 json::value parsed(std::string_view text, const char* what) {
     boost::system::error_code error;
     json::value value = json::parse(text, error);
-    if (error) throw InvalidArgumentError(std::string(what) + " is no JSON: " + error.message());
+    if (error) throw InvalidArgumentError(std::string(what) + " is not JSON: " + error.message());
     return value;
 }
 
