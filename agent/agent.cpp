@@ -123,8 +123,9 @@ const OpenCall& findCall(const std::vector<OpenCall>& open, const ThreadId& thre
         found = &call;
     }
     if (found != nullptr) return *found;
-    throw InvalidArgumentError("no call '" + std::string(call_id) + "' waits for anybody. Open: " + listOf(open),
-                               {.thread_id = thread.toString()});
+    throw InvalidArgumentError(
+        "no call '" + std::string(call_id) + "' waits for a decision or a result. Open: " + listOf(open),
+        {.thread_id = thread.toString()});
 }
 
 }  // namespace

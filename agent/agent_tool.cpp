@@ -9,7 +9,7 @@ struct Asked {
     std::string request = {};
     static constexpr auto fields() {
         return stategraph::fields(
-            field("request", &Asked::request, describe("What is wanted, with all that must be known for it")));
+            field("request", &Asked::request, describe("The task, with everything that is needed to do it")));
     }
 };
 

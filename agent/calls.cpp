@@ -66,7 +66,7 @@ bool isOfTheRun(const Error& error) noexcept {
     }
 }
 
-/// Returns the current exception as a result for the model. Questions and sleeps are no std::exception, and pass.
+/// Returns the current exception as a result for the model. Questions and sleeps are not a std::exception, and pass.
 Message failureUnderWay(const ToolCall& call) {
     try {
         throw;

@@ -37,13 +37,13 @@ void checkDeclaration(const Tool& tool, std::vector<std::string>& faults) {
         faults.push_back(at + "takes no function, timeout, retry or cache");
     try {
         const Value declaration = parseJson(tool.description.provider);
-        if (!isObject(declaration)) throw InvalidArgumentError("it is no object");
+        if (!isObject(declaration)) throw InvalidArgumentError("it is not an object");
         const auto members = declaration.as<std::map<std::string, Value>>();
         const auto name = members.find("name");
         if (members.contains("type") && name != members.end() && name->second != Value(tool.name()))
             faults.push_back(at + "its declaration has the name " + name->second.toJson() + "; give both the same");
     } catch (const Error& why) {
-        faults.push_back(at + "its declaration is no JSON object: " + why.message());
+        faults.push_back(at + "its declaration is not a JSON object: " + why.message());
     }
 }
 
@@ -55,9 +55,9 @@ void checkTool(const Tool& tool, std::vector<std::string>& names, std::vector<st
         faults.push_back("two tools are called '" + name + "'; give each its own name");
     }
     try {
-        if (!isObject(parseJson(tool.description.parameters))) throw InvalidArgumentError("it is no object");
+        if (!isObject(parseJson(tool.description.parameters))) throw InvalidArgumentError("it is not an object");
     } catch (const Error& why) {
-        faults.push_back("the parameters of the tool '" + name + "' are no JSON Schema: " + why.message());
+        faults.push_back("the parameters of the tool '" + name + "' are not a JSON Schema: " + why.message());
     }
     checkLimits(tool, faults);
     if (tool.isForProvider()) checkDeclaration(tool, faults);

@@ -202,7 +202,7 @@ private:
         const auto* const ours = dynamic_cast<const Error*>(&why);
         Message complaint =
             model::user("The answer is not of the shape that was asked for: " + (ours ? ours->message() : why.what()) +
-                        "\nAnswer again, with JSON of that shape alone.");
+                        "\nAnswer again, with JSON of that shape only.");
         complaint.id = "repair-" + id_;
         return complaint;
     }

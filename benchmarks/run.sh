@@ -49,7 +49,7 @@ in_repo=no
 if [ "$publish" = "$repo/benchmarks/results" ]; then
   in_repo=yes
   if [ $quick = yes ] || [ ${#only[@]} -gt 0 ]; then
-    die "--publish is for figures of everything: leave out --quick and --only." "To try it out: --publish-to DIR"
+    die "--publish needs the figures of all workloads: leave out --quick and --only." "To try it out: --publish-to DIR"
   fi
 fi
 cd "$repo"
@@ -104,7 +104,7 @@ fact quick "$quick"
 peer=$repo/benchmarks/peers/langgraphjs
 peer_ready=no
 if ! have node; then
-  note "node is not there: LangGraph.js and Mastra are left out"
+  note "node was not found: LangGraph.js and Mastra are left out"
 elif "$peer/install.sh" "$build/langgraphjs" >"$build/npm.log" 2>&1; then
   peer_ready=yes
   fact peer "$(cat "$build/langgraphjs/versions"), node $(node --version)"
@@ -182,7 +182,7 @@ if [ -n "$json" ]; then cp "$results/report.json" "$json"; fi
 say "In $results: report.md, report.json, charts"
 
 # ------------------------------------------------------------------------------------------------------------ publish
-# What stands between two marks of benchmarks/README.md becomes the facts, the budget and the growth; all cases stay in results/table.md.
+# Replaces the text between two marks of benchmarks/README.md by the facts, the budget and the growth; all cases stay in results/table.md.
 fill_readme() {
   local readme=$repo/benchmarks/README.md filled=$results/README.md
   if ! grep -q '^<!-- results: ' "$readme" || ! grep -q '^<!-- end of results -->$' "$readme"; then

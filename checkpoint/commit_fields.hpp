@@ -110,7 +110,7 @@ struct CommitWay {
 CommitWay readCheckedWay(const RowKey& key, std::string_view bytes);
 /// Reads only these fields and does not check the checksum; used for choosing the rows to read. The chosen records must
 /// be checked later, including this one (the fold does this). Errors: CorruptCheckpointError naming the key, for bytes
-/// that are no header.
+/// that are not a header.
 CommitWay readWay(const RowKey& key, std::string_view bytes);
 
 /// Reads the records of commits one after the other, each with its operations in one pass, without allocating for each

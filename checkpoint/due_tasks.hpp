@@ -29,7 +29,7 @@ public:
     using Record = std::pair<std::string, TaskFields>;
 
     Records() = default;
-    /// The records may be in any order. Of several records with one path, the first counts.
+    /// The records may be in any order. If several records have one path, the first counts.
     explicit Records(std::vector<Record>&& records);
 
     /// Returns the record with this path, or null if there is none. Cost: log n comparisons.

@@ -63,7 +63,7 @@
 //
 //   Pending writes are keyed by a path (checkpoint/paths.hpp): a task's, that of an effect within a task, "command" (what a Command
 //   wrote to the superstep that waits), or "run", whose "node" is how the last run ended at this checkpoint where the tasks' records
-//   do not tell: "running" (it went on), "failed", "breakpoint", "limit", "cancelled", "timed_out", "sleeping:UNIX_MS", "edited" (no run made
+//   do not say it: "running" (it continued), "failed", "breakpoint", "limit", "cancelled", "timed_out", "sleeping:UNIX_MS", "edited" (no run made
 //   the checkpoint) or "thread_cancelled" (the thread is cancelled for good: what is due is not to be resumed).
 //
 // A sealed record is one of the above, encrypted (stategraph/encrypted_saver.hpp). What savers need of it is in the
@@ -78,7 +78,7 @@
 //                    "visits" }                    as in the commit
 //                | { "open":     bool }            of a pending write: whether an interrupt waits for an answer
 //   box         := ciphertext tag                  to the record's end: AES-256-GCM of a whole record; the tag has 16 bytes
-//   The box authenticates this as well, so that it is good for its own row alone (sized: behind its size, 8 bytes big endian):
+//   The box authenticates this as well, so that it is good for its own row alone (sized: after its size, 8 bytes big endian):
 //   bound       := "stategraph sealed" version kind sized(thread) sized(namespace) id sized(path) sized(head)
 //                                                  kind: "c" a commit, "w" a pending write; id: 16 bytes, as in keys.
 //                                                  "g" a graph's description: no thread, the namespace "graph", the fingerprints as id

@@ -5,7 +5,7 @@
 
 #include <stategraph/thread_summary.hpp>
 
-// What a writer tells an index of threads of a thread's newest checkpoint (PutRequest::summary):
+// What a writer reports to an index of threads about a thread's newest checkpoint (PutRequest::summary):
 //
 //   summary  := a CBOR array of up to three parts, without the last ones that are empty or 0
 //   1        {key: value}: entries of the metadata

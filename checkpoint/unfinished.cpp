@@ -130,7 +130,7 @@ Examined examineOrReport(const ListedCheckpoint& head, const Metadata& filter) {
     }
 }
 
-// Of a thread that can be read, and whose status is known.
+// For a thread that can be read, and whose status is known.
 std::string summaryOf(const ListedCheckpoint& head, const Examined& examined) {
     const std::string metadata = readHeader({head.thread_id, head.checkpoint_ns, head.id}, head.bytes).metadata;
     if (examined.outlook->status == ThreadStatus::finished) return checkpoint::writeSummary(metadata, {});

@@ -25,7 +25,7 @@ struct Outer {
 
 struct Cleaning {
     std::string text = {};  // the same name and type as Outer's: shared
-    int removed = 0;        // its own: nobody outside sees it
+    int removed = 0;        // its own: no graph outside sees it
     static constexpr auto channels() {
         return sg::channels(sg::channel<&Cleaning::text>(), sg::channel<&Cleaning::removed>(sg::sum));
     }

@@ -5,7 +5,7 @@
 //
 // Without arguments the program is a client: it starts two of itself as workers, submits orders, answers a question and
 // ends the workers. `workers worker` is a worker with options, as `workers worker --help` lists them; `workers work` is
-// one that is written by hand. Both work until SIGTERM. DATABASE_URL names the database.
+// one that runs a Worker itself. Both work until SIGTERM. DATABASE_URL names the database.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>

@@ -37,7 +37,7 @@ public:
     const std::vector<std::string>& places() const noexcept { return places_; }
     bool has(std::string_view flag) const noexcept { return given_.contains(flag); }
     std::optional<std::string> value(std::string_view option) const;
-    /// Returns the option's number. Errors: UsageError if it is no number, or less than `least`.
+    /// Returns the option's number. Errors: UsageError if it is not a number, or less than `least`.
     std::size_t number(std::string_view option, std::size_t otherwise, std::size_t least) const;
     /// Returns the duration for text such as "90s", "15m", "1h" or "2d". Errors: UsageError.
     std::optional<std::chrono::seconds> age(std::string_view option) const;

@@ -120,7 +120,7 @@ public:
         if (!filter_.text && filter_.metadata.empty()) return true;
         std::optional<ThreadSummary> summary;
         if (thread.summary) summary = readThreadSummary(*thread.summary);
-        // A finished thread asks nothing, also where there is no summary.
+        // A finished thread has no questions, even if it has no summary.
         const bool may_ask = thread.outlook.status != ThreadStatus::finished;
         if (filter_.text && !mayHaveText(thread, may_ask, summary)) return false;
         if (!summary) return true;

@@ -54,8 +54,8 @@ MetadataEntry metadataEntryOf(const std::string& text);
 /// Threads of a store. Cost: with an index of threads, a look at its entries (ThreadFilter::looks_max), and a read of
 /// the newest checkpoint of each thread that is shown and of each whose entry does not say whether it is to be shown
 /// (ThreadFilter::reads_max): its status is unknown, or it has no summary, or one in which something is left out. What
-/// was read is then updated in the index. Of a store without one, or with few threads, a read of the newest checkpoint
-/// of every thread. Memory for one page.
+/// was read is then updated in the index. Without an index, or with few threads, the newest checkpoint of every thread
+/// is read. Memory for one page.
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter);
 
 }  // namespace stategraph::inspect

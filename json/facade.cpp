@@ -44,9 +44,9 @@ JsonState stateFrom(const json::value& payload, const Runtime& runtime, const Js
         try {
             layout.assign(state, std::string_view(entry.key()), entry.value());
         } catch (const InvalidArgumentError& unknown) {
-            throw InvalidUpdateError(
-                "a Send to node '" + std::string(runtime.node()) + "' carries what is no channel: " + unknown.message(),
-                {.node = std::string(runtime.node()), .channel = std::string(entry.key())});
+            throw InvalidUpdateError("a Send to node '" + std::string(runtime.node()) +
+                                         "' carries a member that is not a channel: " + unknown.message(),
+                                     {.node = std::string(runtime.node()), .channel = std::string(entry.key())});
         }
     }
     return state;

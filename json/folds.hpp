@@ -39,7 +39,7 @@ struct JsonAccess {
     static void load(const ChannelSpec& channel, JsonSlot& slot, const LogPiece& piece);
 };
 
-/// Throws WrongTypeError, naming the reducer, if the value is no list.
+/// Throws WrongTypeError, naming the reducer, if the value is not a list.
 void requireList(const ChannelSpec& channel, const JsonSlot& slot);
 
 /// Like AppendFold, for lists whose elements may be shared.
@@ -47,7 +47,7 @@ struct JsonAppend {
     static void fold(const ChannelSpec& channel, JsonSlot& slot, std::span<Op* const> ops, Encoder* log);
     static void unfold(JsonSlot& slot, std::span<Op* const> ops);
     static void load(json::array& items, const LogPiece& piece) { AppendFold<json::array>::load(items, piece); }
-    static std::size_t length(const void* slot) noexcept;  // 0 if it is no list
+    static std::size_t length(const void* slot) noexcept;  // 0 if it is not a list
     static void encodeTail(const ChannelSpec&, const void* slot, std::size_t from, Encoder& out);
 };
 

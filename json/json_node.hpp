@@ -51,7 +51,7 @@ struct JsonListNode : JsonNode {
 
 /// The operations of reducers on the values of channels.
 struct JsonNodes {
-    /// Returns null if the value is in place, or is no list of parts.
+    /// Returns null if the value is in place, or is not a list of parts.
     static const JsonListNode* listOf(const SharedJson& json) noexcept {
         return json.node_ != nullptr && json.node_->form == JsonNode::Form::list
                    ? static_cast<const JsonListNode*>(json.node_)

@@ -270,8 +270,8 @@ std::optional<HubEvent> NdjsonReader::next() {
     } while (text_.find_first_not_of(" \t") == std::string::npos);
     boost::system::error_code error;
     const json::value parsed = json::parse(text_, error, {}, {.max_depth = depth_max});
-    if (error) failLine(line_, "it is no JSON (" + error.message() + ")");
-    if (!parsed.is_object()) failLine(line_, "it is no object");
+    if (error) failLine(line_, "it is not JSON (" + error.message() + ")");
+    if (!parsed.is_object()) failLine(line_, "it is not an object");
     const LineFields fields(parsed.get_object(), line_, options_.rename);
     HubEvent event;
     event.mode = modeIn(fields);

@@ -33,7 +33,7 @@ struct PartialDisplay::Impl {
             throw InvalidArgumentError(
                 "the display has texts of " + std::to_string(options.names_max) + " names already, '" +
                 std::string(name) +
-                "' is one more; end() those that are over or raise PartialDisplayOptions::names_max");
+                "' is one more; end() those that have ended or raise PartialDisplayOptions::names_max");
         }
         return texts.try_emplace(std::string(name), options.json).first->second;
     }

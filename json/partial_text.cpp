@@ -140,7 +140,7 @@ void PartialText::readEscape(char c) {
 }
 
 // Returns false if the character is to be read again as an ordinary one. In a value, the four characters after `\u`
-// belong to the escape whatever they are, so that its fault is known only at the fourth.
+// belong to the escape, even if they are wrong, so that its fault is known only at the fourth.
 bool PartialText::readDigit(char c) {
     const int digit = hexDigit(c);
     if (digit < 0 && role_ == Role::key) {

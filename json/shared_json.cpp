@@ -169,7 +169,7 @@ std::size_t SharedJson::size() const noexcept {
 }
 
 SharedJson SharedJson::at(std::size_t index) const {
-    if (!isArray()) throw InvalidArgumentError("the JSON value is no list, so it has no element");
+    if (!isArray()) throw InvalidArgumentError("the JSON value is not a list, so it has no element");
     if (index >= size()) {
         throw InvalidArgumentError("the JSON list has " + std::to_string(size()) + " elements, and none at " +
                                    std::to_string(index));
@@ -179,7 +179,8 @@ SharedJson SharedJson::at(std::size_t index) const {
 }
 
 SharedJson SharedJson::at(std::string_view key) const {
-    if (!isObject()) throw InvalidArgumentError("the JSON value is no object, so it has no '" + std::string(key) + "'");
+    if (!isObject())
+        throw InvalidArgumentError("the JSON value is not an object, so it has no '" + std::string(key) + "'");
     const json::value* found = node_ != nullptr ? valueOf(*node_).get_object().if_contains(key) : nullptr;
     if (found == nullptr) throw InvalidArgumentError("the JSON object has no '" + std::string(key) + "'");
     return JsonNodes::part(*node_, *found);

@@ -33,7 +33,7 @@ const json::value& JsonState::at(std::string_view channel) const {
     if (layout_ == nullptr || layout_->schema.find(channel) == nullptr) {
         detail::failUnknownChannel(channel, layout_ ? &layout_->schema : nullptr);
     }
-    throw InvalidArgumentError("channel '" + std::string(channel) + "' is unset: ask has() first",
+    throw InvalidArgumentError("channel '" + std::string(channel) + "' is unset: call has() first",
                                {.channel = std::string(channel)});
 }
 

@@ -9,7 +9,7 @@ namespace stategraph::model {
 
 namespace {
 
-/// The places of the results in a conversation, by the call that they answer. Of several results for a call, the last
+/// The places of the results in a conversation, by the call that they answer. If a call has several results, the last
 /// counts.
 using Results = std::unordered_map<std::string_view, std::size_t>;
 

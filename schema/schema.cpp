@@ -137,7 +137,7 @@ private:
             patterns_.try_emplace(std::string(pattern), pattern.begin(), pattern.end(), pattern_flags);
         } catch (const std::regex_error& error) {
             throw InvalidArgumentError("the pattern '" + std::string(pattern) +
-                                       "' is no regular expression that can be used: " + error.what());
+                                       "' is not a regular expression that can be used: " + error.what());
         }
     }
     // The validator matches these patterns itself, without a limit of time.
@@ -218,7 +218,7 @@ std::shared_ptr<const Schema> schemaOf(std::string_view text) {
     const auto schema = std::make_shared<Schema>();
     boost::system::error_code error;
     schema->json = json::parse(text, error);
-    if (error) throw InvalidArgumentError("the schema is no JSON: " + error.message());
+    if (error) throw InvalidArgumentError("the schema is not JSON: " + error.message());
     if (!schema->json.is_object() && !schema->json.is_bool())
         throw InvalidArgumentError("a JSON Schema is an object or a boolean, not " + json::serialize(schema->json));
     schema->patterns = Refusals(schema->json).takePatterns();

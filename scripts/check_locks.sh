@@ -31,7 +31,7 @@ if [ -n "$bare" ]; then
 fi
 
 if ! have clang++-16; then
-  note "clang++-16 is not installed (Debian: clang-16): that locks are held is not checked."
+  note "clang++-16 is not installed (Debian: clang-16): the script does not check that locks are held."
   exit 0
 fi
 
@@ -64,11 +64,11 @@ done
 if [ -d /usr/include/postgresql ]; then includes+=(-isystem /usr/include/postgresql); fi
 cxx=clang++-16  # for has_header
 if [ $before_asan = no ] && ! has_header postgresql/libpq-fe.h; then
-  note "libpq is not there: storage/postgres/ is left out."
+  note "libpq was not found: storage/postgres/ is left out."
   { grep -l '^storage/postgres/' "$units"/* || true; } | xargs -r rm
 fi
 if [ $before_asan = no ] && ! CMAKE_PREFIX_PATH="build/valijson/usr:${CMAKE_PREFIX_PATH:-}" has_header valijson/validator.hpp; then
-  note "valijson is not there: schema/ and workflow/from_json/ are left out."
+  note "valijson was not found: schema/ and workflow/from_json/ are left out."
   { grep -lE '^(schema|workflow/from_json)/' "$units"/* || true; } | xargs -r rm
 fi
 

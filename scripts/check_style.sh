@@ -2,8 +2,8 @@
 # Checks how the C++ files are written: no line is longer than 120 columns, clang-format 16 would change nothing, no file has
 # more than 400 lines and no function more than 70 without a reason.
 #
-#   ./scripts/check_style.sh         reports what is not so; exit code 1 if there is something
-#   ./scripts/check_style.sh --fix   has clang-format change it
+#   ./scripts/check_style.sh         reports what differs; exit code 1 if something does
+#   ./scripts/check_style.sh --fix   lets clang-format change it
 #
 # A reason is a comment with the words "longer than other": in the first 25 lines of a file, directly above a function. What counts
 # as a function is in scripts/lib/lengths.awk. A function's lines are those from the one that opens its body to its brace.

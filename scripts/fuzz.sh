@@ -4,7 +4,7 @@
 #   ./scripts/fuzz.sh SECONDS [TARGET]   each target, or one (record, scenario, partial_json, thread_lines), for so long
 #   ./scripts/fuzz.sh --corpus           writes what record and thread_lines begin with into tests/fuzz/corpus
 #
-# They begin with tests/fuzz/corpus/TARGET; what they learn is kept in build/fuzz/learned/TARGET, an input that fails is named at the end:
+# They begin with tests/fuzz/corpus/TARGET; what they learn is kept in build/fuzz/learned/TARGET. An input that fails is named at the end:
 # copy it into the corpus, where the normal tests replay it. CXX names another clang++.
 set -euo pipefail
 

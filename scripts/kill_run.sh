@@ -6,8 +6,8 @@
 #   ./scripts/kill_run.sh --kills N   kills per durability (300)
 #   ./scripts/kill_run.sh --seed S    (a random one, which is printed)
 #
-# 300 kills at random times for each durability; a death before and after every put of a run; 100 hand-overs at SIGTERM for each
-# durability. Takes about a quarter of an hour. Exit code 0 if every promise was kept; else what is left is in the folder that is named.
+# It kills 300 times at random for each durability, kills before and after every put of a run, and hands over 100 times at SIGTERM for each
+# durability. It takes about a quarter of an hour. The exit code is 0 if every promise was kept; otherwise the files are in the folder that is named.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

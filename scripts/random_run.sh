@@ -7,7 +7,7 @@
 #
 # Each seed is one graph and four threads on it, and the same each time. What went wrong is printed with its seed, the graph, the calls that were
 # made and a simpler graph that goes wrong too; the output of a program that crashed or hung (10 minutes for 200 graphs) ends with the call that it
-# was in. STATEGRAPH_RANDOM_SEED=S STATEGRAPH_RANDOM_GRAPHS=1 repeats one. Exit code 0 if every thread ended as if nobody had disturbed it.
+# was in. STATEGRAPH_RANDOM_SEED=S STATEGRAPH_RANDOM_GRAPHS=1 repeats one. The exit code is 0 if every thread ended as without disturbances.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -33,7 +33,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ -n "$hours" ] || die "say for how many hours."
+[ -n "$hours" ] || die "the number of hours is missing; give it as the first argument."
 
 need_packages build tests
 export CXX=$cxx
@@ -53,9 +53,9 @@ while [ "$(date +%s)" -lt "$until" ]; do
     "$repo/build/$preset/stategraph-tests" '-sf=*/tests/random/*' --no-intro >out 2>&1; then
     sed -n '/ERROR:/,$p' out
     tail -n 20 out
-    die "something went wrong among these seeds; what was printed is above."
+    die "a thread with one of these seeds failed; its output is above."
   fi
   seed=$((seed + 200))
   tried=$((tried + 200))
 done
-say "$tried graphs, every thread as if nobody had disturbed it"
+say "$tried graphs; every thread ended as without disturbances"

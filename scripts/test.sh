@@ -7,8 +7,8 @@
 #
 # First of all it checks how the files are written (./scripts/check_style.sh), and that what a mutex guards is used under
 # it (./scripts/check_locks.sh). Where clang++-16 has its sanitizers it compiles the asan build, in two thirds of the time of
-# g++, and checks the locks in the same go; SANITIZER_CXX=g++ has g++ do it. ThreadSanitizer stays with g++, for whose
-# library its suppressions are. The last line is "N passed, N failed": tests of all presets; a build that fails counts as
+# g++, and checks the locks in the same build; with SANITIZER_CXX=g++, g++ compiles it. g++ compiles ThreadSanitizer's build, because
+# the suppressions are for its library. The last line is "N passed, N failed": tests of all presets; a build that fails counts as
 # one. Exit code 0 if none failed.
 #
 #   ./scripts/test.sh --pages   and the pages, in Chromium, in the preset once: Chromium, Node and the npm packages are

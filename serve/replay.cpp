@@ -142,11 +142,11 @@ Replay::State Replay::state() const {
 
 const char* Replay::reasonOf(State state) noexcept {
     if (state == State::too_long) {
-        return "the response is longer than the server keeps for clients that come back"
+        return "the response is longer than the server keeps for clients that reconnect"
                " (ServerOptions::replay_bytes_max); load the conversation when the run has ended";
     }
     if (state == State::failed) {
-        return "the server had no memory to keep the response for clients that come back; load the conversation when"
+        return "the server had no memory to keep the response for clients that reconnect; load the conversation when"
                " the run has ended";
     }
     return nullptr;

@@ -67,7 +67,7 @@ std::string_view Route::parameter(const std::string& called) const {
 }
 
 Route routeOf(std::string_view target) {
-    if (!target.starts_with('/')) throw InvalidArgumentError("the target is no path: it begins with no '/'");
+    if (!target.starts_with('/')) throw InvalidArgumentError("the target is not a path: it does not begin with '/'");
     target = target.substr(0, target.find('#'));
     const std::size_t question = target.find('?');
     const std::string_view path = target.substr(0, question);

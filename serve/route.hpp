@@ -9,7 +9,7 @@ namespace stategraph::serve {
 
 struct Route {
     std::string path;  // decoded
-    // Of the path, each decoded after the split, because a thread's name may have slashes.
+    // The segments of the path, each decoded after the split, because a thread's name may have slashes.
     std::vector<std::string> segments;
     std::map<std::string, std::string> query;
     std::string name;    // name of the endpoint; empty until a pattern with ":endpoint" matches
@@ -22,7 +22,7 @@ struct Route {
     bool fits(std::string_view pattern);
 };
 
-/// Throws InvalidArgumentError for a target that is no path, or has invalid escapes.
+/// Throws InvalidArgumentError for a target that is not a path, or has invalid escapes.
 Route routeOf(std::string_view target);
 
 }  // namespace stategraph::serve

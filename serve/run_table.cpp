@@ -38,9 +38,9 @@ std::exception_ptr RunTable::notBegun() {
 std::shared_ptr<ActiveRun> RunTable::add(const Key& key, std::shared_ptr<Replay> replay) {
     auto run = std::make_shared<ActiveRun>(std::move(replay));
     const stategraph::detail::LockGuard lock(mutex_);
-    if (is_closed_) throw InvalidUpdateError("the server is about to end, and begins no more runs");
+    if (is_closed_) throw InvalidUpdateError("the server is ending, and begins no more runs");
     if (runs_.size() >= runs_max_)
-        throw InvalidUpdateError("the server has as many runs under way as it may; try again later");
+        throw InvalidUpdateError("the server has as many runs under way as its limit allows; try again later");
     if (!runs_.emplace(key, run).second) {
         throw ThreadBusyError("a run is under way on this thread; wait for its end, or cancel it",
                               {.thread_id = key.second});

@@ -36,10 +36,10 @@ ServerOptions checked(ServerOptions options) {
         throw InvalidArgumentError("connections_max and runs_max must be at least 1");
     boost::system::error_code wrong;
     const auto address = asio::ip::make_address(options.address, wrong);
-    if (wrong) throw InvalidArgumentError("ServerOptions::address is no IP address: '" + options.address + "'");
+    if (wrong) throw InvalidArgumentError("ServerOptions::address is not an IP address: '" + options.address + "'");
     for (const auto& [name, value] : options.headers) {
         if (!isHeader(name, value))
-            throw InvalidArgumentError("ServerOptions::headers has '" + name + "', which is no header field");
+            throw InvalidArgumentError("ServerOptions::headers has '" + name + "', which is not a header field");
     }
     if (options.hosts.empty() && address.is_loopback()) options.hosts = {"localhost", "127.0.0.1", "[::1]"};
     return options;

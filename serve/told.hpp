@@ -36,7 +36,7 @@ struct ToldProviderPart {
     explicit ToldProviderPart(const boost::json::object& part);
     std::string kind;  // "call", "result" or "source"
     std::string call_id, tool;
-    boost::json::object data;      // in the provider's form; empty if it is no object
+    boost::json::object data;      // in the provider's form; empty if it is not an object
     boost::json::value arguments;  // set for a call
     boost::json::value output;     // set for a result
     std::string url, title;        // set for a source

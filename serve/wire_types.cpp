@@ -140,12 +140,14 @@ std::string lineSchema(const Protocol& protocol) { return protocol.line_schema.e
 
 std::string typeScript(std::string_view name, std::string_view json_schema) {
     if (!isIdentifier(name))
-        throw InvalidArgumentError("'" + std::string(name) + "' is no name for a type: give letters, digits and '_'");
+        throw InvalidArgumentError("'" + std::string(name) +
+                                   "' is not a name for a type: give letters, digits and '_'");
     boost::system::error_code broken;
     json::parse_options options;
     options.max_depth = depth_max * 2;
     const json::value schema = json::parse(json_schema, broken, {}, options);
-    if (broken) throw InvalidArgumentError("the schema of '" + std::string(name) + "' is no JSON: " + broken.message());
+    if (broken)
+        throw InvalidArgumentError("the schema of '" + std::string(name) + "' is not JSON: " + broken.message());
     return Declarations(name).of(schema);
 }
 

@@ -62,7 +62,8 @@ void checkValue(const Value& value) {
     }
     Decoder in(value.bytes());
     if (in.peek() != Decoder::Type::map) {
-        refuse("the value is no map; put a struct with a fields() table, a std::map with text keys or a JSON object");
+        refuse(
+            "the value is not a map; put a struct with a fields() table, a std::map with text keys or a JSON object");
     }
     for (std::size_t count = in.map(); count > 0; --count) {
         if (in.peek() != Decoder::Type::text)

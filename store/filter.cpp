@@ -29,11 +29,11 @@ Kind kindOf(std::string_view operation) {
 
 void checkName(std::string_view name) {
     if (name.empty())
-        throw InvalidArgumentError("the filter names a field with an empty name; name it, or drop the dot too many");
+        throw InvalidArgumentError("the filter names a field with an empty name; name it, or remove the extra dot");
     if (name.front() == '$') {
         throw InvalidArgumentError(
             "the filter has " + quoted(name) +
-            " where the name of a field belongs; operators stand inside a field: {\"field\": {\"$gt\": 1}}");
+            " where the name of a field belongs; operators belong inside a field: {\"field\": {\"$gt\": 1}}");
     }
 }
 
@@ -46,7 +46,7 @@ FilterNode makeCondition(std::vector<std::string> path, std::string_view operati
                                type == Decoder::Type::bytes;
         if (!has_order) {
             throw InvalidArgumentError("the filter compares with " + std::string(operation) +
-                                       " to something that is neither a number nor a text; those alone have an order");
+                                       " to something that is neither a number nor a text; only these have an order");
         }
     }
     return {.path = std::move(path), .kind = kind, .operand = operand, .children = {}};

@@ -56,7 +56,7 @@ auto readBody(std::string_view row_key, std::string_view bytes, Read read) {
     Decoder in(readFrame(row_key, bytes));
     try {
         auto result = read(in);
-        if (!in.atEnd()) corrupt(row_key, "its record has bytes too many");
+        if (!in.atEnd()) corrupt(row_key, "its record has extra bytes");
         return result;
     } catch (const WrongTypeError& error) {
         corrupt(row_key, error.message());
@@ -94,7 +94,7 @@ ItemRecord readItem(std::string_view row_key, std::string_view bytes) {
         record.vectors = in.unsignedInteger();
         if (record.ttl_ms < 0 || record.ttl_ms > store_limits::ttl_max.count())
             corrupt(row_key, "its time to live is impossible");
-        if (in.peek() != Decoder::Type::map) corrupt(row_key, "its value is no map");
+        if (in.peek() != Decoder::Type::map) corrupt(row_key, "its value is not a map");
         record.value = in.raw();
         return record;
     });

@@ -45,7 +45,7 @@ private:
         rest_.remove_prefix(name.size());
         const bool is_indexed = !rest_.empty() && rest_.front() == '[';
         if (name.empty() && !is_indexed) refuse("a name is empty");
-        if (name == "$") refuse("\"$\" stands alone");
+        if (name == "$") refuse("\"$\" must be the whole path");
         if (name == "*") {
             add({.kind = StepKind::all_entries, .name = {}, .index = 0});
         } else if (!name.empty()) {

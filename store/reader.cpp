@@ -153,7 +153,7 @@ std::vector<SearchItem> Reader::searchByScore(const SearchQuery& query, std::spa
         // Both tables have the same order, so the wanted row is usually the next one.
         is_at_row = is_at_row && rows->next();
         if (!is_at_row || rows->key() != key) is_at_row = rows->seek(key);
-        if (!is_at_row || rows->key() != key) corrupt(key, "its vectors are gone");
+        if (!is_at_row || rows->key() != key) corrupt(key, "its vectors are missing");
         readVectors(key, rows->value(), vector.size(), record.vectors, floats);
         best.add(ranked.bestCosine(floats), name);
         return true;
@@ -175,7 +175,7 @@ std::vector<SearchItem> Reader::searchByScore(const SearchQuery& query, std::spa
 SearchItem Reader::read(std::string_view name, bool refresh) {
     const std::string key = rowKey(Table::items, name);
     const auto bytes = view_.get(key);
-    if (!bytes) corrupt(key, "it was there and is gone");
+    if (!bytes) corrupt(key, "its row is missing");
     const ItemRecord record = readItem(key, *bytes);
     SearchItem item;
     fill(item, parsed(key), record);

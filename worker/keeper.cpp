@@ -241,7 +241,7 @@ void Keeper::giveBack() {
     }
 }
 
-// An error says nothing about the leases, which last as long as the last renewal said.
+// An error says nothing about the leases, which last as long as the newest renewal allows.
 void Keeper::renew() {
     std::vector<HeldLease> leases;
     const Clock::time_point begin = threads.now();

@@ -29,7 +29,7 @@ public:
     virtual void drop(std::string_view thread_id, std::int64_t epoch) = 0;
 };
 
-/// The queue and the leases of a PostgreSQL schema. Both objects must live as long as this one.
+/// The queue and the leases of a PostgreSQL schema. Both objects must outlive this one.
 class PostgresLeases final : public LeaseQueue {
 public:
     PostgresLeases(PostgresQueue& queue, LeasedSaver& saver) : queue_(queue), saver_(saver) {}

@@ -23,7 +23,7 @@ struct Suspended {
 struct Bailed {
     Value output;
 };
-// Thrown to leave the step afterwards. It is no std::exception, so that the step's handlers do not catch it.
+// Thrown to leave the step afterwards. It is not a std::exception, so that the step's handlers do not catch it.
 struct Left {};
 
 class Context final : public StepContext {

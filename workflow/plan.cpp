@@ -28,7 +28,7 @@ private:
         if (definition.id.find('/') != std::string::npos)
             fault(where + "its id has a '/' in it, which separates it from a run's id; choose another");
         for (const auto& [key, reduce] : definition.reducers) {
-            if (!reduce) fault(where + "the reducer of " + quoted(key) + " is no function");
+            if (!reduce) fault(where + "the reducer of " + quoted(key) + " is not a function");
         }
         if (definition.entries.empty()) fault(where + "it has no entries; add a step");
         std::vector<std::string> seen;

@@ -148,7 +148,7 @@ Command<State> runSleep(const Plan& plan, const Place& place, const State& state
 Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& runtime);
 Command<State> enterNested(const Plan& plan, const State& state);
 
-/// Returns the update that sets a graph's state to this one, whatever it was before.
+/// Returns the update that sets a graph's state to this one, independent of its state before.
 Update<State> updateOf(const State& state);
 /// Does the same for a state in which nothing has been executed, for a graph without a state.
 Update<State> beginningOf(State state);

@@ -92,7 +92,7 @@ void Codec<Word>::decode(Decoder& decoder, Word& word) {
         if (found == toString(word)) return;
     }
     word = Word::none;
-    throw WrongTypeError("'" + std::string(found) + "' is no status of a step or a run");
+    throw WrongTypeError("'" + std::string(found) + "' is not a status of a step or a run");
 }
 
 }  // namespace stategraph

@@ -86,7 +86,7 @@ Targets travel(const Plan& plan, State& state, std::span<const std::string> path
     std::optional<Record> kept;
     if (path.size() > 1) {
         if (nested == nullptr || known == state.records.end() || known->second.child.isNull()) {
-            refuseTarget(plan, id, "it is no workflow that has run");
+            refuseTarget(plan, id, "it is not a workflow that has run");
         }
         kept = known->second;
         State inner = kept->child.as<State>();

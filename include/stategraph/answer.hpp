@@ -31,8 +31,8 @@ struct AnswerOptions {
 /// Returns the questions that are still open. Errors: InvalidArgumentError for a thread that does not exist, is
 /// cancelled or asks nothing, for a question that is not open or that was answered, and for a key that several
 /// questions have; ThreadBusyError; ConcurrentUpdateError if the thread changes all the time; CorruptCheckpointError
-/// for records that cannot be read; SaverError. Of two answers to one question at once exactly one is stored. Safe from
-/// any thread. Cost: one read of the newest checkpoint and one put.
+/// for records that cannot be read; SaverError. If two answers to one question come at the same time, exactly one is
+/// stored. Safe from any thread. Cost: one read of the newest checkpoint and one put.
 std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const std::vector<Answer>& answers,
                               const AnswerOptions& options = {});
 

@@ -160,7 +160,7 @@ boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executo
 
 namespace detail {
 
-/// The run behind an AsioStream. Cancelling the reader stops it through the control.
+/// The run of an AsioStream. Cancelling the reader stops it through the control.
 struct AsioStreamRun {
     AsioStreamRun(boost::asio::any_io_executor executor, std::shared_ptr<const Core> core, RunInput&& input,
                   RunConfig config, const StreamOptions& options)

@@ -58,8 +58,8 @@ struct TaskCauses {
     std::vector<Cause> causes;
 };
 
-/// Why the tasks of a checkpoint are due; without `config.checkpoint_id` of the newest. Empty if there is no such
-/// checkpoint, or nothing is due. Edges and routers are told apart by the graph's stored description; without one an
+/// Returns why the tasks of a checkpoint (none named: the newest) are due. Empty if there is no such
+/// checkpoint, or nothing is due. Edges and routers are distinguished by the graph's stored description; without one an
 /// edge from the one task that ran is `unknown`.
 /// Errors: as `readCheckpoint`. Cost: that of reading the checkpoint and the one before it; for a join, also of the
 /// checkpoints back to the first arrival.

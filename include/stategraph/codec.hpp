@@ -162,8 +162,8 @@ struct EnumNames {
 ///     enum class Colour { red, green };
 ///     constexpr auto enumNames(Colour) { return sg::enumNames<Colour>({{"red", Colour::red}, {"green", Colour::green}}); }
 ///
-/// Declare it before the enum is used in a graph; for one inside of a struct write `friend constexpr auto …`. Of
-/// several names of an enumerator the first is written and all are read. A value without a name is stored as its
+/// Declare it before the enum is used in a graph; for one inside of a struct write `friend constexpr auto …`. If
+/// an enumerator has several names, the first is written and all are read. A value without a name is stored as its
 /// number.
 template <class E, std::size_t N>
 constexpr EnumNames<E, N> enumNames(const EnumName<E> (&names)[N]) {

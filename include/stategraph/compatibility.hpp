@@ -26,7 +26,7 @@ struct IncompatibleThread {
 
 /// Which threads to check.
 struct CompatibilityOptions {
-    /// Only this thread; none: all.
+    /// Checks only this thread; none: all threads.
     std::optional<std::string> thread_id = {};
 };
 

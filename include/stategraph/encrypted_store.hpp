@@ -26,8 +26,8 @@ std::shared_ptr<RowCipher> encryptRows(EncryptionOptions options);
 /// and key.
 ///
 /// An entry that cannot be opened, for any reason, counts as if it did not exist. NOT hidden: namespaces, which hold
-/// names of nodes, and keys, which are hashes of the input: somebody who can guess an input can find out whether it was
-/// cached. Errors of the constructor: as
+/// names of nodes, and keys, which are hashes of the input: an attacker who can guess an input can find out whether it
+/// was cached. Errors of the constructor: as
 /// `encryptRows`, and InvalidArgumentError without an inner cache.
 class EncryptedCache final : public BaseCache {
 public:

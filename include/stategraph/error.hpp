@@ -37,7 +37,7 @@ enum class Errc : std::uint8_t {
     lease_lost,
 };
 
-/// The name of a code, spelt as in LangGraph where LangGraph has it, e.g. "GRAPH_RECURSION_LIMIT".
+/// The name of a code, spelt as in LangGraph if LangGraph has it, such as "GRAPH_RECURSION_LIMIT".
 const char* toString(Errc code) noexcept;
 
 /// Where an error happened. Empty fields are unknown; they are filled in while the error unwinds.

@@ -51,9 +51,9 @@ struct ImportOptions {
     std::size_t bytes_max = std::size_t{1} << 30U;
 };
 
-/// Makes a thread of what exportThread wrote, this version's or one before; it reads byte for byte as the one that was
-/// exported. Reads to the end of one thread and no further, so a stream may have several. Descriptions of graphs are
-/// stored where the saver has none under their fingerprints, before the thread; they stay if that fails.
+/// Stores a thread that exportThread wrote, in this version or an earlier one; it reads byte for byte as the one that
+/// was exported. Reads to the end of one thread and no further, so a stream may have several. Descriptions of graphs
+/// are stored where the saver has none under their fingerprints, before the thread; they stay if that fails.
 ///
 /// Every line and record is checked before anything is stored. The root's log is stored last, in one atomic write: the
 /// thread exists from then on. If storing fails, what was stored before is deleted; only if another process made a

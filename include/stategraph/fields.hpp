@@ -36,10 +36,10 @@ struct TableNote {
     std::string_view description = {};
 };
 
-/// `sg::field("units", &Place::units, sg::defaulted)`
+/// Marks a member that strict reading does not require: `sg::field("units", &Place::units, sg::defaulted)`.
 inline constexpr TableNote defaulted{.defaulted = true};
 
-/// `sg::field("city", &Place::city, sg::describe("Where, in English"))`
+/// Describes a member for readers of the JSON Schema: `sg::field("city", &Place::city, sg::describe("In English"))`.
 constexpr TableNote describe(std::string_view description) noexcept { return {.description = description}; }
 
 namespace detail {

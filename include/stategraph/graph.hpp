@@ -120,7 +120,7 @@ public:
     /// the run. "*" is for all nodes without a handler of their own.
     ///
     /// The failure is stored before the handler is called, so that after a crash, or if the handler failed, RESUME runs
-    /// the handler and not the node. Interrupts are no failures, nor is what the library refuses (a write that no
+    /// the handler and not the node. Interrupts are not failures, nor is what the library refuses (a write that no
     /// channel takes) or what a saver throws.
     ///
     /// `ends`: where its Commands may lead, as NodeOptions::ends.

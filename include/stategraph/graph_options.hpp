@@ -42,12 +42,12 @@ struct NodeOptions {
     /// everything else has the node's own name. No other node may have it as its name or stored name. None: the node's
     /// own name.
     std::string stored_as = {};
-    /// How long one attempt may take, and how long it may give no sign (Runtime::heartbeat, write, once); at least 1
+    /// How long one attempt may take, and how long without progress (Runtime::heartbeat, write, once); at least 1
     /// ms. After that time the attempt is abandoned and fails with NodeTimeoutError; `retry` decides about another one,
     /// and late results are discarded. Not for subgraphs: give limits to their nodes. Such a node is called on a thread
     /// of its own.
     std::optional<std::chrono::milliseconds> timeout = {};
-    /// How long one attempt may give no sign of progress; see `timeout`.
+    /// How long one attempt may take without a report of progress; see `timeout`.
     std::optional<std::chrono::milliseconds> idle_timeout = {};
     /// How many of its tasks may run at once in a superstep, such as the calls of one service in a fan-out of Sends; at
     /// least 1, none: as many as the run lets (RunConfig::max_concurrency). Other nodes are not delayed, and no thread

@@ -137,8 +137,8 @@ public:
     static JsonReducer max(boost::json::value initial = 0);
     /// An object: written entries replace those with the same key, only at the top level.
     static JsonReducer merge(boost::json::object initial = {});
-    /// A list of messages, objects with a string "id" (made where missing or null): a message whose id is there
-    /// replaces that one, others are added at the end. {"type": "remove", "id": …} removes one; with the id
+    /// A list of messages, objects with a string "id" (created if missing or null): a message with a known id
+    /// replaces that message, and others are added at the end. {"type": "remove", "id": …} removes one; with the id
     /// "__remove_all__" it removes all messages before it.
     static JsonReducer messages();
     /// A reducer of your own: `value = f(value, written)`. `name` is stored; change it when the operation changes. `f`

@@ -28,8 +28,8 @@ public:
     /// From now on puts to the thread are made under this lease, which replaces an earlier one of this object. The
     /// first put of commits to the thread's own log takes the input that `lease.takes` names.
     void hold(std::string_view thread_id, const PutLease& lease);
-    /// The same for a thread that had no commit when it was claimed (Claim::head): reading its own log gives none, and
-    /// asks nobody, until this process has put to it.
+    /// The same for a thread that had no commit when it was claimed (Claim::head): reading its own log returns none,
+    /// and sends no request, until this process has put to it.
     void holdNew(std::string_view thread_id, const PutLease& lease);
     /// Whether the input of `hold` was taken, or there was none.
     bool hasTaken(std::string_view thread_id) const;

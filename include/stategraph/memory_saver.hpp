@@ -34,8 +34,8 @@ struct MemorySaverOptions {
 
 /// Keeps threads in memory, as the same bytes that the durable savers store.
 ///
-/// Cost: `put` copies the bytes once, but for a commit of 64 KiB or more whose string it may take over; about 100 bytes
-/// of bookkeeping a commit. One that evicts looks at every thread's newest commit. Errors of the constructor:
+/// Cost: `put` copies the bytes once, except for a commit of 64 KiB or more whose string it may take over; about 100
+/// bytes of bookkeeping a commit. One that evicts looks at every thread's newest commit. Errors of the constructor:
 /// InvalidArgumentError for options that make no sense.
 class MemorySaver final : public BaseCheckpointSaver {
 public:

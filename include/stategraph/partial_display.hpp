@@ -25,7 +25,7 @@ struct PartialDisplayOptions {
     PartialJsonOptions json = {};
 };
 
-/// The list that a user interface shows of processes that stream JSON answers: items with a name and a value.
+/// A list for a user interface that shows processes which stream JSON answers: items with a name and a value.
 ///
 /// Text *replaces*: the value of a name's text is shown in the last item if that is of this name, else in a new one.
 /// Events, such as tool calls, are *appended*: each is an item. So after an event a process's text continues in a new

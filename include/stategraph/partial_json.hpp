@@ -33,7 +33,7 @@ struct PartialJsonOptions {
     std::size_t bytes_max = 16U << 20U;
     /// Objects and arrays that are nested deeper are an error; 1 to `value_depth_max` (256).
     int depth_max = 256;
-    /// The text is what a model wrote around and into its JSON. What comes before an object or an array (a code fence
+    /// The text may have what models write around their JSON. What comes before an object or an array (a code fence
     /// with or without a language, a sentence) and what comes after it is ignored, and a line break or a tab inside a
     /// string counts as if it were escaped. In a sentence only `{` begins the JSON, on a line of its own also `[`.
     bool clean = false;

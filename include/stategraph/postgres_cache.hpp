@@ -44,8 +44,8 @@ struct PostgresCacheOptions {
 /// Keeps results in a PostgreSQL database, where all processes of all computers share them.
 ///
 /// A get or a set is one round trip. The tables are unlogged: a crash of the server empties the cache, and a standby
-/// does not have it. Of two processes that set one entry at the same time one is kept. Times come from the clock of
-/// the process that calls. Namespaces and keys are kept as their SHA-256.
+/// does not have it. If two processes set one entry at the same time, one of the two is kept. Times come from the clock
+/// of the process that calls. Namespaces and keys are kept as their SHA-256.
 ///
 /// A call whose connection breaks makes a new one and is made once more. Errors are SaverError and
 /// CorruptCheckpointError, as PostgresSaver's; those of the constructor InvalidArgumentError too. After fork() the

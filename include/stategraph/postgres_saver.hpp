@@ -20,7 +20,7 @@ class PostgresShards;
 struct PostgresJoinOptions {
     /// At most this many puts in one statement, 1 to 1,000; 1: none are joined.
     std::size_t puts_max = 64;
-    /// At most this many bytes of names and records in one statement, 1 byte to 100 MiB. A put with more goes alone.
+    /// At most this many bytes of names and records in one statement, 1 byte to 100 MiB. A put with more is made alone.
     std::size_t bytes_max = std::size_t{1} << 20U;
     /// How many such statements are under way at once, each with a connection; at least 1. Puts that come meanwhile
     /// wait for one of them to end.
@@ -114,7 +114,7 @@ public:
 
     /// Creates the schema and its tables, or upgrades those of an older version. Does nothing if they are up to date.
     /// Several processes may call it at the same time. It needs permission to create objects in the database, or in the
-    /// schema if that exists. Of the options it uses `schema` and the timeouts. Errors: as opening.
+    /// schema if that exists. It uses `schema` and the timeouts of the options. Errors: as opening.
     static void setUp(const std::string& conninfo, const PostgresSaverOptions& options = {});
 
     void put(const PutRequest& request) override;

@@ -112,8 +112,8 @@ public:
     ~PostgresShards() override;
 
     /// Creates the tables of all clusters. If none of them was set up before, the only one that has threads gets all
-    /// slots; if none has threads, each gets a part of one size. A cluster that is added later gets none: move some to
-    /// it. Does nothing for what is there, and may be called again if it failed halfway. A program that opened a
+    /// slots; if none has threads, each gets an equal part. A cluster that is added later gets none: move some to
+    /// it. Does nothing for what exists, and may be called again if it failed halfway. A program that opened a
     /// PostgresSaver on a schema before must open it again. Errors: those of PostgresSaver::setUp; InvalidArgumentError
     /// if more than one has threads; all clusters must be reachable.
     static void setUp(std::span<const PostgresCluster> clusters);
@@ -144,10 +144,10 @@ public:
     /// workers of the new cluster continue them.
     ///
     /// If it fails, throws or dies at any point, each slot is where it was, or moved, and never in two places; calling
-    /// it again moves the rest. Of two calls for one slot the later one continues, and the other one fails. A move that
-    /// says nothing for some seconds counts as dead, and the next writer ends it. Errors: SaverError with the cluster;
-    /// InvalidArgumentError for a slot or a cluster that does not exist. Cost: the slots' rows pass through this
-    /// process, in parts of some MiB.
+    /// it again moves the rest. If two calls move one slot, the later one continues, and the other one fails. A move
+    /// that says nothing for some seconds counts as dead, and the next writer ends it. Errors: SaverError with the
+    /// cluster; InvalidArgumentError for a slot or a cluster that does not exist. Cost: the slots' rows pass through
+    /// this process, in parts of some MiB.
     SlotMoveReport moveSlots(std::span<const std::size_t> slots, std::string_view to,
                              const SlotMoveOptions& options = {});
 

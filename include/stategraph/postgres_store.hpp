@@ -48,7 +48,7 @@ struct PostgresStoreOptions {
 ///
 /// Cost in round trips: a get 1; a batch of puts 3; a search or a listing 2, and 1 more for each page of rows that it
 /// walks (up to 1,024 rows or 4 MiB), a listing for each namespace that is not on the page. On a server older than 13 a
-/// page costs as much as all rows behind it.
+/// page costs as much as all rows after it.
 ///
 /// A call whose connection breaks makes a new one, and reads once more. A put first looks whether it was stored, and is
 /// made once more if it was not; a StoreError says if that could not be found out. Other errors are those of
@@ -62,8 +62,8 @@ public:
     ~PostgresStore() override;
 
     /// Creates the schema and the store's tables if they do not exist. Several processes may call it at the same time.
-    /// It needs permission to create objects in the database, or in the schema if that exists. Of the options it uses
-    /// `schema` and the timeouts. Errors: as opening.
+    /// It needs permission to create objects in the database, or in the schema if that exists. It uses `schema` and the
+    /// timeouts of the options. Errors: as opening.
     static void setUp(const std::string& conninfo, const PostgresStoreOptions& database = {});
 
     std::size_t sweep() override;

@@ -11,7 +11,7 @@ namespace stategraph {
 
 /// What readCheckpoint reads.
 struct ReadOptions {
-    /// Off: `values_as_cbor` stays null, and no time is spent on decoding.
+    /// If off, `values_as_cbor` stays null, and no time is spent on decoding.
     bool values = true;
     /// Adds the states of subgraphs, and of graphs that nodes called, below tasks that are not finished.
     bool subgraphs = false;

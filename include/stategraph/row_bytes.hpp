@@ -18,7 +18,7 @@ public:
     /// Copies the bytes. Errors: std::bad_alloc. Cost: one allocation. For many rows see RowBuffer.
     RowBytes(std::string_view bytes);
     RowBytes(const char* bytes) : RowBytes(std::string_view(bytes)) {}
-    /// Refers to bytes that stay unchanged at their place as long as `owner` lives.
+    /// Refers to bytes that stay unchanged at their place as long as `owner` exists.
     RowBytes(std::string_view bytes, std::shared_ptr<const void> owner) noexcept
         : bytes_(bytes), owner_(std::move(owner)) {}
 

@@ -75,7 +75,7 @@ public:
     }
 
     /// Whether the run (RunControl::requestStop, RunConfig::timeout) or this attempt is to end; the results of the node
-    /// are then discarded. `stopToken(Runtime&)` of stategraph/control.hpp gives the same to whatever a node waits for.
+    /// are then discarded. `stopToken(Runtime&)` of stategraph/control.hpp gives the same to what a node waits for.
     bool stopRequested() const;
     /// Whether the run is to end after this superstep (RunControl::requestDrain).
     bool drainRequested() const;
@@ -353,7 +353,7 @@ T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
 
 /// The answer to the question with this key, if it has come; nothing is asked. A node can therefore do something once,
 /// before it asks: `if (!sg::answerOf<bool>(rt, "approve")) notify(…);`. Without a saver there is never one. Errors: as
-/// `interrupt`, but for MissingCheckpointerError.
+/// `interrupt`, except MissingCheckpointerError.
 template <class T = Value>
 std::optional<T> answerOf(Runtime& runtime, std::string_view key) {
     return detail::answerAs<T>(runtime, &key);

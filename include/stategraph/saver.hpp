@@ -345,9 +345,9 @@ public:
 
     /// Threads whose newest checkpoint has pending work, with the reason (stategraph/unfinished.hpp). A thread that
     /// cannot be read is among them, as Unfinished::damaged, and stops nothing. Reads the newest checkpoints of open
-    /// threads, in pages, and tells the saver where its index is wrong; so a thread that was finished, and then was
-    /// damaged, is not among them. For one reason alone it reads threads of that status and of ThreadStatus::unknown.
-    /// Of a saver without an index it reads those of all threads.
+    /// threads, in pages, and reports to the saver where its index is wrong; so a thread that was finished, and then
+    /// was damaged, is not among them. For one reason alone it reads threads of that status and of
+    /// ThreadStatus::unknown. If the saver has no index, it reads those of all threads.
     std::vector<UnfinishedThread> unfinishedThreads();
     std::vector<UnfinishedThread> unfinishedThreads(const UnfinishedQuery& query);
 

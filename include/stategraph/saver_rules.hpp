@@ -122,8 +122,8 @@ struct LogPlan {
     std::vector<StoredCommit> rewritten;
 };
 
-/// What a prune does to one thread, log by log: the root's first, if there is one, and each before those inside it ("a"
-/// before "a|b"), which the order of their names gives.
+/// What a prune does to one thread, log by log: the root's log first, if there is one, and each log before the logs
+/// inside it ("a" before "a|b"). The order of their names is such an order.
 ///
 /// For a log that lives with the thread, the rules also keep the commits with which visits from kept checkpoints of the
 /// graph around it begin. A log that lived for one task is dropped as a whole, including its head, when the root's log

@@ -33,9 +33,9 @@ public:
     bool retry(std::string_view thread_id);
 
     std::optional<QueuedThread> find(std::string_view thread_id);
-    /// Of all clusters, in the order of names.
+    /// Returns the threads that were set aside in all clusters, in the order of names.
     std::vector<QueuedThread> setAside(std::size_t limit = 50, std::string_view after_thread_id = {});
-    /// Of all clusters together, by queue.
+    /// Returns the statistics of all clusters together, by queue.
     std::vector<QueueStats> stats();
 
 private:

@@ -31,7 +31,7 @@ struct ShardMap {
     /// By slot, the number of its shard; shard_slots entries.
     std::vector<std::size_t> shard_of = {};
 
-    /// Slots in as many ranges of one size as there are shards, at least 1 and at most shard_slots.
+    /// Divides the slots into one equal range for each shard; there are at least 1 and at most shard_slots shards.
     static ShardMap evenly(std::size_t shards);
 };
 
@@ -69,8 +69,8 @@ public:
     virtual std::size_t count() const noexcept = 0;
     /// For messages.
     virtual std::string_view name(std::size_t shard) const = 0;
-    /// Opens the shard if that was not done. The saver lives as long as this object. Errors: SaverError if it cannot be
-    /// opened now; a later call tries again.
+    /// Opens the shard if that was not done. The saver exists as long as this object. Errors: SaverError if it cannot
+    /// be opened now; a later call tries again.
     virtual BaseCheckpointSaver& saver(std::size_t shard) = 0;
     /// The newest map that can be found out. Errors: SaverError.
     virtual ShardMap readMap() = 0;

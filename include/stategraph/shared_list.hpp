@@ -146,7 +146,7 @@ public:
     operator std::span<const T>() const noexcept { return {data(), size_}; }
     std::vector<T> toVector() const { return std::vector<T>(begin(), end()); }
 
-    /// Cost: amortised constant. If the memory is used up, or another owner has added elements behind the end of this
+    /// Cost: amortised constant. If the memory is used up, or another owner has added elements after the end of this
     /// list, the elements are copied, or moved if this is their only owner.
     template <class... A>
     const T& emplace_back(A&&... value) {
@@ -296,7 +296,7 @@ private:
         std::destroy(block_->items() + size_, block_->items() + used);
         block_->used.store(size_, std::memory_order_relaxed);
     }
-    // The place behind the last element in which this list may construct `more` elements. Null if there is none.
+    // The place after the last element in which this list may construct `more` elements. Null if there is none.
     T* claim(std::size_t more) noexcept {
         if (block_ == nullptr || block_->capacity - size_ < more) return nullptr;
         if (block_->isOwned()) {

@@ -145,11 +145,11 @@ struct HistoryOptions {
     CheckpointId before = {};
     /// Only those whose metadata has all of these; "source" and "step" count as metadata.
     Metadata filter = {};
-    /// Off: `values` and `values_as_cbor` stay empty, and the history is cheaper. On: the first two checkpoints cost as
-    /// much as `getState`, and each further one what changed between them: a channel that was appended to is shortened,
-    /// one that changed otherwise is decoded. A checkpoint of another branch costs a `getState` again, and so do the
-    /// next two where a commit that holds the whole state has been passed. A walk holds two states, and the records
-    /// that the last one was read from, as many as `getState` reads at once.
+    /// If off, `values` and `values_as_cbor` stay empty, and a history costs less. On: the first two checkpoints cost
+    /// as much as `getState`, and each further one what changed between them: a channel that was appended to is
+    /// shortened, one that changed otherwise is decoded. A checkpoint of another branch costs a `getState` again, and
+    /// so do the next two where a commit that holds the whole state has been passed. A walk holds two states, and the
+    /// records that the last one was read from, as many as `getState` reads at once.
     bool values = true;
 };
 

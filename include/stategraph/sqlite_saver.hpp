@@ -36,8 +36,8 @@ struct SqliteSaverOptions {
 /// number of these objects.
 ///
 /// Writes run one at a time. Writes of other threads of this object join the same transaction, up to 64; those of other
-/// processes wait up to `busy_timeout`. Reads never wait. The file is in WAL mode, so FILE-wal and FILE-shm lie beside
-/// it while it is open and belong to it; it must lie on a disk of this computer, not on a network's.
+/// processes wait up to `busy_timeout`. Reads never wait. The file is in WAL mode, so FILE-wal and FILE-shm are next
+/// to it while it is open and belong to it; it must be on a disk of this computer, not on a network's.
 ///
 /// A put with `sync` is on the disk when it returns. One without survives the death of the process; a power failure
 /// loses at most the newest ones. If the disk kept a later part of the log then and not an earlier one, the file has to
@@ -72,9 +72,9 @@ public:
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
 
-    /// What opening found at the end of the write-ahead log that is no whole commit, as a sentence with file and place;
-    /// empty: nothing. A commit that a dying process or machine wrote in part is dropped in this way; everything before
-    /// it is complete.
+    /// What opening found at the end of the write-ahead log that is not a whole commit, as a sentence with file and
+    /// place; empty: nothing. A commit that a dying process or machine wrote in part is dropped in this way; everything
+    /// before it is complete.
     std::string droppedAtOpening() const;
 
     /// What the prunes in the background did; all zero without `retention`.

@@ -38,7 +38,7 @@ struct SqliteStoreOptions {
 /// those of other processes wait up to `busy_timeout`, also for a saver's writes if it has the same file. Reads wait
 /// for nobody.
 ///
-/// Errors, the files beside it, and what fork() forbids are those of SqliteSaver, as StoreError and CorruptStoreError.
+/// Errors, the files next to it, and what fork() forbids are those of SqliteSaver, as StoreError and CorruptStoreError.
 /// Link `stategraph::sqlite`.
 class SqliteStore final : public BaseStore {
 public:

@@ -12,7 +12,7 @@ namespace stategraph {
 
 /// Which threads are counted.
 struct StatsQuery {
-    /// Only this thread; none: all threads.
+    /// Counts only this thread; none: all threads.
     std::optional<std::string> thread_id = {};
     /// Whether each thread is listed. Off: only totals, and memory does not grow with the number of threads.
     bool threads = true;

@@ -119,23 +119,23 @@ struct StoreResult {
 
 /// The limits of every store; requests beyond them are refused with InvalidArgumentError.
 namespace store_limits {
-/// Bytes of one label of a namespace.
+/// The most bytes of one label of a namespace.
 inline constexpr std::size_t label_bytes_max = 256;
-/// Labels of a namespace.
+/// The most labels of a namespace.
 inline constexpr std::size_t labels_max = 32;
-/// Bytes of a key.
+/// The most bytes of a key.
 inline constexpr std::size_t key_bytes_max = 1024;
-/// Bytes of a value.
+/// The most bytes of a value.
 inline constexpr std::size_t value_bytes_max = std::size_t{16} << 20U;
-/// Operations of one batch.
+/// The most operations of one batch.
 inline constexpr std::size_t batch_max = 10'000;
-/// Items or namespaces that one search or listing returns.
+/// The most items or namespaces that one search or listing returns.
 inline constexpr std::size_t limit_max = 10'000;
-/// Texts that are embedded of one item.
+/// The most texts of one item that are embedded.
 inline constexpr std::size_t vectors_max = 256;
-/// Dimensions of a vector.
+/// The most dimensions of a vector.
 inline constexpr std::size_t dims_max = 65'536;
-/// A hundred years.
+/// The longest time to live: a hundred years.
 inline constexpr std::chrono::milliseconds ttl_max{3'155'760'000'000};
 }  // namespace store_limits
 
@@ -200,7 +200,7 @@ public:
     /// Removes an item, also a damaged one. Does nothing if there is no such item.
     void remove(StoreNamespace ns, std::string key);
 
-    /// Without a query in the order of namespaces, label by label, and then keys, both by bytes; with one by score, the
+    /// Returns items: without a query in the order of namespaces and then keys, both by bytes; with one by score, the
     /// highest first, then in that order, and last, in that order, items without vectors. Cost: without a query items
     /// are read until enough match; with one, all below the prefix are read, and the vectors of those that match
     /// (exact, no approximation).
@@ -209,9 +209,9 @@ public:
     /// `prefix` without wildcards.
     std::vector<StoreNamespace> listNamespaces(const NamespaceQuery& query = {});
 
-    /// Executes all operations and returns a result for each. Reads see the store as it was before the batch; of
-    /// several puts to one item the last counts. The puts are one atomic write. If any operation is invalid, none is
-    /// executed.
+    /// Executes all operations and returns a result for each. Reads see the store as it was before the batch; if
+    /// an item is put several times, the last counts. The puts are one atomic write. If any operation is invalid, none
+    /// is executed.
     std::vector<StoreResult> batch(std::span<const StoreOp> ops);
     std::vector<StoreResult> batch(std::initializer_list<StoreOp> ops) {
         return batch(std::span(ops.begin(), ops.size()));

@@ -51,8 +51,8 @@ struct StreamPosition {
     constexpr StreamPosition() noexcept = default;
     constexpr StreamPosition(std::int64_t of_checkpoint, std::uint32_t within = whole) noexcept
         : sequence(of_checkpoint), index(within) {}
-    /// Of a graph inside, in the superstep that led to a checkpoint of the root. Errors: InvalidArgumentError for a way
-    /// of more than depth_max steps.
+    /// A place of a graph inside, in the superstep that led to a checkpoint of the root. Errors: InvalidArgumentError
+    /// for a way of more than depth_max steps.
     StreamPosition(std::int64_t of_checkpoint, std::vector<Inside> way, std::uint32_t within = whole);
     /// The place after everything that a checkpoint reports.
     explicit StreamPosition(CheckpointId id) noexcept;
@@ -78,7 +78,7 @@ enum class OnFull : std::uint8_t {
     // Parts of one message are joined, then the oldest ephemeral events are dropped; of values and checkpoints only the
     // newest is kept.
     coalesce,
-    disconnect,  // the subscription ends; its position tells where to begin again
+    disconnect,  // the subscription ends; its position says where to begin again
     // The run waits, even beyond a node's time limit, until it is to end itself; then events without space are dropped
     // and counted. Never read such a subscription on the thread that runs the graph.
     block,
@@ -104,7 +104,7 @@ struct SubscribeOptions {
     /// The kinds of events that the subscriber receives.
     StreamModes modes = StreamMode::updates;
     /// Events of subgraphs too, with their namespace: as they happen in a run of this hub; and those that the log holds
-    /// and that this subscription did not receive so, before the event of the superstep that they belong to.
+    /// and that this subscription did not receive live, before the event of the superstep that they belong to.
     /// Cost: for each superstep in which a graph that a node called ended, a listing of the thread's logs.
     bool subgraphs = false;
     /// Whether a task's start has the task's input, as in StreamOptions.

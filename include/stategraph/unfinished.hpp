@@ -24,7 +24,7 @@ enum class Unfinished : std::uint8_t {
     cancelled,    // its run was stopped (RunControl)
     timed_out,    // its run took too long (RunConfig::timeout)
     sleeping,     // it waits for a time (Runtime::sleepUntil), after which `recover()` resumes it
-    // an edit left tasks due (updateState), and no run has resumed it: `recover()` skips it unless told otherwise
+    // an edit left tasks due, and no run has resumed it: `recover()` skips it unless RecoverOptions::edited is set
     edited,
     damaged,  // its newest checkpoint cannot be read, so the reason is unknown; `recover()` skips it
 };

@@ -183,7 +183,7 @@ public:
         static_assert((detail::is_write_on<W, S> && ...),
                       "stategraph: a write of this update is for a member of another state");
     }
-    /// Never called: its static_assert explains that a state does not tell which channels are written.
+    /// Never called: its static_assert explains that a state does not say which channels are written.
     template <class T>
         requires std::is_same_v<T, S>
     Update(const T&) {
@@ -195,7 +195,7 @@ public:
 
     /// One write for each entry of an object that comes from outside, such as an edit sent as JSON:
     /// `Update<State>::of(sg::parseJson(text))`. Channels with a reducer get it as `add` does. Errors: WrongTypeError
-    /// with every fault: names that are no channels, values that Value::asStrict refuses.
+    /// with every fault: names that are not channels, values that Value::asStrict refuses.
     static Update of(const Value& values) {
         Update update;
         detail::readUpdate(detail::schemaOf<S>(), values.bytes(), update);

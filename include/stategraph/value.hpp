@@ -19,7 +19,7 @@ struct ValueBytes;
 /// Made implicitly from every type that has a Codec, and from string literals and views; `Value()` is null. Two are
 /// equal if their bytes are, which for values made here means that they were made from equal values. A value type: as
 /// safe across threads as a std::string, and as costly to copy. What is nested deeper than `value_depth_max` throws
-/// WrongTypeError when the Value is made, so that whatever is one can be stored and read.
+/// WrongTypeError when the Value is made, so that every Value can be stored and read.
 class Value {
 public:
     Value() noexcept = default;

@@ -7,8 +7,8 @@
 // States of threads that stay in memory between runs (CompileOptions::warm_threads).
 namespace stategraph {
 
-/// Which threads a compiled graph keeps in memory when their runs have ended, so that the next run begins with what is
-/// there instead of reading the thread. Recommended for servers. A run makes sure that the thread is still where it was
+/// Which threads a compiled graph keeps in memory when their runs have ended, so that the next run begins with this
+/// state instead of reading the thread. Recommended for servers. A run makes sure that the thread is still where it was
 /// left: what another process or another graph did to it meanwhile is read as ever.
 struct WarmThreads {
     /// The limit for all kept states together, each counted with its size in the log and about 600 bytes; 0: none is

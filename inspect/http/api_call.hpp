@@ -27,7 +27,7 @@ struct ApiCall {
 
     /// Returns the parameter's text, or an empty text if there is none.
     std::string text(const std::string& name) const;
-    /// Throws InvalidArgumentError for a text that is no number in this range.
+    /// Throws InvalidArgumentError for a text that is not a number in this range.
     std::size_t number(const std::string& name, std::size_t otherwise, std::size_t least, std::size_t most) const;
     /// Returns the checkpoint that the path and `ns` name. Errors: InvalidArgumentError for an invalid id.
     Config config() const;

@@ -72,7 +72,7 @@ struct Server::Impl {
         for (const PageFile& file : pageFiles())
             http.page(std::string(file.path), std::string(file.content_type), std::string(file.text));
         if (pageFiles().empty())
-            http.page("/", "text/plain; charset=utf-8", "inspect/web/dist was not there when this program was built\n");
+            http.page("/", "text/plain; charset=utf-8", "inspect/web/dist was missing when this program was built\n");
         http.handle("api", [this](const serve::HandlerRequest& request) { return api.answer(request); });
     }
 

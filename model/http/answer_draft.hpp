@@ -48,8 +48,8 @@ public:
     ToolCall& call(std::size_t place) { return message_.calls[place]; }
     std::size_t calls() const noexcept { return message_.calls.size(); }
 
-    /// Returns the message. Its finish reason fits its calls, whatever the provider says, unless the answer was cut
-    /// off. Parts without content are left out. Call it once.
+    /// Returns the message. Its finish reason fits its calls, even if the provider gives another, unless the answer was
+    /// cut off. Parts without content are left out. Call it once.
     Message finish(FinishReason reason);
 
 private:

@@ -36,7 +36,7 @@ void AnthropicAnswer::take(std::string_view name, std::string_view data) {
     const json::object* event = parsed ? parsed->if_object() : nullptr;
     if (event == nullptr) {
         if (name == "error") throw streamedError(speaker_, json::value(json::string(data)));
-        throw brokenOff(speaker_, "sent an event that is no JSON object: " + quoted(data, speaker_.secret));
+        throw brokenOff(speaker_, "sent an event that is not a JSON object: " + quoted(data, speaker_.secret));
     }
     const std::string_view type = textOf(*event, "type");
     const json::value* error = member(*event, "error");

@@ -54,7 +54,7 @@ public:
             beginning_.starts_with("event:") || beginning_.starts_with(':')) {
             return;
         }
-        throw client_->speaker.error("answered with what is no stream of events (" +
+        throw client_->speaker.error("answered with something other than a stream of events (" +
                                          quoted(head.content_type, client_->speaker.secret, 100) +
                                          "): " + quoted(beginning_, client_->speaker.secret),
                                      {.status = 200, .is_retryable = false, .retry_after = {}});

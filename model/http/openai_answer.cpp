@@ -95,7 +95,7 @@ void OpenAiAnswer::take(std::string_view name, std::string_view data) {
     const json::object* chunk = parsed ? parsed->if_object() : nullptr;
     if (chunk == nullptr) {
         if (name == "error") throw streamedError(speaker_, json::value(json::string(data)));
-        throw brokenOff(speaker_, "sent an event that is no JSON object: " + quoted(data, speaker_.secret));
+        throw brokenOff(speaker_, "sent an event that is not a JSON object: " + quoted(data, speaker_.secret));
     }
     const json::value* error = member(*chunk, "error");
     if (error != nullptr && !error->is_null()) throw streamedError(speaker_, *error);

@@ -135,7 +135,7 @@ ModelError refusal(const Speaker& speaker, const RefusalHead& head, std::string_
     std::string says = "answered with the status " + std::to_string(head.status);
     if (head.status >= 300 && head.status < 400) {
         says +=
-            " and sends elsewhere, which is not followed, because the key would go there too; set base_url to where it "
+            " and redirects, which is not followed, because the key would go there too; set base_url to where it "
             "is";
         if (!head.location.empty()) says += ": " + quoted(head.location, speaker.secret);
         return speaker.error(says, details);

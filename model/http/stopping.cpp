@@ -10,7 +10,7 @@ Stopping::Stopping(const Asking& asking)
       run_ended_(asking.runtime != nullptr ? stopToken(*asking.runtime) : std::stop_token(), Request{source_}) {}
 
 void Stopping::check() const {
-    if (isRequested()) throw CancelledError("the model was stopped before its answer was there");
+    if (isRequested()) throw CancelledError("the model was stopped before it answered");
 }
 
 }  // namespace stategraph::model::http

@@ -145,7 +145,7 @@ need_boost() {
   if [ -z "$old" ]; then
     say "Boost is not installed; $boost_wanted or newer with Boost.JSON is needed"
   elif version_at_least "$old" $boost_wanted; then
-    say "Boost $old is there, but without Boost.JSON's library or its CMake package"
+    say "Boost $old is installed, but without Boost.JSON's library or its CMake package"
   else
     say "The only Boost here is $old; $boost_wanted or newer is needed"
   fi
@@ -166,7 +166,7 @@ need_boost() {
 
   # What would happen? Removing what is installed, or a conflict that apt cannot solve, is not for a script to decide.
   if ! plan=$(LC_ALL=C apt-get -s install --no-install-recommends "$package" 2>&1) || grep -q '^Remv ' <<<"$plan"; then
-    note "Debian lets only one Boost's development files be installed, and $package would push out the ones that are."
+    note "Debian lets only one Boost's development files be installed, and $package would remove the installed ones."
     note "Those stay as they are."
     unpack_boost "$package"
     use_unpacked_boost
@@ -255,5 +255,5 @@ need_packages() {
   need_boost
   need_valijson
   have ccache || note "ccache is not installed: not needed, but later builds would be faster with it"
-  say "Everything is there"
+  say "Everything is installed"
 }

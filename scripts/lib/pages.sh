@@ -26,7 +26,7 @@ need_pages() {
   have node || missing+=(nodejs)
   have npm || missing+=(npm)
   if [ ${#missing[@]} -gt 0 ] && ! (apt_install "${missing[@]}"); then
-    note "The tests of pages are left out, for want of: ${missing[*]}"
+    note "The tests of pages are left out, because these are missing: ${missing[*]}"
     return
   fi
   mkdir -p "$repo/build/pages"

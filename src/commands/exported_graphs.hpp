@@ -36,8 +36,8 @@ private:
 void forEachDescription(BaseCheckpointSaver& saver, const std::set<GraphFingerprint>& graphs,
                         const std::function<void(const GraphFingerprint&, std::string_view bytes)>& write);
 
-/// Decodes what `putGraph` stored. Errors: WrongTypeError for bytes that are no description, or are the description of
-/// another graph.
+/// Decodes what `putGraph` stored. Errors: WrongTypeError for bytes that are not a description, or are the description
+/// of another graph.
 GraphDescription descriptionOf(const GraphFingerprint& fingerprint, std::string_view bytes);
 
 }  // namespace stategraph::commands

@@ -7,7 +7,7 @@
 namespace stategraph::engine {
 namespace {
 
-// Returns what the thread waits for after a commit, as far as the commit alone tells.
+// Returns what the thread waits for after a commit, as far as the commit alone says.
 ThreadOutlook outlookOf(const CommitStep& step) noexcept {
     return {step.next.empty() ? ThreadStatus::finished : ThreadStatus::unknown, {}};
 }

@@ -58,7 +58,7 @@ struct CommitStep {
     const State* state = nullptr;
     Schedule* schedule = nullptr;            // its changes are logged and then forgotten
     std::span<const PlannedTask> next = {};  // the plan of `schedule`
-    // Of the single task that led here, a CBOR list; empty if the operations contain them all.
+    // The writes of the single task that led here, as a CBOR list; empty if the operations contain them all.
     std::string_view writes = {};
     std::optional<checkpoint::LoggedTook> took = {};
     std::uint64_t attempts = 1;  // of the single task that led here

@@ -21,7 +21,7 @@ CheckpointId rootOf(const ListedCheckpoint& listed);
 struct Visit {
     detail::Writes input;
     std::string key;
-    std::exception_ptr failure;  // of the user's functions, or the key's: there is nothing else then
+    std::exception_ptr failure;  // an error of the user's functions, or of the key; then there is nothing else
     bool is_doubled = false;     // another task of the superstep has the same key
 };
 
@@ -73,7 +73,7 @@ std::optional<CheckpointTuple> findVisitStart(BaseCheckpointSaver& saver, const 
 /// checkpoint on the thread's branch: the one of the current visit, or the one from which the next visit continues.
 /// Returns none if there is no such checkpoint. Cost: one read more for each graph around it.
 std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& log, CheckpointId& head);
-/// Does the same from a checkpoint of the log around it. `name` is what the log's namespace adds to that one's.
+/// Does the same from a checkpoint of the log around it. `name` is what the log's namespace adds to the outer one.
 std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& outer,
                                            const checkpoint::Folded& at, std::string_view name, CheckpointId& head);
 

@@ -80,7 +80,7 @@ struct Node {
     detail::NodeAction action;
     std::vector<SharedChannel> projection;  // from the state onto the input, if the input is of another type
     bool projects = false;
-    bool payload_only = false;  // takes a type that is no part of the state, so that only a Send can provide it
+    bool payload_only = false;  // takes a type that is not a part of the state, so that only a Send can provide it
     std::optional<Subgraph> subgraph;
     bool deferred = false;
     RetryPolicy retry;

@@ -159,7 +159,7 @@ private:
                 continue;
             }
             if (handler.node == START || handler.node == END) {
-                fault(where + ": it is no node that could fail; name a node, or \"*\" for all");
+                fault(where + ": it is not a node that could fail; name a node, or \"*\" for all");
                 continue;
             }
             const auto vertex = resolve(handler.node, where);
@@ -282,7 +282,7 @@ private:
         if (match.kind == InputKind::no_part && edge != static_targets_.end()) {
             std::string missing;
             for (const auto& each : match.missing) missing += (missing.empty() ? "" : ", ") + each;
-            fault(name + " takes an input that is no part of the state (" + missing +
+            fault(name + " takes an input that is not a part of the state (" + missing +
                   "), so only a Send can reach it, but the " + edge->second +
                   " leads to it; match the channels' names and types");
         }
@@ -299,7 +299,7 @@ private:
         for (const auto& name : names) {
             if (name == "*") continue;
             if (name == START || name == END) {
-                fault(option + ": " + name + " is no node that could be interrupted; name a node, or \"*\" for all");
+                fault(option + ": " + name + " is not a node that could be interrupted; name a node, or \"*\" for all");
             } else {
                 resolve(name, option);
             }

@@ -16,7 +16,7 @@ struct StateEdit {
     std::vector<Target> go_to;
 };
 
-/// Who makes the edits: nodes (`none`), or a special name, whose edit must be the only one.
+/// In whose name the edits are made: nodes (`none`), or a special name, whose edit must be the only one.
 enum class EditKind : std::uint8_t { none, end, input, copy };
 
 /// `is_inner` says that the edited log is a subgraph's. Errors: InvalidUpdateError for a special edit that is not the

@@ -88,7 +88,7 @@ void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver
         PendingSend send;
         if (due[i].payload) send.stored = std::string(*due[i].payload);
         const auto key = findKey(core.schema(), core.topology().nodes[node], state, due[i].payload ? &send : nullptr);
-        if (!key) continue;  // a function of the user's has failed
+        if (!key) continue;  // a user's function has failed
         std::string ns = innerNamespace(config.checkpoint_ns, core.topology().nodes[node], task.id, *key);
         const std::size_t outer = config.checkpoint_ns.size();
         task.state_config = Config{.thread_id = config.thread_id, .checkpoint_id = {}, .checkpoint_ns = ns};

@@ -28,7 +28,7 @@ public:
     /// object is empty.
     void give(const detail::Schema& schema, std::span<const checkpoint::ChannelPieces> channels, std::uint64_t lineage,
               CheckpointId id, SnapshotData& snapshot, const detail::ValuesOut& out);
-    /// Resets what `out` points to to a new state, if this object is not empty. Afterwards it is empty.
+    /// Sets `*out` to a new state, if this object is not empty. Afterwards it is empty.
     void leave(const detail::Schema& schema, const detail::ValuesOut& out);
     /// Returns whether the next call computes everything again.
     bool empty() const noexcept { return is_empty_; }

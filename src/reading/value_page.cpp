@@ -102,7 +102,7 @@ std::optional<std::string_view> memberOf(std::string_view cbor, const std::strin
 std::string_view follow(std::string_view cbor, std::string_view path) {
     if (!path.empty() && path[0] != '/') {
         throw InvalidArgumentError("the path '" + std::string(path) +
-                                   "' is no JSON Pointer: it must be empty or begin with '/'");
+                                   "' is not a JSON Pointer: it must be empty or begin with '/'");
     }
     std::string_view rest = path;
     while (!rest.empty()) {

@@ -150,7 +150,7 @@ void Run::checkStored(const RunInput& input) const {
                      .bound = start_->inside.bound});
 }
 
-// A run whose config names a checkpoint gets it, whatever the state of the thread is.
+// A run whose config names a checkpoint gets it, independent of the state of the thread.
 void Run::checkNotCancelled() const {
     if (!checkpoint::saysCancelled(start_->records)) return;
     throw InvalidArgumentError(

@@ -133,7 +133,7 @@ Run& GraphCall::begin() {
         if (known != nullptr && known->is_under_way) {
             throw InvalidUpdateError("node '" + std::string(runtime_.node()) + "' calls a graph with the key '" + key_ +
                                          "' while its call with that key is under way: give calls that run at the same "
-                                         "time keys that differ",
+                                         "time different keys",
                                      {.node = std::string(runtime_.node()), .step = env.place.step});
         }
         if (known != nullptr) {

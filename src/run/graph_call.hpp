@@ -52,7 +52,7 @@ private:
 
     Runtime& runtime_;
     detail::TaskContext& context_;
-    // Of the outer run, which exists while the attempt is held, or while a call is registered with it.
+    // The place in the outer run, which exists while the attempt is held, or while a call is registered with it.
     TaskEnv* env_ = nullptr;
     Task* task_ = nullptr;
     std::shared_ptr<const detail::Core> core_;

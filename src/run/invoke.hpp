@@ -13,7 +13,7 @@ BaseCheckpointSaver* saverOf(const detail::Core& core);
 RunShared shareRun(const detail::Core& core, const RunConfig& config, Events& events);
 
 /// Returns where a run can keep its state: in its caller's object, if constructing that needs no context and no attempt
-/// may outlive the run. Otherwise returns null, which means an object of the run's own.
+/// may outlive the run. Otherwise returns null, which means an object that the run owns.
 void* placeOf(const detail::Core& core, const RunShared& shared, void* values) noexcept;
 
 /// Moves a finished run's output into the caller's object.

@@ -38,7 +38,7 @@ struct Recovery {
 
     void leave(const UnfinishedThread& thread) {
         CorruptCheckpointError error(thread.error);
-        std::string why = "it is left alone: " + thread.error;
+        std::string why = "it was not resumed: " + thread.error;
         report.push_back({.thread_id = thread.thread_id,
                           .status = {},
                           .error = std::make_exception_ptr(std::move(error)),
@@ -99,7 +99,7 @@ struct Recovery {
         if (options.other_versions) return {};
         const LogName log{thread_id, ""};
         auto tuple = saver.getTuple({.log = log});
-        if (!tuple) return "it is gone";
+        if (!tuple) return "it no longer exists";
         if (checkpoint::fold(log, std::move(*tuple)).graph == core.topology().fingerprint) return {};
         return "its newest checkpoint was made by another graph or version; RecoverOptions::other_versions takes such "
                "threads too";

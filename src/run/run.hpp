@@ -62,7 +62,7 @@ struct EndRow {
 /// (async/drive.cpp): after `awaitPuts` none of the parts waits for a put.
 class Run {
 public:
-    /// `place` is where the state is created (State); null means in an object of the run's own.
+    /// `place` is where the state is created (State); null means in an object that the run owns.
     Run(const detail::Core& core, RunShared& shared, const ParentLink* link = nullptr, void* place = nullptr);
     ~Run();
 

@@ -161,7 +161,7 @@ RunOutcome& Run::tellFinish() {
     return outcome_;
 }
 
-// After a failure: returns whether tasks were not started, so that no record tells why.
+// After a failure: returns whether tasks were not started, so that no record says why.
 bool Run::leftSome() const noexcept {
     if (!env_.superstep || !env_.superstep->hasFailed()) return false;
     return std::ranges::any_of(env_.superstep->tasks(), [](const Task* task) { return !task->progress.hasEnded(); });
@@ -288,9 +288,9 @@ ThreadOutlook Run::outlookNow() const noexcept {
     return end_row_.outlook.status != ThreadStatus::unknown ? end_row_.outlook : outlookOfTasks();
 }
 
-// Updates the index where no record said it for all tasks: in a superstep in which several tasks asked, or one failed.
-// Another process may have stored an answer meanwhile, or resumed the thread, so everything from which the status
-// follows is compared.
+// Updates the index if no record has the status for all tasks: in a superstep in which several tasks asked, or one
+// failed. Another process may have stored an answer meanwhile, or resumed the thread, so everything from which the
+// status follows is compared.
 void Run::tellIndex() noexcept {
     if (env_.link != nullptr || !hasSaver()) return;
     if (end_row_.outlook.status != ThreadStatus::unknown) return;  // its row says so

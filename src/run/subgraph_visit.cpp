@@ -46,7 +46,7 @@ void SubgraphVisit::checkVisits() const {
     if (task_.extra().visit) {
         throw InvalidUpdateError("the log '" + task_.extra().visit->key + "' of the subgraph '" + node_.name +
                                      "' is to be visited several times in one superstep, and takes one visit at a "
-                                     "time: make keys that differ, or "
+                                     "time: use different keys, or "
                                      "visit it in supersteps of their own",
                                  context);
     }

@@ -39,9 +39,10 @@ std::vector<TravelStop> planTravel(const detail::Core& root, BaseCheckpointSaver
         const bool is_there = stop.ns.empty() ? saver.getTuple({.log = at, .checkpoint_id = stop.id}).has_value()
                                               : checkStop(resolveNamespace(root, stop.ns), saver, at, stop.id);
         if (is_there) continue;
-        throw InvalidArgumentError("the checkpoint " + stop.id.toString() +
-                                       " of the graph around it is gone (was it pruned?), so no run can begin there",
-                                   context);
+        throw InvalidArgumentError(
+            "the checkpoint " + stop.id.toString() +
+                " of the graph around it no longer exists (was it pruned?), so no run can begin there",
+            context);
     }
     return stops;
 }

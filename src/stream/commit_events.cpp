@@ -60,7 +60,7 @@ StreamEvent CommitEvents::make(StreamMode mode, std::int64_t step) const {
     return {.mode = mode, .ns = path_, .node = {}, .step = step, .data = {}, .interrupts = {}, .time = {}};
 }
 
-// As the run's own events: of a graph inside, what it does not give back is not shown.
+// As the run's own events: channels that a graph inside does not return are not shown.
 bool CommitEvents::isReturned(std::string_view channel) const {
     if (!isInside() || !log_.core) return true;
     const detail::ChannelSpec* const known = log_.core->schema().find(channel);
@@ -128,10 +128,10 @@ const LedTo* CommitEvents::ledTo(const ListedCheckpoint& listed, const checkpoin
     return &made;
 }
 
-// Whether the superstep that led to a commit wrote something. Operations alone do not tell where they are the whole
-// state, or channels that ended.
+// Whether the superstep that led to a commit wrote something. Operations alone do not show this if they are the
+// whole state, or channels that ended.
 bool CommitEvents::changesValues(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) {
-    if (commit.input) return false;  // what START has yet to take is no change
+    if (commit.input) return false;  // input that START has not taken yet is not a change
     const auto operations = checkpoint::readOperations(commit.operations);
     const auto isShown = [&](const checkpoint::LoggedOp& operation) { return isReturned(operation.channel); };
     const auto isChange = [&](const checkpoint::LoggedOp& operation) {

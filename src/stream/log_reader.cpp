@@ -113,7 +113,7 @@ std::optional<StreamPosition> LogReader::nextInside(const ListedCheckpoint& list
     if (visits_of_ != listed.id) {
         visits_.end();
         const checkpoint::CommitFields commit = read(listed);
-        // Within the root's own events of the commit, those of the inside have been told.
+        // At a place among the root's own events of the commit, those of the graphs inside have been delivered.
         const bool is_told = told_.sequence == sequenceOf(listed.id) && told_.inside().empty();
         if (const LedTo* const led = is_told ? nullptr : events_.ledTo(listed, commit))
             visits_.begin(events_, *led, commit, told_);

@@ -19,7 +19,7 @@ Value toValue(const MessageEvent& event);
 /// Returns views into `data`, or none if it has another shape.
 std::optional<MessageEvent> readMessageEvent(const Value& data);
 
-/// Returns the "id" of a message, or an empty text if it has none or is no map. Never throws for CBOR that is well
+/// Returns the "id" of a message, or an empty text if it has none or is not a map. Never throws for CBOR that is well
 /// formed.
 std::string_view messageId(std::string_view message);
 

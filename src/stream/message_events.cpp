@@ -20,7 +20,7 @@ void forEachMessage(std::string_view cbor, Take take) {
 
 bool isRemoval(std::string_view message) {
     Decoder in(message);
-    if (in.peek() != Decoder::Type::map) return true;  // it is no message
+    if (in.peek() != Decoder::Type::map) return true;  // it is not a message
     for (std::size_t left = in.map(); left > 0; --left) {
         const std::string_view key = in.peek() == Decoder::Type::text ? in.text() : in.raw();
         if (key == "role") return in.peek() == Decoder::Type::text && in.text() == "remove";

@@ -19,7 +19,7 @@ bool isPause(const StreamEvent& event) {
     return in.peek() == Decoder::Type::map && in.map() == 1 && in.text() == "__interrupt__";
 }
 
-// Tasks of one node in one superstep are not told apart: as many of them come from the log as were not received.
+// Tasks of one node in one superstep are not distinguished: as many of them come from the log as were not received.
 TaskId nameOf(const StreamEvent& event) {
     std::string ns;
     for (const std::string& segment : event.ns) ns += segment + '|';

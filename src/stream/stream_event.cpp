@@ -19,8 +19,9 @@ namespace {
 template <StreamMode mode>
 constexpr auto terminated_name = [] {
     constexpr std::string_view name = detail::memberName<mode>();
-    static_assert(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos,
-                  "stategraph: StreamMode has no enumerator of this number, or this compiler does not tell its name");
+    static_assert(
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos,
+        "stategraph: StreamMode has no enumerator of this number, or this compiler does not provide its name");
     std::array<char, name.size() + 1> text{};
     std::copy(name.begin(), name.end(), text.begin());
     return text;
@@ -39,7 +40,7 @@ Ending endingNamed(std::string_view name) {
         if (name == toString(static_cast<Ending>(i))) return static_cast<Ending>(i);
     }
     throw WrongTypeError("an event says that a run ended with '" + std::string(name.substr(0, 60)) +
-                         "', which is no way to end");
+                         "', which is not a known ending");
 }
 
 }  // namespace

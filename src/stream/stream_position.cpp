@@ -70,9 +70,9 @@ StreamPosition StreamPosition::parse(std::string_view text) {
     }
     if (good && takeSign(rest, '-')) good = takeNumber(rest, index);
     if (!good || !rest.empty()) {
-        throw InvalidArgumentError(
-            "'" + std::string(text.substr(0, 60)) +
-            "' is no place in a stream; it must be as StreamPosition::toString writes it, such as 7165498368000123-0");
+        throw InvalidArgumentError("'" + std::string(text.substr(0, 60)) +
+                                   "' is not a position in a stream; it must be as StreamPosition::toString writes it, "
+                                   "such as 7165498368000123-0");
     }
     return {sequence, std::move(way), index};
 }

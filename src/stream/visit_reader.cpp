@@ -9,7 +9,7 @@
 namespace stategraph::stream {
 namespace {
 
-// How many ids of a visit are kept at most; of a longer one they are found again.
+// How many ids of a visit are kept at most; those of a longer visit are read again.
 constexpr std::size_t ids_max = 32768;
 constexpr std::size_t rows_at_once = 16;
 constexpr std::size_t page_max = 64;
@@ -68,7 +68,7 @@ private:
         return end_.empty() && commit.source == Source::update && commit.id > led_to_;
     }
 
-    // Walks back from the visit's end to its beginning, or to what was told.
+    // Walks back from the visit's end to its beginning, or to what was delivered.
     void find() {
         Way way{.wanted = end_};
         CheckpointId before = end_ ? detail::nextId(end_) : CheckpointId();
@@ -178,7 +178,7 @@ const StreamPosition::Inside* VisitReader::begunAt() const {
     return &way[depth];
 }
 
-// Opens the log of the level's visit, behind what was told of it. False: all of it was.
+// Opens the log of the level's visit, after what was delivered of it. False: all of it was.
 bool VisitReader::open(Level& level) {
     const Visit& visit = level.visit();
     std::int64_t after = 0;
@@ -200,7 +200,7 @@ void VisitReader::enter(Level& level) {
     if (const LedTo* const led = events.ledTo(listed, commit)) push(events, *led, commit);
 }
 
-// Of a commit of the innermost log.
+// Reads a commit of the innermost log.
 StreamPosition VisitReader::place(std::int64_t sequence) const {
     std::vector<StreamPosition::Inside> way;
     way.reserve(levels_.size());

@@ -24,7 +24,7 @@ struct ReadEvents {
 
 /// Reads what the graphs inside did in one superstep of the root, a commit at a time: in the order of tasks, each visit
 /// from its beginning to where it was left, and what was nested inside before the commit that ended it. A visit's
-/// commits are those from which its newest one continued; what it left behind on the way, in branches of its log, is
+/// commits are those from which its newest one continued; what it abandoned on the way, in branches of its log, is
 /// not read. Not safe from several threads. Memory: for each open log the ids of at most 32768 commits and the records
 /// of 16.
 class VisitReader {
@@ -34,7 +34,7 @@ public:
 
     /// There is no superstep.
     void end() noexcept;
-    /// Of the superstep that led to a commit of the root. `after`: where the reader is.
+    /// Begins with the superstep that led to a commit of the root. `after`: where the reader is.
     void begin(const CommitEvents& root, const LedTo& led, const checkpoint::CommitFields& commit,
                const StreamPosition& after);
     /// Adds the events of the next commit, which may be none, and returns its place; none: there is no further one.

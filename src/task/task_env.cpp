@@ -106,7 +106,7 @@ const TravelStop* TaskEnv::nextStop(const Task& task, std::string_view key) cons
     return innerNamespace(here.ns, node, then, key) == next->ns ? next : nullptr;
 }
 
-// Channels that live for one superstep are cleared after the routers have seen them.
+// Channels that last for one superstep are cleared after the routers have seen them.
 void TaskEnv::applyTasksWrites() {
     SuperstepMemory& each = memory->superstep;
     state.own();

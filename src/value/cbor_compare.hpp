@@ -15,8 +15,8 @@ std::partial_ordering compareItems(std::string_view a, std::string_view b);
 /// Returns whether two items are equal by value: numbers as above, and maps in any order of their entries.
 bool equalItems(std::string_view a, std::string_view b);
 
-/// Returns the value in a map under a text key, or none if it has no such entry or is no map. Of equal keys the first
-/// counts.
+/// Returns the value in a map under a text key, or none if it has no such entry or is not a map. The first of equal
+/// keys counts.
 std::optional<std::string_view> findEntry(std::string_view item, std::string_view name);
 
 }  // namespace stategraph::stores

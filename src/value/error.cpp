@@ -142,7 +142,7 @@ const char* toString(Errc code) noexcept {
 NodeTimeoutError::NodeTimeoutError(Kind kind, std::chrono::milliseconds limit, ErrorContext context)
     : Error(Errc::node_timeout,
             (kind == Kind::run ? "the attempt took longer than its timeout of "
-                               : "the attempt gave no sign for its idle timeout of ") +
+                               : "the attempt reported no progress for its idle timeout of ") +
                 times::textOf(limit) + " and was abandoned",
             std::move(context)),
       kind_(kind),

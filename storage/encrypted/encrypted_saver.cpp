@@ -184,7 +184,7 @@ std::string EncryptedSaver::Impl::trySealSummary(const PutRequest& request) {
     }
 }
 
-// One that cannot be opened counts as one that nobody gave: the thread is read.
+// One that cannot be opened counts as missing: the thread is read.
 void EncryptedSaver::Impl::openSummaries(std::vector<IndexedThread>& threads) {
     Opener opener(algorithm, keys);
     for (IndexedThread& thread : threads) {

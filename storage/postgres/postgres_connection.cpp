@@ -174,7 +174,7 @@ void PostgresConnection::flush(std::string_view work) {
         if (left < 0) lose(work, PQerrorMessage(connection_));
         if (left == 0) return;
         if (!waitFor(POLLIN | POLLOUT))
-            lose(work, "the server took no more of it within " + milliseconds(settings_.statement_timeout + grace));
+            lose(work, "the server accepted no more of it within " + milliseconds(settings_.statement_timeout + grace));
         // Reading prevents both sides from waiting for the other one to read.
         if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
     }

@@ -22,7 +22,7 @@ std::string adviceFor(std::string_view state) {
         return "; it took longer than statement_timeout, or another session cancelled it: nothing of this was stored";
     if (state == "54000") return "; a thread's name, a namespace or a path is too long for an index of PostgreSQL's";
     if (state == "3F000" || state == "42P01" || state == "42883" || state == "42703")
-        return "; its tables are not there or are others: call PostgresSaver::setUp (or PostgresStore's, or "
+        return "; its tables do not exist or are others: call PostgresSaver::setUp (or PostgresStore's, or "
                "PostgresCache's), or name another schema";
     if (state.starts_with("40")) return "; others wrote the same rows at this moment: try again";
     return "";

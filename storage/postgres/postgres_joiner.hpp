@@ -90,8 +90,8 @@ private:
     std::size_t leaders_ SG_GUARDED_BY(mutex_) = 0;
     // One for each put that waits; the oldest is the first.
     std::vector<Waiting*> queue_ SG_GUARDED_BY(mutex_);
-    // Of logs whose puts are under way, how many, by a hash of the log's name. Two logs of one hash only wait for each
-    // other.
+    // How many puts are under way, by a hash of the log's name. Two logs with one hash wait for each other, and nothing
+    // else.
     std::array<std::uint16_t, 1024> under_way_ SG_GUARDED_BY(mutex_) = {};
 };
 

@@ -53,7 +53,7 @@ void PostgresPut::store(PostgresConnection& connection) const {
         }
         if (tries == put_tries_max)
             connection.errors().fail(std::string("could not ") + storing_commit +
-                                     ": others came between again and again; try again");
+                                     ": other writers came first several times; try again");
     }
 }
 

@@ -38,7 +38,7 @@ class PostgresPut {
 public:
     /// Returns whether a put without a lease makes workers look at the thread.
     static bool mayWake(const PutRequest& request) noexcept;
-    /// `lease` may be null: nobody asks for one. All of them must outlive it.
+    /// `lease` may be null: then none is checked. All of them must outlive it.
     PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, const PutRequest& request,
                 const PutLease* lease);
 

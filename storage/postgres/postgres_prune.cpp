@@ -178,7 +178,7 @@ void PostgresSaver::Impl::deleteThread(std::string_view thread_id, const std::in
             if (!may_be_done) checkpoint::refuseLease(*epoch);
             pool.errors().fail(
                 "the connection broke while a thread was deleted, and whether it was is not known: "
-                "the thread's newest checkpoint tells");
+                "read the thread's newest checkpoint to find out");
         }
         if (logs.isNull(0, 1)) return;
         PostgresArray numbers(checkpoint::bigint_type);
@@ -186,8 +186,8 @@ void PostgresSaver::Impl::deleteThread(std::string_view thread_id, const std::in
         try {
             checkpoint::PostgresPool::Lease connection(pool);
             (void)connection->run(statements.delete_rows, PostgresParameters().owned(numbers.encoded()),
-                                  "free what a deleted thread took");
-            (void)connection->run(statements.sweep, {}, "free what deleted threads took");
+                                  "free the space of a deleted thread");
+            (void)connection->run(statements.sweep, {}, "free the space of deleted threads");
         } catch (const SaverError&) {
         }
     });
@@ -247,7 +247,7 @@ std::size_t PostgresSaver::prune(const PruneRequest& request) {
         if (names.rows() < names_a_page || impl_->is_closing) break;
     }
     const auto sweepSome = [&](PostgresConnection& connection) {
-        return connection.run(impl_->statements.sweep, {}, "free what deleted threads took").rows() > 0;
+        return connection.run(impl_->statements.sweep, {}, "free the space of deleted threads").rows() > 0;
     };
     while (!impl_->is_closing && impl_->pool.repeat(sweepSome)) {
     }

@@ -42,8 +42,9 @@ void checkpoint::refuseInput(std::int64_t number) {
 namespace {
 
 [[noreturn]] void failUnknown(const SaverError& error) {
-    throw SaverError(error.message() +
-                     "; whether the server has stored it is not known: the thread's newest checkpoint tells");
+    throw SaverError(
+        error.message() +
+        "; whether the server has stored it is not known: read the thread's newest checkpoint to find out");
 }
 
 }  // namespace

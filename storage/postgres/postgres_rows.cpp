@@ -183,7 +183,7 @@ bool PostgresRows::wasStored(const Attempt& attempt) {
     const auto fail = [&](const std::string& why) {
         pool_.errors().fail(
             "it is not known whether what was put is stored, since the connection broke while it was: " + why +
-            "; read it, and put it again if it is not there");
+            "; read it, and put it again if it does not exist");
     };
     PostgresParameters transaction;
     transaction.number(attempt.transaction);

@@ -16,7 +16,7 @@ using checkpoint::PostgresStatement;
 
 constexpr const char* setting_up = "set it up as a cluster";
 
-// Who has a slot, and the version in which that is known.
+// The cluster that has a slot, and the version in which that is known.
 struct Owner {
     std::int64_t version = 0;
     std::string name;
@@ -86,7 +86,7 @@ struct NewCluster {
     }
 };
 
-// Who gets the slots at first.
+// The clusters that get the slots at first.
 std::vector<Owner> divide(const std::vector<NewCluster>& clusters) {
     const NewCluster* only = nullptr;
     for (const NewCluster& each : clusters) {

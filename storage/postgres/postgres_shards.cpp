@@ -64,8 +64,8 @@ void PostgresShards::Impl::checkName(PostgresSaver& saver, const std::string& na
                                          "'; correct the addresses of the clusters");
 }
 
-// Without the lock while it waits for the server: other calls need only the saver. Of two readers at once either one's
-// rows may stay; versions ascend, so the next reader sees whether they are old.
+// Without the lock while it waits for the server: other calls need only the saver. If two read at once, the rows
+// of either may stay; versions ascend, so the next reader sees whether they are old.
 PostgresShards::Impl::Slots PostgresShards::Impl::read(Cluster& cluster, std::exception_ptr& error) {
     const auto knownVersions = [&] {
         const detail::LockGuard lock(cluster.mutex);

@@ -41,12 +41,12 @@ public:
     /// Threads that were written to since the last call, some thousand writes at most. Each must be copied then.
     Touched takeTouched();
 
-    /// All rows of these threads but those in the queue, in place of what is there; or, if they were only appended to,
-    /// what is new. Without commits of a thread, its other rows.
+    /// All rows of these threads except those in the queue, in place of the old ones; or, if they were only appended
+    /// to, what is new. Without commits of a thread, its other rows.
     void copyThreads(std::span<const std::string> names, bool is_whole);
     /// The descriptions of graphs, and from where on the target numbers inputs: before any thread.
     void copyGraphs();
-    /// The threads in the queue, without their leases, in place of what is there.
+    /// The threads in the queue, without their leases, in place of the old ones.
     void copyQueue();
     /// Whether both have the same logs with the same newest commits, inputs and threads in the queue.
     bool isSame();

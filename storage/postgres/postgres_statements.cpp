@@ -19,7 +19,7 @@ constexpr Oid number_t = bigint_type;
 
 // Stores one commit after the head; the unique index over (log, prev) is the compare-and-swap. The row of a thread's
 // own log is locked first, as by other puts that say what the thread waits for, so that the second put sees what the
-// first one has said.
+// first one has stored.
 //
 // Under a lease, the row of the queue is locked before that, so that the lease stays valid until the put has ended; if
 // there is no such row, nothing is stored. The same holds for the row of the thread's slot, where the schema has only

@@ -13,7 +13,7 @@
 //            table, and the next claim writes another number
 //
 // A statement that locks a row of `work` and one of `logs` locks that of `work` first. A claim locks it FOR UPDATE, so
-// that it passes over threads whose put is under way, and a put that waited for a claim sees the new epoch.
+// that it skips threads whose put is under way, and a put that waited for a claim sees the new epoch.
 namespace stategraph::checkpoint {
 
 inline constexpr const char* postgres_work_tables = R"(

@@ -100,7 +100,7 @@ IndexPlace RocksDBSaver::Impl::noteInIndex(const PutRequest& request, Checkpoint
     return after;
 }
 
-// Of a thread whose place stays. One of unknown status has no summary.
+// For a thread whose place stays. A thread of unknown status has no summary.
 void RocksDBSaver::Impl::noteSummary(std::string_view thread_id, const IndexPlace& place, std::string_view summary,
                                      rocksdb::WriteBatch& batch) {
     if (!place.isIn() || place.status == ThreadStatus::unknown) return;
@@ -109,7 +109,7 @@ void RocksDBSaver::Impl::noteSummary(std::string_view thread_id, const IndexPlac
     if (database.get(key, "read the index of threads") != value) check(batch.Put(slice(key), slice(value)), note_work);
 }
 
-// Of threads whose places came from memory, or from rows that have none.
+// For threads whose places came from memory, or from rows that have none.
 void RocksDBSaver::Impl::readSummaries(std::vector<IndexedThread>& threads) {
     for (IndexedThread& thread : threads) {
         if (thread.summary) continue;

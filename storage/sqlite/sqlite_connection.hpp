@@ -89,7 +89,7 @@ public:
 
     std::string_view bytes(int column) const;
     std::int64_t number(int column) const;
-    /// Errors: an error of damage if the column is no id.
+    /// Errors: an error of damage if the column is not an id.
     CheckpointId id(int column) const;
 
 private:

@@ -62,7 +62,7 @@ using checkpoint::SqliteQuery;
 
 static_assert(static_cast<int>(ThreadStatus::finished) == 1);  // the value that is in open_threads (sqlite_tables.hpp)
 
-// Of each with summaries and without.
+// Each statement, with summaries and without.
 struct Select {
     const char* with_summaries;
     const char* without;

@@ -151,7 +151,7 @@ SqliteLogVerdict judgeSqliteLog(const std::string& path) {
                 "its write-ahead log " + file + " has damage after byte " + std::to_string(scan->end) + " of " +
                     std::to_string(scan->size) + ": at least " + std::to_string(scan->lost) +
                     (scan->lost == 1 ? " commit that was" : " commits that were") + " stored after it would be lost"};
-    return {"its write-ahead log " + file + " has " + tailOf(*scan) + " that are no whole commit; they were dropped",
+    return {"its write-ahead log " + file + " has " + tailOf(*scan) + " that are not a whole commit; they were dropped",
             {}};
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("all approvals of a turn are open at once, and are answered in any ord
             REQUIRE(after.what() == "");
             CHECK(ledger->count(std::to_string(number)) == 1);
             CHECK_THROWS_WITH_AS((void)again.decide("t", id, {.approved = true}),
-                                 doctest::Contains("waits for anybody"), sg::InvalidArgumentError);
+                                 doctest::Contains("waits for a decision or a result"), sg::InvalidArgumentError);
         }
         const auto state = gardener(ledger, saver).graph().getState({.thread_id = "t"}).values;
         CHECK(state.text() == "done");

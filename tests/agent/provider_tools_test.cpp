@@ -58,7 +58,7 @@ TEST_CASE("a provider that never finishes its tools is stopped by the budget") {
     agent::Options answering = options(answers);
     answering.at_limit = agent::AtLimit::answer;
     const auto asked = agent::Agent(answering).graph().invoke(agent::said("?"), {.thread_id = "t"});
-    CHECK(asked.values.steps == 6);  // once more, and that is the end whatever it says
+    CHECK(asked.values.steps == 6);  // once more, and the turn ends after that
     CHECK(asked.values.stop_reason == "max-steps");
 
     agent::Options searching = options(answers);
@@ -104,7 +104,7 @@ TEST_CASE("declarations that make no sense are faults of the agent") {
           std::string::npos);
     for (const char* const wrong : {"", "[]", "null", "{", "7"}) {
         CAPTURE(wrong);
-        CHECK(faultOf(agent::providerTool("a", wrong)).find("no JSON object") != std::string::npos);
+        CHECK(faultOf(agent::providerTool("a", wrong)).find("not a JSON object") != std::string::npos);
     }
     agent::Tool both = work(std::make_shared<Ledger>());
     both.description.provider = R"({"type":"w"})";

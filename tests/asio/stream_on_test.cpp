@@ -157,14 +157,14 @@ TEST_CASE(
                                  }
                                  co_await waits(1h);
                              } catch (const std::exception&) {
-                                 // operation_aborted, or what Runtime::write throws where the attempt was given up
+                                 // operation_aborted, or what Runtime::write throws if the attempt was abandoned
                                  *cancelled += state.bar == Strings{"in"};  // what it was given is still there
                                  throw;
                              }
                              co_return bar("late");
                          })
                 .addNode("task", [=](const State& state, sg::Runtime& runtime) -> Task<Update> {
-                    std::string mine(200, 'y');  // what the coroutine of Asio's refers to
+                    std::string mine(200, 'y');  // what the Asio coroutine refers to
                     const auto called = [](const std::string& text, const State& of,
                                            int& count) -> asio::awaitable<int> {
                         try {

@@ -209,5 +209,5 @@ TEST_CASE("an awaited attempt over its limit fails with NodeTimeoutError, and th
     Graph silent;
     silent.addNode("silent", appendsLater("never", 1h), {.idle_timeout = 20ms}).addEdge(sg::START, "silent");
     CHECK_THROWS_WITH_AS(sg::syncWait(silent.compile().asyncInvoke({})),
-                         doctest::Contains("gave no sign for its idle timeout of 20 ms"), sg::NodeError);
+                         doctest::Contains("reported no progress for its idle timeout of 20 ms"), sg::NodeError);
 }

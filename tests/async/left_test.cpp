@@ -119,11 +119,11 @@ TEST_CASE(
         for (const bool has_subgraph : {false, true}) {
             std::atomic<int> ran = 0;
             const auto charges = [&ran](const State&) -> Task<Update> {
-                if (++ran == 1) co_await sg::sleepFor(1h);  // the first reader does not live to see it
+                if (++ran == 1) co_await sg::sleepFor(1h);  // the first reader is destroyed before that
                 co_return bar("charged");
             };
             const bool is_live = modes.has(custom);
-            if (is_live) ran = 1;  // it goes on beside the readers: it must end by itself
+            if (is_live) ran = 1;  // it runs on next to the readers: it must end by itself
             Graph graph;
             if (has_subgraph) {
                 Graph inner;

@@ -71,7 +71,7 @@ TEST_CASE("what is given to a run may be written in the co_await itself") {
             auto forked = co_await app.asyncInvoke(
                 sg::RESUME, sg::Config{.thread_id = long_thread, .checkpoint_id = stopped.config.checkpoint_id});
             CHECK(forked.values == done.values);
-            const State payload;  // an aggregate of the user's has no such care taken of it (docs/async.md)
+            const State payload;  // a user's own aggregate is not protected in this way (docs/async.md)
             auto more = co_await app.asyncInvoke(
                 Command{.update = {sg::set(&State::foo, long_text + "2")}, .go_to = sg::Send("b", payload)},
                 {.thread_id = long_thread, .metadata = std::move(tags)});

@@ -130,7 +130,7 @@ TEST_CASE("writes lose the values that the operations have, and the whole list w
     std::string out;
     REQUIRE(nameLoggedValues(writesOf({{"b", WriteKind::add, two}, {"a", WriteKind::write, one}}), entries, out));
     CHECK(out == "");
-    // Of two writes, one is not in the operations, or is no plain write.
+    // One of two writes is not in the operations, or is not a plain write.
     for (const auto kind : {WriteKind::set, WriteKind::overwrite}) {
         const std::string other = kind == WriteKind::set ? listOf({large, "other"}) : two;
         REQUIRE(nameLoggedValues(writesOf({{"a", WriteKind::add, one}, {"b", kind, other}}), entries, out));

@@ -90,7 +90,7 @@ RetentionReport waitForRuns(const Saver& saver, std::uint64_t more) {
     }
 }
 
-/// A saver that can only prune, as the test tells it.
+/// A saver that can only prune, in the way that the test chooses.
 class PruneOnly final : public BaseCheckpointSaver {
 public:
     std::function<std::size_t(const PruneRequest&)> on_prune;

@@ -305,7 +305,7 @@ TEST_CASE("values survive the way from a new program to an old one and back, in 
         CHECK(after.words == Words{"second", "answer", "beside", "first", "beside"});
         CHECK(after.title == "titled");
         CHECK(after.scores == Entries{{"a", 1}});
-        CHECK(after.count == 8);  // 7 + 1 stored, and beside's 5 is no greater
+        CHECK(after.count == 8);  // 7 + 1 stored, and beside's 5 is not greater
         second.invoke(sg::Command<>{.resume = "again"}, {.thread_id = "t"});
         CHECK(second.getState(T).values.words.size() == 6);
         CHECK(second.getState(T).values.scores == Entries{{"a", 1}});

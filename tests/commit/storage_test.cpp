@@ -74,7 +74,7 @@ LineApp appending(const SharedSaver& saver, std::size_t count, std::size_t size)
 struct Rows {
     std::size_t snapshots = 0;
     std::size_t largest = 0;
-    std::size_t largest_change = 0;  // of those that are no snapshots
+    std::size_t largest_change = 0;  // of those that are not snapshots
 };
 Rows rowsOf(sg::BaseCheckpointSaver& saver) {
     Rows rows;

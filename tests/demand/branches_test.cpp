@@ -22,7 +22,7 @@ TEST_CASE("three branches ask; answered 3, 1, 2 while a fourth computes: nothing
         for (const char* name : {"1", "2", "3"}) {
             graph.addNode(name, [&log, name](const State&, sg::Runtime& rt) -> Update {
                 const auto answer = sg::interrupt<std::string>(rt, name);
-                log.add(name);  // behind the question: once for each
+                log.add(name);  // after the question: once for each
                 return bar(name + (":" + answer));
             });
             graph.addEdge(sg::START, name);

@@ -130,7 +130,7 @@ TEST_CASE("a log that was cut short at any place loses the newest commits and no
         {
             const SharedSaver saver = openAt(folder / "torn");
             const std::size_t steps = saver->list({.thread_id = "t", .checkpoint_ns = ""}).size();
-            CHECK(steps >= steps_before);  // the longer the log, the more is there
+            CHECK(steps >= steps_before);  // the longer the log, the more rows it has
             CHECK(steps >= 7);             // what is in the table
             steps_before = steps;
         }

@@ -67,7 +67,7 @@ int runScenario(const std::uint8_t* data, std::size_t size) {
                                                         .limits = {.executions_max = 100, .input_size_max = 2000}});
         lookAt(answer);
     } catch (const std::exception&) {
-        // The bytes are no scenario.
+        // The bytes are not a scenario.
     }
     return 0;
 }

@@ -129,7 +129,7 @@ TEST_CASE("handlers of nodes that there are not, two for one node and other inpu
                 "error handler of node 'node': there are two; keep one",
                 "error handler of node 'node' takes neither the state nor what the node takes; let it take one of them",
                 "the error handler of all nodes must take the state, whatever the nodes take",
-                "error handler of node '__end__': it is no node that could fail; name a node, or \"*\" for all"});
+                "error handler of node '__end__': it is not a node that could fail; name a node, or \"*\" for all"});
 }
 
 TEST_CASE("a node that only a handler leads to is reached if the handler says so") {

@@ -196,7 +196,7 @@ TEST_CASE("interrupts name nodes, or all of them") {
     const sg::CompileOptions options{.interrupt_before = {"*", "a"}, .interrupt_after = {"bb", END}};
     CHECK(faultsOf(chain(), options) ==
           Faults{"interrupt_after: there is no node 'bb'; did you mean 'b'?",
-                 "interrupt_after: __end__ is no node that could be interrupted; name a node, or \"*\" for all"});
+                 "interrupt_after: __end__ is not a node that could be interrupted; name a node, or \"*\" for all"});
 }
 
 TEST_CASE("impossible retry policies are faults") {
@@ -316,7 +316,7 @@ TEST_CASE("an input with channels that the state does not have is a fault where 
     auto spec = chain();
     spec.nodes[1] = node<Other>("b");
     CHECK(faultsOf(spec) ==
-          Faults{"node 'b' takes an input that is no part of the state (the state's channel 'foo' is of another "
+          Faults{"node 'b' takes an input that is not a part of the state (the state's channel 'foo' is of another "
                  "type, the state has no channel 'baz'), so only a Send can reach it, but the edge from 'a' to "
                  "'b' leads to it; match the channels' names and types"});
     spec.edges.clear();

@@ -12,7 +12,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/moved_clock.hpp"
 
-// From which clock durations are read, how often, and what that clock must not have said.
+// From which clock durations are read, how often, and which readings of that clock must not be stored.
 using namespace graphs;
 using namespace std::chrono_literals;
 using namespace timed_graphs;

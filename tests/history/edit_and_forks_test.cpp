@@ -23,7 +23,7 @@ TEST_CASE("the head is the newest commit, on whichever branch") {
         const auto replayed = app.invoke(sg::RESUME, past[2].config);
         CHECK(app.getState(T).config == replayed.config);
         CHECK(app.getState(T).values.v == Words{"i", "a", "b"});
-        // Later work goes on from there.
+        // Later work continues from there.
         app.updateState(T, says("y"), {.as_node = "b"});
         CHECK(app.getState(T).parent_config == replayed.config);
     });

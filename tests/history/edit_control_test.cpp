@@ -9,8 +9,8 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// What an edit can say in addition to values: where to go, that it is the input, or that it is a copy. And that it is
-// no run.
+// What an edit can say in addition to values: where to go, that it is the input, or that it is a copy. It also checks
+// that an edit is not a run.
 namespace sg = stategraph;
 using namespace history;
 

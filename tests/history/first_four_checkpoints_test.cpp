@@ -137,7 +137,7 @@ TEST_CASE("the persistence guide's two nodes leave its four checkpoints") {
         CHECK(past[1].isSet(&FooBar::foo));
         CHECK(result.config == past[3].config);
 
-        // The guide goes on: the state is edited through the reducers, and replayed from a checkpoint.
+        // The guide continues: the state is edited through the reducers, and replayed from a checkpoint.
         const sg::Config edited = app.updateState(
             {.thread_id = "t"}, {sg::set(&FooBar::foo, "c"), sg::add(&FooBar::bar, "c")}, {.as_node = "nodeA"});
         const auto state = app.getState({.thread_id = "t"});

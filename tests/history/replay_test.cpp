@@ -59,7 +59,7 @@ TEST_CASE("a replay runs everything after its checkpoint again, and leaves the p
             CHECK(keeps(bytesOf(*saver), before));
 
             const auto now = pastOf(app, {.thread_id = "t"});
-            const std::size_t own = i == 0 ? 5 : 5 - i;  // the fork, and each superstep behind it
+            const std::size_t own = i == 0 ? 5 : 5 - i;  // the fork, and each superstep after it
             REQUIRE(now.size() == length + own);
             const auto& fork = now[length];
             CHECK((fork.source == sg::Source::fork));

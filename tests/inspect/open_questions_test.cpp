@@ -94,7 +94,7 @@ TEST_CASE("a page of questions reads the open threads up to its end, and no fini
     CHECK(openQuestionsOf(counting, {}, 4).threads.size() == 4);
     CHECK(counting.read <= 6);
     CHECK(namesOf(counting, 1000).size() == 100);
-    CHECK(counting.read <= 6 + 100);  // those that failed ask nothing, as the index says
+    CHECK(counting.read <= 6 + 100);  // threads that failed have no questions, according to the index
 }
 
 TEST_CASE("a page of questions ends after a bounded number of threads that ask nothing, and says where it continues") {

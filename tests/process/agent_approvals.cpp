@@ -123,8 +123,8 @@ void answerAll(const fs::path& folder, bool backwards) {
                 const auto response = client::post(static_cast<std::uint16_t>(port), "/garden/t/decide", body);
                 // Either the call is already decided, or another answer is being processed and this one must be
                 // repeated.
-                const bool is_closed =
-                    response.status == 409 && response.body.find("waits for anybody") != std::string::npos;
+                const bool is_closed = response.status == 409 &&
+                                       response.body.find("waits for a decision or a result") != std::string::npos;
                 if (response.status == 200 || is_closed) decided[number] = is_closed;
                 if (is_closed) --left;
             } catch (const std::exception&) {  // the server was killed and will be restarted

@@ -27,7 +27,7 @@
 #include "tests/support/quiet_client.hpp"
 
 // The nth allocation of a server fails, for every n, in each operation of the server; and its sockets fail. Every
-// client must receive an answer or the end of its connection, no run and no connection may stay behind, the next
+// client must receive an answer or the end of its connection, no run and no connection may remain, the next
 // request must be able to do what the failed one was about, and the server must end when asked to.
 //
 // One allocation fails at a time. If an operation of Asio needs it, Asio 1.81 posts the destruction of the coroutine

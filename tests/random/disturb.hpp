@@ -236,7 +236,7 @@ private:
             {.run = run, .only = [this](const sg::UnfinishedThread& thread) { return thread.thread_id == thread_; }});
         Ended ended;
         for (const auto& thread : report) {
-            require(!thread.why.starts_with("left alone"), thread.why);
+            require(!thread.why.starts_with("it was not resumed"), thread.why);
             ended.error = thread.error;
             ended.text = thread.why;
             ended.status = thread.status;

@@ -16,7 +16,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Cancels threads for good that are suspended, failed, left behind, or in use by a run.
+// Cancels threads for good that are suspended, failed, left by a dead process, or in use by a run.
 using namespace graphs;
 using namespace std::chrono_literals;
 

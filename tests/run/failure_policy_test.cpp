@@ -118,7 +118,7 @@ TEST_CASE("cancel_siblings: what has not begun is not started, what has finished
                 const auto state = app.getState({.thread_id = config.thread_id});
                 CHECK(state.values.bar == Strings{"a"});
                 CHECK(state.next == Strings{"b", "c", "d", "e"});
-                // The thread has failed, so it does not count as one that a process left behind.
+                // The thread has failed, so it does not count as in flight.
                 const auto unfinished = saver->unfinishedThreads();
                 REQUIRE(unfinished.size() == 1);
                 CHECK((unfinished.front().reason == sg::Unfinished::failed));

@@ -27,7 +27,7 @@ inline auto handles(Log& log, std::string name = "handler") {
 
 inline const std::string text = "x failed (x is broken) after 1";
 
-// START -> x (fails) -> next, and optionally START -> ok beside it.
+// START -> x (fails) -> next, and optionally START -> ok next to it.
 inline Graph broken(Log& log, bool beside) {
     Graph graph;
     graph.addNode("x", breaks(log, "x"))

@@ -7,7 +7,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Several questions at once: in one superstep, in subgraphs, and beside failures.
+// Several questions at once: in one superstep, in subgraphs, and together with failures.
 using namespace graphs;
 
 namespace {

@@ -108,7 +108,7 @@ TEST_CASE("as many as may run at once do") {
             return bar("met");
         };
         graph.addNode("w", meet, atMost(3));
-        if (is_awaited) {  // a coroutine beside them makes coroutines drive the superstep
+        if (is_awaited) {  // a coroutine next to them makes coroutines drive the superstep
             graph.addNode("beside", [](const State&, sg::Runtime&) -> sg::Task<Update> { co_return bar("beside"); });
             graph.addEdge("split", "beside");
             CHECK(sg::syncWait(graph.compile().asyncInvoke(Update{})).values.bar.size() == 4);

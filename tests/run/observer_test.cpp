@@ -13,14 +13,14 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What observers are told, and that they cannot disturb a run.
+// What observers receive, and that they cannot disturb a run.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Ending;
 
 namespace {
 
-/// Records what it is told, as texts.
+/// Records what it receives, as texts.
 class Notes final : public sg::Observer {
 public:
     void runStarts(const sg::RunStart& start) override {

@@ -100,8 +100,8 @@ TEST_CASE("an idle timeout counts from the last sign of the node") {
                    },
                    {.idle_timeout = 20ms});
     silent.addEdge(sg::START, "silent");
-    CHECK_THROWS_WITH_AS(silent.compile().invoke({}), doctest::Contains("gave no sign for its idle timeout of 20 ms"),
-                         sg::NodeError);
+    CHECK_THROWS_WITH_AS(silent.compile().invoke({}),
+                         doctest::Contains("reported no progress for its idle timeout of 20 ms"), sg::NodeError);
 }
 
 TEST_CASE("impossible limits are refused with their place") {

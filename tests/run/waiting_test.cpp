@@ -129,7 +129,7 @@ TEST_CASE("calls that nobody waits for are made before their flow ends, with eve
     std::latch is_busy(1);
     std::latch may_end(1);
     std::pair<std::latch*, std::latch*> both{&is_busy, &may_end};
-    const auto executor = threads(1);  // queued behind the work that its thread waits for
+    const auto executor = threads(1);  // queued after the work that its thread waits for
     executor->submit(
         [](void* context) {
             const auto& [busy, end] = *static_cast<std::pair<std::latch*, std::latch*>*>(context);
@@ -210,7 +210,7 @@ TEST_CASE("work is refused by trySubmit when every thread is at work, and taken 
     std::latch is_busy(1);
     std::latch may_end(1);
     std::pair<std::latch*, std::latch*> both{&is_busy, &may_end};
-    sg::Executor executor({.threads_max = 1});  // queued behind the work that its thread waits for
+    sg::Executor executor({.threads_max = 1});  // queued after the work that its thread waits for
     REQUIRE(executor.trySubmit(
         [](void* context) {
             const auto& [busy, end] = *static_cast<std::pair<std::latch*, std::latch*>*>(context);

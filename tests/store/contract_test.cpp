@@ -128,8 +128,8 @@ TEST_CASE("every size has a limit, and what is just within it is kept") {
                       again.put({"a"}, "k", Doc{{"x", std::string(store_limits::value_bytes_max, 'x')}});
                   }),
                   "the value has"));
-        CHECK(has(refused([&] { again.put({"a"}, "k", {}, {.ttl = -1ms}); }), "the value is no map"));
-        CHECK(has(refused([&] { again.put({"a"}, "k", 5); }), "the value is no map"));
+        CHECK(has(refused([&] { again.put({"a"}, "k", {}, {.ttl = -1ms}); }), "the value is not a map"));
+        CHECK(has(refused([&] { again.put({"a"}, "k", 5); }), "the value is not a map"));
         CHECK(has(refused([&] { again.put({"a"}, "k", std::map<int, int>{{1, 2}}); }), "a key that is not text"));
         CHECK(has(refused([&] { again.put({"a"}, "k", value, {.ttl = -1ms}); }), "ttl is -1 ms"));
         CHECK(has(refused([&] { again.put({"a"}, "k", value, {.ttl = store_limits::ttl_max + 1ms}); }), "ttl is"));
@@ -282,7 +282,7 @@ TEST_CASE("if one operation of a batch is wrong, none is done, and the message s
         const auto message = refused([&] {
             store.batch({PutOp{{"a"}, "k", Value(Doc{}), {}}, PutOp{{"a"}, "k2", Value(1), {}}, GetOp{{"a"}, "k", {}}});
         });
-        CHECK(has(message, "operation 2 of 3 in the batch: the value is no map"));
+        CHECK(has(message, "operation 2 of 3 in the batch: the value is not a map"));
         const auto no_index = refused([&] {
             store.batch({PutOp{{"a"}, "k", Value(Doc{}), {}}, SearchQuery{.query = "x"}});
         });

@@ -90,7 +90,7 @@ inline Graph chain(const Strings& names) {
 inline Update none(const State&) { return {}; }
 inline Update gives(const State& inner) { return {sg::add(&State::bar, "=" + std::to_string(inner.bar.size()))}; }
 
-/// Two subgraphs at once beside a node, one of them with one inside, then an end.
+/// Two subgraphs at once next to a node, one of them with one inside, then an end.
 inline App nested(const Saver& saver) {
     Graph middle = chain({"m1"});
     middle.addNode("leaf", chain({"l1", "l2"}).compile(), none, gives).addEdge("m1", "leaf");
@@ -102,7 +102,7 @@ inline App nested(const Saver& saver) {
     return graph.compile({.checkpointer = saver});
 }
 
-/// A subgraph that asks in its second node, beside another one.
+/// A subgraph that asks in its second node, next to another one.
 inline App asking(const Saver& saver) {
     Graph inner = chain({"before"});
     inner.addNode("ask", [](const State&, sg::Runtime& runtime) -> Update {

@@ -159,7 +159,7 @@ private:
         return logs_.contains(ns);
     }
 
-    // Of what it could not take while it happened it gets the rest from the log.
+    // What it could not take while it happened, it gets from the log.
     void checkSlow() {
         std::set<std::string> got;
         std::multiset<std::string> from_log;

@@ -25,7 +25,7 @@ TEST_CASE("a late reader receives what graphs inside did before the superstep's 
         const auto values = texts(late(app, StreamMode::values));
         REQUIRE(values.size() == 9);
         CHECK(values[2] == R"(b|leaf|values  {"n":0,"bar":["l1"]})");
-        // Who does not ask for subgraphs gets the root's events alone, with the positions that they ever had.
+        // A subscriber without subgraphs gets only the root's events, with the positions that they always had.
         sg::StreamHub hub(app);
         auto root = hub.subscribe("t", {.from = sg::StreamPosition(), .modes = durable_modes});
         const auto of_root = take(root);

@@ -120,7 +120,7 @@ TEST_CASE("of graphs that nodes call those that ended are reported, after the ta
             try {
                 runtime.invoke(fails, bar("x"), "b fails");
             } catch (const std::exception&) {
-                // The node goes on without it.
+                // The node continues without it.
             }
             runtime.invoke(inner, bar("x"), "c|second");
             return {sg::add(&State::bar, "=" + std::to_string(runtime.invoke(inner, bar("x"), "a").bar.size()))};

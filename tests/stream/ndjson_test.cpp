@@ -152,8 +152,8 @@ TEST_CASE("the reader passes over blank lines, unknown fields and what is missin
 TEST_CASE("a bad line is named by its number and its fault, and the next one can be read") {
     const std::string good = "{\"mode\":\"custom\"}\n";
     for (const auto& [line, fault] : std::vector<std::pair<std::string, std::string>>{
-             {"{\"mode\":\"cus", "no JSON"},
-             {"[1]", "no object"},
+             {"{\"mode\":\"cus", "not JSON"},
+             {"[1]", "not an object"},
              {"{}", "no field 'mode'"},
              {"{\"mode\":1}", "'mode' is not a text"},
              {"{\"mode\":\"other\"}", "no mode 'other'"},
@@ -163,10 +163,10 @@ TEST_CASE("a bad line is named by its number and its fault, and the next one can
              {"{\"mode\":\"custom\",\"step\":\"1\"}", "'step' is not"},
              {"{\"mode\":\"custom\",\"durable\":1}", "'durable' is not"},
              {"{\"mode\":\"custom\",\"position\":7}", "'position' is not"},
-             {"{\"mode\":\"custom\",\"position\":\"x\"}", "no place in a stream"},
+             {"{\"mode\":\"custom\",\"position\":\"x\"}", "not a position in a stream"},
              {"{\"mode\":\"custom\",\"interrupts\":[{}]}", "'interrupts' is not"},
              {"{\"mode\":\"custom\",\"interrupts\":[{\"id\":\"zz\",\"index\":0}]}", "line 2"},
-             {"{\"mode\":\"custom\",\"data\":" + std::string(600, '[') + std::string(600, ']') + "}", "no JSON"},
+             {"{\"mode\":\"custom\",\"data\":" + std::string(600, '[') + std::string(600, ']') + "}", "not JSON"},
              {"{\"mode\":\"custom\",\"data\":\"" + std::string(3000, 'x') + "\"}", "longer than 2000 bytes"}}) {
         INFO(line.substr(0, 60));
         const std::string why = whyNot(good + line + "\n", {.line_bytes_max = 2000});

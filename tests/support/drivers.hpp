@@ -66,8 +66,8 @@ struct Outcome : Ended {
 
 /// When a run is abandoned: whichever comes first. It may be over before.
 struct Leave {
-    /// After so many steps: events of a stream; of other runs, pieces of work that their coroutines posted to where
-    /// they live.
+    /// After so many steps: events of a stream; of other runs, pieces of work that their coroutines posted to their
+    /// executors.
     std::size_t steps = std::numeric_limits<std::size_t>::max();
     /// As soon as this is true, called between steps and about each millisecond while nothing happens.
     std::function<bool()> when = {};
@@ -116,7 +116,7 @@ public:
     bool canAbandon() const noexcept { return abandon_ != nullptr; }
     /// Begins a run and destroys it midway, as its caller may: a stream left early, a task destroyed, an execution
     /// context destroyed. True: the run was over before. A range of events waits for its nodes, so there they must end
-    /// by themselves. Errors: none of the run's.
+    /// by themselves. It throws no error of the run.
     template <class S, class Input, class Output, class In>
     bool abandon(const sg::CompiledGraph<S, Input, Output>& app, In input, const sg::RunConfig& config,
                  const Leave& leave) const {

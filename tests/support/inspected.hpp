@@ -29,7 +29,7 @@ inline auto note(std::string text) {
 }
 
 /// START → plan → left, right (edges) → gather (join); plan also routes to "price" twice by Send; gather → goto "ask";
-/// ask asks and → END; "last" is deferred, behind price.
+/// ask asks and → END; "last" is deferred, after price.
 inline Graph graph() {
     Graph graph;
     graph.addNode("plan", note("plan"))

@@ -40,7 +40,7 @@ TEST_CASE("a copy of a list is added to in place, and the list it was copied fro
     CHECK(before == listOf(3));
     CHECK(list.toVector() == Strings{textOf(0), textOf(1), textOf(2), "more"});
 
-    List other = before;  // another list has already used the space behind its end
+    List other = before;  // another list has already used the space after its end
     other.push_back("other");
     CHECK(other.data() != list.data());
     CHECK(other.back() == "other");
@@ -260,7 +260,7 @@ struct ChatOf {
 using Copied = ChatOf<Strings, std::vector<sg::Message>>;
 using Sharing = ChatOf<List, sg::SharedList<sg::Message>>;
 
-// Adds, replaces and removes messages, beside another task that adds one.
+// Adds, replaces and removes messages, while another task adds one.
 template <class Chat>
 sg::CompiledGraph<Chat> chat(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, sg::WarmThreads warm = {}) {
     sg::StateGraph<Chat> graph;

@@ -44,7 +44,7 @@ struct TwoClusters {
     }
 };
 
-/// As Running, on the queue of one cluster.
+/// Does the same as Running, on the queue of one cluster.
 class ClusterWorker {
 public:
     ClusterWorker(TwoClusters& on, std::size_t cluster, std::function<void(const Counted&, sg::Runtime&)> before = {})

@@ -91,7 +91,7 @@ TEST_CASE("the command line of a worker says all that its options have, over the
     CHECK(words.worker.name == "worker 1");
     CHECK(words.worker.listen);
 
-    // A slot has a connection, if nothing else is said.
+    // A slot has a connection by default.
     CHECK(read({"--database=x", "--slots", "40"}).saver.connections_max == 40);
     CHECK(read({"--database=x", "--slots", "40", "--connections", "4"}).saver.connections_max == 4);
     CHECK(read({"--database=x"}).worker.queues.at(0).name == "default");

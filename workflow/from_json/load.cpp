@@ -291,7 +291,7 @@ json::value parsed(std::string_view text, const char* what) {
     json::parse_options options;
     options.max_depth = value_depth_max;  // workflows inside each other soon have Boost's 32 levels
     json::value value = json::parse(text, error, {}, options);
-    if (error) throw InvalidArgumentError(std::string(what) + " is no JSON: " + error.message());
+    if (error) throw InvalidArgumentError(std::string(what) + " is not JSON: " + error.message());
     return value;
 }
 

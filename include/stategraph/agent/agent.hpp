@@ -158,10 +158,10 @@ public:
     /// full.
     WaitingPage waiting(const WaitingQuery& query = {}) const;
     /// Approves or declines a call, named by its id or, if only one open call has it, by its provider's. Give it to any
-    /// way of running: `graph().invoke(agent.decide("t", id, {.approved = true}), {.thread_id = "t"})`. Of several
-    /// answers for a call one is accepted; the others are refused when they run. Errors: InvalidArgumentError that
-    /// lists the open calls, if it is none of them or takes a result; WrongTypeError for edited arguments that the tool
-    /// does not take.
+    /// way of running: `graph().invoke(agent.decide("t", id, {.approved = true}), {.thread_id = "t"})`. If a
+    /// call gets several answers, one is accepted; the others are refused when they run. Errors: InvalidArgumentError
+    /// that lists the open calls, if it is none of them or takes a result; WrongTypeError for edited arguments that the
+    /// tool does not take.
     Command<> decide(const ThreadId& thread, std::string_view call_id, Decision decision) const;
     /// Gives the result of a call that a client executes. Errors: as `decide`.
     Command<> give(const ThreadId& thread, std::string_view call_id, ClientResult result) const;

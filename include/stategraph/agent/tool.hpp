@@ -67,7 +67,7 @@ private:
     std::function<bool(const Value&)> needs_;
 };
 
-/// Checks the arguments of a call before anybody is asked and before the tool is called, and fills in what is missing.
+/// Checks the arguments of a call before a person is asked and before the tool is called, and fills in what is missing.
 /// If they are wrong, it throws an explanation, which the model receives. Several threads may call it at the same time.
 using ArgumentCheck = std::function<Value(Value arguments)>;
 

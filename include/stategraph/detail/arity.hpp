@@ -21,7 +21,7 @@ consteval bool fits(std::index_sequence<I...>) {
 }
 
 /// Whether the aggregate T has exactly N members: N initialisers fit and N + 1 do not. Not supported: C arrays, base
-/// classes, and members with a constructor from any `const U&`. A type that is no aggregate has no arity: false.
+/// classes, and members with a constructor from any `const U&`. A type that is not an aggregate has no arity: false.
 template <class T, std::size_t N>
 consteval bool hasArity() {
     if constexpr (std::is_aggregate_v<T>) {

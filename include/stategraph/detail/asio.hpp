@@ -174,7 +174,7 @@ private:
 struct AsioCallOptions {
     std::stop_token stop = {};             // it is cancelled when this token is stopped
     std::shared_ptr<void> node = {};       // keeps the node that awaits it (keepNode)
-    boost::asio::any_io_executor on = {};  // none: where the awaiting coroutine lives, or the system executor
+    boost::asio::any_io_executor on = {};  // none: the executor of the awaiting coroutine, or the system executor
 };
 
 /// Awaits a coroutine of Asio in a coroutine of this library.

@@ -25,7 +25,7 @@ struct ValueOps {
     TypeKey type;
     std::uint32_t size;
     std::uint32_t alignment;
-    bool in_place;  // small and nothrow movable: lives in the write buffer; otherwise the buffer holds a pointer to it
+    bool in_place;  // small and nothrow movable: it is in the write buffer; otherwise the buffer holds a pointer to it
     void (*destroy)(void*) noexcept;
     void (*relocate)(void* to, void* from) noexcept;
     void (*copy)(void* to, const void* from);

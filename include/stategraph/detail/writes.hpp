@@ -70,7 +70,7 @@ private:
     };
 };
 
-/// The operations a task returned, in order. Small ones live in the object itself, so a node that sets a few members
+/// The operations a task returned, in order. Small ones are in the object itself, so a node that sets a few members
 /// allocates nothing.
 class Writes {
 public:

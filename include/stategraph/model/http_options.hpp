@@ -24,8 +24,8 @@ struct HttpOptions {
     std::chrono::milliseconds max_retry_wait = std::chrono::seconds(60);
     /// A PEM file of the certificates to trust, instead of the system's.
     std::string ca_file = {};
-    /// Header fields that are sent with each request, after the library's own. A field with the name of one of the
-    /// library's replaces it.
+    /// Header fields that are sent with each request, after the library's own. If a field has the name of a field
+    /// of the library, it replaces that.
     std::vector<std::pair<std::string, std::string>> headers = {};
     /// The largest body of an answer, after transfer decoding. A longer one is an error.
     std::size_t max_answer_bytes = std::size_t{64} << 20U;

@@ -32,7 +32,7 @@ struct OpenAiOptions {
 /// Request::output becomes `response_format` (json_schema); it is strict if the schema is one that OpenAI takes as
 /// strict: every object lists all its properties as required and allows no others. A member of Settings::extra that is
 /// null takes the library's own member away. Annotations become sources (ProviderPart). Reasoning and ProviderParts are
-/// not sent back, because these servers do not take them. Of the messages, results of calls must follow their calls
+/// not sent back, because these servers do not take them. In the messages, results of calls must follow their calls
 /// (mendHistory).
 ///
 /// Thread-safe. Errors: InvalidArgumentError for options that make no sense, such as a model without a name or a

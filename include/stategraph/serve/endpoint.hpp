@@ -112,7 +112,7 @@ public:
     Begin prepare(Operation operation, const ThreadId&, const Value& body) override {
         if (operation == Operation::start) return begin(detail::updateFrom<Update<Input>>(detail::inputIn(body)));
         if (operation != Operation::resume)
-            throw InvalidArgumentError("this graph is no agent: it takes no decisions about calls");
+            throw InvalidArgumentError("this graph is not an agent: it takes no decisions about calls");
         if (auto answers = detail::answersIn(body)) return begin(std::move(*answers));
         return begin(RESUME);
     }

@@ -66,7 +66,7 @@ struct StepEventsOptions {
 ///   {"event": "tool-call", "stepName", "toolName", "text"}              a call of a chosen tool, with its arguments
 /// as JSON text
 ///   {"event": "tool-call-approval", "stepName", "interruptId", "toolCallId", "toolName", "args"}  a call that waits
-/// for somebody
+/// for a decision
 ///   {"event": "error", "message"}                                       the run failed
 ///   {"event": "finish", "status"}                                       how the run ended, as the last line
 /// The step is the outermost node that is a graph, or the node itself. An agent's call is answered by "toolCallId"

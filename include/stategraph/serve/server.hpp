@@ -54,7 +54,7 @@ struct ServerOptions {
     std::chrono::milliseconds request_timeout = std::chrono::seconds(30);
     /// How long a client may take to accept what is sent; then the connection is closed.
     std::chrono::milliseconds write_timeout = std::chrono::seconds(30);
-    /// If nothing happens for this time, the response sends a sign of life.
+    /// If nothing happens for this time, a comment is sent to keep the connection open.
     std::chrono::milliseconds heartbeat = std::chrono::seconds(15);
     /// How many events may wait for a slow client. Beyond that, pieces of a text are joined and the oldest events are
     /// dropped. Durable events are never lost.

@@ -13,7 +13,7 @@ std::string lineSchema(const Protocol& protocol);
 
 /// Declares a type of TypeScript from a JSON Schema that `jsonSchema<T>()` or `lineSchema` wrote: `export type NAME =
 /// …;` and, for each definition of the schema, a type NAME_DEFINITION. Ranges and formats are left out. Errors:
-/// InvalidArgumentError for a name that is no identifier, a schema that is no JSON, or one nested more than 64 deep.
+/// InvalidArgumentError for a name that is not an identifier, or a schema that is not JSON or nests more than 64 deep.
 std::string typeScript(std::string_view name, std::string_view json_schema);
 
 /// The text with '_' for each character that an identifier cannot have.

@@ -10,7 +10,7 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/value.hpp>
 
-// Makes records by hand, as a graph's run would store them, for tests of savers and of programs that read them.
+// Creates the records that a graph's run would store, for tests of savers and of programs that read them.
 namespace stategraph::testing {
 
 /// What a commit does to a channel: the channel has this value now, this item was appended to its list, or it has no

@@ -67,7 +67,7 @@ public:
     /// What the step asked before it was resumed; null in an execution that was not resumed.
     virtual const Value* suspendData() const noexcept = 0;
 
-    /// Stops the run until somebody resumes this step: it is then executed again from its beginning, with the same
+    /// Stops the run until a caller resumes this step: it is then executed again from its beginning, with the same
     /// input and with `resumeData`. What it has set in the state is kept. `labels` are other names for the question. It
     /// leaves the step through an exception of the library.
     [[noreturn]] virtual void suspend(Value payload, std::vector<std::string> labels = {}) = 0;

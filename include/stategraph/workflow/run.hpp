@@ -173,7 +173,7 @@ struct RunOptions {
     Values context = {};
     /// For `start`: metadata by which the run can be listed, such as a customer or a region. It is stored.
     Values metadata = {};
-    /// Waits in this process for sleeps that are due, instead of returning RunStatus::waiting.
+    /// Whether sleeps are waited for in this process; if not, the run returns RunStatus::waiting.
     bool waits = false;
     /// Called for each event of the run, one at a time, on the threads of its tasks. What it throws is ignored.
     std::function<void(const RunEvent& event)> on_event = {};
@@ -264,7 +264,7 @@ public:
     std::vector<ListedRun> list(const RunQuery& query = {}) const;
 
     /// A run of this workflow that is to be resumed without an answer: it sleeps, or its process died. With the time at
-    /// which it is to be resumed; none: now. Of the sleeping runs, only those that wake by `until` are returned. Cost:
+    /// which it is to be resumed; none: now. Only those sleeping runs that wake by `until` are returned. Cost:
     /// with an index of threads, it reads the heads of these threads and of those of this workflow that are under way;
     /// otherwise that of every thread.
     struct DueRun {

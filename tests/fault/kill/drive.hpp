@@ -23,8 +23,8 @@ struct DriveOptions {
     const std::atomic<bool>* stop = nullptr;
 };
 
-/// Brings the thread from wherever it is to its end: answers the questions that are open, one at a time, goes on with
-/// what is due, and when nothing is gives the next input. True when all rounds are done, false when it was stopped.
+/// Brings the thread from wherever it is to its end: answers the questions that are open, one at a time, resumes what
+/// is due, and if nothing is due gives the next input. True when all rounds are done, false when it was stopped.
 ///
 /// Notes in the journal what the library has acknowledged, when it has:
 ///   input, answer   when the run's first event arrives, which is what a caller learns first: by then the run has begun, and begun

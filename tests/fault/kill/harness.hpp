@@ -68,7 +68,7 @@ void expectDone(Process& process);
 
 /// The three tests. Each prints a line a durability, and throws Failure with the thread's folder kept.
 ///   kills    kills the child at random times, several times a thread
-///   puts     the child dies before and after each of its puts, and behind every put
+///   puts     the child dies before and after each of its puts
 ///   sigterm  the child hands over at SIGTERM, and this process finishes the thread
 void testKills(const Settings& settings);
 void testPuts(const Settings& settings);

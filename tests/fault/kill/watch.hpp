@@ -44,7 +44,7 @@ private:
     Stored stored_;
     std::size_t lines_ = 0;
     std::size_t repeated_ = 0;
-    // Of the process that is being checked, and of those before it.
+    // Times of the process that is being checked, and of those before it.
     std::set<std::string> ended_;
     std::set<std::string> started_;
     std::set<std::string> started_before_;

@@ -133,7 +133,7 @@ TEST_CASE("blocks of the provider's own tools are parts of the answer, also thos
     const std::string whole = R"({"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}})";
     CHECK((partsOf({start(0, call), input(0, R"({\"q\")"), input(0, ":1}"), end(0)}) ==
            std::vector<md::ProviderPart>{{Kind::call, "anthropic", "s", "web_search", whole}}));
-    // An input that is no object leaves the value with which the block began.
+    // An input that is not an object leaves the value with which the block began.
     CHECK(partsOf({start(0, whole), input(0, "[7"), end(0)}).at(0).data == whole);
     // If a block has no end, it is not known whether it is complete.
     CHECK(partsOf({start(0, call), input(0, "{")}).empty());

@@ -140,7 +140,7 @@ TEST_CASE("a call without its result and a result without its call are not sent,
     CHECK(blocksOf({md::user("?"), cut, md::user("and?"), answer({result, text})}, 3) == only_text);
     // Twice, of one id.
     CHECK(blocksOf({md::user("?"), answer({call, call, result, result})}, 1).as_array().size() == 2);
-    // Parts that are no JSON objects, and parts of another provider.
+    // Parts that are not JSON objects, and parts of another provider.
     CHECK(blocksOf({md::user("?"), answer({part(Kind::call, "nonsense"), part(Kind::result, "[]"), text})}, 1) ==
           only_text);
     const auto foreign =

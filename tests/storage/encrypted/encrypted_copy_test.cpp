@@ -9,7 +9,7 @@
 #include "tests/support/encryption.hpp"
 #include "tests/support/savers.hpp"
 
-// Copies of encrypted threads: rows are bound to their thread, so a copy encrypts each row anew.
+// Copies of encrypted threads: rows are bound to their thread, so a copy encrypts each row again.
 using namespace encryption;
 
 namespace stategraph::testing {

@@ -176,7 +176,7 @@ TEST_CASE("two tenants with keys of their own in one store cannot read each othe
                 CHECK(has(said, "CorruptCheckpointError"));
                 CHECK(has(said, why));
             }
-            // Without a thread id the call passes over them and reports that.
+            // Without a thread id the call skips them and reports that.
             const auto rows = saver.list({.with_writes = true});
             CHECK(rows.size() == 4);
             for (const auto& row : rows) {

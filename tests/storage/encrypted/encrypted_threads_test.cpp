@@ -4,8 +4,8 @@
 #include "tests/checkpoint/damaged_threads.hpp"
 #include "tests/support/encryption.hpp"
 
-// Many encrypted threads: those of other keys and damaged ones are passed over, and commits that are kept are encrypted
-// anew.
+// Many encrypted threads: those of other keys and damaged ones are skipped, and kept commits are encrypted
+// again.
 using namespace damage;
 using namespace std::chrono_literals;
 using encryption::key;

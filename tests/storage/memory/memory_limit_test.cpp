@@ -111,7 +111,7 @@ TEST_CASE("what a memory saver counts is what it has now, whatever was there bef
     }
     MemorySaver fresh;
     putAllInto(plain, fresh);
-    std::size_t summaries = 0;  // which are no rows
+    std::size_t summaries = 0;  // which are not rows
     const auto threads = plain.newestThreads({.with_summaries = true});
     for (const IndexedThread& thread : *threads) summaries += thread.summary->size();
     CHECK(bytesOf(fresh) + summaries == bytesOf(plain));

@@ -143,7 +143,7 @@ TEST_CASE("the own log of a thread that was new when it was claimed is read with
     CHECK(base->roundTrips() > before);
     putOne(saver, {"t", "inner:1"}, {}, makeCommit(1, 0));
     CHECK(saver.getTuple({.log = {"t", "inner:1"}})->head == nthId(1));
-    // A put that is refused, since somebody was first, is the end of it too.
+    // A put that is refused because another writer was first also ends it.
     putOne(*base, {"t"}, {}, makeCommit(1, 0));
     CHECK_FALSE(saver.getTuple({.log = {"t"}}).has_value());
     CHECK_THROWS_AS(putOne(saver, {"t"}, {}, makeCommit(2, 0)), ConcurrentUpdateError);

@@ -1,4 +1,4 @@
-// Prunes beside writers, and what deletions leave behind.
+// Prunes while others write, and what deletions leave.
 #include <atomic>
 #include <future>
 #include <string>
@@ -126,7 +126,7 @@ TEST_CASE("what many rows of a deleted thread took is freed, a part at a time") 
     putLine(*saver, {"t"}, 1);
     saver->deleteThread("t");
     Raw raw;
-    // Rows that a cancelled statement leaves behind.
+    // Rows that a cancelled statement leaves.
     raw.run("INSERT INTO " + schema.name() + ".commits SELECT log, lpad(to_hex(n), 32, '0')::uuid, " +
             "lpad(to_hex(n + 1), 32, '0')::uuid, lpad('0', 32, '0')::uuid, lpad('0', 32, '0')::uuid, '' FROM " +
             schema.name() + ".dead_logs, generate_series(0, 4999) AS n");

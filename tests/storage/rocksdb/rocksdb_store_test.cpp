@@ -184,7 +184,7 @@ TEST_CASE("rows that were swapped, vectors that are gone and keys that are none 
         CHECK(result[0].items.empty());
         REQUIRE(result[0].damaged.size() == 1);
         CHECK(result[0].damaged[0].key == "a");
-        CHECK(has(result[0].damaged[0].why, "its vectors are gone"));
+        CHECK(has(result[0].damaged[0].why, "its vectors are missing"));
         CHECK(store.get({"n"}, "a").has_value());
         store.put({"n"}, "a", Doc{{"x", 1}});
         CHECK(store.search({.query = "x"}).size() == 1);

@@ -73,7 +73,7 @@ TEST_CASE("movers that are killed and frozen at any moment lose nothing that wri
         std::string last;
         for (std::string line; std::getline(file, line); last = line) moved += line == "moved";
         ++died_after[last];
-        writers.awaitMore(5);  // whatever the killed one held up ends by itself
+        writers.awaitMore(5);  // everything that the killed mover delayed ends by itself
     }
     const auto shards = clusters.open();
     (void)moveTo(*shards, "a");

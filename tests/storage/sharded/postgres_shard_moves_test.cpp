@@ -186,7 +186,7 @@ TEST_CASE("the next writer ends a move whose program is gone, whether it was cop
         CHECK(clusters.run(0, "SELECT count(*) FROM {S}.touched") == "0");
     }
     CHECK(listIds(*saver, {name}) == nthIds({4, 3, 2, 1}));
-    // Between the decision and the end of a move, whoever reads the map ends it.
+    // Between the decision and the end of a move, the next reader of the map ends it.
     const std::string where = " WHERE slot = " + std::to_string(slot + 1);
     clusters.run(0, "UPDATE {S}.slots SET version = 8, state = 0, owner = 'b'" + where);
     clusters.run(1, "UPDATE {S}.slots SET version = 7, state = 4, owner = 'a'" + where);
@@ -222,8 +222,8 @@ TEST_CASE("a mover that was overtaken by another one changes nothing any more") 
     for (const SlotMoveStep step : {SlotMoveStep::begun, SlotMoveStep::copying, SlotMoveStep::leaving}) {
         CAPTURE(toString(step));
         int begun = 0;
-        // The first one stops at the step, the second one moves the slot, and the first one goes on: what it does then
-        // is refused, it looks where the slot is, and finds it moved.
+        // The first one stops at the step, the second one moves the slot, and the first one continues: what it does
+        // then is refused, it looks where the slot is, and finds it moved.
         const auto overtake = [&](const SlotMoveEvent& event) {
             if (event.step != step || begun++ > 0) return;
             CHECK(moveTo(*clusters.open(), "b").slots == 1);

@@ -144,7 +144,7 @@ TEST_CASE("a thread's slot is the first ten bits of the SHA-256 of its id") {
     CHECK(sg::detail::sha256("abc")[31] == 0xad);
     CHECK(sg::slotOf("abc") == (0xba78U >> 6U));
     CHECK(sg::slotOf("") == (0xe3b0U >> 6U));
-    // The lengths at which the padding needs a block of its own: sha256sum said these.
+    // The lengths at which the padding needs a block of its own: these are sha256sum's.
     CHECK(sg::slotOf(std::string(55, 'a')) == (0x9f43U >> 6U));
     CHECK(sg::slotOf(std::string(56, 'a')) == (0xb354U >> 6U));
     CHECK(sg::slotOf(std::string(64, 'a')) == (0xffe0U >> 6U));

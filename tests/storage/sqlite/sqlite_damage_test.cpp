@@ -86,7 +86,7 @@ TEST_CASE("a log of a SQLite file that is cut anywhere gives what is whole befor
         before = count;
         const bool is_at_end = size == 0 || (size >= 32 && (size - 32) % frame_size == 0);
         CHECK(saver.droppedAtOpening().empty() == is_at_end);
-        if (!is_at_end) CHECK_HAS(saver.droppedAtOpening(), "no whole commit; they were dropped");
+        if (!is_at_end) CHECK_HAS(saver.droppedAtOpening(), "not a whole commit; they were dropped");
         putOne(saver, where, count > 0 ? nthId(count) : CheckpointId(), makeCommit(count + 1, count));
     }
     CHECK(before >= commits_made - 1);

@@ -45,7 +45,7 @@ public:
     Process(Network& network, std::string name) : network_(network), name_(std::move(name)) {}
 
     Freeze freeze;         // frozen, as by SIGSTOP
-    bool is_dead = false;  // killed: nothing that it does reaches anybody
+    bool is_dead = false;  // killed: nothing that it does has an effect
     Time cut_until{0};     // no request arrives
     Time clock_jump{0};    // how wrong its clock is
 

@@ -22,15 +22,15 @@ namespace simulation {
 /// Rules that a test switches off, to see that the checks find what follows.
 struct Broken {
     bool ignores_epochs = false;   // a put under a lease that was lost is stored
-    bool ignores_heads = false;    // and whatever was committed since; on_put is not told
+    bool ignores_heads = false;    // and everything that was committed since; on_put is not called
     bool takes_late = false;       // an input is taken when its worker leaves the thread, and not with a commit
-    bool ignores_keys = false;     // an input whose key is there is stored again
+    bool ignores_keys = false;     // an input whose key exists is stored again
     bool forgets_leases = false;   // a lease that ran out is not due
     bool forgets_crashes = false;  // the number of `uptime` survives a crash
     bool loses_wakes = false;      // an answer does not make its thread due
 };
 
-/// What is told of each put that is stored, before it is: for checks that do not trust the model.
+/// Called for each put before it is stored: for checks that do not trust the model.
 struct StoredPut {
     std::string_view thread_id;
     std::optional<std::int64_t> epoch;  // none: without a lease
@@ -226,7 +226,7 @@ struct OwnedPut {
 inline void ModelServer::store(const sg::PutRequest& request) {
     sg::PutRequest stored = request;
     std::vector<sg::CommitRow> commits(request.commits.begin(), request.commits.end());
-    for (sg::CommitRow& row : commits) row.buffer = nullptr;  // it is the caller's, who may send it again
+    for (sg::CommitRow& row : commits) row.buffer = nullptr;  // the caller has it, and may send it again
     stored.commits = commits;
     if (broken_.ignores_heads && request.log.checkpoint_ns.empty())
         stored.expected_head = headOf(request.log.thread_id);

@@ -109,7 +109,7 @@ private:
             [&] { return text(model = model_.claim(request)); });
         for (std::size_t i = 0; i < std::min(real.size(), model.size()); ++i) claims_.push_back({real[i], model[i]});
     }
-    // Which ones are first among those that are due at one time, nobody says.
+    // No rule says which ones are first among those that are due at one time.
     bool isDueOrdered() {
         std::vector<Time> due;
         for (const auto& [name, thread] : model_.queue().threads) {
@@ -173,7 +173,7 @@ private:
             [&] { return call(model_, one->model, model_.now); });
     }
 
-    // Of one thread, from outside.
+    // Operations on one thread, from outside.
     void change() {
         const std::string name = thread();
         const auto number =

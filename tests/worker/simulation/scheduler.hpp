@@ -109,8 +109,8 @@ private:
     std::vector<Fiber*> free_;
 };
 
-/// Runs a schedule. The thread that calls `run`, and those that `start` adds, have turns: whoever waits chooses the
-/// next event, and gives the turn to the thread that it is for.
+/// Runs a schedule. The thread that calls `run`, and those that `start` adds, have turns: the thread that waits
+/// chooses the next event, and gives the turn to the thread that it is for.
 class Scheduler {
 public:
     Scheduler(std::uint64_t seed, FiberPool& pool) : chance(seed), pool_(pool) { current_ = &main_; }

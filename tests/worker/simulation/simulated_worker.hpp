@@ -93,7 +93,7 @@ public:
             &process.freeze);
     }
     void stop() { keeper_.stop(); }
-    /// As SIGKILL. Its threads end without reaching anybody.
+    /// As SIGKILL. Its threads end without an effect.
     void kill() {
         process.is_dead = true;
         process.freeze.until = Time(0);

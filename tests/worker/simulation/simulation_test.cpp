@@ -1,4 +1,4 @@
-// Schedules of workers, clients and faults on a virtual clock, each made of a seed: whatever happens, every log is one
+// Schedules of workers, clients and faults on a virtual clock, each made of a seed: in all of them, every log is one
 // chain, each acknowledged input is in it once, no commit is made under an old epoch, and all is done in the end.
 //
 // STATEGRAPH_SCHEDULES says how many, STATEGRAPH_SEED with which one they begin, and STATEGRAPH_TRACE has them print

@@ -113,7 +113,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     CHECK(finished[0].place == ThreadPlace{nthId(2), "a"});
     CHECK(newestOf(*saver, ThreadStatuses::all(), 2).size() == 4);
 
-    // Rows that are stored beside a finished checkpoint, or in another namespace.
+    // Rows that are stored next to a finished checkpoint, or in another namespace.
     putWrite(*saver, {"a"}, nthId(2), nthId(2), "p", "bytes");
     CHECK(openNames(*saver, 10).size() == 4);
     putOutlook(*saver, {"a"}, nthId(2), says_finished);

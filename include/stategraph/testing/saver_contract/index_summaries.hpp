@@ -76,7 +76,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads keeps the summary of the last put
     CHECK(summaryOf(*saver, "b") == "");
     tell("again");
 
-    // Of a thread whose status is not known nothing is kept.
+    // Nothing is kept of a thread whose status is not known.
     putSummary(*saver, {"a"}, 2, {}, "unknown");
     CHECK(summaryOf(*saver, "a") == "");
     putWrite(*saver, {"s"}, nthId(1), nthId(1), "p", "bytes");
