@@ -94,7 +94,7 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
 
 // This function is longer than others because it is the table of all commands.
 std::span<const Command> commands() {
-    static const std::array<Command, 17> all = {{
+    static const std::array<Command, 21> all = {{
         {"ls",
          "[STORE] [--status STATUS] [--since 1h] [--text TEXT] [--metadata NAME=VALUE] [--limit N]",
          "Lists threads, the newest first: status, age, step, what is due, questions, errors.",

@@ -6,15 +6,25 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// What every commit must have to be stored: no lease is asked for, or its epoch is the thread's; and its input
-// exists. As in single puts, the row of the queue comes before that of the log.
-constexpr const char* permitted_sql = R"(
-WITH u AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13, $14)
-    WITH ORDINALITY AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, tells, n)),
-f AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch
-    WHERE u.takes IS NULL FOR KEY SHARE OF w SKIP LOCKED),
-g AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch
-    WHERE u.takes IS NOT NULL FOR NO KEY UPDATE OF w SKIP LOCKED),
+// What every commit must have to be stored: its slot is here and does not move, where the schema has only some slots;
+// no lease is asked for, or its epoch is the thread's; and its input is there. As in single puts, the row of the slot
+// comes before that of the queue, and that before the log's. A slot's row is locked as by other puts, so that any
+// number of them hold it at once, and the drain of a move waits for them; if such a drain is under way, the commit is
+// skipped.
+std::string permittedSql(bool has_slots) {
+    const std::string slots = has_slots ? R"(
+v AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.slots h ON h.slot = u.slot WHERE h.state = 1
+    FOR KEY SHARE OF h SKIP LOCKED),)"
+                                        : R"(
+v AS MATERIALIZED (SELECT * FROM u),)";
+    return std::string("WITH u AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13, $14") +
+           (has_slots ? ", $15" : "") + R"()
+    WITH ORDINALITY AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, tells)" +
+           (has_slots ? ", slot" : "") + ", n))," + slots + R"(
+f AS MATERIALIZED (SELECT v.* FROM v JOIN {S}.work w ON w.thread = v.thread AND w.epoch = v.epoch
+    WHERE v.takes IS NULL FOR KEY SHARE OF w SKIP LOCKED),
+g AS MATERIALIZED (SELECT v.* FROM v JOIN {S}.work w ON w.thread = v.thread AND w.epoch = v.epoch
+    WHERE v.takes IS NOT NULL FOR NO KEY UPDATE OF w SKIP LOCKED),
 x AS MATERIALIZED (SELECT g.* FROM g JOIN {S}.inputs i ON i.thread = g.thread AND i.seq = g.takes
     WHERE i.taken IS NULL FOR UPDATE OF i SKIP LOCKED),
 p AS MATERIALIZED (SELECT * FROM v WHERE epoch IS NULL UNION ALL SELECT * FROM f UNION ALL SELECT * FROM x),

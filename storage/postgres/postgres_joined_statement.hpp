@@ -10,7 +10,8 @@ namespace stategraph::checkpoint {
 /// Its SQL. Parameters are arrays with an element for each commit: thread, namespace, expected head, id, parent, base,
 /// bytes; synchronous_commit, which is one text; status and wake time of PutRequest::outlook (null: none) and
 /// placeKeptFrom(id), which are read for a thread's own log alone; the lease's epoch (null: none is asked for); the
-/// number of the input that is taken (null: none); the summary (null: none). No log occurs twice.
+/// number of the input that is taken (null: none); the summary (null: none); and, where the schema has only some slots
+/// of threads, the thread's slot. No log occurs twice.
 ///
 /// Rows: the places from 1 of the commits that are stored. Each of them was compared with its own log's head, and its
 /// lease and slot were checked; those that are not returned have stored nothing, for a reason that the statement does

@@ -120,6 +120,7 @@ PostgresSaver::~PostgresSaver() {
     // A child of a fork does not have the threads, and need not wait for them.
     if (!impl_->pool.isOwnProcess()) {
         (void)impl_->retention.release();
+        (void)impl_->notifier.release();
         (void)impl_->threads.release();
     }
     impl_->retention.reset();  // its thread calls prune
