@@ -8,7 +8,6 @@
 #include "checkpoint/commit_header.hpp"
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/sealed_record.hpp"
-#include "src/value/bytes.hpp"
 
 namespace stategraph {
 

@@ -1,7 +1,9 @@
-# benchmarks/workloads/X/*.cpp are the Google Benchmark program bench_X. They are no tests: run them with benchmarks/run.sh.
+# benchmarks/workloads/X/*.cpp are the Google Benchmark program bench_X. They are no tests: run them with
+# benchmarks/run.sh.
 find_package(benchmark QUIET)
 if(NOT benchmark_FOUND)
-  message(STATUS "Google Benchmark was not found: the benchmarks are left out (Debian: apt-get install libbenchmark-dev)")
+  message(STATUS
+    "Google Benchmark was not found: the benchmarks are left out (Debian: apt-get install libbenchmark-dev)")
   return()
 endif()
 
@@ -12,7 +14,8 @@ if(NOT STATEGRAPH_WITH_ROCKSDB)
 endif()
 add_library(stategraph_bench_support OBJECT ${STATEGRAPH_BENCHMARK_SUPPORT})
 stategraph_own(stategraph_bench_support)
-target_link_libraries(stategraph_bench_support PUBLIC stategraph_workflow stategraph stategraph_rocksdb RocksDB::rocksdb-shared benchmark::benchmark)
+target_link_libraries(stategraph_bench_support PUBLIC stategraph_workflow stategraph stategraph_rocksdb
+  RocksDB::rocksdb-shared benchmark::benchmark)
 target_compile_definitions(
   stategraph_bench_support PUBLIC STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
                                   STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>)
@@ -70,7 +73,8 @@ if(STATEGRAPH_WITH_ROCKSDB)
   foreach(file IN LISTS _lines)
     cmake_path(GET file STEM name)
     add_executable(lines_${name} "${file}")
-    set_target_properties(lines_${name} PROPERTIES CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks/lines")
+    set_target_properties(lines_${name}
+      PROPERTIES CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks/lines")
     target_link_libraries(lines_${name} PRIVATE stategraph::stategraph stategraph::rocksdb Threads::Threads)
     stategraph_includes(uses_agent "${file}" "stategraph/agent/")
     if(uses_agent)

@@ -1,5 +1,6 @@
 # Configures, builds and runs tests/consumer in FOLDER, emptied first.
-#   HOW=install       against the build tree BUILD, installed into FOLDER/prefix; and with the compiler CXX and pkg-config alone
+#   HOW=install       against the build tree BUILD, installed into FOLDER/prefix; and with the compiler CXX and
+#                     pkg-config alone
 #   HOW=packages      the same against PREFIX, where packages were unpacked
 #   HOW=subdirectory  with add_subdirectory(SOURCE)
 cmake_minimum_required(VERSION 3.24)
@@ -32,8 +33,8 @@ else()
 endif()
 step("${CMAKE_COMMAND}" -S "${SOURCE}/tests/consumer" -B "${FOLDER}/build" -G "${GENERATOR}" -C "${CACHE}"
      -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" ${arguments})
-# As a part of the user's build the library is compiled once more. Of that the core with its JSON and coroutines is enough: how the
-# other products are found is configured, and that they link is what HOW=install shows.
+# As a part of the user's build the library is compiled once more. Of that the core with its JSON and coroutines is
+# enough: how the other products are found is configured, and that they link is what HOW=install shows.
 set(programs consumer consumer_json consumer_core)
 if(PREFIX)
   list(APPEND programs consumer_workflow consumer_agent)
@@ -69,7 +70,8 @@ if(PREFIX)
     if(NOT EXISTS "${SOURCE}/tests/consumer/${source}.cpp")
       set(source core) # that its libraries are found and linked
     endif()
-    execute_process(COMMAND "${PKG_CONFIG}" --cflags --libs ${package} OUTPUT_VARIABLE flags RESULT_VARIABLE result OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND "${PKG_CONFIG}" --cflags --libs ${package} OUTPUT_VARIABLE flags RESULT_VARIABLE result
+      OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(NOT result EQUAL 0)
       message(FATAL_ERROR "pkg-config does not know ${package}.")
     endif()

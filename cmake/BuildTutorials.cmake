@@ -1,5 +1,5 @@
-# Builds examples/tutorials in FOLDER, emptied first, against the build tree BUILD, installed into FOLDER/prefix: that what
-# the tutorials show works for a user who copies it. CACHE is what the user's machine knows, such as the compiler.
+# Builds examples/tutorials in FOLDER, emptied first, against the build tree BUILD, installed into FOLDER/prefix: that
+# what the tutorials show works for a user who copies it. CACHE is what the user's machine knows, such as the compiler.
 cmake_minimum_required(VERSION 3.24)
 file(REMOVE_RECURSE "${FOLDER}")
 set(ENV{CCACHE_NOHASHDIR} 1)

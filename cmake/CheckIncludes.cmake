@@ -1,5 +1,5 @@
-# Preprocesses HEADER with COMPILER (folders INCLUDES, separated by |) and fails if it includes, however far down, a file
-# whose path matches the regular expression FORBIDDEN.
+# Preprocesses HEADER with COMPILER (folders INCLUDES, separated by |) and fails if it includes, however far down, a
+# file whose path matches the regular expression FORBIDDEN.
 cmake_minimum_required(VERSION 3.24)
 string(REPLACE "|" ";" folders "${INCLUDES}")
 list(TRANSFORM folders PREPEND "-I")

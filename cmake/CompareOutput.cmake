@@ -1,5 +1,5 @@
-# What a program printed against what it must print, line by line. A wanted line that begins with "~ " is a CMake regular
-# expression (no {n}, no \d) for the whole line; any other line must be the same.
+# What a program printed against what it must print, line by line. A wanted line that begins with "~ " is a CMake
+# regular expression (no {n}, no \d) for the whole line; any other line must be the same.
 
 # Moves the first line of ${text} to ${line}. Not a CMake list: lines may hold semicolons and brackets.
 macro(take_line text line)

@@ -1,6 +1,6 @@
-# Compiles SOURCE. ok_*.cpp must compile without a warning. Any other must not, and each "// EXPECT: " line at its top must be
-# in the first error; there must be no other error, so that a user who makes the mistake reads one sentence. "// THEN: " lines
-# are regular expressions for what the compiler cannot be kept from saying as well.
+# Compiles SOURCE. ok_*.cpp must compile without a warning. Any other must not, and each "// EXPECT: " line at its top
+# must be in the first error; there must be no other error, so that a user who makes the mistake reads one sentence. "//
+# THEN: " lines are regular expressions for what the compiler cannot be kept from saying as well.
 # COMPILER, INCLUDES (separated by |) and OUTPUT, a file to write, are given as well.
 cmake_minimum_required(VERSION 3.24)
 

@@ -20,7 +20,8 @@ endif()
 find_path(XXHASH_INCLUDE_DIR xxhash.h DOC "The folder of xxhash.h")
 mark_as_advanced(XXHASH_INCLUDE_DIR)
 if(NOT XXHASH_INCLUDE_DIR)
-  message(FATAL_ERROR "stategraph needs xxhash.h to build, and it was not found. On Debian: apt-get install libxxhash-dev. "
+  message(FATAL_ERROR
+    "stategraph needs xxhash.h to build, and it was not found. On Debian: apt-get install libxxhash-dev. "
                       "Elsewhere: -DXXHASH_INCLUDE_DIR=<the folder of xxhash.h>.")
 endif()
 add_library(stategraph_xxhash INTERFACE)
@@ -28,15 +29,18 @@ target_include_directories(stategraph_xxhash SYSTEM INTERFACE "${XXHASH_INCLUDE_
 
 # Packages that products need: rows in cmake/Products.cmake. They are looked for when a row of a product asks for them.
 #
-#   FIND        what find_package gets, in this build and in a program that uses an installed component; TARGET: the target that it makes
-#   HEADER      instead: a header that the library's own files alone include, and PATHS where it may be besides the usual folders. Found, its
-#               folder is NAME_INCLUDE_DIR
+#   FIND        what find_package gets, in this build and in a program that uses an installed component; TARGET: the
+#               target that it makes
+#   HEADER      instead: a header that the library's own files alone include, and PATHS where it may be besides the
+#               usual folders. Found, its folder is NAME_INCLUDE_DIR
 #   CALLED      what messages call it; DEBIAN: its package there; ELSEWHERE: a sentence about one that is somewhere else
 #   PKG_CONFIG  its names there; LIBS: what is linked where it has none
 macro(stategraph_package name)
-  cmake_parse_arguments(_package_${name} "" "TARGET;HEADER;PATHS;CALLED;DEBIAN;ELSEWHERE;LIBS" "FIND;PKG_CONFIG" ${ARGN})
+  cmake_parse_arguments(_package_${name} "" "TARGET;HEADER;PATHS;CALLED;DEBIAN;ELSEWHERE;LIBS" "FIND;PKG_CONFIG"
+    ${ARGN})
   if(_package_${name}_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "cmake/Products.cmake: the row of ${name} has ${_package_${name}_UNPARSED_ARGUMENTS}, which no column is called.")
+    message(FATAL_ERROR
+      "cmake/Products.cmake: the row of ${name} has ${_package_${name}_UNPARSED_ARGUMENTS}, which no column is called.")
   endif()
 endmacro()
 
@@ -46,7 +50,8 @@ macro(stategraph_find_package name)
   if(NOT DEFINED STATEGRAPH_${_PACKAGE}_FOUND)
     set(STATEGRAPH_${_PACKAGE}_FOUND OFF)
     if(_package_${name}_HEADER)
-      find_path(${_PACKAGE}_INCLUDE_DIR ${_package_${name}_HEADER} PATHS ${_package_${name}_PATHS} DOC "The folder of ${_package_${name}_HEADER}")
+      find_path(${_PACKAGE}_INCLUDE_DIR ${_package_${name}_HEADER} PATHS ${_package_${name}_PATHS}
+        DOC "The folder of ${_package_${name}_HEADER}")
       mark_as_advanced(${_PACKAGE}_INCLUDE_DIR)
       if(${_PACKAGE}_INCLUDE_DIR)
         set(STATEGRAPH_${_PACKAGE}_FOUND ON)
@@ -68,7 +73,8 @@ function(stategraph_require_package name product option)
   endif()
   set(missing "${_package_${name}_CALLED} was not found")
   if(NOT DEFINED ${option})
-    message(STATUS "${missing}: stategraph::${product} is left out (Debian: apt-get install ${_package_${name}_DEBIAN})")
+    message(STATUS
+      "${missing}: stategraph::${product} is left out (Debian: apt-get install ${_package_${name}_DEBIAN})")
   elseif(${option})
     message(FATAL_ERROR "${option} is on, and ${missing}. On Debian: apt-get install ${_package_${name}_DEBIAN}. "
                         "Without it: -D${option}=OFF. ${_package_${name}_ELSEWHERE}")

@@ -54,7 +54,8 @@ function(stategraph_example name)
     set_tests_properties(${test} PROPERTIES TIMEOUT 120)
     if(needs_server)
       if(STATEGRAPH_POSTGRES_SERVER)
-        set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED postgres ENVIRONMENT "DATABASE_URL=${_postgres_conninfo}")
+        set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED postgres
+          ENVIRONMENT "DATABASE_URL=${_postgres_conninfo}")
       else()
         set_tests_properties(${test} PROPERTIES DISABLED ON)
       endif()
@@ -87,12 +88,15 @@ if(TARGET example_advisor)
   set_source_files_properties(
     "${PROJECT_SOURCE_DIR}/examples/advisor/main.cpp"
     PROPERTIES COMPILE_DEFINITIONS "ADVISOR_PAGE=\"${PROJECT_SOURCE_DIR}/examples/advisor/page\"")
-  # A browser and the AI SDK as clients: where Chromium is, and the npm packages are in build/pages, which scripts/test.sh and tests/pages/run.sh install.
+  # A browser and the AI SDK as clients: where Chromium is, and the npm packages are in build/pages, which
+  # scripts/test.sh and tests/pages/run.sh install.
   find_program(STATEGRAPH_CHROMIUM NAMES chromium chromium-browser DOC "The browser of the tests of pages")
   mark_as_advanced(STATEGRAPH_CHROMIUM)
-  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/node.sh" 22 "${PROJECT_SOURCE_DIR}/build/pages" RESULT_VARIABLE _has_no_node
+  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/node.sh" 22 "${PROJECT_SOURCE_DIR}/build/pages"
+    RESULT_VARIABLE _has_no_node
                   OUTPUT_QUIET ERROR_QUIET)
-  if(STATEGRAPH_BUILD_TESTS AND STATEGRAPH_TEST_PAGES AND STATEGRAPH_CHROMIUM AND _has_no_node EQUAL 0 AND EXISTS "${PROJECT_SOURCE_DIR}/build/pages/node_modules/playwright-core")
+  if(STATEGRAPH_BUILD_TESTS AND STATEGRAPH_TEST_PAGES AND STATEGRAPH_CHROMIUM AND _has_no_node EQUAL 0
+    AND EXISTS "${PROJECT_SOURCE_DIR}/build/pages/node_modules/playwright-core")
     add_test(NAME pages.advisor COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/run.sh" $<TARGET_FILE:example_advisor>
                                 "${PROJECT_SOURCE_DIR}/build/pages" --offline)
     set_tests_properties(pages.advisor PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS pages RUN_SERIAL ON)

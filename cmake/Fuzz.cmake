@@ -1,5 +1,5 @@
-# The fuzzers, for clang: one program for each tests/fuzz/fuzz_*.cpp. The library is built with the same instrumentation, so they
-# have a build folder of their own; scripts/fuzz.sh makes it and runs them.
+# The fuzzers, for clang: one program for each tests/fuzz/fuzz_*.cpp. The library is built with the same
+# instrumentation, so they have a build folder of their own; scripts/fuzz.sh makes it and runs them.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "STATEGRAPH_BUILD_FUZZERS needs clang, which brings libFuzzer: -DCMAKE_CXX_COMPILER=clang++-16. "
                       "scripts/fuzz.sh does that.")

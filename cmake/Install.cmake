@@ -1,10 +1,13 @@
-# `cmake --install`: the libraries, the headers, and a package for find_package(stategraph [COMPONENTS rocksdb sqlite postgres encryption]).
+# `cmake --install`: the libraries, the headers, and a package for find_package(stategraph [COMPONENTS rocksdb sqlite
+# postgres encryption]).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stategraph")
 
-# Each component has an export set of its own, so that the package can be used where RocksDB, SQLite, libpq or OpenSSL is not installed.
-install(TARGETS stategraph stategraph_core stategraph_json stategraph_async EXPORT stategraphTargets FILE_SET HEADERS FILE_SET kit)
+# Each component has an export set of its own, so that the package can be used where RocksDB, SQLite, libpq or OpenSSL
+# is not installed.
+install(TARGETS stategraph stategraph_core stategraph_json stategraph_async EXPORT stategraphTargets
+  FILE_SET HEADERS FILE_SET kit)
 install(EXPORT stategraphTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
 foreach(_component IN LISTS STATEGRAPH_COMPONENTS)
   if(TARGET stategraph_${_component})
@@ -35,7 +38,8 @@ foreach(_component IN LISTS STATEGRAPH_COMPONENTS)
   if(_needs AND _package_${_needs}_FIND) # headers that the library's own files include are nothing to its users
     list(JOIN _package_${_needs}_FIND " " _find)
     string(APPEND _facts "set(_stategraph_find_${_component} ${_find})\n")
-    string(APPEND _facts "set(_stategraph_needs_${_component} \"${_package_${_needs}_CALLED} (Debian: ${_package_${_needs}_DEBIAN})\")\n")
+    string(APPEND _facts
+      "set(_stategraph_needs_${_component} \"${_package_${_needs}_CALLED} (Debian: ${_package_${_needs}_DEBIAN})\")\n")
   endif()
 endforeach()
 string(STRIP "${_facts}" _facts)
@@ -49,8 +53,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/stategraphConfigVersion.
 install(FILES "${PROJECT_BINARY_DIR}/stategraphConfig.cmake" "${PROJECT_BINARY_DIR}/stategraphConfigVersion.cmake"
         DESTINATION "${_package_dir}")
 
-# For those who build with pkg-config: stategraph, and stategraph-NAME for each component. Static libraries name what they need to be linked with
-# (Libs), shared ones have it in them (Libs.private).
+# For those who build with pkg-config: stategraph, and stategraph-NAME for each component. Static libraries name what
+# they need to be linked with (Libs), shared ones have it in them (Libs.private).
 file(RELATIVE_PATH _pc_up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 set(_pc_libdir "${CMAKE_INSTALL_LIBDIR}")
 set(_pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
@@ -104,7 +108,8 @@ foreach(_component IN LISTS STATEGRAPH_COMPONENTS)
     list(JOIN _package_${_needs}_PKG_CONFIG " " _pc_packages)
     set(_pc_others "${_package_${_needs}_LIBS}")
   endif()
-  stategraph_pc(stategraph-${_component} "stategraph's component ${_component}" "${_pc_below}" "-lstategraph_${_component}" "${_pc_others}"
+  stategraph_pc(stategraph-${_component} "stategraph's component ${_component}" "${_pc_below}"
+    "-lstategraph_${_component}" "${_pc_others}"
                 "${_pc_packages}")
 endforeach()
 

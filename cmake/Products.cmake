@@ -1,13 +1,14 @@
-# The products next to the core, one row each. The target stategraph_NAME (for users stategraph::NAME), its option, its files, its component of the
-# package and its tests are made of the row. A row comes after those that it builds on.
+# The products next to the core, one row each. The target stategraph_NAME (for users stategraph::NAME), its option, its
+# files, its component of the package and its tests are made of the row. A row comes after those that it builds on.
 #
 #   FOLDER     its sources; the name, unless another one is given
 #   ROOMS      folders inside it that are parts of it too
-#   HEADERS    its public headers below include/stategraph/, without .hpp; without HEADERS all of include/stategraph/FOLDER/
+#   HEADERS    its public headers below include/stategraph/, without .hpp; without HEADERS all of
+#              include/stategraph/FOLDER/
 #   PUBLIC     products, or `stategraph`, that its users link too; PRIVATE: targets that only its own files use
 #   OPTION     the text of its option STATEGRAPH_WITH_NAME; without OPTION the product is always built
-#   NEEDS      a package of the rows below: the option is on if it was found (and the options of PUBLIC products are), and ON by hand requires it.
-#              Programs that use the installed component find it too
+#   NEEDS      a package of the rows below: the option is on if it was found (and the options of PUBLIC products are),
+#              and ON by hand requires it. Programs that use the installed component find it too
 #   TESTS      which tests are left out without it: a regular expression for their paths
 #   BUNDLED    a part of stategraph::stategraph, with a block of its own in CMakeLists.txt
 set(STATEGRAPH_PRODUCTS "")
@@ -16,7 +17,8 @@ set(STATEGRAPH_COMPONENTS "") # of the package: the products that are not bundle
 macro(stategraph_product name)
   cmake_parse_arguments(_row "BUNDLED" "FOLDER;OPTION;NEEDS;TESTS" "HEADERS;PUBLIC;PRIVATE;ROOMS" ${ARGN})
   if(_row_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "cmake/Products.cmake: the row of ${name} has ${_row_UNPARSED_ARGUMENTS}, which no column is called.")
+    message(FATAL_ERROR
+      "cmake/Products.cmake: the row of ${name} has ${_row_UNPARSED_ARGUMENTS}, which no column is called.")
   endif()
   if(NOT _row_FOLDER)
     set(_row_FOLDER ${name})
@@ -60,26 +62,34 @@ macro(stategraph_product name)
 endmacro()
 
 # What products are built on; the columns are explained in cmake/Dependencies.cmake.
-# RocksDB's package file asks for all that RocksDB itself links (gflags, snappy, zlib, bzip2, lz4, zstd); Debian's librocksdb-dev depends on their
-# -dev packages, so it is enough. It has no file for pkg-config.
-stategraph_package(rocksdb FIND RocksDB CONFIG TARGET RocksDB::rocksdb-shared CALLED "RocksDB" DEBIAN librocksdb-dev LIBS -lrocksdb)
+# RocksDB's package file asks for all that RocksDB itself links (gflags, snappy, zlib, bzip2, lz4, zstd); Debian's
+# librocksdb-dev depends on their -dev packages, so it is enough. It has no file for pkg-config.
+stategraph_package(rocksdb FIND RocksDB CONFIG TARGET RocksDB::rocksdb-shared CALLED "RocksDB" DEBIAN librocksdb-dev
+  LIBS -lrocksdb)
 # 3.37 has what storage/sqlite/ calls.
-stategraph_package(sqlite FIND SQLite3 3.37 TARGET SQLite::SQLite3 CALLED "SQLite 3.37" DEBIAN libsqlite3-dev PKG_CONFIG sqlite3)
+stategraph_package(sqlite FIND SQLite3 3.37 TARGET SQLite::SQLite3 CALLED "SQLite 3.37" DEBIAN libsqlite3-dev
+  PKG_CONFIG sqlite3)
 # libpq alone, which speaks with servers of other versions; 12 has what storage/postgres/ calls.
-stategraph_package(postgres FIND PostgreSQL 12 TARGET PostgreSQL::PostgreSQL CALLED "PostgreSQL's libpq 12" DEBIAN libpq-dev PKG_CONFIG libpq)
+stategraph_package(postgres FIND PostgreSQL 12 TARGET PostgreSQL::PostgreSQL CALLED "PostgreSQL's libpq 12"
+  DEBIAN libpq-dev PKG_CONFIG libpq)
 set(_elsewhere "An OpenSSL elsewhere: -DOPENSSL_ROOT_DIR=<its prefix>.")
 stategraph_package(
-  openssl FIND OpenSSL 3.0 COMPONENTS Crypto TARGET OpenSSL::Crypto CALLED "OpenSSL 3" DEBIAN libssl-dev ELSEWHERE ${_elsewhere} PKG_CONFIG libcrypto)
+  openssl FIND OpenSSL 3.0 COMPONENTS Crypto TARGET OpenSSL::Crypto CALLED "OpenSSL 3" DEBIAN libssl-dev
+  ELSEWHERE ${_elsewhere} PKG_CONFIG libcrypto)
 stategraph_package(
-  openssl_ssl FIND OpenSSL 3.0 COMPONENTS SSL Crypto TARGET OpenSSL::SSL CALLED "OpenSSL 3 with libssl" DEBIAN libssl-dev ELSEWHERE ${_elsewhere}
+  openssl_ssl FIND OpenSSL 3.0 COMPONENTS SSL Crypto TARGET OpenSSL::SSL CALLED "OpenSSL 3 with libssl"
+  DEBIAN libssl-dev ELSEWHERE ${_elsewhere}
   PKG_CONFIG libssl libcrypto)
-# JSON Schemas. Debian's package depends on some seventy others that these headers do not need, so the scripts unpack it into build/valijson.
+# JSON Schemas. Debian's package depends on some seventy others that these headers do not need, so the scripts unpack it
+# into build/valijson.
 stategraph_package(
-  valijson HEADER valijson/validator.hpp PATHS "${PROJECT_SOURCE_DIR}/build/valijson/usr/include" CALLED "valijson" DEBIAN libvalijson-dev
+  valijson HEADER valijson/validator.hpp PATHS "${PROJECT_SOURCE_DIR}/build/valijson/usr/include" CALLED "valijson"
+  DEBIAN libvalijson-dev
   ELSEWHERE "Or unpack it and set VALIJSON_INCLUDE_DIR.")
 
 # States, values and events as JSON; runs, streams and nodes as coroutines.
-stategraph_product(json BUNDLED HEADERS json json_number json_schema ndjson shared_json partial partial_display partial_json detail/json_text)
+stategraph_product(json BUNDLED HEADERS json json_number json_schema ndjson shared_json partial partial_display
+  partial_json)
 stategraph_product(async BUNDLED HEADERS asio async stream_hub task detail/asio detail/async)
 stategraph_product(
   rocksdb FOLDER storage/rocksdb HEADERS rocksdb_cache rocksdb_saver rocksdb_store
@@ -90,9 +100,11 @@ stategraph_product(
   PUBLIC core PRIVATE SQLite::SQLite3
   OPTION "Build stategraph::sqlite, saver, store and cache on SQLite" NEEDS sqlite TESTS "/sqlite[^/]*_test\\.cpp$")
 stategraph_product(
-  postgres FOLDER storage/postgres HEADERS leased_saver postgres_cache postgres_listener postgres_queue postgres_saver postgres_shards postgres_store sharded_queue
+  postgres FOLDER storage/postgres HEADERS leased_saver postgres_cache postgres_queue postgres_saver postgres_shards
+  postgres_store sharded_queue
   PUBLIC core PRIVATE PostgreSQL::PostgreSQL
-  OPTION "Build stategraph::postgres, saver, store and cache on PostgreSQL" NEEDS postgres TESTS "/postgres[^/]*_test\\.cpp$")
+  OPTION "Build stategraph::postgres, saver, store and cache on PostgreSQL" NEEDS postgres
+  TESTS "/postgres[^/]*_test\\.cpp$")
 stategraph_product(
   worker HEADERS worker worker_main
   PUBLIC stategraph postgres
@@ -104,12 +116,14 @@ stategraph_product(
 stategraph_product(
   schema HEADERS schema
   PUBLIC stategraph PRIVATE Boost::json
-  OPTION "Build stategraph::schema, checks by JSON Schemas from outside" NEEDS valijson TESTS "/(tests/schema/[^/]*|foreign_schema)_test\\.cpp$")
+  OPTION "Build stategraph::schema, checks by JSON Schemas from outside" NEEDS valijson
+  TESTS "/(tests/schema/[^/]*|foreign_schema)_test\\.cpp$")
 stategraph_product(workflow PUBLIC stategraph PRIVATE Boost::json)
 stategraph_product(
   workflow_json FOLDER workflow/from_json HEADERS workflow/from_json
   PUBLIC workflow schema PRIVATE Boost::json
-  OPTION "Build stategraph::workflow_json, workflows that are loaded from JSON" NEEDS valijson TESTS "/from_json_test\\.cpp$")
+  OPTION "Build stategraph::workflow_json, workflows that are loaded from JSON" NEEDS valijson
+  TESTS "/from_json_test\\.cpp$")
 stategraph_product(model PUBLIC stategraph)
 stategraph_product(
   model_http FOLDER model/http HEADERS model/openai model/anthropic model/http_options
@@ -120,7 +134,8 @@ stategraph_product(agent PUBLIC model)
 stategraph_product(
   serve PUBLIC agent workflow PRIVATE Boost::json
   OPTION "Build stategraph::serve, graphs over HTTP" TESTS "/tests/serve/")
-# With the program `stategraph` (inspect/program), which opens SQLite files and PostgreSQL databases too where these libraries are there.
+# With the program `stategraph` (inspect/program), which opens SQLite files and PostgreSQL databases too where these
+# libraries are there.
 set(_databases "")
 foreach(_database IN ITEMS sqlite postgres)
   string(TOUPPER ${_database} _DATABASE)

@@ -1,8 +1,8 @@
 # Runs PROGRAM in FOLDER, emptied first, and compares what it prints with the file EXPECTED (cmake/CompareOutput.cmake).
 #
-# If EXPECTED is X.txt and X.2.txt exists, the program runs again in the same folder and must then print that: an example
-# that shows that a thread outlives its process. STATEGRAPH_UPDATE_GOLDEN=1 in the environment writes what it prints to
-# EXPECTED, except for lines that match their expression.
+# If EXPECTED is X.txt and X.2.txt exists, the program runs again in the same folder and must then print that: an
+# example that shows that a thread outlives its process. STATEGRAPH_UPDATE_GOLDEN=1 in the environment writes what it
+# prints to EXPECTED, except for lines that match their expression.
 
 cmake_minimum_required(VERSION 3.24)
 include("${CMAKE_CURRENT_LIST_DIR}/CompareOutput.cmake")

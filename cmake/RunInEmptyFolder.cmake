@@ -1,5 +1,5 @@
-# Empties FOLDER, then runs the command after "--" in it, so that tests which run at the same time share no file; fails if
-# the command fails.
+# Empties FOLDER, then runs the command after "--" in it, so that tests which run at the same time share no file; fails
+# if the command fails.
 #   cmake -DFOLDER=… -P RunInEmptyFolder.cmake -- program arguments…
 cmake_minimum_required(VERSION 3.24)
 file(REMOVE_RECURSE "${FOLDER}")

@@ -18,7 +18,15 @@ stategraph_own(stategraph-drivers)
 target_compile_options(stategraph-drivers PRIVATE ${STATEGRAPH_TEST_OPTIONS})
 target_link_libraries(stategraph-drivers PUBLIC stategraph)
 
-add_executable(stategraph-tests tests/main.cpp ${STATEGRAPH_TEST_SUPPORT} ${STATEGRAPH_FUZZ_TARGETS})
+# What interprets the scenarios of tests/conformance, and what is fuzzed: parts of several programs, compiled once.
+add_library(stategraph-interpreter OBJECT ${STATEGRAPH_FUZZ_TARGETS})
+stategraph_own(stategraph-interpreter)
+stategraph_program(stategraph-interpreter)
+set_source_files_properties(tests/fuzz/record_target.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON) # names of another's
+target_compile_options(stategraph-interpreter PRIVATE ${STATEGRAPH_TEST_OPTIONS})
+target_link_libraries(stategraph-interpreter PUBLIC stategraph Boost::json PRIVATE stategraph_xxhash)
+
+add_executable(stategraph-tests tests/main.cpp ${STATEGRAPH_TEST_SUPPORT})
 stategraph_own(stategraph-tests)
 target_compile_definitions(
   stategraph-tests PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and other data
@@ -65,7 +73,8 @@ foreach(_product IN LISTS STATEGRAPH_COMPONENTS)
     target_link_libraries(stategraph-tests PRIVATE stategraph_${_product})
   endif()
 endforeach()
-target_link_libraries(stategraph-tests PRIVATE stategraph-drivers stategraph Boost::json stategraph_xxhash doctest::doctest)
+target_link_libraries(stategraph-tests PRIVATE stategraph-drivers stategraph-interpreter stategraph Boost::json
+  stategraph_xxhash doctest::doctest)
 # What tests use of these themselves.
 if(STATEGRAPH_WITH_ROCKSDB)
   target_link_libraries(stategraph-tests PRIVATE RocksDB::rocksdb-shared)
@@ -90,13 +99,16 @@ if(STATEGRAPH_WITH_POSTGRES AND STATEGRAPH_POSTGRES_SERVER)
   string(SUBSTRING "${_hash}" 0 12 _hash)
   set(_postgres_folder "/tmp/stategraph-pg-${_hash}")
   set(_postgres_conninfo "host=${_postgres_folder} user=sg dbname=postgres")
-  add_test(NAME postgres.start COMMAND "${PROJECT_SOURCE_DIR}/tests/storage/postgres/server.sh" start "${_postgres_folder}")
-  add_test(NAME postgres.stop COMMAND "${PROJECT_SOURCE_DIR}/tests/storage/postgres/server.sh" stop "${_postgres_folder}")
+  add_test(NAME postgres.start COMMAND "${PROJECT_SOURCE_DIR}/tests/storage/postgres/server.sh" start
+    "${_postgres_folder}")
+  add_test(NAME postgres.stop COMMAND "${PROJECT_SOURCE_DIR}/tests/storage/postgres/server.sh" stop
+    "${_postgres_folder}")
   set_tests_properties(postgres.start PROPERTIES TIMEOUT 120 FIXTURES_SETUP postgres)
   set_tests_properties(postgres.stop PROPERTIES TIMEOUT 120 FIXTURES_CLEANUP postgres)
 endif()
 function(stategraph_needs_postgres test)
-  set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED postgres ENVIRONMENT "STATEGRAPH_TEST_POSTGRES=${_postgres_conninfo}")
+  set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED postgres ENVIRONMENT
+    "STATEGRAPH_TEST_POSTGRES=${_postgres_conninfo}")
 endfunction()
 
 foreach(file IN LISTS STATEGRAPH_TEST_SOURCES)
@@ -127,13 +139,16 @@ endif()
 
 # ----------------------------------------------------------------------------------------------------- conformance
 if(STATEGRAPH_CONFORMANCE_SOURCES)
-  add_executable(stategraph-conformance ${STATEGRAPH_CONFORMANCE_SOURCES})
+  set(_programs_own ${STATEGRAPH_CONFORMANCE_SOURCES})
+  list(REMOVE_ITEM _programs_own ${STATEGRAPH_FUZZ_TARGETS})
+  add_executable(stategraph-conformance ${_programs_own})
   stategraph_own(stategraph-conformance)
   stategraph_program(stategraph-conformance)
   target_compile_options(stategraph-conformance PRIVATE ${STATEGRAPH_TEST_OPTIONS})
   target_compile_definitions(
-    stategraph-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}> STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>)
-  target_link_libraries(stategraph-conformance PRIVATE stategraph Boost::json)
+    stategraph-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
+    STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>)
+  target_link_libraries(stategraph-conformance PRIVATE stategraph-interpreter stategraph Boost::json)
   add_test(NAME conformance.memory COMMAND stategraph-conformance --saver memory ${STATEGRAPH_CONFORMANCE_SCENARIOS})
   set_tests_properties(conformance.memory PROPERTIES TIMEOUT ${_test_seconds})
   add_test(NAME conformance.async COMMAND stategraph-conformance --async ${STATEGRAPH_CONFORMANCE_SCENARIOS})
@@ -157,14 +172,16 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
       NAME conformance.sqlite
       COMMAND
         ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-        $<TARGET_FILE:stategraph-conformance> --saver "sqlite:${_folder}/threads.db" ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+        $<TARGET_FILE:stategraph-conformance> --saver "sqlite:${_folder}/threads.db"
+        ${STATEGRAPH_CONFORMANCE_SCENARIOS})
     set_tests_properties(conformance.sqlite PROPERTIES TIMEOUT ${_test_seconds})
   endif()
   if(STATEGRAPH_WITH_POSTGRES)
     target_compile_definitions(stategraph-conformance PRIVATE STATEGRAPH_HAS_POSTGRES=1)
     target_link_libraries(stategraph-conformance PRIVATE stategraph_postgres)
     if(STATEGRAPH_POSTGRES_SERVER)
-      add_test(NAME conformance.postgres COMMAND stategraph-conformance --saver "postgres:${_postgres_conninfo}" ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+      add_test(NAME conformance.postgres COMMAND stategraph-conformance --saver "postgres:${_postgres_conninfo}"
+        ${STATEGRAPH_CONFORMANCE_SCENARIOS})
       set_tests_properties(conformance.postgres PROPERTIES TIMEOUT ${_test_seconds})
       stategraph_needs_postgres(conformance.postgres)
     endif()
@@ -179,10 +196,12 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
   target_compile_options(stategraph-workflow-conformance PRIVATE ${STATEGRAPH_TEST_OPTIONS})
   target_compile_definitions(
     stategraph-workflow-conformance
-    PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}> STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
+    PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
+    STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
             STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>)
   target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_workflow Boost::json)
-  add_test(NAME workflow_conformance.memory COMMAND stategraph-workflow-conformance --saver memory ${STATEGRAPH_WORKFLOW_SCENARIOS})
+  add_test(NAME workflow_conformance.memory COMMAND stategraph-workflow-conformance --saver memory
+    ${STATEGRAPH_WORKFLOW_SCENARIOS})
   # Alone: steps of the scenarios sleep beside each other.
   set_tests_properties(workflow_conformance.memory PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
   set(_kinds rocksdb sqlite)
@@ -196,7 +215,8 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
         NAME workflow_conformance.${_kind}
         COMMAND
           ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-          $<TARGET_FILE:stategraph-workflow-conformance> --saver "${_kind}:${_folder}/${_file}" ${STATEGRAPH_WORKFLOW_SCENARIOS})
+          $<TARGET_FILE:stategraph-workflow-conformance> --saver "${_kind}:${_folder}/${_file}"
+          ${STATEGRAPH_WORKFLOW_SCENARIOS})
       set_tests_properties(workflow_conformance.${_kind} PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
     endif()
   endforeach()
@@ -204,7 +224,8 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
     target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_postgres)
     if(TEST postgres.start)
       add_test(NAME workflow_conformance.postgres
-               COMMAND stategraph-workflow-conformance --saver "postgres:${_postgres_conninfo}" ${STATEGRAPH_WORKFLOW_SCENARIOS})
+               COMMAND stategraph-workflow-conformance --saver "postgres:${_postgres_conninfo}"
+               ${STATEGRAPH_WORKFLOW_SCENARIOS})
       set_tests_properties(workflow_conformance.postgres PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
       stategraph_needs_postgres(workflow_conformance.postgres)
     endif()
@@ -212,8 +233,8 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
 endif()
 
 # --------------------------------------------------------------------------------------------------------- process
-# Programs of their own, for what one program of tests cannot do: end while runs are under way, fork, replace operator new or
-# pthread_create, use other compiler options. Each must exit with 0. The first lines of a file may say
+# Programs of their own, for what one program of tests cannot do: end while runs are under way, fork, replace operator
+# new or pthread_create, use other compiler options. Each must exit with 0. The first lines of a file may say
 #   // OPTIONS: -mavx      compiler options of this program
 #   // WITH: tests/x.cpp   a file that is part of it
 #   // NOT WITH: sanitize  not built where CMAKE_CXX_FLAGS has this text
@@ -287,7 +308,8 @@ if(STATEGRAPH_WITH_ROCKSDB)
     target_compile_options(${target} PRIVATE ${STATEGRAPH_TEST_OPTIONS})
     target_link_libraries(${target} PRIVATE stategraph-kill-graph stategraph-drivers stategraph_rocksdb)
     target_compile_definitions(
-      ${target} PRIVATE STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}> STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>)
+      ${target} PRIVATE STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
+      STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>)
     if(STATEGRAPH_WITH_SQLITE)
       target_link_libraries(${target} PRIVATE stategraph_sqlite)
     endif()
@@ -304,12 +326,18 @@ if(STATEGRAPH_WITH_ROCKSDB)
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
     set(_kill_modes short sigterm) # a death at each put says nothing of threads, and takes three minutes there
   endif()
+  set(_puts_everywhere ON)
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=address")
+    # What reads a store after a death is the same code wherever the death came, and the short runs have it on each kind
+    # of store.
+    set(_puts_everywhere OFF)
+  endif()
   set(_kill_sigterm --mode sigterm --kills 6)
   if(STATEGRAPH_WITH_SQLITE)
     set(_kill_sqlite --saver sqlite ${_kill_short})
     set(_kill_sqlite_puts --saver sqlite ${_kill_puts})
     list(APPEND _kill_modes sqlite)
-    if("puts" IN_LIST _kill_modes)
+    if("puts" IN_LIST _kill_modes AND _puts_everywhere)
       list(APPEND _kill_modes sqlite_puts)
     endif()
   endif()
@@ -317,7 +345,7 @@ if(STATEGRAPH_WITH_ROCKSDB)
     set(_kill_postgres --saver postgres ${_kill_short})
     set(_kill_postgres_puts --saver postgres ${_kill_puts})
     list(APPEND _kill_modes postgres)
-    if("puts" IN_LIST _kill_modes)
+    if("puts" IN_LIST _kill_modes AND _puts_everywhere)
       list(APPEND _kill_modes postgres_puts)
     endif()
   endif()
@@ -326,7 +354,8 @@ if(STATEGRAPH_WITH_ROCKSDB)
     add_test(
       NAME kill.${name}
       COMMAND ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-              $<TARGET_FILE:stategraph-kill> ${_kill_${name}} --dir "${_folder}" --child $<TARGET_FILE:stategraph-kill-child>)
+              $<TARGET_FILE:stategraph-kill> ${_kill_${name}} --dir "${_folder}" --child
+              $<TARGET_FILE:stategraph-kill-child>)
     set_tests_properties(kill.${name} PROPERTIES TIMEOUT 900 LABELS kill)
     if(name MATCHES "^postgres")
       stategraph_needs_postgres(kill.${name})
@@ -334,17 +363,43 @@ if(STATEGRAPH_WITH_ROCKSDB)
   endforeach()
 endif()
 
+# ctest begins with what costs most, so that no long test is left to run alone at the end. These are seconds of a run on
+# a busy machine.
+function(stategraph_long_tests seconds)
+  foreach(test IN LISTS ARGN)
+    if(TEST ${test})
+      set_tests_properties(${test} PROPERTIES COST ${seconds})
+    endif()
+  endforeach()
+endfunction()
+stategraph_long_tests(
+  90 kill.puts kill.postgres_puts kill.sqlite_puts storage/postgres/postgres_saver fault/fail_nth_saver
+  fault/torn_records)
+stategraph_long_tests(
+  70 worker/simulation/simulation process.awaited_faults storage/sharded/postgres_sharded_contract
+  storage/postgres/postgres_store)
+stategraph_long_tests(
+  50 kill.postgres kill.sqlite kill.short kill.sigterm history/visits_property checkpoint/shared_log
+  checkpoint/thread_index json/shared_json_log run/warm_threads run/graph_call_ending
+  storage/sharded/postgres_shard_kills process.failing_disk)
+stategraph_long_tests(
+  30 fault/fail_nth_user_code fault/rocksdb_torn_storage stream/inner_events_property commit/fold_equals_live
+  conformance.postgres random/random storage/rocksdb/rocksdb_follow storage/rocksdb/rocksdb_log
+  storage/postgres/postgres_leased_saver storage/postgres/postgres_processes checkpoint/record_damage
+  worker/postgres_worker_faults process.serve_many process.serve_faults)
+
 if(NOT STATEGRAPH_TEST_COMPILER)
   return()
 endif()
 
 # ---------------------------------------------------------------------------------------------------- compile_fail
-# Each file must fail with the sentence of its "// EXPECT: " lines as its first and only error; ok_*.cpp must compile, which shows that the
-# others fail for the reason they name.
+# Each file must fail with the sentence of its "// EXPECT: " lines as its first and only error; ok_*.cpp must compile,
+# which shows that the others fail for the reason they name.
 get_target_property(_boost_include_dirs Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
 list(TRANSFORM _boost_include_dirs PREPEND "-I" OUTPUT_VARIABLE _boost_flags)
 list(JOIN _boost_include_dirs "|" _boost_include_dirs)
-# g++ takes NAME.gch in place of the header NAME, if it finds it earlier and the file includes nothing before it: a fifth of the time.
+# g++ takes NAME.gch in place of the header NAME, if it finds it earlier and the file includes nothing before it: a
+# fifth of the time.
 set(_compile_fail_includes "${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}")
 if(STATEGRAPH_PRECOMPILED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(_folder "${PROJECT_BINARY_DIR}/tests/compile_fail_headers")
@@ -352,8 +407,10 @@ if(STATEGRAPH_PRECOMPILED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   file(MAKE_DIRECTORY "${_folder}/stategraph")
   add_custom_command(
     OUTPUT "${_folder}/stategraph/stategraph.hpp.gch"
-    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra "-I${PROJECT_SOURCE_DIR}/include" ${_boost_flags} -x c++-header "${_folder}/all.hpp" -o
-            "${_folder}/stategraph/stategraph.hpp.gch" -MD -MT "${_folder}/stategraph/stategraph.hpp.gch" -MF "${_folder}/headers.d"
+    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra "-I${PROJECT_SOURCE_DIR}/include" ${_boost_flags} -x
+    c++-header "${_folder}/all.hpp" -o
+            "${_folder}/stategraph/stategraph.hpp.gch" -MD -MT "${_folder}/stategraph/stategraph.hpp.gch" -MF
+            "${_folder}/headers.d"
     DEPENDS "${_folder}/all.hpp"
     DEPFILE "${_folder}/headers.d"
     VERBATIM)
@@ -372,13 +429,16 @@ foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
 endforeach()
 
 # -------------------------------------------------------------------------------------------------------- includes
-# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, SQLite, libpq, Boost.JSON, OpenSSL nor xxHash may come in with it.
+# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, SQLite, libpq, Boost.JSON,
+# OpenSSL nor xxHash may come in with it.
 add_test(
   NAME includes
   COMMAND
-    ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}"
+    ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}"
+    "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}"
     "-DHEADER=stategraph/stategraph.hpp"
-    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/sqlite3\\.h$|/libpq-fe\\.h$|/openssl/[^/]*\\.h$|/xxhash\\.h$" -P
+    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/sqlite3\\.h$|/libpq-fe\\.h$|/openssl/[^/]*\\.h$|/xxhash\\.h$"
+    -P
     "${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake")
 set_tests_properties(includes PROPERTIES TIMEOUT 60)
 
@@ -392,12 +452,16 @@ if(TARGET stategraph_command)
     add_executable(stategraph-inspected tests/pages/inspected_store.cpp)
     stategraph_own(stategraph-inspected)
     target_link_libraries(stategraph-inspected PRIVATE stategraph_inspect stategraph_rocksdb)
-    # In a browser: where Chromium and Node are, and the npm packages, which scripts/test.sh and inspect/web/tests/run.sh install.
+    # In a browser: where Chromium and Node are, and the npm packages, which scripts/test.sh and
+    # inspect/web/tests/run.sh install.
     find_program(STATEGRAPH_CHROMIUM NAMES chromium chromium-browser DOC "The browser of the tests of pages")
-    execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/node.sh" 20 "${PROJECT_SOURCE_DIR}/build/pages" RESULT_VARIABLE _has_no_node
+    execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/node.sh" 20 "${PROJECT_SOURCE_DIR}/build/pages"
+      RESULT_VARIABLE _has_no_node
                     OUTPUT_QUIET ERROR_QUIET)
-    if(STATEGRAPH_CHROMIUM AND _has_no_node EQUAL 0 AND EXISTS "${PROJECT_SOURCE_DIR}/inspect/web/node_modules/playwright-core")
-      add_test(NAME pages.inspector COMMAND "${PROJECT_SOURCE_DIR}/inspect/web/tests/run.sh" $<TARGET_FILE:stategraph-inspected> --offline)
+    if(STATEGRAPH_CHROMIUM AND _has_no_node EQUAL 0 AND EXISTS
+      "${PROJECT_SOURCE_DIR}/inspect/web/node_modules/playwright-core")
+      add_test(NAME pages.inspector COMMAND "${PROJECT_SOURCE_DIR}/inspect/web/tests/run.sh"
+        $<TARGET_FILE:stategraph-inspected> --offline)
       set_tests_properties(pages.inspector PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS pages PROCESSORS 2)
     endif()
   endif()
@@ -411,7 +475,8 @@ find_program(STATEGRAPH_MKDOCS mkdocs)
 find_program(STATEGRAPH_DOXYGEN doxygen)
 mark_as_advanced(STATEGRAPH_MKDOCS STATEGRAPH_DOXYGEN)
 if(STATEGRAPH_TEST_COMPILER AND STATEGRAPH_MKDOCS AND STATEGRAPH_DOXYGEN)
-  add_test(NAME docs.site COMMAND "${PROJECT_SOURCE_DIR}/scripts/site.sh" --offline "${PROJECT_BINARY_DIR}/tests/run/site")
+  add_test(NAME docs.site COMMAND "${PROJECT_SOURCE_DIR}/scripts/site.sh" --offline
+    "${PROJECT_BINARY_DIR}/tests/run/site")
   set_tests_properties(docs.site PROPERTIES TIMEOUT 300)
 endif()
 
@@ -419,8 +484,10 @@ endif()
 # tests/consumer is a user's project. It is built against an installed stategraph and with add_subdirectory.
 set(_consumer_cache "${PROJECT_BINARY_DIR}/tests/consumer_cache.cmake")
 set(_lines "")
-foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PATH BUILD_SHARED_LIBS Boost_DIR RocksDB_DIR
-                 XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_SQLITE STATEGRAPH_WITH_POSTGRES STATEGRAPH_WITH_ENCRYPTION
+foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PATH BUILD_SHARED_LIBS Boost_DIR
+  RocksDB_DIR
+                 XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_SQLITE
+                 STATEGRAPH_WITH_POSTGRES STATEGRAPH_WITH_ENCRYPTION
                  STATEGRAPH_WITH_MODEL_HTTP VALIJSON_INCLUDE_DIR STATEGRAPH_WITH_SCHEMA STATEGRAPH_WITH_WORKFLOW_JSON)
   if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "")
     string(APPEND _lines "set(${variable} [==[${${variable}}]==] CACHE STRING \"\")\n")
@@ -440,12 +507,13 @@ foreach(how install subdirectory)
     NAME consumer.${how}
     COMMAND
       ${CMAKE_COMMAND} "-DHOW=${how}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}"
-      "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_${how}" "-DCACHE=${_consumer_cache}" "-DCXX=${CMAKE_CXX_COMPILER}"
+      "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_${how}" "-DCACHE=${_consumer_cache}"
+      "-DCXX=${CMAKE_CXX_COMPILER}"
       "-DGENERATOR=${CMAKE_GENERATOR}" "-DCONFIG=$<CONFIG>" -P "${PROJECT_SOURCE_DIR}/cmake/BuildConsumer.cmake")
 endforeach()
-set_tests_properties(consumer.subdirectory PROPERTIES TIMEOUT 900 PROCESSORS 2)
+set_tests_properties(consumer.subdirectory PROPERTIES TIMEOUT 900 PROCESSORS 2 COST 95)
 if(STATEGRAPH_INSTALL)
-  set_tests_properties(consumer.install PROPERTIES TIMEOUT 120 RESOURCE_LOCK build)
+  set_tests_properties(consumer.install PROPERTIES TIMEOUT 120 RESOURCE_LOCK build COST 60)
 endif()
 
 # What the tutorials show, built as a user builds it.
@@ -456,5 +524,5 @@ if(STATEGRAPH_INSTALL AND STATEGRAPH_WITH_ROCKSDB)
       ${CMAKE_COMMAND} "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}"
       "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_tutorials" "-DCACHE=${_consumer_cache}"
       "-DGENERATOR=${CMAKE_GENERATOR}" "-DCONFIG=$<CONFIG>" -P "${PROJECT_SOURCE_DIR}/cmake/BuildTutorials.cmake")
-  set_tests_properties(consumer.tutorials PROPERTIES TIMEOUT 300 RESOURCE_LOCK build)
+  set_tests_properties(consumer.tutorials PROPERTIES TIMEOUT 300 RESOURCE_LOCK build COST 40)
 endif()

@@ -1,10 +1,11 @@
-# stategraph_together(OUT COUNT FILE...): sources that compile COUNT of the files at once, which costs a third to a half less than
-# one after the other: most of a test's compilation is the same headers and templates. OUT is the list of what is to be compiled.
+# stategraph_together(OUT COUNT FILE...): sources that compile COUNT of the files at once, which costs a third to a half
+# less than one after the other: most of a test's compilation is the same headers and templates. OUT is the list of what
+# is to be compiled.
 #
 # Tests call their types alike (State, in nameless namespaces), so each file is put into a namespace of its own; what it
-# includes is included ahead of that. Of a file that opens namespace stategraph a copy is compiled that opens stategraph::unit_N
-# instead. A file that cannot be so stays alone: one that specialises a template, defines a macro, depends on one, uses one
-# that does, or has options of its own.
+# includes is included ahead of that. Of a file that opens namespace stategraph a copy is compiled that opens
+# stategraph::unit_N instead. A file that cannot be so stays alone: one that specialises a template, defines a macro,
+# depends on one, uses one that does, or has options of its own.
 function(stategraph_together out count)
   set(result "")
   set(files "")
@@ -19,7 +20,8 @@ function(stategraph_together out count)
   endforeach()
   list(JOIN same "|" same)
   foreach(file IN LISTS ARGN)
-    file(STRINGS "${file}" alone REGEX "^(namespace (std|[a-z_]+::)|#define|#if|template <>|TEST_CASE_TEMPLATE|STATEGRAPH_)")
+    file(STRINGS "${file}" alone
+      REGEX "^(namespace (std|[a-z_]+::)|#define|#if|template <>|TEST_CASE_TEMPLATE|STATEGRAPH_)")
     list(FILTER alone EXCLUDE REGEX "^namespace stategraph|^#if STATEGRAPH_HAS_(${same})$")
     get_source_file_property(options "${file}" COMPILE_OPTIONS)
     if(alone OR options)

@@ -1,7 +1,8 @@
 # The warnings for this project's own files; consumers never see them.
 #
-# Left out on purpose: -Wconversion and -Wsign-conversion (hundreds of casts that say nothing new; the sanitizers look at
-# the values), g++'s full -Wshadow (a constructor's parameter may be called like its member), -Wold-style-cast (macros of doctest), -Wnull-dereference (false alarms from inlining).
+# Left out on purpose: -Wconversion and -Wsign-conversion (hundreds of casts that say nothing new; the sanitizers look
+# at the values), g++'s full -Wshadow (a constructor's parameter may be called like its member), -Wold-style-cast
+# (macros of doctest), -Wnull-dereference (false alarms from inlining).
 add_library(stategraph_warnings INTERFACE)
 set(_gcc_like "$<OR:$<CXX_COMPILER_ID:GNU>,$<CXX_COMPILER_ID:Clang>,$<CXX_COMPILER_ID:AppleClang>>")
 target_compile_options(

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <istream>
 #include <limits>
 #include <ostream>

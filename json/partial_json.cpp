@@ -1,7 +1,5 @@
 #include <stategraph/partial_json.hpp>
 
-#include <utility>
-
 #include "json/partial_scanner.hpp"
 
 namespace stategraph {

@@ -1,7 +1,5 @@
 #include <stategraph/serve/endpoint.hpp>
 
-#include <map>
-
 #include <boost/json.hpp>
 
 #include <stategraph/error.hpp>

@@ -1,5 +1,4 @@
 #include <set>
-#include <utility>
 #include <vector>
 
 #include <stategraph/detail/json_text.hpp>

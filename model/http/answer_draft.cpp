@@ -1,7 +1,6 @@
 #include "model/http/answer_draft.hpp"
 
 #include <utility>
-#include <vector>
 
 namespace stategraph::model::http {
 

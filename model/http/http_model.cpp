@@ -4,7 +4,6 @@
 #include <chrono>
 #include <optional>
 #include <random>
-#include <stdexcept>
 #include <utility>
 
 #include <stategraph/error.hpp>

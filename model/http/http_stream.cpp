@@ -8,7 +8,6 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <stategraph/asio.hpp>
-#include <stategraph/error.hpp>
 
 #include "model/http/http_connection.hpp"
 

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <stategraph/detail/log.hpp>
 #include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>

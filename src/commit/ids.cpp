@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <string>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

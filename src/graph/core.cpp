@@ -6,7 +6,6 @@
 #include <stategraph/executor.hpp>
 
 #include "src/graph/core_view.hpp"
-#include "src/graph/names.hpp"
 
 namespace stategraph::engine {
 

@@ -5,7 +5,6 @@
 
 #include "src/graph/names.hpp"
 #include "src/graph/policies.hpp"
-#include "src/graph/sharing.hpp"
 #include "src/value/times.hpp"
 #include "src/value/utf8.hpp"
 

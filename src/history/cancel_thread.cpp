@@ -6,7 +6,6 @@
 #include "checkpoint/thread_summary.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/commit/visit.hpp"
-#include "src/graph/namespaces.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/editor.hpp"
 #include "src/history/history_saver.hpp"

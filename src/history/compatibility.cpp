@@ -1,7 +1,5 @@
 #include <stategraph/compatibility.hpp>
 
-#include <algorithm>
-
 #include <stategraph/error.hpp>
 
 #include "src/commit/resume_check.hpp"

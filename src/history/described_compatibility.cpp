@@ -7,7 +7,6 @@
 
 #include "checkpoint/due_tasks.hpp"
 #include "checkpoint/fold.hpp"
-#include "checkpoint/paths.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/restore.hpp"
 

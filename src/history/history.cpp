@@ -3,7 +3,6 @@
 
 #include <stategraph/error.hpp>
 
-#include "src/commit/restore.hpp"
 #include "src/graph/namespaces.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"

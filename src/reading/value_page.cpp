@@ -6,8 +6,6 @@
 
 #include <stategraph/error.hpp>
 
-#include "src/value/utf8.hpp"
-
 namespace stategraph {
 namespace {
 

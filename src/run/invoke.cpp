@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <mutex>
 
 #include <stategraph/error.hpp>
 

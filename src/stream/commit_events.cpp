@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include <stategraph/error.hpp>
 #include <stategraph/read_checkpoint.hpp>
 
 #include "src/commit/restore.hpp"

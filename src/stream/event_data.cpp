@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include <stategraph/detail/table.hpp>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/stream/log_reader.hpp"
+#include "src/stream/commit_events.hpp"
 #include "src/stream/topic.hpp"
 #include "src/value/lasting.hpp"
 

@@ -1,8 +1,5 @@
 #include "src/stream/observation.hpp"
 
-#include <atomic>
-#include <chrono>
-
 #include <stategraph/error.hpp>
 
 #include "src/step/place.hpp"

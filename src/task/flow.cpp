@@ -1,6 +1,5 @@
 #include <stategraph/functional.hpp>
 
-#include <chrono>
 #include <utility>
 
 #define XXH_INLINE_ALL

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 
 #include <stategraph/error.hpp>
 

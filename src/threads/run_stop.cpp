@@ -1,7 +1,5 @@
 #include "src/threads/run_stop.hpp"
 
-#include <condition_variable>
-
 #include <stategraph/control.hpp>
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>

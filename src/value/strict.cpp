@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cmath>
 #include <exception>
-#include <limits>
 #include <utility>
 
 #include <stategraph/value.hpp>

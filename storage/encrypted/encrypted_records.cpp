@@ -1,7 +1,5 @@
 #include "storage/encrypted/encrypted_records.hpp"
 
-#include <utility>
-
 #include <stategraph/error.hpp>
 
 #include "checkpoint/record_frame.hpp"

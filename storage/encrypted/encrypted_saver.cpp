@@ -10,7 +10,6 @@
 #include <stategraph/saver_rules.hpp>
 
 #include "checkpoint/copy_thread.hpp"
-#include "checkpoint/record_frame.hpp"
 #include "checkpoint/retention.hpp"
 #include "checkpoint/sealed_record.hpp"
 #include "storage/encrypted/encrypted_box.hpp"

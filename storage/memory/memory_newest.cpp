@@ -2,7 +2,6 @@
 #include <functional>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "storage/memory/memory_impl.hpp"

@@ -7,7 +7,6 @@
 
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
-#include <stategraph/record.hpp>
 #include <stategraph/saver_rules.hpp>
 
 #include "checkpoint/branch_walk.hpp"

@@ -1,7 +1,6 @@
 #include <stategraph/rocksdb_cache.hpp>
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include <stategraph/detail/mutex.hpp>

@@ -1,7 +1,6 @@
 #include "storage/rocksdb/rocksdb_open.hpp"
 
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
 #include <rocksdb/cache.h>

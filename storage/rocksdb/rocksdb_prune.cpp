@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
 
 #include "checkpoint/damaged.hpp"

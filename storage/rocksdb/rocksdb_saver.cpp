@@ -3,7 +3,6 @@
 #include <span>
 
 #include <stategraph/error.hpp>
-#include <stategraph/record.hpp>
 
 #include "checkpoint/branch_walk.hpp"
 #include "src/value/bytes.hpp"

@@ -1,7 +1,6 @@
 #include <stategraph/sqlite_cache.hpp>
 
 #include <algorithm>
-#include <utility>
 
 #include <stategraph/error.hpp>
 #include <stategraph/id_source.hpp>

@@ -2,7 +2,6 @@
 #include <functional>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "checkpoint/index_place.hpp"

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include "checkpoint/branch_walk.hpp"
 
 #include <string>

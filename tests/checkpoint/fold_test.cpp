@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include "checkpoint/fold.hpp"
 
 #include <map>

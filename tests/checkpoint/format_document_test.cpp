@@ -1,5 +1,6 @@
 // The grammar of records is a comment where they are written (checkpoint/record.hpp), and docs/checkpoint_format.md
 // explains it. Both name the keys that are written, and no others.
+// NOT WITH: sanitize=thread
 #include <filesystem>
 #include <fstream>
 #include <regex>

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include "checkpoint/materialise.hpp"
 
 #include <map>

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include "checkpoint/record.hpp"
 
 #include <doctest/doctest.h>

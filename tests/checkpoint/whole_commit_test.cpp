@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include <doctest/doctest.h>
 
 #include <stategraph/error.hpp>

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include <memory>
 #include <string>
 #include <vector>

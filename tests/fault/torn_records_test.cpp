@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include <algorithm>
 
 #include "tests/checkpoint/bytes.hpp"

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include "store/item_record.hpp"
 
 #include <stategraph/error.hpp>

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include <chrono>
 #include <sstream>
 

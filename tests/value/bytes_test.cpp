@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include "src/value/bytes.hpp"
 
 #include <array>

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include <stategraph/encoding.hpp>
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,5 @@
 // Structs that are stored without a table, either by the names of their members or as Boost.Describe describes them.
+// NOT WITH: sanitize=thread
 #include <doctest/doctest.h>
 
 #include <optional>

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include "src/value/times.hpp"
 
 #include <doctest/doctest.h>

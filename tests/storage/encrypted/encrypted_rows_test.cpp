@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include <stategraph/encrypted_saver.hpp>
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include <stategraph/memory_store.hpp>
 
 #include "tests/store/stores.hpp"

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize=thread
 #include <stategraph/sharded_saver.hpp>
 
 #include <algorithm>

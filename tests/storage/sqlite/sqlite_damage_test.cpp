@@ -1,4 +1,5 @@
 // SQLite files and logs that were truncated or altered, and disks that are full.
+// NOT WITH: sanitize=thread
 #include <fstream>
 #include <iterator>
 #include <string>

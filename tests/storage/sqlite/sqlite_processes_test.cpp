@@ -1,4 +1,5 @@
 // Several processes that use one SQLite file.
+// NOT WITH: sanitize=thread
 #include <chrono>
 #include <fstream>
 #include <map>
