@@ -89,7 +89,7 @@ stategraph_package(
 
 # States, values and events as JSON; runs, streams and nodes as coroutines.
 stategraph_product(json BUNDLED HEADERS json json_number json_schema ndjson shared_json partial partial_display
-  partial_json)
+  partial_json detail/json_text)
 stategraph_product(async BUNDLED HEADERS asio async stream_hub task detail/asio detail/async)
 stategraph_product(
   rocksdb FOLDER storage/rocksdb HEADERS rocksdb_cache rocksdb_saver rocksdb_store
@@ -100,8 +100,8 @@ stategraph_product(
   PUBLIC core PRIVATE SQLite::SQLite3
   OPTION "Build stategraph::sqlite, saver, store and cache on SQLite" NEEDS sqlite TESTS "/sqlite[^/]*_test\\.cpp$")
 stategraph_product(
-  postgres FOLDER storage/postgres HEADERS leased_saver postgres_cache postgres_queue postgres_saver postgres_shards
-  postgres_store sharded_queue
+  postgres FOLDER storage/postgres HEADERS leased_saver postgres_cache postgres_listener postgres_queue postgres_saver
+  postgres_shards postgres_store sharded_queue
   PUBLIC core PRIVATE PostgreSQL::PostgreSQL
   OPTION "Build stategraph::postgres, saver, store and cache on PostgreSQL" NEEDS postgres
   TESTS "/postgres[^/]*_test\\.cpp$")
