@@ -17,7 +17,17 @@ std::string quotedBy(char quote, std::string_view text) {
 
 }  // namespace
 
-std::string quotedName(std::string_view name) { return quotedBy('"', name); }
+// A name with a dollar sign would end the text of a function between dollar signs that it is in ($put$), and what
+// comes after it would be executed. The form with U& has no dollar signs.
+std::string quotedName(std::string_view name) {
+    if (name.find('$') == std::string_view::npos) return quotedBy('"', name);
+    std::string escaped;
+    for (const char c : name) {
+        if (c == '\\') escaped += '\\';
+        escaped += c == '$' ? std::string("\\0024") : std::string(1, c);
+    }
+    return "U&" + quotedBy('"', escaped);
+}
 std::string quotedText(std::string_view text) { return quotedBy('\'', text); }
 
 std::string inSchema(std::string_view text, const std::string& quoted_schema) {

@@ -169,3 +169,14 @@ TEST_CASE("templates and predicates serve typed workflows too") {
     CHECK_THROWS_AS(wf::fromPredicate(R"({"path": "input", "like": "x"})"), sg::InvalidArgumentError);
     CHECK_THROWS_AS(wf::fromPredicate(R"({"path": "input", "exists": 1})"), sg::InvalidArgumentError);
 }
+
+TEST_CASE("workflows from JSON may be inside each other as deeply as values may be nested") {
+    constexpr int inside = 40;  // each adds three levels
+    std::string text = R"({"id": "w0", "steps": {"double": {}}, "entries": [{"then": "double"}]})";
+    for (int i = 1; i <= inside; ++i) {
+        const std::string id = "s" + std::to_string(i);
+        text = R"({"id": "w)" + std::to_string(i) + R"(", "steps": {")" + id + R"(": {"workflow": )" + text +
+               R"(}}, "entries": [{"then": ")" + id + R"("}]})";
+    }
+    CHECK(resultOf(flowOf(text).start("run", sg::Value(4))) == "8");
+}

@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/error.hpp>
+#include <stategraph/postgres_cache.hpp>
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
@@ -116,7 +117,9 @@ TEST_CASE("tables of version 2 get summaries of threads, and lose the functions 
 }
 
 TEST_CASE("a schema may have any name") {
-    for (const char* name : {"two words", "Größe", "it's", "a\"b", "back\\slash", "select"}) {
+    // Those with dollar signs are in functions whose texts are between such signs.
+    for (const char* name : {"two words", "Größe", "it's", "a\"b", "back\\slash", "select", "a$b", "{S}", "\\$\"$put$",
+                             "$put$; SELECT 1; --", "$put_work$ $submit$", "$trim$$set$$clear$$name$"}) {
         CAPTURE(name);
         const PostgresSaverOptions options{.schema = name};
         POSTGRES_SAYS(openingError(options), "call PostgresSaver::setUp");
@@ -126,6 +129,11 @@ TEST_CASE("a schema may have any name") {
             putLine(saver, {"t"}, 2);
             CHECK(saver.list({}).size() == 2);
             CHECK(saver.storedBytes().value_or(0) > 0);
+            PostgresCache cache(conninfo(), {.schema = name, .set_up = true});
+            cache.set("n", "k", "value", {});
+            CHECK(cache.get("n", "k") == "value");
+            cache.clear("n");
+            CHECK_FALSE(cache.get("n", "k"));
         }
         Raw().run("SET client_min_messages=error; DROP SCHEMA " + checkpoint::quotedName(name) + " CASCADE");
     }
