@@ -80,11 +80,11 @@ private:
         tell({{"event", "tool-call"},
               {"stepName", stepOf(event)},
               {"toolName", chosen->second},
-              {"text", detail::jsonText(part.arguments)}},
+              {"text", stategraph::detail::jsonText(part.arguments)}},
              lines);
     }
     static void tell(const json::object& line, std::vector<std::string>& lines) {
-        lines.push_back(detail::jsonText(line));
+        lines.push_back(stategraph::detail::jsonText(line));
     }
 
     StepEventsOptions options_;

@@ -106,7 +106,7 @@ public:
 
 private:
     static void tell(const json::object& line, std::vector<std::string>& lines) {
-        lines.push_back(detail::jsonText(line));
+        lines.push_back(stategraph::detail::jsonText(line));
     }
 
     void beginStep(const std::string& message, std::vector<std::string>& lines) {
