@@ -1,6 +1,9 @@
 // Ten thousand runs that exist at the same time, on two threads. Each of them waits 50 ms in each of three nodes.
 // Ideally only the waiting takes time, which is 150 ms for all of them. The floor uses only tasks: three sleeps without
 // a graph.
+//
+// The same number of runs with a saver that takes a millisecond a call, also on two threads: each run has a chain of
+// calls, which takes some milliseconds ideally. Threads that wait for their calls would take half a millisecond a call.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +16,7 @@
 #include "benchmarks/support/figures.hpp"
 #include "benchmarks/support/process.hpp"
 #include "benchmarks/support/workload.hpp"
+#include "tests/support/later_saver.hpp"
 
 namespace bench {
 namespace {
@@ -21,6 +25,9 @@ namespace sg = stategraph;
 
 constexpr std::chrono::milliseconds pause(50);
 constexpr double ideal_seconds = 3 * 0.050;
+// Of a run with a saver: what it begins with, its input, START and three nodes.
+constexpr double calls_per_run = 6;
+constexpr double call_seconds = 0.001;
 
 struct Count {
     int n = 0;
@@ -38,6 +45,17 @@ sg::Task<sg::Update<Count>> waits(const Count& state) {
 sg::CompiledGraph<Count> waitingGraph(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     sg::StateGraph<Count> graph;
     graph.addNode("a", waits).addNode("b", waits).addNode("c", waits);
+    graph.addEdge(sg::START, "a").addEdge("a", "b").addEdge("b", "c").addEdge("c", sg::END);
+    return graph.compile({.checkpointer = std::move(saver)});
+}
+
+sg::CompiledGraph<Count> storingGraph(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
+    const auto counts = [](const Count& state) -> sg::Task<sg::Update<Count>> {
+        if (state.n == 0) ++begun;
+        co_return {sg::add(&Count::n, 1)};
+    };
+    sg::StateGraph<Count> graph;
+    graph.addNode("a", counts).addNode("b", counts).addNode("c", counts);
     graph.addEdge(sg::START, "a").addEdge("a", "b").addEdge("b", "c").addEdge("c", sg::END);
     return graph.compile({.checkpointer = std::move(saver)});
 }
@@ -77,7 +95,7 @@ private:
 
 // `begin(i)` creates the task of a run.
 template <class F>
-void atOnce(benchmark::State& state, std::size_t size, F begin) {
+void atOnce(benchmark::State& state, std::size_t size, F begin, double ideal = ideal_seconds) {
     const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2});
     for (auto _ : state) {
         Ends ends(size);
@@ -93,7 +111,7 @@ void atOnce(benchmark::State& state, std::size_t size, F begin) {
         if (!ends.wait()) state.SkipWithError("a run failed");
         const double seconds = secondsSince(start);
         state.SetIterationTime(seconds);
-        state.counters["times_ideal"] = seconds / ideal_seconds;
+        state.counters["times_ideal"] = seconds / ideal;
         state.counters["bytes_per_run"] = (in_flight - before) / static_cast<double>(size);
         state.counters["spawning_ms"] = spawned * 1e3;
     }
@@ -116,6 +134,26 @@ void registerCases() {
                         [&](std::size_t i) { return app.asyncInvoke({}, {.thread_id = std::to_string(i)}); });
              }),
          benchmark::kMillisecond);
+    const auto overSaver = [=](sg::Durability durability) {
+        return [=](benchmark::State& state) {
+            const auto saver =
+                std::make_shared<LaterSaver>(std::make_shared<sg::MemorySaver>(), std::chrono::milliseconds(1));
+            const auto app = storingGraph(saver);
+            std::atomic<std::size_t> round{0};
+            atOnce(
+                state, size,
+                [&](std::size_t i) {
+                    return app.asyncInvoke(
+                        {}, {.thread_id = std::to_string(round++) + "/" + std::to_string(i), .durability = durability});
+                },
+                calls_per_run * call_seconds);
+            const double calls = calls_per_run * static_cast<double>(size);
+            state.counters["blocking_seconds"] = calls * call_seconds / 2;  // by two threads that wait
+            if (saver->waitedFor() > 0) state.SkipWithError("a thread waited for the saver");
+        };
+    };
+    once(add("async_waits/runs_saver_1ms", size, overSaver(sg::Durability::async)), benchmark::kMillisecond);
+    once(add("async_waits/runs_saver_1ms_sync", size, overSaver(sg::Durability::sync)), benchmark::kMillisecond);
     once(addFloor("async_waits/runs", size,
                   [=](benchmark::State& state) { atOnce(state, size, [](std::size_t) { return threeSleeps(); }); }),
          benchmark::kMillisecond);
