@@ -1,6 +1,10 @@
-#include <algorithm>
 #include <fstream>
+#include <memory>
 #include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 

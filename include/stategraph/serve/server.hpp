@@ -28,7 +28,8 @@ struct ServerOptions {
     /// The executor of runs; null: the common one.
     std::shared_ptr<Executor> executor = {};
     /// Decides whether a request may be served: 0 if so, otherwise the status with which it is refused, such as 401.
-    /// Called on the server's threads.
+    /// Called on the server's threads, before the body is read; a body of more than 64 KiB of a refused request is not
+    /// read, and the connection is closed.
     std::function<int(const RequestView& request)> authorize = {};
     /// The allowed values of the header field Host, without port; other requests are refused. This prevents foreign web
     /// pages from reaching a server on the loopback under a host name of their own. Not given: the names of the
