@@ -39,7 +39,7 @@ bool saysCancelled(const Records& records) noexcept {
 
 std::vector<DueTask> dueTasks(const CommitFields& commit, const Records& records, bool latest) {
     std::vector<std::string_view> names(commit.next.begin(), commit.next.end());
-    if (commit.input) names.push_back("__start__");
+    if (commit.input) names.emplace_back("__start__");
     std::vector<LoggedSend> sends = commit.sends;
     if (const auto* command = latest ? findRecord(records, command_path) : nullptr) {
         names.insert(names.end(), command->to.begin(), command->to.end());

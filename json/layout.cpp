@@ -30,7 +30,7 @@ void JsonLayout::check(const JsonSchema::Data& data) {
     std::set<std::string_view> names;
     const auto addName = [&](const std::string& name) {
         if (name.empty()) {
-            faults.push_back("a channel has an empty name; give it one");
+            faults.emplace_back("a channel has an empty name; give it one");
         } else if (!names.insert(name).second) {
             faults.push_back("channel '" + name + "' occurs twice; give each channel a name of its own");
         }

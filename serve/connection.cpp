@@ -153,8 +153,8 @@ asio::awaitable<bool> Connection::refuseUnread(const boost::system::error_code& 
     Request none;
     none.version(11);
     none.keep_alive(false);
-    const bool sent = co_await refuse(none, status, "the request cannot be read: " + error.message());
-    co_return sent && false;
+    (void)co_await refuse(none, status, "the request cannot be read: " + error.message());
+    co_return false;
 }
 
 asio::awaitable<bool> Connection::send(Answer given) {

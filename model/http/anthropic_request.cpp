@@ -174,7 +174,7 @@ void putSettings(json::object& body, const Settings& own, const Settings& defaul
 
 std::string anthropicBody(const AnthropicOptions& options, const Request& request) {
     json::object body{{"model", options.model}, {"stream", true}};
-    if (std::string system = systemOf(request); !system.empty()) body["system"] = std::move(system);
+    if (const std::string system = systemOf(request); !system.empty()) body["system"] = system;
     body["messages"] = messagesOf(request);
     putTools(body, request);
     // A forced tool would work for older models too, but it cannot be combined with thinking or with other tools.

@@ -177,6 +177,7 @@ std::optional<std::string> fromBase64(std::string_view text) {
     std::uint32_t group = 0;
     unsigned held = 0;
     for (const char c : digits) {
+        // NOLINTNEXTLINE(bugprone-signed-char-misuse): the table has numbers, and -1
         const int six = six_bits[static_cast<unsigned char>(c)];
         if (six < 0) return {};
         group = (group << 6U | static_cast<std::uint32_t>(six)) & 0xffffffU;

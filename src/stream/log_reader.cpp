@@ -162,7 +162,8 @@ void LogReader::openQuestions(std::deque<Durable>& out) {
         event.interrupts = std::move(fresh);
         event.time = timeOf(head.id);
         event.position = StreamPosition(head.id);
-        out.push_back({std::move(event), event.position.sequence + 1});
+        const auto next_sequence = event.position.sequence + 1;
+        out.push_back({std::move(event), next_sequence});
     }
 }
 

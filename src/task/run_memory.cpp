@@ -28,7 +28,7 @@ Kept::~Kept() { is_gone = true; }
 
 template <class T>
 std::size_t roomOf(const std::vector<T>& each) noexcept {
-    return each.capacity() * sizeof(T);
+    return each.capacity() * sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
 }
 
 std::size_t roomOf(const Task& task) noexcept {

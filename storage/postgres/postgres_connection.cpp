@@ -41,6 +41,7 @@ PostgresFailure failureOf(const PGresult* result, const PGconn* connection) {
     };
     PostgresFailure failure{field(PG_DIAG_SQLSTATE), field(PG_DIAG_MESSAGE_PRIMARY)};
     if (failure.message.empty()) failure.message = PQerrorMessage(connection);
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): libpq names fields by letters
     for (const int code : {PG_DIAG_MESSAGE_DETAIL, PG_DIAG_MESSAGE_HINT}) {
         if (const std::string more = field(code); !more.empty()) failure.message += " (" + more + ")";
     }
