@@ -103,7 +103,8 @@ std::shared_ptr<BaseCheckpointSaver> openPostgres(const std::string& store, bool
 }  // namespace
 
 std::string storeName(const Arguments& arguments, const CommandOptions& options) {
-    std::string store = arguments.value("--store").value_or(options.store);
+    std::string store = arguments.value("--store").value_or("");
+    if (store.empty()) store = arguments.value("--app").value_or(options.store);
     if (!store.empty()) return store;
     return std::filesystem::exists("CURRENT") ? "." : "checkpoints";
 }
