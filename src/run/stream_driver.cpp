@@ -23,10 +23,11 @@ bool StreamDriver::take(std::optional<StreamEvent>& event) {
     return true;
 }
 
-bool StreamDriver::mustSettle() const noexcept {
+bool StreamDriver::mustSettle() noexcept {
     switch (phase_) {
-        case Phase::begun:
         case Phase::store:
+            return run_.env().log.isAwaited();  // otherwise the put waits for the one before
+        case Phase::begun:
         case Phase::ending:
         case Phase::ended:
         case Phase::failing:

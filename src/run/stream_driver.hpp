@@ -36,7 +36,7 @@ public:
     bool isAtBegin() const noexcept { return phase_ == Phase::begin; }
     /// Returns whether `advance` needs everything to be stored that was put. A reader that awaits does so, and then
     /// calls `settle` too.
-    bool mustSettle() const noexcept;
+    bool mustSettle() noexcept;
     /// Waits for that. Throws what could not be stored.
     void settle();
 

@@ -121,7 +121,7 @@ TEST_CASE("a run that is destroyed while a call of its saver is under way waits 
 }
 
 TEST_CASE("a run that is left after some steps of a driver can be resumed, whatever was under way") {
-    for (const drivers::Driver& driver : drivers::affordable()) {
+    for (const drivers::Driver& driver : drivers::all()) {
         if (!driver.canAbandon()) continue;
         for (std::size_t steps = 1; steps < 8; ++steps) {
             CAPTURE(driver.name);
