@@ -35,42 +35,10 @@ if ! have clang++-16; then
   exit 0
 fi
 
-# A unit is a file of names.
-units=$(mktemp -d)
-trap 'rm -rf "$units"' EXIT
-if [ $before_asan = yes ]; then
-  : # no units
-elif [ $# -gt 0 ]; then
-  printf '%s\n' "$@" | split -l 1 -a 4 - "$units/unit."
-else
-  # of NAME DEPTH FOLDER...: the sources of a target, as in cmake/Sources.cmake.
-  of() {
-    local name=$1 depth=$2
-    shift 2
-    find "$@" -maxdepth "$depth" -name '*.cpp' | LC_ALL=C sort | split -l 10 -a 2 - "$units/$name."
-  }
-  of core 9 src checkpoint store storage/memory
-  for room in json async agent serve inspect worker workflow workflow/from_json schema model model/http storage/rocksdb storage/sqlite storage/postgres storage/encrypted; do
-    of "$(basename "$room")" 1 "$room"
-  done
-fi
-
-use_unpacked_boost
-includes=(-Iinclude -I.)
-IFS=: read -r -a prefixes <<<"${CMAKE_PREFIX_PATH:-}"
-for prefix in "${prefixes[@]}" build/valijson/usr; do
-  if [ -d "$prefix/include" ]; then includes+=(-isystem "$prefix/include"); fi
-done
-if [ -d /usr/include/postgresql ]; then includes+=(-isystem /usr/include/postgresql); fi
-cxx=clang++-16  # for has_header
-if [ $before_asan = no ] && ! has_header postgresql/libpq-fe.h; then
-  note "libpq was not found: storage/postgres/ is left out."
-  { grep -l '^storage/postgres/' "$units"/* || true; } | xargs -r rm
-fi
-if [ $before_asan = no ] && ! CMAKE_PREFIX_PATH="build/valijson/usr:${CMAKE_PREFIX_PATH:-}" has_header valijson/validator.hpp; then
-  note "valijson was not found: schema/ and workflow/from_json/ are left out."
-  { grep -lE '^(schema|workflow/from_json)/' "$units"/* || true; } | xargs -r rm
-fi
+# shellcheck source=scripts/lib/units.sh
+. "$repo/scripts/lib/units.sh"
+make_units "$@"
+if [ $before_asan = yes ]; then rm "$units"/*.unit; else units_need_headers; fi
 
 check() {
   local unit=$1
@@ -96,7 +64,7 @@ if [ $before_asan = yes ]; then
 fi
 started=$SECONDS
 # Backwards by name, so that the longest, those of serve, begin.
-if ! find "$units" -type f | sort -r | xargs -P "$jobs" -I{} bash -c 'check "$@"' check {} "${includes[@]}"; then
+if ! find "$units" -name '*.unit' | sort -r | xargs -P "$jobs" -I{} bash -c 'check "$@"' check {} "${includes[@]}"; then
   cat <<'TEXT'
 A member that a mutex guards is used without it, or a function is called without the mutex that it requires, or clang
 cannot compile a source (above).
@@ -104,4 +72,4 @@ Lock the mutex, or say with SG_REQUIRES that the callers hold it: CONTRIBUTING.m
 TEXT
   exit 1
 fi
-note "locks: $(cat "$units"/* | wc -l) sources, $((SECONDS - started)) s"
+note "locks: $(cat "$units"/*.unit | wc -l) sources, $((SECONDS - started)) s"

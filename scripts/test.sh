@@ -5,8 +5,9 @@
 #   ./scripts/test.sh --quick   g++ only
 #   ./scripts/test.sh --clang   and clang++-16 without sanitizers (preset clang)
 #
-# First of all it checks how the files are written (./scripts/check_style.sh), and that what a mutex guards is used under
-# it (./scripts/check_locks.sh). Where clang++-16 has its sanitizers it compiles the asan build, in two thirds of the time of
+# First of all it checks how the files are written (./scripts/check_style.sh), that what a mutex guards is used under it
+# (./scripts/check_locks.sh), and with clang-tidy an eighth of the sources (./scripts/check_tidy.sh). While the tests of one
+# preset run, the next one is built. Where clang++-16 has its sanitizers it compiles the asan build, in two thirds of the time of
 # g++, and checks the locks in the same build; with SANITIZER_CXX=g++, g++ compiles it. g++ compiles ThreadSanitizer's build, because
 # the suppressions are for its library. The last line is "N passed, N failed": tests of all presets; a build that fails counts as
 # one. Exit code 0 if none failed.
@@ -30,7 +31,7 @@ for argument in "$@"; do
   --clang) with_clang=yes ;;
   --pages) with_pages=yes ;;
   -h | --help)
-    sed -n '2,15s/^# \{0,1\}//p' "$0"
+    sed -n '2,16s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
   *) die "unknown option $argument; there are --quick, --clang and --pages." ;;
@@ -75,6 +76,7 @@ runner_for() {
 
 # configure_and_build PRESET
 configure_and_build() {
+  local started=$SECONDS
   say "$1: configuring (build/$1)"
   mkdir -p "$repo/build"
   local compiler cache=$repo/build/$1/CMakeCache.txt
@@ -93,6 +95,44 @@ configure_and_build() {
     say "$1: compiling every public header on its own"
     cmake --build --preset once-headers || return 1
   fi
+  say "$1: built in $((SECONDS - started)) s"
+}
+
+# The presets after the first are built while the tests of those before them run: many tests wait, and the build, which is
+# nicer, takes only what they leave of the processor. Its output is in build/PRESET.build.log.
+builder=
+build_the_others() {
+  local preset
+  rm -f "$repo"/build/*.built
+  set -m # a process group of its own, which can be ended
+  (
+    set +e
+    renice -n 10 "$BASHPID" >/dev/null 2>&1
+    for preset in "${presets[@]:1}"; do
+      (set -e; configure_and_build "$preset") >"$repo/build/$preset.build.log" 2>&1
+      echo $? >"$repo/build/$preset.built"
+    done
+  ) &
+  builder=$!
+  set +m
+  trap 'kill -- "-$builder" 2>/dev/null || true' EXIT
+}
+
+# Succeeds when the preset is built, also by build_the_others.
+await_build() {
+  if [ "$1" = "${presets[0]}" ]; then
+    configure_and_build "$1" || return
+    if [ ${#presets[@]} -gt 1 ]; then build_the_others; fi
+    return
+  fi
+  say "$1: waiting for its build (build/$1.build.log)"
+  while [ ! -s "$repo/build/$1.built" ] && kill -0 "$builder" 2>/dev/null; do sleep 1; done
+  if [ "$(cat "$repo/build/$1.built" 2>/dev/null)" = 0 ]; then
+    tail -n 1 "$repo/build/$1.build.log"
+    return
+  fi
+  cat "$repo/build/$1.build.log"
+  return 1
 }
 
 cd "$repo"
@@ -110,14 +150,23 @@ else
   failed=$((failed + 1))
   failures+=("locks: ./scripts/check_locks.sh")
 fi
+# Another part after each commit, so that eight commits in a row are checked whole.
+say "Checking a part of the sources with clang-tidy"
+have clang-tidy-16 || (apt_install clang-tidy-16) || true
+if "$repo/scripts/check_tidy.sh" --part "$(git rev-list --count HEAD 2>/dev/null || echo 0)" 8; then
+  passed=$((passed + 1))
+else
+  failed=$((failed + 1))
+  failures+=("tidy: ./scripts/check_tidy.sh")
+fi
 for preset in "${presets[@]}"; do
-  started=$SECONDS
-  if ! configure_and_build "$preset"; then
+  if ! await_build "$preset"; then
     failed=$((failed + 1))
     failures+=("$preset: the build")
     break
   fi
   say "$preset: testing"
+  started=$SECONDS
   results=$repo/build/$preset/results.xml
   rm -f "$results"
   # shellcheck disable=SC2046
@@ -136,9 +185,10 @@ for preset in "${presets[@]}"; do
       failures+=("$preset: $name ($status)")
     fi
   done < <(sed -n 's/.*<testcase name="\([^"]*\)".* status="\([^"]*\)".*/\2\t\1/p' "$results")
-  say "$preset: $((SECONDS - started)) s"
+  say "$preset: tested in $((SECONDS - started)) s"
 done
 
+say "All of it: $SECONDS s"
 if [ $failed -gt 0 ]; then
   say "Failed:"
   for name in "${failures[@]}"; do note "$name"; done

@@ -38,11 +38,15 @@ GraphSpec GraphBuilder::take(GraphSpec& from) {
 
 GraphBuilder::GraphBuilder() : spec_(new GraphSpec) {}
 GraphBuilder::GraphBuilder(const GraphBuilder& other) : spec_(new GraphSpec(*other.spec_)) {}
+// A builder that was moved from can be used, so that moving allocates.
+// NOLINTNEXTLINE(performance-noexcept-move-constructor)
 GraphBuilder::GraphBuilder(GraphBuilder&& other) : spec_(new GraphSpec(take(*other.spec_))) {}
+// NOLINTNEXTLINE(bugprone-unhandled-self-assignment): GraphSpec's members handle it
 GraphBuilder& GraphBuilder::operator=(const GraphBuilder& other) {
     *spec_ = *other.spec_;
     return *this;
 }
+// NOLINTNEXTLINE(performance-noexcept-move-constructor)
 GraphBuilder& GraphBuilder::operator=(GraphBuilder&& other) {
     if (this != &other) *spec_ = take(*other.spec_);
     return *this;

@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# Sourced by scripts/check_locks.sh and scripts/check_tidy.sh, after scripts/lib/packages.sh: the library's sources in units,
+# which clang reads at once, since most of its work on a source is the headers.
+#
+#   make_units [FILE...]   writes `units`, a folder with a file NAME.unit for each unit, which lists sources; it is removed at
+#                          the end. Without files: all of the library, ten at a time. Sets `includes`, the compiler's -I
+#   units_need_headers     leaves out the sources whose foreign headers are not there, and says so
+
+: "${repo:?}"
+
+make_units() {
+  units=$(mktemp -d)
+  trap 'rm -rf "$units"' EXIT
+  if [ $# -gt 0 ]; then
+    printf '%s\n' "$@" | split -l 1 -a 4 --additional-suffix=.unit - "$units/one."
+  else
+    # of NAME DEPTH FOLDER...: the sources of a target, as in cmake/Sources.cmake.
+    of() {
+      local name=$1 depth=$2
+      shift 2
+      find "$@" -maxdepth "$depth" -name '*.cpp' | LC_ALL=C sort | split -l 10 -a 2 --additional-suffix=.unit - "$units/$name."
+    }
+    of core 9 src checkpoint store storage/memory
+    for room in json async agent serve inspect inspect/http worker workflow workflow/from_json schema model model/http \
+      storage/rocksdb storage/sqlite storage/postgres storage/encrypted; do
+      of "${room//\//_}" 1 "$room"
+    done
+  fi
+
+  use_unpacked_boost
+  includes=(-Iinclude -I.)
+  local prefix prefixes
+  IFS=: read -r -a prefixes <<<"${CMAKE_PREFIX_PATH:-}"
+  for prefix in "${prefixes[@]}" build/valijson/usr; do
+    if [ -d "$prefix/include" ]; then includes+=(-isystem "$prefix/include"); fi
+  done
+  if [ -d /usr/include/postgresql ]; then includes+=(-isystem /usr/include/postgresql); fi
+}
+
+units_need_headers() {
+  cxx=clang++-16  # for has_header
+  if ! has_header postgresql/libpq-fe.h; then
+    note "libpq is not there: storage/postgres/ is left out."
+    grep -l '^storage/postgres/' "$units"/*.unit | xargs -r rm
+  fi
+  if ! CMAKE_PREFIX_PATH="build/valijson/usr:${CMAKE_PREFIX_PATH:-}" has_header valijson/validator.hpp; then
+    note "valijson is not there: schema/ and workflow/from_json/ are left out."
+    grep -lE '^(schema|workflow/from_json)/' "$units"/*.unit | xargs -r rm
+  fi
+}
