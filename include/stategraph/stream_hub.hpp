@@ -208,9 +208,9 @@ private:
 /// ("__interrupt__", under `updates` or `values`) are state and not past: each subscription receives each of them once
 /// that is open when it has got everything before.
 ///
-/// Without a saver everything is ephemeral. Safe from any thread; must outlive its runs, not its subscriptions. Cost: a
-/// run on a thread without subscribers pays a few branches in each superstep; otherwise each commit wakes each
-/// subscriber.
+/// Without a saver everything is ephemeral. Safe from any thread; must outlive its runs, not its subscriptions: once it
+/// is destroyed, those that do not poll end when they have given everything. Cost: a run on a thread without
+/// subscribers pays a few branches in each superstep; otherwise each commit wakes each subscriber.
 class StreamHub {
 public:
     template <class S, class Input, class Output>

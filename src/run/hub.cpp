@@ -64,7 +64,12 @@ StreamHub::StreamHub(std::shared_ptr<BaseCheckpointSaver> saver) {
     BaseCheckpointSaver* const reads = saver.get();
     impl_ = std::make_unique<detail::HubImpl>(nullptr, reads, std::move(saver));
 }
-StreamHub::~StreamHub() = default;
+StreamHub::~StreamHub() {
+    const detail::LockGuard lock(impl_->mutex);
+    for (const auto& [thread_id, weak] : impl_->topics) {
+        if (const auto topic = weak.lock()) topic->hubEnds();
+    }
+}
 
 namespace {
 // If the hub has no graph, no run reports to it, so the log is polled.

@@ -92,7 +92,9 @@ std::optional<HubEvent> SubscriptionImpl::take() {
         if (mailbox->isClosed()) return {};
         // Read before the log, which then contains everything that the run reported.
         const std::optional<std::int64_t> last = mailbox->endsAfter();
-        const bool may_end = last || (mailbox->options().until == Until::idle && topic->isIdle());
+        // Without its hub, a reader that does not poll would wait without end.
+        const bool may_end =
+            last || (mailbox->options().until == Until::idle && topic->isIdle()) || (topic->isOver() && !poll_at);
         if (pending.empty()) read();
         const bool is_past = isPast(last);
         // Later events wait as long as the log has more events.

@@ -95,4 +95,9 @@ void Topic::runEnds(const StreamEvent* end, std::int64_t after, const engine::Ru
     changed();  // wakes readers that wait until there is no run
 }
 
+void Topic::hubEnds() {
+    is_over_ = true;
+    changed();
+}
+
 }  // namespace stategraph::stream

@@ -36,6 +36,9 @@ public:
     void runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept;
     /// Returns whether no run of this hub is under way.
     bool isIdle() const noexcept { return runs_.load() == 0; }
+    /// The hub is destroyed: nothing will be reported any more. Wakes readers, which would wait for it.
+    void hubEnds();
+    bool isOver() const noexcept { return is_over_.load(); }
 
 private:
     using Mailboxes = std::vector<std::shared_ptr<Mailbox>>;
@@ -54,6 +57,7 @@ private:
     std::atomic<bool> without_inputs_ = false;
     std::atomic<unsigned> modes_ = 0;
     std::atomic<unsigned> inner_modes_ = 0;
+    std::atomic<bool> is_over_ = false;
 };
 
 }  // namespace stategraph::stream

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -316,6 +317,27 @@ TEST_CASE("subgraphs' events are told where they are asked for, as ephemeral one
     CHECK(!got[0].durable);
     CHECK(got[1].durable);
     CHECK(take(root).size() == 1);
+}
+
+TEST_CASE("when a hub is destroyed, its subscriptions give what there is and end, also while a reader waits") {
+    const auto app = askingGraph(std::make_shared<sg::MemorySaver>());
+    auto hub = std::make_unique<sg::StreamHub>(app);
+    auto reads_later = hub->subscribe("t", {.modes = StreamMode::values});
+    auto waits = hub->subscribe("t", {.modes = StreamMode::values});
+    auto polls = hub->subscribe("t", {.modes = StreamMode::values, .poll = 1ms});
+    app.invoke({}, {.thread_id = "t", .hub = hub.get()});
+    Strings received;
+    std::thread reader([&] {
+        while (const auto event = waits.next()) received.push_back(brief(*event));
+    });
+    hub.reset();
+    reader.join();
+    CHECK(waits.isClosed());
+    CHECK(received.size() > 1);
+    CHECK(texts(take(reads_later)) == received);
+    CHECK(reads_later.isClosed());
+    CHECK(texts(take(polls)) == received);
+    CHECK_FALSE(polls.isClosed());
 }
 
 TEST_CASE("a hub refuses what it cannot serve") {
