@@ -189,33 +189,37 @@ std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit, std::span<
 
 std::size_t openCommit(const CommitFields& c, std::size_t operations, std::string& out) {
     const std::size_t start = openFrame(out, c.names_input ? naming_version : format_version);
-    Encoder e(out);
+    detail::StagedEncoder e(out);
     e.array(c.writes ? 3 : 2);
     writeHeader(c, e);
     e.map(operations);
+    e.finish();
     return start;
 }
 
 void closeCommit(const CommitFields& c, std::size_t start, std::string& out) {
-    if (c.writes) Encoder(out).raw(*c.writes);
+    if (c.writes) out.append(*c.writes);
     closeFrame(c.id, out, start);
 }
 
 void writeCommit(const CommitFields& c, std::string& out) {
     if (c.operations.empty()) return closeCommit(c, openCommit(c, 0, out), out);
     const std::size_t start = openFrame(out, c.names_input ? naming_version : format_version);
-    Encoder e(out);
+    detail::StagedEncoder e(out);
     e.array(c.writes ? 3 : 2);
     writeHeader(c, e);
     e.raw(c.operations);
+    e.finish();
     closeCommit(c, start, out);
 }
 
 void writeLoggedOp(Encoder& out, std::string_view channel, LogOp op) {
-    out.text(channel);
-    out.array(op == LogOp::clear ? 1 : 2);
+    detail::StagedEncoder staged(out.out());
+    staged.text(channel);
+    staged.array(op == LogOp::clear ? 1 : 2);
     const char letter = static_cast<char>(op);
-    out.text({&letter, 1});
+    staged.text({&letter, 1});
+    staged.finish();
 }
 
 }  // namespace stategraph::checkpoint

@@ -6,6 +6,7 @@
 #include <stategraph/error.hpp>
 
 #include "checkpoint/record_frame.hpp"
+#include "checkpoint/record_parts.hpp"
 #include "src/value/bytes.hpp"
 
 // To add a field, add a member of CommitFields, a struct here, its place in HeaderFields, and its line in the grammar
@@ -19,13 +20,15 @@
 namespace stategraph::checkpoint {
 namespace {
 
+using detail::StagedEncoder;
+
 std::uint64_t readFingerprint(Decoder& in) {
     const std::string_view raw = in.bytes();
     if (raw.size() != 8) throw WrongTypeError("expected a fingerprint of 8 bytes");
     return detail::loadBigEndian(raw);
 }
 
-void writeFingerprint(Encoder& out, std::uint64_t value) {
+void writeFingerprint(StagedEncoder& out, std::uint64_t value) {
     std::array<char, 8> raw;
     detail::storeBigEndian(value, raw.data());
     out.bytes({raw.data(), raw.size()});
@@ -67,7 +70,7 @@ bool areNested(const std::vector<LoggedParent>& parents) noexcept {
     return true;
 }
 
-void writeParents(Encoder& out, const std::vector<LoggedParent>& parents) {
+void writeParents(StagedEncoder& out, const std::vector<LoggedParent>& parents) {
     if (parents.size() > named_parents_max && areNested(parents)) {
         out.array(parents.size());
         for (const auto& parent : parents) writeId(out, parent.id);
@@ -104,7 +107,7 @@ void readParents(std::string_view ns, Decoder& in, std::vector<LoggedParent>& pa
 struct RanField {
     static constexpr char name[] = "ran";
     static bool isThere(const CommitFields& c) noexcept { return c.ran.kind != Ran::Kind::unchanged; }
-    static void write(const CommitFields& c, Encoder& out) {
+    static void write(const CommitFields& c, StagedEncoder& out) {
         if (c.ran.kind == Ran::Kind::one) {
             out.text(c.ran.node);
         } else {
@@ -123,28 +126,28 @@ struct RanField {
 struct BaseField {
     static constexpr char name[] = "base";
     static bool isThere(const CommitFields& c) noexcept { return c.base && c.base != c.id; }
-    static void write(const CommitFields& c, Encoder& out) { writeRef(out, c.id, c.base); }
+    static void write(const CommitFields& c, StagedEncoder& out) { writeRef(out, c.id, c.base); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.base = readRef(in, c.id); }
     static void clear(CommitFields& c) { c.base = {}; }
 };
 struct NextField {
     static constexpr char name[] = "next";
     static bool isThere(const CommitFields& c) noexcept { return !c.next.empty(); }
-    static void write(const CommitFields& c, Encoder& out) { writeNames(out, c.next); }
+    static void write(const CommitFields& c, StagedEncoder& out) { writeNames(out, c.next); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { readNames(in, c.next); }
     static void clear(CommitFields& c) { c.next.clear(); }
 };
 struct StepField {
     static constexpr char name[] = "step";
     static bool isThere(const CommitFields&) noexcept { return true; }
-    static void write(const CommitFields& c, Encoder& out) { out.integer(c.step); }
+    static void write(const CommitFields& c, StagedEncoder& out) { out.integer(c.step); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.step = in.integer(); }
     static void clear(CommitFields& c) { c.step = 0; }
 };
 struct TookField {
     static constexpr char name[] = "took";
     static bool isThere(const CommitFields& c) noexcept { return c.took.has_value(); }
-    static void write(const CommitFields& c, Encoder& out) {
+    static void write(const CommitFields& c, StagedEncoder& out) {
         if (c.took->commit_us) out.array(2);
         out.unsignedInteger(c.took->superstep_us);
         if (c.took->commit_us) out.unsignedInteger(*c.took->commit_us);
@@ -160,35 +163,35 @@ struct TookField {
 struct EdgesField {
     static constexpr char name[] = "edges";
     static bool isThere(const CommitFields& c) noexcept { return c.edges.has_value(); }
-    static void write(const CommitFields& c, Encoder& out) { writeNames(out, *c.edges); }
+    static void write(const CommitFields& c, StagedEncoder& out) { writeNames(out, *c.edges); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.edges = readNames(in); }
     static void clear(CommitFields& c) { c.edges.reset(); }
 };
 struct FoldsField {
     static constexpr char name[] = "folds";
     static bool isThere(const CommitFields& c) noexcept { return c.folds != 1; }
-    static void write(const CommitFields& c, Encoder& out) { out.unsignedInteger(c.folds); }
+    static void write(const CommitFields& c, StagedEncoder& out) { out.unsignedInteger(c.folds); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.folds = in.unsignedInteger(); }
     static void clear(CommitFields& c) { c.folds = 1; }
 };
 struct GraphField {
     static constexpr char name[] = "graph";
     static bool isThere(const CommitFields& c) noexcept { return c.graph.has_value(); }
-    static void write(const CommitFields& c, Encoder& out) { writeFingerprint(out, *c.graph); }
+    static void write(const CommitFields& c, StagedEncoder& out) { writeFingerprint(out, *c.graph); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.graph = readFingerprint(in); }
     static void clear(CommitFields& c) { c.graph.reset(); }
 };
 struct InputField {
     static constexpr char name[] = "input";
     static bool isThere(const CommitFields& c) noexcept { return c.input.has_value(); }
-    static void write(const CommitFields& c, Encoder& out) { out.raw(*c.input); }
+    static void write(const CommitFields& c, StagedEncoder& out) { out.raw(*c.input); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.input = in.raw(); }
     static void clear(CommitFields& c) { c.input.reset(); }
 };
 struct JoinsField {
     static constexpr char name[] = "joins";
     static bool isThere(const CommitFields& c) noexcept { return !c.joins.empty(); }
-    static void write(const CommitFields& c, Encoder& out) {
+    static void write(const CommitFields& c, StagedEncoder& out) {
         out.map(c.joins.size());
         for (const auto& join : c.joins) {
             out.text(join.key);
@@ -207,35 +210,35 @@ struct JoinsField {
 struct SendsField {
     static constexpr char name[] = "sends";
     static bool isThere(const CommitFields& c) noexcept { return !c.sends.empty(); }
-    static void write(const CommitFields& c, Encoder& out) { writeSends(out, c.sends); }
+    static void write(const CommitFields& c, StagedEncoder& out) { writeSends(out, c.sends); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.sends = readSends(in); }
     static void clear(CommitFields& c) { c.sends.clear(); }
 };
 struct ParentField {
     static constexpr char name[] = "parent";
     static bool isThere(const CommitFields& c) noexcept { return !c.parent.empty(); }
-    static void write(const CommitFields& c, Encoder& out) { writeRef(out, c.id, c.parent); }
+    static void write(const CommitFields& c, StagedEncoder& out) { writeRef(out, c.id, c.parent); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.parent = readRef(in, c.id); }
     static void clear(CommitFields& c) { c.parent = {}; }
 };
 struct SchemaField {
     static constexpr char name[] = "schema";
     static bool isThere(const CommitFields& c) noexcept { return c.schema.has_value(); }
-    static void write(const CommitFields& c, Encoder& out) { writeFingerprint(out, *c.schema); }
+    static void write(const CommitFields& c, StagedEncoder& out) { writeFingerprint(out, *c.schema); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.schema = readFingerprint(in); }
     static void clear(CommitFields& c) { c.schema.reset(); }
 };
 struct SourceField {
     static constexpr char name[] = "source";
     static bool isThere(const CommitFields& c) noexcept { return c.source != Source::loop; }
-    static void write(const CommitFields& c, Encoder& out) { out.text(toString(c.source)); }
+    static void write(const CommitFields& c, StagedEncoder& out) { out.text(toString(c.source)); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.source = readSource(in); }
     static void clear(CommitFields& c) { c.source = Source::loop; }
 };
 struct VisitsField {
     static constexpr char name[] = "visits";
     static bool isThere(const CommitFields& c) noexcept { return c.has_all_visits || !c.visits.empty(); }
-    static void write(const CommitFields& c, Encoder& out) { writeVisits(out, c.visits, c.has_all_visits); }
+    static void write(const CommitFields& c, StagedEncoder& out) { writeVisits(out, c.visits, c.has_all_visits); }
     static void read(std::string_view, Decoder& in, CommitFields& c) {
         c.has_all_visits = readVisits(in, [&c](std::string_view log, CheckpointId id) {
             c.visits.push_back({log, id});
@@ -249,21 +252,21 @@ struct VisitsField {
 struct ParentsField {
     static constexpr char name[] = "parents";
     static bool isThere(const CommitFields& c) noexcept { return !c.parents.empty(); }
-    static void write(const CommitFields& c, Encoder& out) { writeParents(out, c.parents); }
+    static void write(const CommitFields& c, StagedEncoder& out) { writeParents(out, c.parents); }
     static void read(std::string_view ns, Decoder& in, CommitFields& c) { readParents(ns, in, c.parents); }
     static void clear(CommitFields& c) { c.parents.clear(); }
 };
 struct AttemptsField {
     static constexpr char name[] = "attempts";
     static bool isThere(const CommitFields& c) noexcept { return c.attempts != 1; }
-    static void write(const CommitFields& c, Encoder& out) { out.unsignedInteger(c.attempts); }
+    static void write(const CommitFields& c, StagedEncoder& out) { out.unsignedInteger(c.attempts); }
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.attempts = in.unsignedInteger(); }
     static void clear(CommitFields& c) { c.attempts = 1; }
 };
 struct DeferredField {
     static constexpr char name[] = "deferred";
     static bool isThere(const CommitFields& c) noexcept { return !c.deferred.empty(); }
-    static void write(const CommitFields& c, Encoder& out) {
+    static void write(const CommitFields& c, StagedEncoder& out) {
         out.map(c.deferred.size());
         for (const auto& deferred : c.deferred) {
             out.text(deferred.key);
@@ -284,7 +287,7 @@ struct DeferredField {
 struct MetadataField {
     static constexpr char name[] = "metadata";
     static bool isThere(const CommitFields& c) noexcept { return !c.metadata.empty(); }
-    static void write(const CommitFields& c, Encoder& out) { out.raw(c.metadata); }
+    static void write(const CommitFields& c, StagedEncoder& out) { out.raw(c.metadata); }
     static void read(std::string_view, Decoder& in, CommitFields& c) {
         c.metadata = in.raw();
         requireEntries(c.metadata);
@@ -302,7 +305,7 @@ bool is(std::string_view key, const char (&name)[Size]) noexcept {
 template <class... Field>
 struct FieldList {
     static std::size_t count(const CommitFields& c) noexcept { return (std::size_t{Field::isThere(c)} + ...); }
-    static void write(const CommitFields& c, Encoder& out) { (writeOne<Field>(c, out), ...); }
+    static void write(const CommitFields& c, StagedEncoder& out) { (writeOne<Field>(c, out), ...); }
     static void read(std::string_view ns, std::string_view key, Decoder& in, CommitFields& c) {
         if ((readOne<Field>(ns, key, in, c) || ...)) return;
         in.skip();  // a field of a later minor version
@@ -312,9 +315,9 @@ struct FieldList {
 
 private:
     template <class One>
-    static void writeOne(const CommitFields& c, Encoder& out) {
+    static void writeOne(const CommitFields& c, StagedEncoder& out) {
         if (!One::isThere(c)) return;
-        out.text(One::name);
+        out.key(One::name);
         One::write(c, out);
     }
     template <class One>
@@ -332,7 +335,7 @@ using HeaderFields = FieldList<RanField, BaseField, NextField, StepField, TookFi
 
 }  // namespace
 
-void writeHeader(const CommitFields& commit, Encoder& out) {
+void writeHeader(const CommitFields& commit, detail::StagedEncoder& out) {
     out.map(HeaderFields::count(commit));
     HeaderFields::write(commit, out);
 }

@@ -4,11 +4,12 @@
 #include <stategraph/encoding.hpp>
 
 #include "checkpoint/commit_fields.hpp"
+#include "src/value/staged_encoder.hpp"
 
 // The header of a commit. One table of its fields (commit_header.cpp) defines how they are written, read and cleared.
 namespace stategraph::checkpoint {
 
-void writeHeader(const CommitFields& commit, Encoder& out);
+void writeHeader(const CommitFields& commit, detail::StagedEncoder& out);
 /// `ns` is the log's namespace. The fields must be as `clearHeader` leaves them, and the id must be set. Errors:
 /// WrongTypeError.
 void readHeader(std::string_view ns, Decoder& in, CommitFields& commit);

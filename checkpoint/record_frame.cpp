@@ -77,7 +77,7 @@ std::string_view openRecord(const RowKey& key, std::string_view bytes) {
     return frame.body;
 }
 
-void writeId(Encoder& out, CheckpointId id) {
+void writeId(detail::StagedEncoder& out, CheckpointId id) {
     std::array<char, 16> raw{};
     id.toBytes(raw.data());
     // Writes a byte string with any bytes.
@@ -90,7 +90,7 @@ CheckpointId readId(Decoder& in) {
     return CheckpointId::fromBytes(raw.data());
 }
 
-void writeRef(Encoder& out, CheckpointId own, CheckpointId other) {
+void writeRef(detail::StagedEncoder& out, CheckpointId own, CheckpointId other) {
     if (own.low() == other.low() && own.high() >= other.high()) {
         out.unsignedInteger(own.high() - other.high());
     } else {

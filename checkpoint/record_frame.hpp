@@ -7,6 +7,8 @@
 #include <stategraph/ids.hpp>
 #include <stategraph/record.hpp>
 
+#include "src/value/staged_encoder.hpp"
+
 // The beginning of every record, and how records name ids. The grammar is in record.hpp.
 namespace stategraph::checkpoint {
 
@@ -39,9 +41,9 @@ std::string_view bodyOf(const RowKey& key, std::string_view bytes);
 /// Throws CorruptCheckpointError naming the key.
 [[noreturn]] void corrupt(const RowKey& key, std::string_view why);
 
-void writeId(Encoder& out, CheckpointId id);
+void writeId(detail::StagedEncoder& out, CheckpointId id);
 CheckpointId readId(Decoder& in);
-void writeRef(Encoder& out, CheckpointId own, CheckpointId other);
+void writeRef(detail::StagedEncoder& out, CheckpointId own, CheckpointId other);
 CheckpointId readRef(Decoder& in, CheckpointId own);
 
 }  // namespace stategraph::checkpoint

@@ -6,7 +6,7 @@
 
 namespace stategraph::checkpoint {
 
-void writeNames(Encoder& out, const std::vector<std::string_view>& names) {
+void writeNames(detail::StagedEncoder& out, const std::vector<std::string_view>& names) {
     out.array(names.size());
     for (const auto name : names) out.text(name);
 }
@@ -22,7 +22,7 @@ std::vector<std::string_view> readNames(Decoder& in) {
     return names;
 }
 
-void writeSends(Encoder& out, const std::vector<LoggedSend>& sends) {
+void writeSends(detail::StagedEncoder& out, const std::vector<LoggedSend>& sends) {
     out.array(sends.size());
     for (const auto& send : sends) {
         out.array(2);
@@ -67,10 +67,12 @@ std::vector<LoggedWrite> readWrites(std::string_view cbor) {
 }
 
 void writeLoggedWrite(Encoder& out, std::string_view channel, WriteKind kind) {
-    out.array(kind == WriteKind::clear ? 2 : 3);
-    out.text(channel);
+    detail::StagedEncoder staged(out.out());
+    staged.array(kind == WriteKind::clear ? 2 : 3);
+    staged.text(channel);
     const char letter = static_cast<char>(kind);
-    out.text({&letter, 1});
+    staged.text({&letter, 1});
+    staged.finish();
 }
 
 }  // namespace stategraph::checkpoint

@@ -29,16 +29,16 @@ std::vector<LoggedWrite> readWrites(std::string_view cbor);
 /// Reads one write of a list. In a commit it may refer to an operation.
 LoggedWrite readWrite(Decoder& in, bool of_commit);
 
-void writeNames(Encoder& out, const std::vector<std::string_view>& names);
+void writeNames(detail::StagedEncoder& out, const std::vector<std::string_view>& names);
 void readNames(Decoder& in, std::vector<std::string_view>& names);
 std::vector<std::string_view> readNames(Decoder& in);
 
-void writeSends(Encoder& out, const std::vector<LoggedSend>& sends);
+void writeSends(detail::StagedEncoder& out, const std::vector<LoggedSend>& sends);
 std::vector<LoggedSend> readSends(Decoder& in);
 
 /// Writes the visits of a commit, which have `log` and `id`. `all` says that there are no others.
 template <class Visits>
-void writeVisits(Encoder& out, const Visits& visits, bool all) {
+void writeVisits(detail::StagedEncoder& out, const Visits& visits, bool all) {
     if (all) out.array(1);
     out.map(visits.size());
     for (const auto& visit : visits) {

@@ -1,8 +1,9 @@
 #include "checkpoint/repeated_values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <set>
+#include <numeric>
 #include <vector>
 
 #include "checkpoint/record_parts.hpp"
@@ -93,36 +94,118 @@ void takeInputValues(std::span<LoggedOp> operations, std::optional<std::string_v
     }
 }
 
+namespace {
+
+// The parts of a list of writes or of operations, one after the other. The size of each is known, or found by decoding.
+class Parts {
+public:
+    // Sizes that do not fit are not used.
+    Parts(std::string_view bytes, std::span<const std::uint32_t> sizes) noexcept
+        : rest_(bytes),
+          sizes_(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) == bytes.size()
+                     ? sizes
+                     : std::span<const std::uint32_t>()) {}
+    bool atEnd() const noexcept { return rest_.empty(); }
+
+    std::string_view nextWrite(LoggedWrite& write) {
+        Decoder in(rest_);
+        if (sizes_.empty()) {
+            write = readWrite(in, true);
+            return take(rest_.size() - in.rest().size());
+        }
+        // The head of a list of 1 to 3 parts, the channel, the text of a letter, and the value.
+        const std::string_view part = takeKnown();
+        in = Decoder(part.substr(1));
+        write = {.channel = in.text()};
+        write.as_logged = in.atEnd();
+        if (write.as_logged) return part;
+        write.kind = static_cast<WriteKind>(in.rest()[1]);
+        write.value = in.rest().substr(2);
+        return part;
+    }
+    NamedEntry nextEntry() {
+        Decoder in(rest_);
+        NamedEntry entry;
+        if (sizes_.empty()) {
+            entry = readNamedEntry(in);
+            take(entry.bytes.size());
+            return entry;
+        }
+        // The channel, the head of a list of 1 or 2 parts, the text of a letter, and the value.
+        entry.bytes = takeKnown();
+        in = Decoder(entry.bytes);
+        entry.channel = in.text();
+        entry.op = static_cast<LogOp>(in.rest()[2]);
+        entry.value = in.rest().substr(3);
+        return entry;
+    }
+
+private:
+    std::string_view take(std::size_t size) noexcept {
+        const std::string_view part = rest_.substr(0, size);
+        rest_.remove_prefix(size);
+        return part;
+    }
+    std::string_view takeKnown() noexcept { return take(sizes_[next_++]); }
+
+    std::string_view rest_;
+    std::span<const std::uint32_t> sizes_;
+    std::size_t next_ = 0;
+};
+
+constexpr std::size_t named_writes_max = 32;  // the limit exists because each write is looked for among all entries
+
+// The names of channels, each once.
+class Names {
+public:
+    void add(std::string_view name) noexcept {
+        const auto end = names_.begin() + size_;
+        if (std::find(names_.begin(), end, name) == end) names_[static_cast<std::size_t>(size_++)] = name;
+    }
+    std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
+
+private:
+    std::array<std::string_view, named_writes_max> names_;
+    std::ptrdiff_t size_ = 0;
+};
+
+bool isInEntries(const LoggedWrite& write, std::string_view entries, std::span<const std::uint32_t> sizes) {
+    for (Parts ops(entries, sizes); !ops.atEnd();) {
+        const NamedEntry entry = ops.nextEntry();
+        if (entry.channel == write.channel && entry.value == write.value) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
 bool nameLoggedValues(std::string_view writes, std::string_view entries, std::string& out) {
-    constexpr std::size_t writes_max = 32;  // the limit exists because each write is looked for among all entries
+    return nameLoggedValues(writes, entries, {}, out);
+}
+
+bool nameLoggedValues(std::string_view writes, std::string_view entries, const PartSizes& sizes, std::string& out) {
     Decoder in(writes);
     const std::size_t count = in.array();
-    if (count > writes_max) return false;
+    if (count > named_writes_max) return false;
     out.clear();
     Encoder encoder(out);
     encoder.array(count);
-    std::set<std::string_view> named;
-    while (!in.atEnd()) {
-        const std::string_view before = in.rest();
-        const LoggedWrite write = readWrite(in, true);
-        bool names = false;
-        if (mayBeNamed(write)) {
-            for (Decoder ops(entries); !ops.atEnd() && !names;) {
-                const NamedEntry entry = readNamedEntry(ops);
-                names = entry.channel == write.channel && entry.value == write.value;
-            }
-        }
+    Names named;
+    LoggedWrite write;
+    for (Parts parts(in.rest(), sizes.writes); !parts.atEnd();) {
+        const std::string_view part = parts.nextWrite(write);
+        const bool names = mayBeNamed(write) && isInEntries(write, entries, sizes.entries);
         if (names) {
             encoder.array(1);
             encoder.text(write.channel);
         } else {
-            encoder.raw(before.substr(0, before.size() - in.rest().size()));
+            encoder.raw(part);
         }
-        if (names || write.as_logged) named.insert(write.channel);
+        if (names || write.as_logged) named.add(write.channel);
     }
     if (named.size() < count) return true;
     std::size_t said = 0;
-    for (Decoder ops(entries); !ops.atEnd();) said += readNamedEntry(ops).op != LogOp::clear;
+    for (Parts ops(entries, sizes.entries); !ops.atEnd();) said += ops.nextEntry().op != LogOp::clear;
     if (said == count) out.clear();  // without a list, the operations are the writes
     return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,5 +30,14 @@ void takeInputValues(std::span<LoggedOp> operations, std::optional<std::string_v
 /// the operations contain all of them. Returns false and leaves `out` as it was if there are too many. Errors: as
 /// `nameInputValues`.
 bool nameLoggedValues(std::string_view writes, std::string_view entries, std::string& out);
+
+/// The sizes of the parts of the two, one after the other: of the writes after the head of their list, and of the
+/// entries. An empty list is not known.
+struct PartSizes {
+    std::span<const std::uint32_t> writes = {};
+    std::span<const std::uint32_t> entries = {};
+};
+/// Does the same for parts whose sizes are known, which it need not decode to find their ends.
+bool nameLoggedValues(std::string_view writes, std::string_view entries, const PartSizes& sizes, std::string& out);
 
 }  // namespace stategraph::checkpoint

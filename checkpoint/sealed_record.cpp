@@ -23,7 +23,7 @@ bool isSealed(std::string_view bytes) noexcept {
 
 std::string writeClearLinks(CheckpointId own, const RecordLinks& links) {
     std::string clear;
-    Encoder e(clear);
+    detail::StagedEncoder e(clear);
     const bool has_base = links.base && links.base != own;
     const bool has_visits = links.has_all_visits || !links.visits.empty();
     e.map(std::size_t{1} + has_base + !links.root.empty() + !links.parent.empty() + has_visits);
@@ -45,6 +45,7 @@ std::string writeClearLinks(CheckpointId own, const RecordLinks& links) {
         e.text("visits");
         writeVisits(e, links.visits, links.has_all_visits);
     }
+    e.finish();
     return clear;
 }
 

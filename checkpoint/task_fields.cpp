@@ -12,7 +12,7 @@
 namespace stategraph::checkpoint {
 namespace {
 
-void writeInterrupts(Encoder& out, const std::vector<LoggedInterrupt>& interrupts) {
+void writeInterrupts(detail::StagedEncoder& out, const std::vector<LoggedInterrupt>& interrupts) {
     out.array(interrupts.size());
     for (const auto& interrupt : interrupts) {
         std::array<char, 16> raw{};
@@ -97,64 +97,65 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     out.reserve(out.size() + keys_and_numbers + task.node.size() + result_size +
                 (task.writes ? task.writes->size() : 0));
     const std::size_t start = openFrame(out, format_version);
-    Encoder e(out);
+    detail::StagedEncoder e(out);
     const bool have_keys = haveKeys(task.interrupts);
     e.map(!task.to.empty() + have_keys + 1 + task.took.has_value() + (task.attempts != 1) + task.error.has_value() +
           !task.sends.empty() + task.effect.has_value() + task.writes.has_value() + !task.answers.empty() +
           task.failure.has_value() + !task.interrupts.empty());
     if (!task.to.empty()) {
-        e.text("to");
+        e.key("to");
         writeNames(e, task.to);
     }
     if (have_keys) {
-        e.text("keys");
+        e.key("keys");
         e.array(task.interrupts.size());
         for (const LoggedInterrupt& asked : task.interrupts) e.text(asked.key);
     }
-    e.text("node");
+    e.key("node");
     e.text(task.node);
     if (task.took) {
-        e.text("took");
+        e.key("took");
         e.array(2);
         e.integer(task.took->start_us);
         e.integer(task.took->took_us);
     }
     if (task.error) {
-        e.text("error");
+        e.key("error");
         e.text(*task.error);
     }
     if (!task.sends.empty()) {
-        e.text("sends");
+        e.key("sends");
         writeSends(e, task.sends);
     }
     if (task.effect) {
-        e.text("effect");
+        e.key("effect");
         e.array(task.effect->result ? 2 : 1);
         e.unsignedInteger(task.effect->begun);
         if (task.effect->result) e.raw(*task.effect->result);
     }
     if (task.writes) {
-        e.text("writes");
+        e.key("writes");
         e.raw(*task.writes);
     }
     if (!task.answers.empty()) {
-        e.text("answers");
+        e.key("answers");
         writeInterrupts(e, task.answers);
     }
     if (task.failure) {
-        e.text("failure");
+        e.key("failure");
         e.array(2);
         e.unsignedInteger(task.failure->attempts);
         e.text(task.failure->text);
     }
     if (task.attempts != 1) {
-        e.text("attempts");
+        e.key("attempts");
         e.unsignedInteger(task.attempts);
     }
     if (!task.interrupts.empty()) {
-        e.text("interrupts");
+        e.key("interrupts");
         writeInterrupts(e, task.interrupts);
     }
+    e.finish();
     closeFrame(id, out, start);
 }
 

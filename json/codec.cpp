@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
 #include "json/json_node.hpp"
+#include "json/short_json.hpp"
 #include "src/value/utf8.hpp"
 
 namespace stategraph {
@@ -170,6 +172,8 @@ Value fromJson(const json::value& json) { return json; }
 json::value toJsonValue(const Value& value) { return value.as<json::value>(); }
 
 Value parseJson(std::string_view text) {
+    std::string cbor;
+    if (detail::encodeShortJson(text, cbor)) return Value::fromCbor(std::move(cbor));
     // The parsed value exists only until it is encoded, so its memory is allocated in one piece; for short texts, it is
     // here.
     std::array<unsigned char, 1024> values;

@@ -1,6 +1,8 @@
 #include "src/commit/log_writer.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
@@ -28,6 +30,8 @@ constexpr std::size_t expected_bytes_max = std::size_t{64} << 20U;
 constexpr std::size_t row_cost_bytes = 48;
 // The number of bytes that a commit with the whole state needs for one log of a subgraph, without its name.
 constexpr std::size_t visit_bytes = 19;
+// For commits with more operations, the ends of these are found by decoding.
+constexpr std::size_t known_entries_max = 16;
 
 // Returns the fixed part of a channel's entry in a commit's operations, except for a clear.
 std::size_t entrySize(std::string_view channel, std::size_t value) noexcept {
@@ -178,7 +182,7 @@ void LogWriter::encodeLogged(const CommitStep& step, bool snapshot, std::string&
         logState(*step.state, snapshot);
         if (snapshot) addUnknownChannels(operations_);
     }
-    const std::string_view writes = nameWrites(step.writes);
+    const std::string_view writes = nameWrites(step, snapshot);
     fields_.writes = writes.empty() ? std::nullopt : std::optional(writes);
     fields_.names_input = !snapshot && !stored_.empty() && checkpoint::nameInputValues(operations_.entries, input_);
     const std::size_t start = openCommit(fields_, operations_.count, out);
@@ -253,9 +257,17 @@ void LogWriter::logChanges(const State& state) {
 }
 
 // Returns the writes of a commit without the values that its operations contain.
-std::string_view LogWriter::nameWrites(std::string_view writes) {
+std::string_view LogWriter::nameWrites(const CommitStep& step, bool snapshot) {
+    const std::string_view writes = step.writes;
     if (writes.size() <= checkpoint::repeated_bytes_min) return writes;
-    return checkpoint::nameLoggedValues(writes, operations_.entries, named_writes_) ? named_writes_ : writes;
+    checkpoint::PartSizes sizes{.writes = step.write_sizes, .entries = {}};
+    std::array<std::uint32_t, known_entries_max> entries;
+    // A snapshot may have entries of channels that the program does not know.
+    if (!snapshot && operations_.sizes.size() <= entries.size()) {
+        const auto end = std::ranges::transform(operations_.sizes, entries.begin(), &OperationLog::Size::bytes).out;
+        sizes.entries = {entries.begin(), end};
+    }
+    return checkpoint::nameLoggedValues(writes, operations_.entries, sizes, named_writes_) ? named_writes_ : writes;
 }
 
 // Returns the channel's entry in a commit that holds the whole state.

@@ -60,6 +60,7 @@ struct CommitStep {
     std::span<const PlannedTask> next = {};  // the plan of `schedule`
     // The writes of the single task that led here, as a CBOR list; empty if the operations contain them all.
     std::string_view writes = {};
+    std::span<const std::uint32_t> write_sizes = {};  // of the parts of `writes`; empty if they are not known
     std::optional<checkpoint::LoggedTook> took = {};
     std::uint64_t attempts = 1;  // of the single task that led here
 };
@@ -206,7 +207,7 @@ private:
     void logState(const State& state, bool snapshot);
     void logChanges(const State& state);
     Extent extentOf(const State& state, bool snapshot) const;
-    std::string_view nameWrites(std::string_view writes);
+    std::string_view nameWrites(const CommitStep& step, bool snapshot);
     std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);
     void keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) SG_REQUIRES(mutex_);

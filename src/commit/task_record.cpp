@@ -111,9 +111,10 @@ private:
 }  // namespace
 
 void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot, std::string& list,
-                        detail::EncodedItems& items) {
+                        detail::EncodedItems& items, std::vector<std::uint32_t>& sizes) {
     list.clear();
     items.clear();
+    sizes.clear();
     if (is_snapshot) {
         list = encodeWriteList(schema, writes);
         return;
@@ -133,6 +134,7 @@ void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bo
     for (const Op& op : writes) {
         const auto& channel = schema.channel(op.channel);
         if (channel.kind == ChannelKind::untracked) continue;
+        const std::size_t start = list.size();
         if (isOperation(channel, op) && !repeated.has(op)) {
             out.array(1);
             out.text(channel.name);
@@ -141,6 +143,7 @@ void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bo
             const std::size_t begin = detail::encodeWrite(channel, op, out) + 1;
             if (op.is_item) items.add(op, begin, list.size() - begin);
         }
+        sizes.push_back(static_cast<std::uint32_t>(list.size() - start));
     }
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,8 @@ std::vector<std::string> addRoutes(const Topology& topology, const Routes& route
 
 /// Encodes the writes of the single task that led to a commit, in the form that the commit has. Writes whose values are
 /// in the commit's operations are only named; the list is empty if that is true of all of them. `items` receives which
-/// writes the buffer `list` holds whole.
+/// writes the buffer `list` holds whole, and `sizes` the sizes of the list's parts, or nothing if they are not known.
 void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot, std::string& list,
-                        detail::EncodedItems& items);
+                        detail::EncodedItems& items, std::vector<std::uint32_t>& sizes);
 
 }  // namespace stategraph::engine

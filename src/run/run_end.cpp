@@ -20,7 +20,8 @@ CommitStep Run::commitStep(Source source, std::int64_t step) {
                       .state = &env_.state.values,
                       .schedule = &env_.schedule,
                       .next = env_.plan,
-                      .writes = env_.memory->superstep.drafts.writes};
+                      .writes = env_.memory->superstep.drafts.writes,
+                      .write_sizes = env_.memory->superstep.drafts.write_sizes};
     if (env_.times.hasFolded()) commit.took = checkpoint::LoggedTook{.superstep_us = env_.times.foldedUs()};
     return commit;
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,8 @@ namespace stategraph::engine {
 /// Encoded data of the single task of a superstep, created before its writes are applied.
 struct Drafts {
     bool made = false;
-    std::string writes;  // set if the operations do not contain them
+    std::string writes;                      // set if the operations do not contain them
+    std::vector<std::uint32_t> write_sizes;  // of the parts of `writes`, if they are known
     detail::EncodedItems items{writes};
     std::string record;  // set if the commit does not contain it
     std::vector<StreamEvent> messages;
@@ -30,6 +32,7 @@ struct Drafts {
         if (!made) return;
         made = false;
         writes.clear();
+        write_sizes.clear();
         items.clear();
         record.clear();
         messages.clear();

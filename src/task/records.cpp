@@ -94,7 +94,8 @@ void TaskEnv::prepareSingle(Task& task) {
     if (drafts.made || isQuiet()) return;
     drafts.made = true;
     if (log.logsOperations()) {
-        encodeCommitWrites(core().schema(), task.result.writes, log.snapshotIsDue(), drafts.writes, drafts.items);
+        encodeCommitWrites(core().schema(), task.result.writes, log.snapshotIsDue(), drafts.writes, drafts.items,
+                           drafts.write_sizes);
         if (!drafts.items.empty()) log.operations().items = &drafts.items;
     }
     // The commit says what the task wrote, unless the commit does not directly follow this checkpoint in the log.

@@ -41,7 +41,7 @@ std::size_t roomOf(const RunMemory& memory) noexcept {
     return memory.schedule.roomBytes() + memory.log.roomBytes() + roomOf(memory.plan) + each.writes.roomBytes() +
            roomOf(each.tasks) + roomOf(each.current) + roomOf(each.todo) + roomOf(each.in_turn) + roomOf(each.routed) +
            roomOf(each.ending) + roomOf(each.ended_visits) + drafts.writes.capacity() + drafts.record.capacity() +
-           roomOf(drafts.messages);
+           roomOf(drafts.write_sizes) + roomOf(drafts.messages);
 }
 
 // Returns false only if nothing that a run without a saver can grow is large. This is cheaper to check than to measure

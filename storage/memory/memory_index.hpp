@@ -35,7 +35,8 @@ public:
         if (place == thread.index) return;
         forget(thread);
         thread.index = place;
-        newest_[numberOf(place)].insert(thread);
+        Newest& newest = newest_[numberOf(place)];
+        newest.insert(newest.end(), thread);  // nearly always its place, since newer heads are greater
         if (place.isOpen()) open_[numberOf(place)].insert(thread);
         if (place.isSleeping()) due_.insert(thread);
     }

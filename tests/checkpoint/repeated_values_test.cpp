@@ -1,6 +1,7 @@
 // NOT WITH: sanitize=thread
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <utility>
@@ -152,6 +153,51 @@ TEST_CASE("writes lose the values that the operations have, and the whole list w
                              "a"));
     std::vector<Write> many(40, {"a", WriteKind::add, one});
     CHECK(!nameLoggedValues(writesOf(many), entries, out));
+}
+
+// Returns the sizes of the items of a sequence, `each` of which make one part.
+std::vector<std::uint32_t> sizesOf(std::string_view bytes, int each) {
+    std::vector<std::uint32_t> sizes;
+    for (Decoder in(bytes); !in.atEnd();) {
+        const std::size_t before = in.rest().size();
+        for (int i = 0; i < each; ++i) in.skip();
+        sizes.push_back(static_cast<std::uint32_t>(before - in.rest().size()));
+    }
+    return sizes;
+}
+
+TEST_CASE("writes lose the same values if the sizes of their parts are known, and sizes that do not fit are not used") {
+    const std::uint64_t seed = std::random_device()();
+    INFO("seed " << seed);
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 500; ++round) {
+        std::vector<Op> ops;
+        std::vector<Write> writes;
+        for (std::size_t i = 0, count = random() % 6; i < count; ++i) {
+            const std::string name(1 + random() % 30, static_cast<char>('a' + i));
+            const auto op = std::array{LogOp::set, LogOp::append, LogOp::put, LogOp::edit, LogOp::clear}[random() % 5];
+            const std::string value = listOf(std::vector<std::string>(random() % 4, std::string(random() % 60, 'v')));
+            if (random() % 4 != 0) ops.push_back({name, op, op == LogOp::clear ? "" : value});
+            constexpr std::array kinds{WriteKind::add, WriteKind::set, WriteKind::overwrite, WriteKind::clear};
+            for (std::size_t times = random() % 3; times > 0; --times) {
+                const WriteKind kind = kinds[random() % kinds.size()];
+                writes.push_back({name, kind, kind == WriteKind::clear ? "" : value});
+            }
+        }
+        std::shuffle(writes.begin(), writes.end(), random);
+        const std::string list = writesOf(writes);
+        const std::string entries = entriesOf(ops);
+        std::vector<std::uint32_t> of_writes = sizesOf(std::string_view(list).substr(1), 1);
+        const std::vector<std::uint32_t> of_entries = sizesOf(entries, 2);
+        std::string expected;
+        std::string found;
+        REQUIRE(nameLoggedValues(list, entries, expected));
+        REQUIRE(nameLoggedValues(list, entries, {of_writes, of_entries}, found));
+        CHECK(found == expected);
+        of_writes.push_back(1);
+        REQUIRE(nameLoggedValues(list, entries, {of_writes, of_entries}, found));
+        CHECK(found == expected);
+    }
 }
 
 TEST_CASE("random operations are read as they were, whatever the input has of them") {

@@ -1,5 +1,8 @@
 // The workload `workflow` on Mastra, with its in-memory store: node workflow.mjs OUT.json. QUICK=yes: fewer samples. The cases have the names
 // and the sizes of stategraph's (benchmarks/workloads/workflow). Every run is a new one, and the store keeps it.
+//
+// Mastra's in-memory store keeps one snapshot of a run, by reference: each write replaces it, and nothing is encoded or copied. A store that is to
+// outlive the process has to write text, as Mastra's others do, so the case `chain_encoded` keeps each snapshot as JSON. `chain_unsaved` has no store.
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Mastra } from "@mastra/core";
@@ -19,15 +22,25 @@ const number = z.number();
 const numbers = z.array(number);
 const inc = (id) => createStep({ id, inputSchema: number, outputSchema: number, execute: async ({ inputData }) => inputData + 1 });
 // A function that creates a run, in a store of the workflow's own.
-function runsOf(workflow) {
-  const mastra = new Mastra({ workflows: { [workflow.id]: workflow }, storage: new InMemoryStore(), logger: false });
+function runsOf(workflow, storage = new InMemoryStore()) {
+  const mastra = new Mastra({ workflows: { [workflow.id]: workflow }, logger: false, ...(storage && { storage }) });
   return () => mastra.getWorkflow(workflow.id).createRun();
 }
+// An in-memory store that keeps snapshots as JSON, which it reads too.
+function encodingStore() {
+  const storage = new InMemoryStore();
+  const ready = storage.getStore("workflows").then((workflows) => {
+    const persist = workflows.persistWorkflowSnapshot.bind(workflows);
+    workflows.persistWorkflowSnapshot = (row) => persist({ ...row, snapshot: JSON.stringify(row.snapshot) });
+  });
+  return { storage, ready };
+}
 
-function chain() {
+function chain({ storage, ready } = {}) {
   const workflow = createWorkflow({ id: "chain", inputSchema: number, outputSchema: number }).then(inc("a")).then(inc("b")).then(inc("c")).commit();
-  const create = runsOf(workflow);
+  const create = runsOf(workflow, storage);
   return async () => {
+    await ready;
     const run = await create();
     check((await run.start({ inputData: 1 })).result === 4);
   };
@@ -62,7 +75,9 @@ function suspendAndResume() {
 }
 
 const cases = {
-  "workflow/chain": chain,
+  "workflow/chain": () => chain(),
+  "workflow/chain_encoded": () => chain(encodingStore()),
+  "workflow/chain_unsaved": () => chain({ storage: null }),
   "workflow/foreach_1000": () => foreach(10),
   "workflow/foreach_1000_serial": () => foreach(1),
   "workflow/suspend_resume": suspendAndResume,
