@@ -41,10 +41,10 @@ units_need_headers() {
   cxx=clang++-16  # for has_header
   if ! has_header postgresql/libpq-fe.h; then
     note "libpq is not there: storage/postgres/ is left out."
-    grep -l '^storage/postgres/' "$units"/*.unit | xargs -r rm
+    { grep -l '^storage/postgres/' "$units"/*.unit || true; } | xargs -r rm
   fi
   if ! CMAKE_PREFIX_PATH="build/valijson/usr:${CMAKE_PREFIX_PATH:-}" has_header valijson/validator.hpp; then
     note "valijson is not there: schema/ and workflow/from_json/ are left out."
-    grep -lE '^(schema|workflow/from_json)/' "$units"/*.unit | xargs -r rm
+    { grep -lE '^(schema|workflow/from_json)/' "$units"/*.unit || true; } | xargs -r rm
   fi
 }
