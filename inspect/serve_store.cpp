@@ -2,8 +2,8 @@
 
 #include <stategraph/inspect/server.hpp>
 
-#include "inspect/app/app_address.hpp"
 #include "inspect/commands.hpp"
+#include "inspect/shown_store.hpp"
 
 namespace stategraph::inspect {
 
@@ -15,7 +15,7 @@ Exit serveStore(Call& call) {
                           .write = call.arguments.has("--write"),
                           .redact = {},
                           .key = call.arguments.value("--key").value_or(""),
-                          .store = isAppAddress(call.store) ? readAppAddress(call.store).shown() : call.store,
+                          .store = shownStore(call.store),
                           .handle_signals = true};
     if (const auto patterns = call.arguments.value("--redact")) {
         for (std::size_t at = 0; at <= patterns->size();) {
