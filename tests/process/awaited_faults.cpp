@@ -1,6 +1,6 @@
 // WITH: tests/support/drivers.cpp
 // NOT WITH: sanitize
-// TIMEOUT: 120
+// TIMEOUT: 180
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -20,8 +20,10 @@
 #include <stategraph/stategraph.hpp>
 
 #include "tests/support/drivers.hpp"
+#include "tests/support/later_saver.hpp"
 
-// The nth allocation of a run fails, or from the nth on no thread can be started, with every way to drive the run. The
+// The nth allocation of a run fails, or from the nth on no thread can be started, with every way to drive the run, and
+// with a saver that answers at once or later. The
 // run must end, with or without an exception; what is stored must be whole; RESUME must lead to the result of an
 // undisturbed run. The process must not die, and nothing may wait for ever.
 namespace sg = stategraph;
@@ -101,7 +103,9 @@ const char* nameOf(Kind kind) {
     return names[static_cast<int>(kind)];
 }
 
-App graphOf(Kind kind, std::shared_ptr<sg::Executor> executor) {
+enum class Saver { at_once, later };
+
+App graphOf(Kind kind, Saver saver, std::shared_ptr<sg::Executor> executor) {
     Graph graph;
     switch (kind) {
         case Kind::coroutines:
@@ -122,7 +126,9 @@ App graphOf(Kind kind, std::shared_ptr<sg::Executor> executor) {
     }
     graph.addNode("c", later(2));
     graph.addEdge(sg::START, "a").addEdge(sg::START, "b").addEdge({"a", "b"}, "c").addEdge("c", sg::END);
-    return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .executor = std::move(executor)});
+    std::shared_ptr<sg::BaseCheckpointSaver> checkpointer = std::make_shared<sg::MemorySaver>();
+    if (saver == Saver::later) checkpointer = std::make_shared<LaterSaver>(std::move(checkpointer));
+    return graph.compile({.checkpointer = std::move(checkpointer), .executor = std::move(executor)});
 }
 
 const std::vector<int> all_of_it{0, 1, 2};
@@ -154,11 +160,11 @@ void check(bool is_right, const drivers::Driver& driver, Kind kind, const char* 
     if (++wrong <= 20) std::printf("%s, %s: wrong when %s %ld fails\n", driver.name.c_str(), nameOf(kind), what, n);
 }
 
-void failAllocations(const drivers::Driver& driver, Kind kind) {
+void failAllocations(const drivers::Driver& driver, Kind kind, Saver saver) {
     static const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 4});
-    (void)disturbed(driver, graphOf(kind, executor));  // makes the objects that a process makes once
+    (void)disturbed(driver, graphOf(kind, saver, executor));  // makes the objects that a process makes once
     for (long n = 1;; ++n) {
-        const App app = graphOf(kind, executor);
+        const App app = graphOf(kind, saver, executor);
         arm(n, never);
         const auto ended = disturbed(driver, app);
         if (!disarm()) break;
@@ -168,19 +174,19 @@ void failAllocations(const drivers::Driver& driver, Kind kind) {
 
 /// Runs in a child process, since some threads are started only once. Returns 0 if the run is right, 1 if it is wrong,
 /// 2 if it needs fewer than n threads.
-int failThreads(const drivers::Driver& driver, Kind kind, long n) {
-    const App app = graphOf(kind, std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 4}));
+int failThreads(const drivers::Driver& driver, Kind kind, Saver saver, long n) {
+    const App app = graphOf(kind, saver, std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 4}));
     arm(never, n - 1);
     const auto ended = disturbed(driver, app);
     if (!disarm()) return 2;
     return isRight(app, ended) ? 0 : 1;
 }
-void failEachThread(const drivers::Driver& driver, Kind kind) {
+void failEachThread(const drivers::Driver& driver, Kind kind, Saver saver) {
     for (long n = 1;; ++n) {
         const pid_t child = fork();
         if (child == 0) {
             alarm(10);
-            std::_Exit(failThreads(driver, kind, n));
+            std::_Exit(failThreads(driver, kind, saver, n));
         }
         int status = 0;
         waitpid(child, &status, 0);
@@ -192,18 +198,22 @@ void failEachThread(const drivers::Driver& driver, Kind kind) {
 
 }  // namespace
 
-// With the numbers of a driver, a kind and a thread as arguments, runs only that case.
+// With the numbers of a driver, a kind, a saver and a thread as arguments, runs only that case.
 int main(int count, char** arguments) {
-    if (count == 4) {
+    if (count == 5) {
         const auto driver = static_cast<std::size_t>(std::atol(arguments[1]));
         return failThreads(drivers::crossed().at(driver), static_cast<Kind>(std::atoi(arguments[2])),
-                           std::atol(arguments[3]));
+                           static_cast<Saver>(std::atoi(arguments[3])), std::atol(arguments[4]));
     }
-    alarm(110);  // turns an endless wait into a failure
+    alarm(170);  // turns an endless wait into a failure
     const auto onEach = [](auto run) {
         for (const drivers::Driver& driver : drivers::crossed()) {
             if (driver.ending == drivers::Ending::timed) continue;
-            for (const Kind kind : {Kind::coroutines, Kind::mixed, Kind::blocking, Kind::subgraph}) run(driver, kind);
+            for (const Kind kind : {Kind::coroutines, Kind::mixed, Kind::blocking, Kind::subgraph}) {
+                run(driver, kind, Saver::at_once);
+                const bool waits = kind == Kind::coroutines || kind == Kind::subgraph;
+                if (waits && driver.ending == drivers::Ending::plain) run(driver, kind, Saver::later);
+            }
         }
     };
     onEach(failEachThread);  // runs first: the process has no threads yet that a child would lack
