@@ -74,7 +74,7 @@ SlotCopy::Source SlotCopy::sourceOf(const std::string& quoted_schema) {
         .graphs = make("m_graphs", "SELECT (g.*)::text FROM {S}.graphs g WHERE $1 >= 0", {bigint_type}),
         .last_input = make("m_last_input",
                            "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(" +
-                               quotedText(quoted_schema + ".inputs") + ", 'seq')::regclass), 0)",
+                               quotedTableText(quoted_schema, "inputs") + ", 'seq')::regclass), 0)",
                            {}),
         .digest = make("m_digest", digestSql(), {bigint_type}),
     };
@@ -158,7 +158,7 @@ SlotCopy::Target SlotCopy::targetOf(const std::string& quoted_schema) {
     // Numbers of a thread's inputs ascend: those that come after the move must be greater than those that come before
     // it is decided, hence the distance.
     const std::string sequence =
-        "pg_get_serial_sequence(" + quotedText(quoted_schema + ".inputs") + ", 'seq')::regclass";
+        "pg_get_serial_sequence(" + quotedTableText(quoted_schema, "inputs") + ", 'seq')::regclass";
     target.raise_inputs = {"m_raise_inputs",
                            "SELECT setval(" + sequence + ", $1 + 1000000) WHERE coalesce(pg_sequence_last_value(" +
                                sequence + "), 0) <= $1",

@@ -261,7 +261,7 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     std::string sizes;
     for (const char* table : {"logs", "commits", "writes", "dead_logs", "graphs"}) {
         if (!sizes.empty()) sizes += " + ";
-        sizes += "pg_total_relation_size(" + quotedText(quoted + '.' + table) + "::regclass)";
+        sizes += "pg_total_relation_size(" + quotedTableText(quoted, table) + "::regclass)";
     }
     stored_bytes = PostgresStatement{"stored_bytes", "SELECT " + sizes, {}};
 

@@ -30,6 +30,21 @@ std::string quotedName(std::string_view name) {
 }
 std::string quotedText(std::string_view text) { return quotedBy('\'', text); }
 
+std::string quotedTableText(std::string_view quoted_schema, std::string_view table) {
+    std::string name(quoted_schema);
+    if (name.starts_with("U&")) {
+        name.erase(0, 2);
+        for (std::size_t at = name.find('\\'); at != std::string::npos; at = name.find('\\', at + 1)) {
+            if (name[at + 1] == '\\') {
+                name.erase(at, 1);
+            } else {
+                name.replace(at, 5, "$");
+            }
+        }
+    }
+    return quotedText(name + '.' + std::string(table));
+}
+
 std::string inSchema(std::string_view text, const std::string& quoted_schema) {
     constexpr std::string_view place = "{S}";
     std::string sql;

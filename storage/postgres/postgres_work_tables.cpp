@@ -57,7 +57,9 @@ END $put_work$;
 )";
 }
 
-// Stores row by row in the order of threads, so that two calls at the same time seldom wait for each other. Each row's
+// Stores row by row in the order of threads, so that two calls at the same time seldom wait for each other. The thread's
+// row of `work` comes first: it stays locked to the end of the call, so that the numbers of a thread's inputs ascend in
+// the order in which they become visible, and a worker takes none before one with a smaller number. Each row's
 // answer is 0 if the input waits or 1 if its key existed, and the input's number. SG004 says that a thread has too many
 // inputs, SG005 that it belongs to another graph, both with the place of the input; then nothing is stored.
 const char* postgresSubmitFunction() {
@@ -73,11 +75,11 @@ BEGIN
         WITH ORDINALITY AS u (thread, queue, graph, key, input, place) ORDER BY u.thread, u.place
     LOOP
         n := one.place; answer := 0;
-        INSERT INTO {S}.inputs AS i (thread, key, input) VALUES (one.thread, nullif(one.key, ''), one.input)
-            ON CONFLICT (thread, key) WHERE key IS NOT NULL DO NOTHING RETURNING i.seq INTO seq;
-        IF NOT FOUND THEN
+        IF one.key <> '' THEN
             SELECT i.seq INTO seq FROM {S}.inputs i WHERE i.thread = one.thread AND i.key = one.key;
-            seq := coalesce(seq, 0); answer := 1; RETURN NEXT; CONTINUE;
+            IF FOUND THEN
+                answer := 1; RETURN NEXT; CONTINUE;
+            END IF;
         END IF;
         INSERT INTO {S}.work AS w (thread, queue, graph, due, inputs)
             VALUES (one.thread, one.queue, one.graph, now(), 1)
@@ -90,6 +92,13 @@ BEGIN
         END IF;
         IF held.inputs > p_most THEN
             RAISE EXCEPTION '%', one.place USING ERRCODE = 'SG004';
+        END IF;
+        INSERT INTO {S}.inputs AS i (thread, key, input) VALUES (one.thread, nullif(one.key, ''), one.input)
+            ON CONFLICT (thread, key) WHERE key IS NOT NULL DO NOTHING RETURNING i.seq INTO seq;
+        IF NOT FOUND THEN
+            UPDATE {S}.work w SET inputs = w.inputs - 1 WHERE w.thread = one.thread;
+            SELECT i.seq INTO seq FROM {S}.inputs i WHERE i.thread = one.thread AND i.key = one.key;
+            seq := coalesce(seq, 0); answer := 1;
         END IF;
         RETURN NEXT;
     END LOOP;
