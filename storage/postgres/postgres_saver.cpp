@@ -1,5 +1,4 @@
 #include <stategraph/postgres_saver.hpp>
-#include <stategraph/sharded_saver.hpp>
 
 #include <algorithm>
 #include <string>

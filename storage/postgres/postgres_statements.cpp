@@ -14,7 +14,7 @@ namespace stategraph::checkpoint {
 namespace {
 
 constexpr Oid bytes_t = bytea_type;
-constexpr Oid id_t_ = uuid_type;
+constexpr Oid id_type = uuid_type;
 constexpr Oid number_t = bigint_type;
 
 // Stores one commit after the head; the unique index over (log, prev) is the compare-and-swap. The row of a thread's
@@ -203,7 +203,7 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     const auto make = [&](const char* name, std::string_view sql, std::vector<Oid> types) {
         return PostgresStatement{name, inSchema(sql, quoted), std::move(types)};
     };
-    std::vector<Oid> types{bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type};
+    std::vector<Oid> types{bytes_t, bytes_t, id_type, id_type, id_type, id_type, bytes_t, text_type};
     const auto makeAppend = [&](const char* name, bool is_own, bool is_leased) {
         std::vector<Oid> all = types;
         if (has_slots) all.push_back(number_t);
@@ -212,26 +212,26 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     append_inner = makeAppend("append_inner", false, false);
     types.push_back(number_t);
     append_inner_leased = makeAppend("append_inner_leased", false, true);
-    types.insert(types.end(), {number_t, id_t_, bytes_t});
+    types.insert(types.end(), {number_t, id_type, bytes_t});
     append = makeAppend("append", true, false);
     types.push_back(number_t);
     append_leased = makeAppend("append_leased", true, true);
     joined = make("joined", postgresJoinedSql(has_slots), postgresJoinedTypes(has_slots));
-    put = make("put", put_sql, {bytes_t,          bytes_t,          id_t_,           uuid_array_type,  uuid_array_type,
+    put = make("put", put_sql, {bytes_t,          bytes_t,          id_type,         uuid_array_type,  uuid_array_type,
                                 uuid_array_type,  bytea_array_type, uuid_array_type, bool_type,        uuid_array_type,
                                 bytea_array_type, bytea_array_type, bool_array_type, bytea_array_type, uuid_array_type,
-                                bytea_array_type, bytea_array_type, number_t,        number_t,         id_t_,
+                                bytea_array_type, bytea_array_type, number_t,        number_t,         id_type,
                                 bytes_t,          text_type});
     put_work = make("put_work", put_work_sql, put.types);
     put_work.types.insert(put_work.types.end(), {number_t, number_t});
     has_lease = make("has_lease", has_lease_sql, {bytes_t, number_t});
     head = make("head", head_sql, {bytes_t, bytes_t});
-    has_commit = make("has_commit", has_commit_sql, {bytes_t, bytes_t, id_t_});
+    has_commit = make("has_commit", has_commit_sql, {bytes_t, bytes_t, id_type});
     has_writes =
         make("has_writes", has_writes_sql, {bytes_t, bytes_t, uuid_array_type, bytea_array_type, bytea_array_type});
     newest_tuple = make("newest_tuple", tupleSql("true", "true"), {bytes_t, bytes_t});
-    tuple = make("tuple", tupleSql("c.prev < $3", "c.id = $3"), {bytes_t, bytes_t, id_t_});
-    tuple_before = make("tuple_before", tupleSql("c.prev < $3 AND c.id < $3", "true"), {bytes_t, bytes_t, id_t_});
+    tuple = make("tuple", tupleSql("c.prev < $3", "c.id = $3"), {bytes_t, bytes_t, id_type});
+    tuple_before = make("tuple_before", tupleSql("c.prev < $3 AND c.id < $3", "true"), {bytes_t, bytes_t, id_type});
 
     const std::string is_here = threadIsHere(has_slots, "g.thread");
     open_threads =
@@ -242,7 +242,7 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
         make("newest_threads", threadsSql("true", newest_first, is_here), {bigint_array_type, number_t, bool_type});
     newest_threads_before =
         make("newest_threads_before", threadsSql("(g.since, g.thread) < ($4, $5)", newest_first, is_here),
-             {bigint_array_type, number_t, bool_type, id_t_, bytes_t});
+             {bigint_array_type, number_t, bool_type, id_type, bytes_t});
     due_threads = make("due_threads", dueThreadsSql(has_slots), {number_t, number_t, bytes_t, number_t});
     count_threads = make("count_threads", countThreadsSql(is_here), {number_t});
 
@@ -256,8 +256,8 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
                      "INSERT INTO {S}.graphs AS g (fingerprint, bytes) SELECT $1, $2 WHERE NOT EXISTS "
                      "(SELECT FROM {S}.graphs WHERE fingerprint = $1 AND bytes = $2) "
                      "ON CONFLICT (fingerprint) DO UPDATE SET bytes = excluded.bytes",
-                     {id_t_, bytes_t});
-    get_graph = make("get_graph", "SELECT bytes FROM {S}.graphs WHERE fingerprint = $1", {id_t_});
+                     {id_type, bytes_t});
+    get_graph = make("get_graph", "SELECT bytes FROM {S}.graphs WHERE fingerprint = $1", {id_type});
     std::string sizes;
     for (const char* table : {"logs", "commits", "writes", "dead_logs", "graphs"}) {
         if (!sizes.empty()) sizes += " + ";
@@ -281,8 +281,8 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     commit = make("commit",
                   "SELECT c.bytes FROM {S}.commits c WHERE c.log = $1 AND c.id = $2 AND c.prev = (SELECT p.prev FROM "
                   "{S}.commits p WHERE p.log = $1 AND p.prev < $2 ORDER BY p.prev DESC LIMIT 1)",
-                  {number_t, id_t_});
-    drop_log = make("drop_log", dropLogSql(), {number_t, id_t_, bytes_t, bytes_t});
+                  {number_t, id_type});
+    drop_log = make("drop_log", dropLogSql(), {number_t, id_type, bytes_t, bytes_t});
     drop_commits = make("drop_commits",
                         "WITH w AS (DELETE FROM {S}.writes WHERE log = $1 AND id = ANY ($2)) "
                         "DELETE FROM {S}.commits WHERE log = $1 AND id = ANY ($2)",
@@ -319,7 +319,7 @@ PostgresStatement postgresList(const ListQuery& query, const std::string& quoted
     if (!query.thread_id) which += threadIsHere(has_slots, "l.thread");
     std::string before = "true";
     if (!query.before.empty()) {
-        const std::string id = parameter("_before", id_t_);
+        const std::string id = parameter("_before", id_type);
         before = "c.prev < " + id + " AND c.id < " + id;
     }
     const std::string limit = query.limit ? " LIMIT " + parameter("_limit", number_t) : "";

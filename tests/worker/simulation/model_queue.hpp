@@ -114,11 +114,9 @@ private:
 
 inline sg::Receipt ModelQueue::submitOne(const sg::QueuedInput& input, Time now) {
     ModelThread& thread = threads[input.thread_id];
-    const std::int64_t number = ++numbers;  // also of one that is refused, as a sequence's are
     for (const ModelInput& each : thread.inputs) {
         if (!input.key.empty() && each.key == input.key) return {each.number, false};
     }
-    thread.inputs.push_back({number, input.key, input.input, {}});
     if (!thread.work) thread.work = ModelWork{.queue = input.queue, .graph = input.graph, .due = now};
     ModelWork& work = *thread.work;
     ++work.inputs;
@@ -126,6 +124,8 @@ inline sg::Receipt ModelQueue::submitOne(const sg::QueuedInput& input, Time now)
     if (work.graph != input.graph) throw sg::InvalidArgumentError("another graph");
     if (work.inputs > static_cast<std::int64_t>(sg::PostgresQueue::inputs_max))
         throw sg::InvalidArgumentError("too many inputs");
+    const std::int64_t number = ++numbers;  // also if a later input of the call is refused, as a sequence's are
+    thread.inputs.push_back({number, input.key, input.input, {}});
     return {number, true};
 }
 
