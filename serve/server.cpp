@@ -244,6 +244,7 @@ private:
         ended.notify_all();
     }
 
+    // NOLINTBEGIN(readability-identifier-naming): the members of an Impl are named like those of a struct.
     std::atomic<bool> is_stopping = false;
     std::vector<std::unique_ptr<Worker>> workers;
     std::size_t next_worker = 0;
@@ -258,6 +259,7 @@ private:
     tcp::acceptor acceptor;
     asio::signal_set signals;
     std::thread thread;
+    // NOLINTEND(readability-identifier-naming)
 };
 
 Server::Server(ServerOptions options) : impl_(std::make_shared<Impl>(std::move(options))) { impl_->begin(); }
