@@ -176,8 +176,8 @@ TEST_CASE("what tasks store while a put is under way is one request after it") {
     graph.addEdge(sg::START, "last");
     const auto app = graph.compile({.checkpointer = saver});
     CHECK(sg::syncWait(app.asyncInvoke(Update{}, {.thread_id = "t"})).values.n == 21);
-    // The input, START, the records, of which some may have begun before the saver was closed or after it was opened, and the
-    // superstep.
+    // The input, START, the superstep, and the records, of which some may have begun before the saver was closed or
+    // after it was opened.
     CHECK(inner->lines().size() >= 4);
     CHECK(inner->lines().size() <= 8);
 }
