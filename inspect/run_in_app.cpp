@@ -117,7 +117,7 @@ std::pair<std::string, Value> valueNamed(const std::string& text) {
 Head waitForEnd(AppSaver& app, const std::string& thread_path) {
     constexpr std::chrono::milliseconds longest{1000};
     for (std::chrono::milliseconds wait{20};; wait = std::min(wait * 2, longest)) {
-        const Head head = read<Head>(app, app.client().get(thread_path + "/head"));
+        Head head = read<Head>(app, app.client().get(thread_path + "/head"));
         if (!head.running) return head;
         std::this_thread::sleep_for(wait);
     }
