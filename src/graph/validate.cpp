@@ -133,7 +133,7 @@ private:
     }
 
     void checkRetry(const RetryPolicy& retry, const std::string& where) {
-        for (std::string& each : faultsOf(retry, where)) fault(std::move(each));
+        for (const std::string& each : faultsOf(retry, where)) fault(each);
     }
 
     void checkHandlers() {
