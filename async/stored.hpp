@@ -12,8 +12,8 @@
 // Awaits a saver that answers later (BaseCheckpointSaver::answersLater).
 namespace stategraph::engine {
 
-/// Awaits that a log's puts have ended, without their errors: whoever awaits it calls LogWriter::wait then, which
-/// throws them, or waits itself if there was no memory to await. The log must outlive it.
+/// Awaits that a log's puts have ended, without their errors. The coroutine then calls LogWriter::wait, which throws
+/// them, and which blocks if there was no memory to await. The log must outlive it.
 class Stored final : public PutQueue::Suspended {
 public:
     explicit Stored(LogWriter& log, PutQueue::Until until = PutQueue::Until::idle) noexcept

@@ -18,7 +18,8 @@ namespace stategraph::engine {
 ///         switch (driver.advance()) { … }
 ///     }
 ///
-/// `settle` and `advance` may throw, and what the reader does itself; then it calls `fail`, and goes on.
+/// `settle` and `advance` may throw, and so may what the reader does itself. It then calls `fail`, and continues with
+/// the loop.
 class StreamDriver {
 public:
     StreamDriver(std::shared_ptr<const detail::Core> graph, detail::RunInput&& input, const RunConfig& config,

@@ -130,7 +130,7 @@ void PutQueue::end(Put& put, std::exception_ptr failure) noexcept {
         }
         wakeThose();
         ended_.notify_all();
-        ended = nullptr;  // under the lock, so that whoever waited for it destroys its failure
+        ended = nullptr;  // under the lock, so that the thread that waited for it destroys its failure
     }
     if (next != nullptr) next->begin();
     while (dropped != nullptr) dropped = std::exchange(dropped->next, nullptr);

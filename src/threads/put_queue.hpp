@@ -15,7 +15,7 @@ class Executor;
 
 namespace stategraph::engine {
 
-/// The puts of one log that are stored while its run goes on: in order, one at a time. A saver that answers later
+/// The puts of one log that are stored while its run continues: in order, one at a time. A saver that answers later
 /// (BaseCheckpointSaver::answersLater) is called without a thread that waits; another slow one is called on a thread of
 /// the executor.
 ///
@@ -39,7 +39,7 @@ public:
     enum class Kind : std::uint8_t {
         commit,  // later requests build on it, and are not stored; the failure is thrown from then on
         writes,  // pending writes alone; later requests are stored, and the failure is thrown once
-        effect,  // the same, but whoever added it waits for it and receives the failure
+        effect,  // pending writes too, but the thread that added them waits for them and receives the failure
         hint,    // only the index of threads uses it, so the failure is ignored
     };
     class Put;

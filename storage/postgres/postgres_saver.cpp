@@ -16,7 +16,8 @@ const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options) 
     checkPostgresJoin(options.join_puts);
     checkPostgresNotify(options.notify);
     if (options.read_only && (options.notify.work || options.notify.commits))
-        throw InvalidArgumentError("notify: a read_only database is told nothing; set one of them only");
+        throw InvalidArgumentError(
+            "notify: a read_only saver stores nothing that it could notify others of; set one of them only");
     if (options.async_threads < 1 || options.async_threads > 64)
         throw InvalidArgumentError("async_threads is " + std::to_string(options.async_threads) +
                                    "; it must be 1 to 64");

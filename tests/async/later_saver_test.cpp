@@ -191,24 +191,6 @@ TEST_CASE("a blocking run with async durability lets a saver that answers later 
 }
 
 TEST_CASE("a saver without asynchronous calls answers them by its blocking ones") {
-    struct Put final : sg::PutCompletion {
-        int calls = 0;
-        std::exception_ptr failure;
-        void complete(std::exception_ptr why) noexcept override {
-            ++calls;
-            failure = std::move(why);
-        }
-    };
-    struct Read final : sg::TupleCompletion {
-        int calls = 0;
-        std::optional<sg::CheckpointTuple> tuple;
-        std::exception_ptr failure;
-        void complete(std::optional<sg::CheckpointTuple> found, std::exception_ptr why) noexcept override {
-            ++calls;
-            tuple = std::move(found);
-            failure = std::move(why);
-        }
-    };
     const auto inner = std::make_shared<sg::MemorySaver>();
     sg::testing::FaultSaver saver(inner);
     CHECK_FALSE(saver.answersLater());
@@ -216,22 +198,22 @@ TEST_CASE("a saver without asynchronous calls answers them by its blocking ones"
     const sg::CommitRow row{.id = id, .base = id, .bytes = "not a record"};
     const sg::PutRequest request{.log = {"t"}, .expected_head = {}, .commits = {&row, 1}, .writes = {}};
     saver.arm({.fail_at = 1});
-    Put refused;
+    KeptPut refused;
     saver.asyncPut(request, refused);
     CHECK(refused.calls == 1);
     CHECK(refused.failure != nullptr);
     saver.disarm();
-    Put stored;
+    KeptPut stored;
     saver.asyncPut(request, stored);
     CHECK(stored.calls == 1);
     CHECK(stored.failure == nullptr);
-    Read read;
+    KeptRead read;
     saver.asyncGetTuple({.log = {"t"}}, read);
     CHECK(read.calls == 1);
     REQUIRE(read.tuple.has_value());
     CHECK(read.tuple->id == id);
     saver.arm({.fail_at = 1});
-    Read failed;
+    KeptRead failed;
     saver.asyncGetTuple({.log = {"t"}}, failed);
     CHECK(failed.failure != nullptr);
     CHECK_FALSE(failed.tuple.has_value());

@@ -126,7 +126,7 @@ TEST_CASE("after pending writes that fail others are stored, and the failure is 
     CHECK(log.notes->puts.size() == 2);
 }
 
-TEST_CASE("an effect's failure is thrown to whoever waits for it, and a hint's to nobody") {
+TEST_CASE("an effect's failure is thrown to the thread that waits for it, and a hint's is ignored") {
     Log log;
     log.notes->refuses = [](const Notes::Put&) { return true; };
     const auto effect = log.write("p", "1", PutQueue::Kind::effect);

@@ -14,6 +14,7 @@
 #include <stategraph/memory_saver.hpp>
 
 #include "tests/golden/rows.hpp"
+#include "tests/inspect/command_run.hpp"
 #include "tests/support/inspected.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -23,20 +24,6 @@ using namespace inspected;
 using sg::inspect::Exit;
 
 namespace {
-
-struct Said {
-    Exit exit;
-    std::string out;
-    std::string error;
-    bool has(std::string_view text) const { return out.find(text) != std::string::npos; }
-};
-
-Said runWith(const std::vector<std::string>& arguments, const sg::inspect::CommandOptions& options) {
-    std::ostringstream out;
-    std::ostringstream error;
-    const Exit exit = sg::inspect::runCommand(arguments, out, error, options);
-    return {exit, out.str(), error.str()};
-}
 
 Graph failing(const char* node) {
     Graph graph;
@@ -57,12 +44,13 @@ struct Program {
                         sg::NodeError);
     }
 
-    Said run(const std::vector<std::string>& arguments, std::istream* in = nullptr) const {
-        return runWith(arguments, {.store = server.url(), .in = in});
+    CommandRun run(const std::vector<std::string>& arguments, std::istream* in = nullptr) const {
+        return inspected::runCommand(arguments, {.store = server.url(), .in = in});
     }
     /// The same command on the program's own saver.
-    Said runInside(const std::vector<std::string>& arguments) const {
-        return runWith(arguments, {.open = [this](const std::string&, bool) { return saver; }, .store = server.url()});
+    CommandRun runInside(const std::vector<std::string>& arguments) const {
+        return inspected::runCommand(
+            arguments, {.open = [this](const std::string&, bool) { return saver; }, .store = server.url()});
     }
 
     std::shared_ptr<sg::MemorySaver> saver = std::make_shared<sg::MemorySaver>();
@@ -93,8 +81,8 @@ TEST_CASE("every command that reads says of a running program what it says of th
                                                             {"show", "nothing"}};
     for (const auto& command : commands) {
         CAPTURE(command.front());
-        const Said said = program.run(command);
-        const Said inside = program.runInside(command);
+        const CommandRun said = program.run(command);
+        const CommandRun inside = program.runInside(command);
         CHECK(said.exit == inside.exit);
         CHECK(said.error == inside.error);
         // Ages in seconds may differ.
@@ -105,11 +93,11 @@ TEST_CASE("every command that reads says of a running program what it says of th
 
 TEST_CASE("a question of a running program is answered from outside, and the program continues") {
     const Program program;
-    const Said answered = program.run({"answer", "asks", "\"yes\""});
+    const CommandRun answered = program.run({"answer", "asks", "\"yes\""});
     CHECK_MESSAGE(answered.exit == Exit::done, answered.error);
     const auto ended = program.app.invoke(sg::RESUME, {.thread_id = "asks"});
     CHECK(ended.values.topic == "yes");
-    const Said forked = program.run({"fork", "done@1", "--note", "again"});
+    const CommandRun forked = program.run({"fork", "done@1", "--note", "again"});
     CHECK_MESSAGE(forked.exit == Exit::done, forked.error);
     CHECK(program.app.getState({.thread_id = "done"}).step == 2);
     CHECK(program.run({"ls", "--metadata", "note=again"}).has("done"));
@@ -117,7 +105,7 @@ TEST_CASE("a question of a running program is answered from outside, and the pro
 
 TEST_CASE("a running program edits and runs its threads from outside, with its reducers and types") {
     const Program program;
-    const Said edited = program.run({"edit", "done", "topic=coffee", "notes=[\"by hand\"]", "--as", "ask"});
+    const CommandRun edited = program.run({"edit", "done", "topic=coffee", "notes=[\"by hand\"]", "--as", "ask"});
     CHECK_MESSAGE(edited.exit == Exit::done, edited.error);
     const auto state = program.app.getState({.thread_id = "done"});
     CHECK(state.values.topic == "coffee");
@@ -126,20 +114,20 @@ TEST_CASE("a running program edits and runs its threads from outside, with its r
     CHECK(program.run({"edit", "done", "none=7"}).exit != Exit::done);
     CHECK(program.run({"edit", "done", "topic"}).error.find("CHANNEL=VALUE") != std::string::npos);
 
-    const Said asks = program.run({"run", "new", "--input", R"({"topic": "tea"})", "--json"});
+    const CommandRun asks = program.run({"run", "new", "--input", R"({"topic": "tea"})", "--json"});
     CHECK_MESSAGE(asks.exit == Exit::done, asks.error);
     CHECK(asks.has(R"("status":"interrupted")"));
     CHECK(program.run({"answer", "new", "\"yes\""}).exit == Exit::done);
     CHECK(program.run({"run", "new"}).out == "new  done\n");
     CHECK(program.app.getState({.thread_id = "new"}).values.topic == "yes");
-    const Said step = program.run({"run", "done@0", "--next"});
+    const CommandRun step = program.run({"run", "done@0", "--next"});
     CHECK_MESSAGE(step.exit == Exit::done, step.error);
     CHECK(step.has("breakpoint"));
-    const Said failed = program.run({"run", "fails", "--name", "none"});
+    const CommandRun failed = program.run({"run", "fails", "--name", "none"});
     CHECK(failed.exit == Exit::usage);
     CHECK(failed.error.find("order") != std::string::npos);
 
-    const Said stored = program.runInside({"run", "done"});
+    const CommandRun stored = program.runInside({"run", "done"});
     CHECK(stored.exit == Exit::usage);
     CHECK(stored.error.find("needs the running program") != std::string::npos);
 }
@@ -148,13 +136,13 @@ TEST_CASE("a thread is moved between running programs and files, and is pruned i
     const Program program;
     const Program other({.write = true});
     other.saver->deleteThread("done");
-    const Said lines = program.run({"export", "done"});
+    const CommandRun lines = program.run({"export", "done"});
     std::istringstream in(lines.out);
-    const Said imported = other.run({"import", "--as", "moved"}, &in);
+    const CommandRun imported = other.run({"import", "--as", "moved"}, &in);
     CHECK_MESSAGE(imported.exit == Exit::done, imported.error);
     CHECK(other.app.getState({.thread_id = "moved"}).values.notes ==
           program.app.getState({.thread_id = "done"}).values.notes);
-    const Said pruned = program.run({"prune", "done", "--keep-last", "1"});
+    const CommandRun pruned = program.run({"prune", "done", "--keep-last", "1"});
     CHECK_MESSAGE(pruned.exit == Exit::done, pruned.error);
     CHECK(program.saver->list({.thread_id = "done"}).size() == 1);
 }
@@ -162,15 +150,15 @@ TEST_CASE("a thread is moved between running programs and files, and is pruned i
 TEST_CASE("a running program that only reads, or hides values, refuses and stays as it is") {
     const Program reads(sg::inspect::ServerOptions{});
     const std::string before = golden::rowsOf(*reads.saver);
-    const Said answered = reads.run({"answer", "asks", "\"yes\""});
+    const CommandRun answered = reads.run({"answer", "asks", "\"yes\""});
     CHECK(answered.exit == Exit::failed);
     CHECK(answered.error.find("read-only") != std::string::npos);
     CHECK(golden::rowsOf(*reads.saver) == before);
     const Program hides({.write = true, .redact = {"topic"}});
-    const Said shown = hides.run({"show", "done"});
+    const CommandRun shown = hides.run({"show", "done"});
     CHECK(shown.exit == Exit::failed);
     CHECK(shown.error.find("hides values") != std::string::npos);
-    const Said wrong = runWith({"ls", "--store", "http://10.0.0.1:80/#k=0123456789abcdef"}, {});
+    const CommandRun wrong = inspected::runCommand({"ls", "--store", "http://10.0.0.1:80/#k=0123456789abcdef"}, {});
     CHECK(wrong.exit == Exit::usage);
     CHECK(wrong.error.find("ssh -L") != std::string::npos);
     CHECK(wrong.error.find("0123456789abcdef") == std::string::npos);
@@ -180,15 +168,15 @@ TEST_CASE("check --app has a running program check its own threads, and those of
     Program program;
     const std::string address = program.server.url();
     // The program has a graph without the node that failed.
-    const Said own = runWith({"check", "--app", address}, {.store = "/does/not/exist"});
+    const CommandRun own = inspected::runCommand({"check", "--app", address}, {.store = "/does/not/exist"});
     CHECK(own.exit == Exit::no);
     CHECK(own.has("fails"));
     CHECK(own.has("bad"));
     CHECK(own.has("1 of 3 threads"));
     program.server.add("failing", failing("bad").compile({.checkpointer = program.saver}));
-    CHECK(runWith({"check", "--app", address}, {}).has("0 of 3 threads"));
-    CHECK(runWith({"check", "--app", address, "--name", "failing"}, {}).has("asks"));
-    const Said unknown = runWith({"check", "--app", address, "--name", "none"}, {});
+    CHECK(inspected::runCommand({"check", "--app", address}, {}).has("0 of 3 threads"));
+    CHECK(inspected::runCommand({"check", "--app", address, "--name", "failing"}, {}).has("asks"));
+    const CommandRun unknown = inspected::runCommand({"check", "--app", address, "--name", "none"}, {});
     CHECK(unknown.exit == Exit::usage);
     CHECK(unknown.error.find("failing, order") != std::string::npos);
 
@@ -200,14 +188,14 @@ TEST_CASE("check --app has a running program check its own threads, and those of
         for (const char* thread : {"asks", "done", "fails"}) out << program.run({"export", thread}).out;
     }
     const Program later;
-    const Said checked = runWith({"check", file, "--app", later.server.url(), "--json"}, {});
+    const CommandRun checked = inspected::runCommand({"check", file, "--app", later.server.url(), "--json"}, {});
     CHECK(checked.exit == Exit::no);
     CHECK(checked.has(R"("thread_id":"fails")"));
     CHECK(checked.has(R"("node":"bad")"));
     CHECK_FALSE(checked.has("asks"));
     CHECK(later.saver->list({.thread_id = "x"}).empty());
-    CHECK(runWith({"check", "--app", address, "--graph", file}, {}).exit == Exit::usage);
-    CHECK(runWith({"check", "--name", "order"}, {.store = file}).exit == Exit::usage);
+    CHECK(inspected::runCommand({"check", "--app", address, "--graph", file}, {}).exit == Exit::usage);
+    CHECK(inspected::runCommand({"check", "--name", "order"}, {.store = file}).exit == Exit::usage);
 }
 
 TEST_CASE("check --app finds what names of nodes do not say: channels of another type, also in a read-only program") {
@@ -228,7 +216,8 @@ TEST_CASE("check --app finds what names of nodes do not say: channels of another
     const auto saver = std::make_shared<sg::MemorySaver>();
     sg::inspect::Server server(saver, {.redact = {"topic"}});
     server.add("other", graph.compile({.checkpointer = saver}));
-    const Said checked = runWith({"check", "--app", server.url(), "--store", program.server.url(), "--json"}, {});
+    const CommandRun checked =
+        inspected::runCommand({"check", "--app", server.url(), "--store", program.server.url(), "--json"}, {});
     CHECK(checked.exit == Exit::no);
     CHECK(checked.has(R"("channel":"topic")"));
     CHECK(checked.has("another type"));

@@ -8,6 +8,7 @@
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 
+#include "tests/inspect/command_run.hpp"
 #include "tests/storage/postgres/postgres_helper.hpp"
 #include "tests/support/inspected.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -19,17 +20,8 @@ using sg::inspect::Exit;
 
 namespace {
 
-struct Said {
-    Exit exit;
-    std::string out;
-    std::string error;
-};
-
-Said run(const std::vector<std::string>& arguments, std::istream* in = nullptr) {
-    std::ostringstream out;
-    std::ostringstream error;
-    const Exit exit = sg::inspect::runCommand(arguments, out, error, {.in = in});
-    return {exit, out.str(), error.str()};
+CommandRun run(const std::vector<std::string>& arguments, std::istream* in = nullptr) {
+    return runCommand(arguments, {.in = in});
 }
 
 std::string storeOf(const postgres_tests::Schema& schema) {
@@ -43,22 +35,22 @@ std::string storeOf(const postgres_tests::Schema& schema) {
 TEST_CASE("the command opens a PostgreSQL database, reads beside the program that writes it, and stores for it") {
     const postgres_tests::Schema schema;
     const std::string store = storeOf(schema);
-    const Said missing = run({"ls", "--store", store});
+    const CommandRun missing = run({"ls", "--store", store});
     CHECK(missing.exit == Exit::failed);
     CHECK(missing.error.find("PostgresSaver::setUp") != std::string::npos);
 
     const std::shared_ptr<sg::PostgresSaver> saver = schema.open();
     const App app = graph().compile({.checkpointer = saver});
     app.invoke(Update{sg::set(&Order::topic, std::string("tea"))}, {.thread_id = "asks"});
-    const Said before = run({"ls", "--store", store});
+    const CommandRun before = run({"ls", "--store", store});
     CHECK_MESSAGE(before.exit == Exit::done, before.error);
     CHECK(before.out.find("asks") != std::string::npos);
     CHECK(before.out.find("Pay 7?") != std::string::npos);
     CHECK(run({"log", "asks", "--store", store}).exit == Exit::done);
-    const Said forked = run({"fork", "asks@~1", "--store", store});
+    const CommandRun forked = run({"fork", "asks@~1", "--store", store});
     CHECK_MESSAGE(forked.exit == Exit::done, forked.error);
     app.invoke(sg::RESUME, {.thread_id = "asks"});
-    const Said answered = run({"answer", "asks", "\"yes\"", "--store", store});
+    const CommandRun answered = run({"answer", "asks", "\"yes\"", "--store", store});
     CHECK_MESSAGE(answered.exit == Exit::done, answered.error);
     app.invoke(sg::RESUME, {.thread_id = "asks"});
     CHECK(run({"ls", "--store", store, "--status", "done"}).out.find("asks") != std::string::npos);
@@ -71,11 +63,11 @@ TEST_CASE("a thread moves from a RocksDB folder to PostgreSQL, asks on there, an
         const App app = graph().compile({.checkpointer = std::make_shared<sg::RocksDBSaver>(rocksdb)});
         app.invoke(Update{sg::set(&Order::topic, std::string("tea"))}, {.thread_id = "asks"});
     }
-    const Said lines = run({"export", "asks", "--store", rocksdb});
+    const CommandRun lines = run({"export", "asks", "--store", rocksdb});
     CHECK_MESSAGE(lines.exit == Exit::done, lines.error);
     const postgres_tests::Schema schema;
     std::istringstream in(lines.out);
-    const Said moved = run({"import", "--store", storeOf(schema), "--create"}, &in);
+    const CommandRun moved = run({"import", "--store", storeOf(schema), "--create"}, &in);
     CHECK_MESSAGE(moved.exit == Exit::done, moved.error);
     const std::shared_ptr<sg::PostgresSaver> saver = schema.open();
     const App app = graph().compile({.checkpointer = saver});

@@ -7,6 +7,7 @@
 #include <stategraph/inspect/command.hpp>
 #include <stategraph/sqlite_saver.hpp>
 
+#include "tests/inspect/command_run.hpp"
 #include "tests/support/inspected.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -17,17 +18,8 @@ using sg::inspect::Exit;
 
 namespace {
 
-struct Said {
-    Exit exit;
-    std::string out;
-    std::string error;
-};
-
-Said run(const std::vector<std::string>& arguments, std::istream* in = nullptr) {
-    std::ostringstream out;
-    std::ostringstream error;
-    const Exit exit = sg::inspect::runCommand(arguments, out, error, {.in = in});
-    return {exit, out.str(), error.str()};
+CommandRun run(const std::vector<std::string>& arguments, std::istream* in = nullptr) {
+    return runCommand(arguments, {.in = in});
 }
 
 }  // namespace
@@ -38,17 +30,17 @@ TEST_CASE("the command opens a SQLite file, reads beside the program that writes
     const auto saver = std::make_shared<sg::SqliteSaver>(path);
     const App app = graph().compile({.checkpointer = saver});
     app.invoke(Update{sg::set(&Order::topic, std::string("tea"))}, {.thread_id = "asks"});
-    const Said before = run({"ls", "--store", path});
+    const CommandRun before = run({"ls", "--store", path});
     CHECK(before.exit == Exit::done);
     CHECK(before.out.find("asks") != std::string::npos);
     CHECK(before.out.find("Pay 7?") != std::string::npos);
-    const Said answered = run({"answer", "asks", "\"yes\"", "--store", path});
+    const CommandRun answered = run({"answer", "asks", "\"yes\"", "--store", path});
     CHECK_MESSAGE(answered.exit == Exit::done, answered.error);
     app.invoke(sg::RESUME, {.thread_id = "asks"});
-    const Said after = run({"ls", "--store", path, "--status", "done"});
+    const CommandRun after = run({"ls", "--store", path, "--status", "done"});
     CHECK(after.out.find("asks") != std::string::npos);
     // A thread moves to another file.
-    const Said lines = run({"export", "asks", "--store", path});
+    const CommandRun lines = run({"export", "asks", "--store", path});
     CHECK(lines.exit == Exit::done);
     std::istringstream in(lines.out);
     const std::string copy = (folder / "copy.sqlite").string();
@@ -60,7 +52,7 @@ TEST_CASE("the command opens a SQLite file, reads beside the program that writes
 TEST_CASE("the command says of a file that is none of SQLite's what it is") {
     const TemporaryFolder folder;
     std::ofstream(folder / "notes.txt") << std::string(500, 'x');
-    const Said said = run({"ls", "--store", (folder / "notes.txt").string()});
+    const CommandRun said = run({"ls", "--store", (folder / "notes.txt").string()});
     CHECK(said.exit != Exit::done);
     CHECK(said.error.find("notes.txt") != std::string::npos);
     CHECK(said.error.find("not a database") != std::string::npos);

@@ -340,7 +340,7 @@ TEST_CASE("a number too large for a double is null in the UI message stream, who
     }
 }
 
-TEST_CASE("values nested deeper than 32 levels are told whole in the UI message stream") {
+TEST_CASE("values nested deeper than 32 levels are complete in the UI message stream") {
     constexpr int levels = 200;
     const auto nested = [](json::value inner) {
         for (int i = 0; i < levels; ++i) inner = json::array{std::move(inner)};

@@ -5,9 +5,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -204,4 +206,26 @@ private:
     std::atomic<std::size_t> waited_for_{0};
     std::atomic<std::size_t> answered_{0};
     std::thread thread_;
+};
+
+/// Keeps how an asynchronous put ended.
+struct KeptPut final : stategraph::PutCompletion {
+    int calls = 0;
+    std::exception_ptr failure;
+    void complete(std::exception_ptr why) noexcept override {
+        ++calls;
+        failure = std::move(why);
+    }
+};
+
+/// Keeps what an asynchronous read has found.
+struct KeptRead final : stategraph::TupleCompletion {
+    int calls = 0;
+    std::optional<stategraph::CheckpointTuple> tuple;
+    std::exception_ptr failure;
+    void complete(std::optional<stategraph::CheckpointTuple> found, std::exception_ptr why) noexcept override {
+        ++calls;
+        tuple = std::move(found);
+        failure = std::move(why);
+    }
 };

@@ -30,7 +30,8 @@ async function measure({ run, sample, prepare, waits = false, is_long = false, i
   const count_samples = quick ? 2 : 5;
   // The compiler of V8 needs many calls: what is cold is several times slower.
   const warm = performance.now() + (quick ? 100 : 700);
-  for (let i = 0; i < (is_long ? 1 : 3) || (!is_long && i < 300 && performance.now() < warm); ++i) sample ? await sample() : await run(await prepare?.());
+  for (let i = 0; i < (is_long ? 1 : 3) || (!is_long && i < 300 && performance.now() < warm); ++i)
+    sample ? await sample() : await run(await prepare?.());
   if (sample) {
     for (let i = 0; i < count_samples; ++i) samples.push(await sample());
     return samples;

@@ -4,7 +4,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$1
 mkdir -p "$folder"
-if ! cmp -s "$here/package.json" "$folder/package.json" || [ ! -d "$folder/node_modules/@langchain/langgraph-checkpoint-postgres" ]; then
+if ! cmp -s "$here/package.json" "$folder/package.json" ||
+  [ ! -d "$folder/node_modules/@langchain/langgraph-checkpoint-postgres" ]; then
   cp "$here/package.json" "$folder/"
   (cd "$folder" && npm install --legacy-peer-deps --ignore-scripts --no-audit --no-fund) || { rm -f "$folder/package.json"; exit 1; }
 fi

@@ -11,17 +11,6 @@ using namespace graphs;
 
 namespace {
 
-struct Read final : sg::TupleCompletion {
-    int calls = 0;
-    std::optional<sg::CheckpointTuple> tuple;
-    std::exception_ptr failure;
-    void complete(std::optional<sg::CheckpointTuple> found, std::exception_ptr why) noexcept override {
-        ++calls;
-        tuple = std::move(found);
-        failure = std::move(why);
-    }
-};
-
 bool holds(sg::BaseCheckpointSaver& saver, const std::string& text) {
     for (const auto& row : saver.list({.with_writes = true})) {
         if (std::string_view(row.bytes).find(text) != std::string_view::npos) return true;
@@ -63,14 +52,14 @@ TEST_CASE("an EncryptedSaver answers later only if the saver inside does") {
     CHECK_FALSE(sg::EncryptedSaver(memory, encryption::key("k")).answersLater());
 }
 
-TEST_CASE("rows that cannot be sealed or opened are told to the completion") {
+TEST_CASE("the completion receives the error of rows that cannot be sealed or opened") {
     encryption::KeyTable table{.seeds = {{"k", 1}}, .current = "k"};
     const auto memory = std::make_shared<sg::MemorySaver>();
     const auto later = std::make_shared<LaterSaver>(memory, std::chrono::microseconds(0), LaterSaver::Answer::at_once);
     sg::EncryptedSaver saver(later, table.options());
     (void)wide(std::make_shared<sg::EncryptedSaver>(memory, encryption::key("other", 9)))
         .invoke(Update{}, {.thread_id = "t"});
-    Read read;
+    KeptRead read;
     saver.asyncGetTuple({.log = {"t"}}, read);
     CHECK(read.calls == 1);
     CHECK_FALSE(read.tuple.has_value());
