@@ -276,7 +276,7 @@ TEST_CASE("what cannot be listened to, or notified, is an error that says why") 
         });
     };
     POSTGRES_SAYS(listening({.prepared_statements = false}), "pooler in transaction mode");
-    POSTGRES_SAYS(listening({.read_only = true, .notify = {.work = true}}), "notify: a read_only database");
+    POSTGRES_SAYS(listening({.read_only = true, .notify = {.work = true}}), "notify: a read_only saver stores nothing");
     POSTGRES_SAYS(listening({.notify = {.work = true, .interval = 0ms}}), "notify.interval is 0 ms");
     POSTGRES_SAYS(postgres_tests::postgresError([&] { sg::PostgresListener(on.saver, {}); }), "needs on_notice");
     POSTGRES_SAYS(postgres_tests::postgresError(
