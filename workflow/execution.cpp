@@ -50,9 +50,8 @@ public:
     const Value* suspendData() const noexcept override { return record_.pending.isNull() ? nullptr : &record_.asked; }
 
     void suspend(Value payload, std::vector<std::string> labels) override {
-        if (step_.suspend && !payload.isNull()) payload = step_.suspend(std::move(payload));
-        ending_ = Suspended{std::move(payload), std::move(labels)};
-        throw Left();
+        noteQuestion(std::move(payload), std::move(labels));
+        leave();
     }
     void bail(Value output) override {
         ending_ = Bailed{std::move(output)};
@@ -93,6 +92,12 @@ public:
     bool hasEffects() const noexcept { return is_canceled_ || !shared_.empty() || !additions_.empty(); }
 
 private:
+    void noteQuestion(Value payload, std::vector<std::string> labels) override {
+        if (step_.suspend && !payload.isNull()) payload = step_.suspend(std::move(payload));
+        ending_ = Suspended{std::move(payload), std::move(labels)};
+    }
+    [[noreturn]] void leave() override { throw Left(); }
+
     const std::map<std::string, Reduce>& reducers_;
     const Step& step_;
     const Record& record_;
@@ -166,8 +171,8 @@ Executed executeFunction(const Plan& plan, const Place& place, Record& record, c
     try {
         beginCall(*place.step, record, runtime);
         Calling calling(plan, place, record, state, runtime);
+        auto kept = calling.kept();
         try {
-            auto kept = calling.kept();
             calling.returned(kept ? std::move(*kept) : place.step->execute(record.payload, calling.context()));
         } catch (const Left&) {
             calling.left();

@@ -156,22 +156,27 @@ Command<State> goOn(const Plan& plan, const State& before, State after) {
     return {.update = std::move(update), .go_to = std::move(to)};
 }
 
-}  // namespace
-
-Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& runtime) {
-    State after = state;
-    bool any = false;
+// Returns nothing if no question has an answer.
+std::optional<Command<State>> takeAnswers(const Plan& plan, const State& state, Runtime& runtime) {
+    std::optional<State> after;
     for (Question& question : openQuestions(plan, state)) {
         if (!question.is_due) continue;
         const Suspension asked{joined(question.path), question.payload.isNull() ? Value(Values()) : question.payload,
                                question.labels};
         const std::optional<Value> answer = ask(runtime, question.key, asked);
         if (!answer) continue;
-        giveAnswer(plan, after, question.key, *answer);
-        any = true;
+        if (!after) after = state;
+        giveAnswer(plan, *after, question.key, *answer);
     }
-    if (!any) stopForAnswers(runtime);
-    return goOn(plan, state, std::move(after));
+    if (!after) return {};
+    return goOn(plan, state, std::move(*after));
+}
+
+}  // namespace
+
+Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& runtime) {
+    if (auto command = takeAnswers(plan, state, runtime)) return std::move(*command);
+    stopForAnswers(runtime);
 }
 
 Command<State> enterNested(const Plan& plan, const State& state) {

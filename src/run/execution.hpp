@@ -79,6 +79,7 @@ private:
     TaskEnv& env_;
     Task& task_;
     const Node& node_;
+    std::optional<Interrupt> asked_;  // what the node's attempt stopped to ask, until `settle` notes it
 };
 
 // Returns whether the attempt is to be made. It is not if the run is to end, or starts no more tasks.
@@ -111,6 +112,7 @@ inline RunTaskContext Execution::beginAttempt(int number) {
 }
 
 inline void Execution::endAttempt(RunTaskContext& context, CachedTask& cached) {
+    if (asked_) return;
     if (task_.result.to_parent) {
         cached.drop();
         task_.progress.end(TaskStatus::to_parent);
@@ -139,6 +141,11 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
     try {
         try {
             rest();
+            if (asked_) {
+                Interrupt asked = std::move(*asked_);
+                asked_.reset();
+                interrupted(TaskQuestions(env_, task_).takeAsked(&asked));
+            }
         } catch (detail::InterruptSignal& signal) {
             interrupted(TaskQuestions(env_, task_).takeAsked(&signal.interrupt));
         } catch (const InnerPause& pause) {
@@ -168,14 +175,15 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
     return true;
 }
 
-// Calls `call`, and turns what the node itself throws into a NodeError.
+// Calls `call`, and turns what the node itself throws into a NodeError. A question is not thrown on, because that would
+// cost as much again as the throw inside the node.
 template <class F>
 void Execution::asNode(F call) {
     try {
         call();
+    } catch (detail::InterruptSignal& signal) {
+        asked_ = std::move(signal.interrupt);
     } catch (const MissingCheckpointerError&) {
-        throw;
-    } catch (const detail::InterruptSignal&) {
         throw;
     } catch (const InnerPause&) {
         throw;

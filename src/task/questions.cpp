@@ -212,7 +212,10 @@ void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongType
 
 }  // namespace detail
 
-void stopForAnswers(Runtime& runtime) {
+namespace {
+
+// Nothing of this needs to be destroyed when the result is thrown, which makes the throw cheap.
+detail::InterruptSignal firstQuestion(Runtime& runtime) {
     const auto held = runtime.taskContext().hold();
     auto asked = held.env != nullptr ? engine::TaskQuestions(*held.env, *held.task).firstAsked() : std::nullopt;
     if (!asked) {
@@ -220,7 +223,11 @@ void stopForAnswers(Runtime& runtime) {
             "node '" + std::string(runtime.node()) + "' stops for answers, and has asked nothing: ask first (sg::ask)",
             {.node = std::string(runtime.node())});
     }
-    throw detail::InterruptSignal{std::move(*asked)};
+    return {std::move(*asked)};
 }
+
+}  // namespace
+
+void stopForAnswers(Runtime& runtime) { throw firstQuestion(runtime); }
 
 }  // namespace stategraph

@@ -81,6 +81,13 @@ public:
     virtual void write(Value value) = 0;
     /// Ends the run before its next step; this step is not stopped.
     virtual void cancel() = 0;
+
+private:
+    friend class Context;
+    // The two halves of `suspend`. What the first one was given is gone when the second one leaves the step: an object
+    // that an exception must destroy on its way costs a microsecond.
+    virtual void noteQuestion(Value payload, std::vector<std::string> labels) = 0;
+    [[noreturn]] virtual void leave() = 0;
 };
 
 /// The function of a step.

@@ -93,6 +93,14 @@ public:
     }
 
 protected:
+    void noteQuestion(Value question, std::vector<std::string> labels) {
+        context_.noteQuestion(std::move(question), std::move(labels));
+    }
+    [[noreturn]] void leave() {
+        context_.leave();
+        std::terminate();
+    }
+
     StepContext& context_;
 };
 
@@ -118,14 +126,22 @@ public:
     }
     /// Returns the answer; without one it stops the run with this question. `labels` are other names for the question,
     /// by which it can be answered.
-    Answer suspend(const Ask& question, std::vector<std::string> labels = {}) {
+    Answer suspend(const Ask& question, std::vector<std::string> labels) {
         if (auto answer = resumeData()) return std::move(*answer);
         suspendAgain(question, std::move(labels));
     }
+    Answer suspend(const Ask& question) {
+        if (auto answer = resumeData()) return std::move(*answer);
+        suspendAgain(question);
+    }
     /// Asks again, even if the question was answered.
-    [[noreturn]] void suspendAgain(const Ask& question, std::vector<std::string> labels = {}) {
-        context_.suspend(Value(question), std::move(labels));
-        std::terminate();
+    [[noreturn]] void suspendAgain(const Ask& question, std::vector<std::string> labels) {
+        noteQuestion(Value(question), std::move(labels));
+        leave();
+    }
+    [[noreturn]] void suspendAgain(const Ask& question) {
+        noteQuestion(Value(question), {});
+        leave();
     }
 };
 
