@@ -239,6 +239,8 @@ need_packages() {
       # To build stategraph::postgres, and a server for its tests. Nothing else needs either.
       has_header postgresql/libpq-fe.h || missing+=(libpq-dev)
       have postgres || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
+      have pgbouncer || [ -x /usr/sbin/pgbouncer ] || missing+=(pgbouncer)
+      have openssl || missing+=(openssl)
       ;;
     clang) have clang++-16 || missing+=(clang-16) ;;
     *) die "need_packages: unknown group $group" ;;

@@ -24,6 +24,9 @@ std::string adviceFor(std::string_view state) {
     if (state == "3F000" || state == "42P01" || state == "42883" || state == "42703")
         return "; its tables do not exist or are others: call PostgresSaver::setUp (or PostgresStore's, or "
                "PostgresCache's), or name another schema";
+    if (state == "42P05" || state == "26000")
+        return "; a pooler in transaction mode seems to be between the program and the server, where a prepared "
+               "statement does not stay with its connection: open it with prepared_statements = false";
     if (state.starts_with("40")) return "; others wrote the same rows at this moment: try again";
     return "";
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <libpq-fe.h>
 #include <sys/wait.h>
@@ -27,9 +28,16 @@ namespace fs = std::filesystem;
 /// Starts a server that ends with this object or with this process.
 class Server {
 public:
-    Server() : folder_(fs::temp_directory_path() / ("stategraph-pg-" + std::to_string(::getpid()) + "-" + next())) {
-        run("start", " " + std::to_string(::getpid()));
+    /// `lines` are added to postgresql.conf.
+    explicit Server(const std::vector<std::string>& lines = {}) {
+        std::string more = pid();
+        for (const std::string& line : lines) more += " \"" + line + "\"";
+        run("start", more);
     }
+    /// A standby of this server that answers under the name in synchronous_standby_names.
+    std::unique_ptr<Server> standby() const { return std::unique_ptr<Server>(new Server("standby", folder_)); }
+    /// A PgBouncer in transaction mode before this server, with two connections to it.
+    std::unique_ptr<Server> pooler() const { return std::unique_ptr<Server>(new Server("pooler", folder_)); }
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
     ~Server() {
@@ -43,8 +51,15 @@ public:
     /// Ends the server as a crash would, or starts it again on its files.
     void down() const { run("down"); }
     void up() const { run("up"); }
+    /// Makes a standby a server of its own.
+    void promote() const { run("promote"); }
+    /// Has the server listen on this port, with TLS alone.
+    void useTls(int port) const { run("tls", " " + std::to_string(port)); }
 
 private:
+    Server(const std::string& command, const fs::path& of) { run(command, pid() + " '" + of.string() + "'"); }
+
+    static std::string pid() { return " " + std::to_string(::getpid()); }
     static std::string next() {
         static std::atomic<int> count{0};
         return std::to_string(++count);
@@ -55,7 +70,7 @@ private:
         if (std::system(line.c_str()) != 0) throw std::runtime_error(line + " failed");
     }
 
-    fs::path folder_;
+    fs::path folder_ = fs::temp_directory_path() / ("stategraph-pg-" + std::to_string(::getpid()) + "-" + next());
 };
 
 /// Whether CTest has started a server for this test. It does so for tests that run on every kind of store.

@@ -1,17 +1,24 @@
 #!/usr/bin/env bash
 # A PostgreSQL server for tests: in a folder of its own, on a unix socket alone, with a user "sg" that needs no password.
 #
-#   server.sh start FOLDER [PROCESS]   starts one in a new folder, and waits until it answers. It ends with PROCESS (the caller's parent
-#                                      without it), however that ends, and its folder goes with it
+#   server.sh start FOLDER [PROCESS [LINE]...]
+#                                      starts one in a new folder, with further lines in postgresql.conf, and waits until it answers. It
+#                                      ends with PROCESS (the caller's parent without it), however that ends, and its folder goes with it
 #   server.sh stop FOLDER              ends it, and removes the folder
 #   server.sh crash FOLDER             ends it as a crash would (pg_ctl stop -m immediate), and starts it again
 #   server.sh down FOLDER | up FOLDER  the two halves of that
+#   server.sh standby FOLDER PROCESS SERVER
+#                                      starts a standby, named after its folder, of the server in the folder SERVER; it ends with PROCESS
+#   server.sh promote FOLDER           makes a standby a server of its own
+#   server.sh tls FOLDER PORT          lets the server listen on 127.0.0.1:PORT, with TLS alone; FOLDER/data/server.crt is the certificate
+#   server.sh pooler FOLDER PROCESS SERVER
+#                                      starts PgBouncer in transaction mode with two connections to the server; it ends with PROCESS
 #
-# Exit code 77: there is no PostgreSQL server on this machine.
+# Exit code 77: there is no PostgreSQL server, or no PgBouncer, on this machine.
 set -euo pipefail
 
 command=${1:-} folder=${2:-}
-[ -n "$command" ] && [ -n "$folder" ] || { sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2; }
+[ -n "$command" ] && [ -n "$folder" ] || { sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2; }
 
 # The newest one of those that Debian's packages have, or what PATH has.
 binaries() {
@@ -32,16 +39,21 @@ as_user() {
 }
 
 up() { (cd "$folder" && as_user "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w -t 60 start >/dev/null) || { cat "$folder/log" >&2; exit 1; }; }
-down() { (cd "$folder" && as_user "$bin/pg_ctl" -D "$folder/data" -m immediate -w -t 60 stop >/dev/null 2>&1) || true; }
+down() {
+  if [ -e "$folder/pooler.pid" ]; then
+    kill -9 "$(cat "$folder/pooler.pid")" 2>/dev/null || true
+  else
+    (cd "$folder" && as_user "$bin/pg_ctl" -D "$folder/data" -m immediate -w -t 60 stop >/dev/null 2>&1) || true
+  fi
+}
 
 stop() {
-  [ -e "$folder/data" ] || return 0
+  [ -e "$folder/data" ] || [ -e "$folder/pooler.pid" ] || return 0
   down
   rm -rf "$folder"
 }
 
-start() {
-  local process=$1
+make_folder() {
   stop
   rm -rf "$folder"
   mkdir -m 755 -p "$folder"
@@ -50,6 +62,12 @@ start() {
     id -u $user >/dev/null 2>&1 || user=nobody
     chown "$user" "$folder"
   fi
+}
+
+start() {
+  local process=$1
+  shift
+  make_folder
   (cd "$folder" && as_user "$bin/initdb" -D "$folder/data" -A trust -U sg -E UTF8 --locale=C --no-sync >"$folder/initdb.log" 2>&1) ||
     { cat "$folder/initdb.log" >&2; exit 1; }
   as_user tee -a "$folder/data/postgresql.conf" >/dev/null <<CONF
@@ -63,8 +81,73 @@ max_wal_senders = 0
 autovacuum = on
 logging_collector = off
 log_min_messages = fatal
+$(printf '%s\n' "$@")
 CONF
   up
+  end_with "$process"
+}
+
+standby() {
+  local process=$1 server=$2
+  make_folder
+  (cd "$folder" && as_user "$bin/pg_basebackup" -h "$server" -U sg -D "$folder/data" -X stream -c fast -R >"$folder/backup.log" 2>&1) ||
+    { cat "$folder/backup.log" >&2; exit 1; }
+  as_user tee -a "$folder/data/postgresql.conf" >/dev/null <<CONF
+unix_socket_directories = '$folder'
+primary_conninfo = 'host=$server user=sg application_name=$(basename "$folder" | tr -c 'a-z0-9\n' _)'
+synchronous_standby_names = ''
+CONF
+  sed -i '/^primary_conninfo/d' "$folder/data/postgresql.auto.conf"
+  up
+  end_with "$process"
+}
+
+tls() {
+  local port=$1
+  as_user openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+    -keyout "$folder/data/server.key" -out "$folder/data/server.crt" 2>"$folder/tls.log" || { cat "$folder/tls.log" >&2; exit 1; }
+  chmod 600 "$folder/data/server.key"
+  install -m 644 "$folder/data/server.crt" "$folder/server.crt"
+  as_user tee -a "$folder/data/postgresql.conf" >/dev/null <<CONF
+ssl = on
+listen_addresses = '127.0.0.1'
+port = $port
+CONF
+  printf '%s\n' 'local all all trust' 'hostssl all all 127.0.0.1/32 trust' | as_user tee "$folder/data/pg_hba.conf" >/dev/null
+  down
+  up
+}
+
+pooler() {
+  local process=$1 server=$2 pgbouncer
+  pgbouncer=$(command -v pgbouncer || PATH=/usr/sbin command -v pgbouncer) || { echo "server.sh: there is no PgBouncer here" >&2; exit 77; }
+  make_folder
+  as_user tee "$folder/pooler.ini" >/dev/null <<CONF
+[databases]
+* = host=$server
+[pgbouncer]
+unix_socket_dir = $folder
+listen_port = 5432
+auth_type = any
+auth_file =
+pool_mode = transaction
+default_pool_size = 2
+max_client_conn = 200
+server_reset_query =
+logfile = $folder/log
+pidfile = $folder/pooler.pid
+CONF
+  sed -i 's/^\* = host/* = user=sg host/' "$folder/pooler.ini"
+  (cd "$folder" && as_user "$pgbouncer" -q -d "$folder/pooler.ini") || { cat "$folder/log" >&2; exit 1; }
+  for _ in $(seq 600); do
+    [ -S "$folder/.s.PGSQL.5432" ] && [ -s "$folder/pooler.pid" ] && break
+    sleep 0.1
+  done
+  end_with "$process"
+}
+
+end_with() {
+  local process=$1
   # However the process ends, so does the server; but not one that was started in the same folder after it.
   local owner=$$.$RANDOM$RANDOM
   echo "$owner" >"$folder/owner"
@@ -76,7 +159,11 @@ CONF
 }
 
 case $command in
-start) start "${3:-$PPID}" ;;
+start) start "${3:-$PPID}" "${@:4}" ;;
+standby) standby "$3" "$4" ;;
+promote) (cd "$folder" && as_user "$bin/pg_ctl" -D "$folder/data" -w -t 60 promote >/dev/null) ;;
+tls) tls "$3" ;;
+pooler) pooler "$3" "$4" ;;
 stop) stop ;;
 crash) down && up ;;
 down) down ;;
