@@ -4,6 +4,7 @@
 
 #include "async/awaited_attempt.hpp"
 #include "async/drive.hpp"
+#include "async/stored.hpp"
 #include "src/task/task_input.hpp"
 
 // Makes an awaited attempt of a task. It does what Execution::once does, except for the middle part, which belongs to
@@ -82,6 +83,8 @@ stategraph::Task<bool> Execution::onceAsync(int number) {
             if (awaited->apart) env_.state.leave();
         }
     }
+    // What an abandoned attempt knows of its effects is stored before another attempt asks.
+    if (end != Attempt::End::returned) co_await Stored(env_.root().log);
     const auto ended = [&]() -> const RunOutcome& {
         if (error) std::rethrow_exception(error);
         return outcome;

@@ -32,9 +32,18 @@ Task<> AsyncCall::drive(void* values) {
     } catch (...) {
         thrown = std::current_exception();
     }
-    call.end(values, [&]() -> const RunOutcome& {
+    std::shared_ptr<engine::EffectPut> put = call.endLater([&]() -> const RunOutcome& {
         if (thrown) std::rethrow_exception(thrown);
         return outcome;
+    });
+    try {
+        if (put) co_await EffectStored(std::move(put));
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    engine::markingFailures([&] {
+        if (thrown) std::rethrow_exception(thrown);
+        call.giveResult(values);
     });
 }
 

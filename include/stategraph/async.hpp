@@ -65,22 +65,22 @@ std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDo
         if (effect.inDoubt()) {
             if (auto answer = effect.ask()) {
                 if constexpr (!std::is_void_v<T>) effect.template accept<T>(*answer);
-                effect.finish(std::move(*answer));
+                if (auto put = effect.finishLater(std::move(*answer))) co_await detail::EffectStored(std::move(put));
                 co_return detail::resultOf<T>(effect);
             }
         }
-        effect.begin();
+        if (auto put = effect.beginLater()) co_await detail::EffectStored(std::move(put));
     }
     std::optional<detail::CallQuestions> questions(std::in_place, effect, detail::CallQuestions::Of::awaited);
     Task<T> done = fn();
     if constexpr (std::is_void_v<T>) {
         co_await std::move(done);
         questions.reset();
-        effect.finish({});
+        if (auto put = effect.finishLater({})) co_await detail::EffectStored(std::move(put));
     } else {
         T result = co_await std::move(done);
         questions.reset();
-        effect.finish(Value(result));
+        if (auto put = effect.finishLater(Value(result))) co_await detail::EffectStored(std::move(put));
         co_return result;
     }
 }

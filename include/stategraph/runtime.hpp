@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,10 @@
 #include <stategraph/error.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/value.hpp>
+
+namespace stategraph::engine {
+class EffectPut;
+}
 
 // Everything that a node may ask of its run, each with its contract. The file is longer than others, so that they are
 // in one place.
@@ -227,6 +232,10 @@ public:
     /// Stores that the effect is about to be performed.
     void begin();
     void finish(Value result);
+    /// The same for coroutines. If the saver answers later, they return what is to be awaited (EffectStored); otherwise
+    /// it is stored already, and they return null.
+    std::shared_ptr<engine::EffectPut> beginLater();
+    std::shared_ptr<engine::EffectPut> finishLater(Value result);
     [[noreturn]] void wrongType(const WrongTypeError& why) const;
     [[noreturn]] void refuse(const std::string& why) const;
 

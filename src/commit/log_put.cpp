@@ -114,6 +114,18 @@ void LogWriter::putTaskNow(CheckpointId checkpoint_id, std::string_view path, st
     told_.store(report.outlook.status, std::memory_order_relaxed);
 }
 
+void LogWriter::putEffectLater(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
+                               std::shared_ptr<PutQueue::Listener> listener) {
+    const WriteRow row{checkpoint_id, path, record};
+    const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
+                             .expected_head = head_,
+                             .commits = {},
+                             .writes = {&row, 1},
+                             .sync = settings_.durability == Durability::sync};
+    queue_->addEffect(*settings_.saver, request, std::move(listener));
+    told_.store(ThreadStatus::unknown, std::memory_order_relaxed);
+}
+
 void LogWriter::keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) {
     keeps_rows_.store(true, std::memory_order_relaxed);
     kept_rows_[checkpoint_id].insert_or_assign(std::string(path), std::move(record));

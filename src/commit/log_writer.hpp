@@ -159,6 +159,11 @@ public:
     /// The same, but always returns when the record is stored, and never joins it with others.
     void putTaskNow(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
                     const ThreadReport& report = {});
+    /// Whether an effect's record may be put without waiting for it.
+    bool putsEffectsLater() const noexcept { return isAwaited() && settings_.durability != Durability::exit; }
+    /// Does that, and tells the listener when the record is stored.
+    void putEffectLater(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
+                        std::shared_ptr<PutQueue::Listener> listener);
     /// Stores several records at once. Throws ConcurrentUpdateError if an `expected` row does not match.
     void putTasks(std::span<const WriteRow> rows, const ThreadReport& report = {});
     /// Stores a task's record together with the next commit. `outlook` is what the thread waits for after that commit;

@@ -169,8 +169,9 @@ void GraphCall::pause(const RunOutcome& outcome) {
     throw InnerPause{outcome.interrupts, outcome.wake_at};
 }
 
-void GraphCall::keep(void* values) {
-    env_->storeEffect(path_, {.begun = 0, .result = encodeOutput(*core_, child_->state())});
+Effects::Entry GraphCall::result() { return {.begun = 0, .result = encodeOutput(*core_, child_->state())}; }
+
+void GraphCall::giveResult(void* values) {
     giveValues(*child_, values, nullptr);
     const detail::Schema& schema = core_->schema();
     for (const auto& channel : schema.channels()) {

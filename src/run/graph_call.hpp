@@ -8,6 +8,7 @@
 
 #include "src/run/run.hpp"
 #include "src/task/call_failure.hpp"
+#include "src/task/effects.hpp"
 
 namespace stategraph::engine {
 
@@ -34,6 +35,29 @@ public:
     /// paused, throws the pause through the node.
     template <class F>
     void end(void* values, F drive) {
+        checkEnd(drive);
+        markingFailures([&] {
+            env_->storeEffect(path_, result());
+            giveResult(values);
+        });
+    }
+    /// The same for a coroutine, in two parts: the first one returns what is to be awaited before the second one, or
+    /// null.
+    template <class F>
+    std::shared_ptr<EffectPut> endLater(F drive) {
+        checkEnd(drive);
+        return markingFailures([&] { return env_->storeEffectLater(path_, result()); });
+    }
+    void giveResult(void* values);
+
+private:
+    void check() const;
+    [[noreturn]] void pause(const RunOutcome& outcome);
+    // Returns what is stored of a call that has ended.
+    Effects::Entry result();
+    // Throws if the run threw or paused.
+    template <class F>
+    void checkEnd(F& drive) {
         try {
             const RunOutcome& outcome = markingFailures(drive);
             if (outcome.status != Status::done) pause(outcome);
@@ -41,13 +65,7 @@ public:
             adoptCommand(signal, env_->core().schema(), env_->nodeOf(*task_));
             throw;
         }
-        markingFailures([&] { keep(values); });
     }
-
-private:
-    void check() const;
-    [[noreturn]] void pause(const RunOutcome& outcome);
-    void keep(void* values);
     NodeCall* find() noexcept SG_REQUIRES(env_->shared.answers_mutex);
 
     Runtime& runtime_;

@@ -4,6 +4,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/task_record.hpp"
+#include "src/task/effect_put.hpp"
 #include "src/task/task_env.hpp"
 #include "src/value/times.hpp"
 
@@ -74,17 +75,38 @@ void TaskEnv::storeRecord(Task& task, bool finished) {
 }
 
 void TaskEnv::storeEffect(const std::string& path, Effects::Entry entry) {
-    TaskEnv* outer = this;
-    // A task's name is derived from its checkpoint. The checkpoint must not be lost if the task's effect is kept.
-    for (; outer->link != nullptr; outer = outer->link->env) outer->log.waitForCommits();
-    if (outer->hasSaver()) {
-        checkpoint::TaskFields fields;
-        fields.effect = checkpoint::LoggedEffect{.begun = entry.begun, .result = entry.result};
-        std::string record;
-        checkpoint::writeTask(outer->place.checkpoint, fields, record);
-        outer->log.putTaskNow(outer->place.checkpoint, path, std::move(record));
-    }
+    TaskEnv& outermost = waitForInnerCommits();
+    if (outermost.hasSaver()) outermost.log.putTaskNow(outermost.place.checkpoint, path, outermost.encodeEffect(entry));
     shared.effects.set(path, std::move(entry));
+}
+
+std::shared_ptr<EffectPut> TaskEnv::storeEffectLater(const std::string& path, Effects::Entry entry) {
+    TaskEnv& outermost = root();
+    if (!outermost.hasSaver() || !outermost.log.putsEffectsLater()) {
+        storeEffect(path, std::move(entry));
+        return nullptr;
+    }
+    waitForInnerCommits();
+    const std::string record = outermost.encodeEffect(entry);
+    const auto put = std::make_shared<EffectPut>(shared.effects, path, std::move(entry));
+    outermost.log.putEffectLater(outermost.place.checkpoint, path, record, put);
+    return put;
+}
+
+// A task's name is derived from its checkpoint. The checkpoint must not be lost if the task's effect is kept. Returns
+// the outermost environment.
+TaskEnv& TaskEnv::waitForInnerCommits() {
+    TaskEnv* outer = this;
+    for (; outer->link != nullptr; outer = outer->link->env) outer->log.waitForCommits();
+    return *outer;
+}
+
+std::string TaskEnv::encodeEffect(const Effects::Entry& entry) const {
+    checkpoint::TaskFields fields;
+    fields.effect = checkpoint::LoggedEffect{.begun = entry.begun, .result = entry.result};
+    std::string record;
+    checkpoint::writeTask(place.checkpoint, fields, record);
+    return record;
 }
 
 // For the single task of a superstep: prepares what its commit and its events need, before its writes are applied and

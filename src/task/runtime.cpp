@@ -147,6 +147,18 @@ void Effect::finish(Value result) {
     result_ = std::move(result);
 }
 
+std::shared_ptr<engine::EffectPut> Effect::beginLater() {
+    const auto held = runtime_.taskContext().hold();
+    return held.env->storeEffectLater(path_, {.begun = ++begun_, .result = {}});
+}
+
+std::shared_ptr<engine::EffectPut> Effect::finishLater(Value result) {
+    const auto held = runtime_.taskContext().hold();
+    auto put = held.env->storeEffectLater(path_, {.begun = begun_, .result = std::string(result.bytes())});
+    result_ = std::move(result);
+    return put;
+}
+
 void Effect::wrongType(const WrongTypeError& why) const {
     throw WrongTypeError("the stored result of the effect '" + key_ + "' is not what node '" +
                          std::string(runtime_.node()) + "' takes now: " + why.message());

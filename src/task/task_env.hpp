@@ -25,6 +25,7 @@
 
 namespace stategraph::engine {
 
+class EffectPut;
 class TaskEnv;
 
 /// A graph that a task's node calls (GraphCall).
@@ -144,6 +145,9 @@ public:
     /// Stores what is known about an effect of one of this run's tasks: in the outermost log, under the superstep to
     /// which the task belongs.
     void storeEffect(const std::string& path, Effects::Entry entry);
+    /// The same without waiting, if the outermost log is awaited: returns the put, which a coroutine awaits. Otherwise
+    /// it stores it, and returns null. It waits for the commits of logs inside that log in any case.
+    std::shared_ptr<EffectPut> storeEffectLater(const std::string& path, Effects::Entry entry);
 
     // The following store and report a task, on its thread; they are in records.cpp.
 
@@ -162,6 +166,8 @@ public:
     void observeRetry(Task& task, int attempt, std::chrono::duration<double, std::milli> wait) const noexcept;
 
 private:
+    TaskEnv& waitForInnerCommits();
+    std::string encodeEffect(const Effects::Entry& entry) const;
     std::string encodeRecord(Task& task, bool finished) const;
     void noteTimes(Task& task) const;
     void observeQuestions(const Task& task) const noexcept;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <stategraph/executor.hpp>
 
@@ -41,7 +42,15 @@ public:
     // Guarded by the queue's mutex:
     bool has_ended = false;
     std::exception_ptr failure;
+    std::vector<std::shared_ptr<Listener>> listeners;
     PutPointer next;
+
+    // Called under the queue's mutex.
+    void noteEnd() noexcept {
+        has_ended = true;
+        for (const std::shared_ptr<Listener>& listener : listeners) listener->ended(failure);
+        listeners.clear();
+    }
 
 private:
     PutQueue& queue_;
@@ -82,17 +91,29 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
 }
 
 PutQueue::PutPointer PutQueue::add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind) {
+    return add(saver, request, kind, nullptr);
+}
+
+void PutQueue::addEffect(BaseCheckpointSaver& saver, const PutRequest& request, std::shared_ptr<Listener> listener) {
+    (void)add(saver, request, Kind::effect, std::move(listener));
+}
+
+PutQueue::PutPointer PutQueue::add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind,
+                                   std::shared_ptr<Listener> listener) {
     PutPointer put;
     {
         const detail::LockGuard lock(mutex_);
         if (failed_) std::rethrow_exception(failed_);
         if (last_ != nullptr && last_->kind == kind && last_->owned.mayTake(request)) {
+            if (listener) last_->listeners.reserve(last_->listeners.size() + 1);
             last_->owned.take(request);
+            if (listener) last_->listeners.push_back(std::move(listener));
             put = first_;
             while (put.get() != last_) put = put->next;
             return put;
         }
         put = std::make_shared<Put>(*this, saver, request, kind);
+        if (listener) put->listeners.push_back(std::move(listener));
         if (kind == Kind::commit) ++commits_;
         if (current_ != nullptr) {
             append(put);
@@ -119,9 +140,9 @@ void PutQueue::end(Put& put, std::exception_ptr failure) noexcept {
         const detail::LockGuard lock(mutex_);
         ended = std::move(current_);
         current_ = nullptr;
-        put.has_ended = true;
         if (put.kind == Kind::commit) --commits_;
         if (failure) noteFailure(put, std::move(failure), dropped);
+        put.noteEnd();
         if (first_ != nullptr) {
             next = std::move(first_);
             first_ = std::move(next->next);
@@ -158,8 +179,8 @@ void PutQueue::noteFailure(Put& put, std::exception_ptr failure, PutPointer& dro
     last_ = nullptr;
     commits_ = 0;
     for (Put* each = dropped.get(); each != nullptr; each = each->next.get()) {
-        each->has_ended = true;
         if (each->kind == Kind::effect) each->failure = failed_;
+        each->noteEnd();
     }
 }
 

@@ -30,6 +30,16 @@ namespace stategraph::engine {
 /// It waits for the request under way when it is destroyed. Safe from any thread.
 class PutQueue {
 public:
+    /// Learns that a put has ended.
+    class Listener {
+    public:
+        /// Called once, on any thread, under the queue's lock, before anything that waits for the queue continues.
+        virtual void ended(std::exception_ptr failure) noexcept = 0;
+
+    protected:
+        ~Listener() = default;
+    };
+
     PutQueue() = default;
     ~PutQueue();
     PutQueue(const PutQueue&) = delete;
@@ -50,6 +60,9 @@ public:
     /// Copies the request, and begins it once those before it have ended. `saver` answers later. Throws the error of
     /// an earlier commit. Returns what `wait` takes; several requests may be one put.
     PutPointer add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind);
+    /// Adds an effect, and tells `listener`, which the queue keeps until then, when it has ended. If this throws, it
+    /// tells nothing.
+    void addEffect(BaseCheckpointSaver& saver, const PutRequest& request, std::shared_ptr<Listener> listener);
 
     /// Blocks until no request is under way. Throws as `check`.
     void wait();
@@ -90,6 +103,8 @@ public:
     void forget(const Suspended& waiting) noexcept;
 
 private:
+    PutPointer add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind,
+                   std::shared_ptr<Listener> listener);
     void end(Put& put, std::exception_ptr failure) noexcept;
     void noteFailure(Put& put, std::exception_ptr failure, PutPointer& dropped) noexcept SG_REQUIRES(mutex_);
     void append(PutPointer put) noexcept SG_REQUIRES(mutex_);

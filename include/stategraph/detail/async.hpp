@@ -13,6 +13,10 @@
 #include <stategraph/executor.hpp>
 #include <stategraph/task.hpp>
 
+namespace stategraph::engine {
+class EffectPut;
+}
+
 // The functions that stategraph/async.hpp calls, without users' types.
 namespace stategraph::detail {
 
@@ -57,6 +61,29 @@ public:
 private:
     struct State;
     State* state_ = nullptr;
+};
+
+/// Awaits that an effect is stored (Effect::beginLater, Effect::finishLater). Throws what the saver throws.
+class EffectStored {
+public:
+    explicit EffectStored(std::shared_ptr<engine::EffectPut> put) noexcept : put_(std::move(put)) {}
+    EffectStored(const EffectStored&) = delete;
+    EffectStored& operator=(const EffectStored&) = delete;
+    ~EffectStored();
+
+    bool await_ready() const noexcept { return put_ == nullptr; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+        wakeup_.prepare(homeOf(coroutine), coroutine);
+        return suspend();
+    }
+    void await_resume() const;
+
+private:
+    bool suspend() noexcept;
+
+    std::shared_ptr<engine::EffectPut> put_;
+    Wakeup wakeup_;
 };
 
 /// Waits until a time.

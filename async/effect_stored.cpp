@@ -1,0 +1,17 @@
+#include <stategraph/detail/async.hpp>
+
+#include "src/task/effect_put.hpp"
+
+namespace stategraph::detail {
+
+EffectStored::~EffectStored() {
+    if (put_) put_->forget();
+}
+
+bool EffectStored::suspend() noexcept { return put_->suspend(wakeup_); }
+
+void EffectStored::await_resume() const {
+    if (put_) put_->check();
+}
+
+}  // namespace stategraph::detail

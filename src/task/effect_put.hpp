@@ -1,0 +1,67 @@
+#pragma once
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <stategraph/detail/async.hpp>
+#include <stategraph/detail/mutex.hpp>
+
+#include "src/task/effects.hpp"
+#include "src/threads/put_queue.hpp"
+
+namespace stategraph::engine {
+
+/// What is known of an effect (Runtime::once), while it is being stored without a thread that waits. When that has
+/// succeeded, the run's effects learn it, even if nobody awaits it any more: the next attempt must not repeat the
+/// effect. Shared by the queue of puts and the coroutine that awaits it (detail::EffectStored).
+class EffectPut final : public PutQueue::Listener {
+public:
+    /// `effects` exist until the put has ended.
+    EffectPut(Effects& effects, std::string path, Effects::Entry entry)
+        : effects_(effects), path_(std::move(path)), entry_(std::move(entry)) {}
+    EffectPut(const EffectPut&) = delete;
+    EffectPut& operator=(const EffectPut&) = delete;
+    virtual ~EffectPut() = default;
+
+    void ended(std::exception_ptr failure) noexcept override {
+        if (!failure) {
+            try {
+                effects_.set(path_, std::move(entry_));
+            } catch (...) {
+                failure = std::current_exception();
+            }
+        }
+        const detail::LockGuard lock(mutex_);
+        failure_ = std::move(failure);
+        has_ended_ = true;
+        if (waiting_ != nullptr) waiting_->wake();
+    }
+    /// Has it woken when the put has ended. Returns false if it has.
+    bool suspend(detail::Wakeup& waiting) noexcept {
+        const detail::LockGuard lock(mutex_);
+        if (has_ended_) return false;
+        waiting_ = &waiting;
+        return true;
+    }
+    /// Call it before the one that is to be woken is destroyed.
+    void forget() noexcept {
+        const detail::LockGuard lock(mutex_);
+        waiting_ = nullptr;
+    }
+    /// Throws if the put has failed.
+    void check() {
+        const detail::LockGuard lock(mutex_);
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
+private:
+    Effects& effects_;
+    const std::string path_;
+    Effects::Entry entry_;
+    detail::Mutex mutex_;
+    bool has_ended_ SG_GUARDED_BY(mutex_) = false;
+    std::exception_ptr failure_ SG_GUARDED_BY(mutex_);
+    detail::Wakeup* waiting_ SG_GUARDED_BY(mutex_) = nullptr;
+};
+
+}  // namespace stategraph::engine
