@@ -88,7 +88,7 @@ std::shared_ptr<EffectPut> TaskEnv::storeEffectLater(const std::string& path, Ef
     }
     waitForInnerCommits();
     const std::string record = outermost.encodeEffect(entry);
-    const auto put = std::make_shared<EffectPut>(shared.effects, path, std::move(entry));
+    auto put = std::make_shared<EffectPut>(shared.effects, path, std::move(entry));
     outermost.log.putEffectLater(outermost.place.checkpoint, path, record, put);
     return put;
 }
