@@ -168,7 +168,7 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
     return true;
 }
 
-// Calls `call`, and turns what the node itself, or its error handler, throws into a NodeError, whose message begins with
+// Calls `call`, and turns what the node itself, or its error handler, throws into a NodeError. Its message begins with
 // `who`.
 template <class F>
 void Execution::asNode(F call, const char* who) {
