@@ -44,8 +44,8 @@ private:
 };
 
 /// What a merge removes: the positions that are to be removed at the end of the write, and the ids that are gone
-/// already. Its functions are compiled in the library, because a std::span of a vector alone costs each file that
-/// includes this 2 % of its time.
+/// already. Its functions, and its vectors, are in the library, because a template's types that do not depend on its
+/// arguments cost each file that includes it.
 class MessageRemovals {
 public:
     MessageRemovals() noexcept;
