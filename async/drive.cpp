@@ -205,7 +205,7 @@ Async<> readFirst(Run& run) {
     run.haveRead(std::move(tuple));
 }
 
-Async<> beginAsync(Run& run, RunInput input) {
+Async<> beginAsync(Run& run, RunInput&& input) {
     run.awaitPuts();
     run.enter(input);
     co_await readFirst(run);
@@ -216,47 +216,32 @@ Async<> beginAsync(Run& run, RunInput input) {
 
 namespace {
 
-Async<RunOutcome> driveUnawaited(Run& run, RunInput input) {
-    Leaving leaving(run);
-    try {
-        run.begin(std::move(input));
-        while (run.next()) {
-            if (isAllInline(run)) {
-                run.executeAll();
-            } else {
-                co_await executeAllAsync(run, Spread::usual);
-            }
-            run.endSuperstep();
-            if (run.isPaused()) break;
-        }
-    } catch (...) {
-        leaving.isOver();
-        run.fail();
-        throw;
-    }
-    leaving.isOver();
-    co_return std::move(run.finish());
-}
-
-// The same with a saver that answers later: no thread waits for it. Wherever the other one waits for a put, this one
-// awaits it. The end is in the same coroutine, because there may be no memory for another one.
-Async<RunOutcome> driveAwaited(Run& run, RunInput input) {
+// A superstep ends as in Run::drive. If the saver answers later (`awaits`), no thread waits for it: this awaits it
+// wherever that one waits for a put. The end is in the same coroutine, because there may be no memory for another one.
+Async<RunOutcome> drive(Run& run, RunInput input, bool awaits) {
     Leaving leaving(run);
     LogWriter& log = run.env().log;
+    Stored stored(log);  // one for all waits, which keeps the frame small
     std::exception_ptr failure;
     try {
-        co_await beginAsync(run, std::move(input));
+        if (awaits) {
+            co_await beginAsync(run, std::move(input));
+        } else {
+            run.begin(std::move(input));
+        }
         while (run.next()) {
             if (isAllInline(run)) {
                 run.executeAll();
             } else {
                 co_await executeAllAsync(run, Spread::usual);
             }
-            co_await Stored(log);
-            log.wait();
+            if (awaits) {
+                co_await stored;
+                log.wait();
+            }
             run.storeSuperstep();
-            if (run.storesAtOnce()) {
-                co_await Stored(log);
+            if (awaits && run.storesAtOnce()) {
+                co_await stored;
                 log.wait();
             }
             run.leaveSuperstep();
@@ -267,7 +252,7 @@ Async<RunOutcome> driveAwaited(Run& run, RunInput input) {
     }
     try {
         failure ? run.storeFailure() : run.storeEnd();
-        co_await Stored(log);
+        if (awaits) co_await stored;
         log.wait();
         if (failure) run.tellStored();
     } catch (...) {
@@ -277,7 +262,7 @@ Async<RunOutcome> driveAwaited(Run& run, RunInput input) {
         }
     }
     run.tellIndex();
-    co_await Stored(log);
+    if (awaits) co_await stored;
     leaving.isOver();
     if (!failure) co_return std::move(run.tellFinish());
     try {
@@ -291,7 +276,8 @@ Async<RunOutcome> driveAwaited(Run& run, RunInput input) {
 }  // namespace
 
 Async<RunOutcome> driveAsync(Run& run, RunInput input) {
-    return run.awaitPuts() ? driveAwaited(run, std::move(input)) : driveUnawaited(run, std::move(input));
+    const bool awaits = run.awaitPuts();
+    return drive(run, std::move(input), awaits);
 }
 
 }  // namespace stategraph::engine

@@ -20,8 +20,8 @@ Async<> awaitTurn(RunShared& shared);
 
 /// Reads what the run begins with, before Run::start, if its saver answers later.
 Async<> readFirst(Run& run);
-/// Does what Run::begin does.
-Async<> beginAsync(Run& run, detail::RunInput input);
+/// Does what Run::begin does. The input must outlive the task.
+Async<> beginAsync(Run& run, detail::RunInput&& input);
 
 /// Runs to the end or a pause. Stores what is to be kept if it throws, or if it is destroyed before its end.
 Async<RunOutcome> driveAsync(Run& run, detail::RunInput input);

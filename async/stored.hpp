@@ -13,7 +13,7 @@
 namespace stategraph::engine {
 
 /// Awaits that a log's puts have ended, without their errors. The coroutine then calls LogWriter::wait, which throws
-/// them, and which blocks if there was no memory to await. The log must outlive it.
+/// them, and which blocks if there was no memory to await. The log must outlive it. It may be awaited again.
 class Stored final : public PutQueue::Suspended {
 public:
     explicit Stored(LogWriter& log, PutQueue::Until until = PutQueue::Until::idle) noexcept
@@ -28,7 +28,7 @@ public:
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         try {
-            wakeup_.prepare(detail::homeOf(coroutine), coroutine);
+            wakeup_.emplace().prepare(detail::homeOf(coroutine), coroutine);
         } catch (...) {
             return false;
         }
@@ -36,15 +36,15 @@ public:
         // If it is woken, another thread may resume the coroutine, and destroy this, before this function ends.
         return queue_->suspend(*this, until_);
     }
-    void await_resume() const noexcept {}
+    void await_resume() noexcept { is_suspended_ = false; }
 
 private:
-    void wake() noexcept override { wakeup_.wake(); }
+    void wake() noexcept override { wakeup_->wake(); }
 
     PutQueue* queue_;
     PutQueue::Until until_;
     bool is_suspended_ = false;
-    detail::Wakeup wakeup_;
+    std::optional<detail::Wakeup> wakeup_;
 };
 
 /// Awaits a tuple. If it is destroyed before, it waits for the saver's answer. What the query names must exist as long

@@ -61,7 +61,7 @@ void JsonLayout::check(const JsonSchema::Data& data) {
 std::vector<JsonSlot> JsonLayout::initialSlots(const JsonSchema::Data& data) {
     std::vector<JsonSlot> slots;
     for (const auto& channel : data.channels) {
-        slots.push_back({SharedJson(channel.reducer.initial_), channel.reducer.kind_ == ChannelKind::reduced});
+        slots.push_back({SharedJson(channel.reducer.initial_), beginsSet(channel.reducer.kind_)});
     }
     return slots;
 }

@@ -11,7 +11,6 @@
 namespace stategraph::workflow::detail {
 namespace {
 
-using stategraph::detail::ChannelKind;
 using stategraph::detail::ChannelSpec;
 using stategraph::detail::Op;
 using stategraph::detail::Writes;
@@ -69,7 +68,7 @@ Values beginningOf(const Schema& schema, const Values& given) {
         values.insert_or_assign(channel->name, state.write(*channel));
     }
     for (const ChannelSpec& channel : schema.channels()) {
-        if (channel.kind == ChannelKind::reduced && !values.contains(channel.name))
+        if (beginsSet(channel.kind) && !values.contains(channel.name))
             values.emplace(channel.name, state.write(channel));
     }
     return values;
@@ -88,7 +87,7 @@ void readState(const Schema& schema, const Values& from, void* state) {
 
 void useState(Definition& definition, const Schema& schema) {
     for (const ChannelSpec& channel : schema.channels()) {
-        if (channel.kind != ChannelKind::reduced) continue;
+        if (!folds(channel.kind)) continue;
         definition.reducers.insert_or_assign(channel.name,
                                              [&schema, &channel](const Value& before, const Value& added) {
                                                  return reduced(schema, channel, before, added);
@@ -100,7 +99,7 @@ void useState(Definition& definition, const Schema& schema) {
 Values writeOf(const Schema& schema, std::size_t channel, stategraph::checkpoint::WriteKind kind, Value value) {
     using stategraph::checkpoint::WriteKind;
     const ChannelSpec& written = schema.channel(channel);
-    const bool is_reduced = written.kind == ChannelKind::reduced;
+    const bool is_reduced = folds(written.kind);
     if (kind != (is_reduced ? WriteKind::add : WriteKind::set)) {
         throw InvalidUpdateError("'" + written.name + "' of a workflow's state " +
                                      (is_reduced ? "has a reducer: add to it, sg::add<&State::member>(…)"

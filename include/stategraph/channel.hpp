@@ -227,7 +227,7 @@ struct RefusedReducer : reducers::LastValue {};
 
 template <class S, class T, class R, std::size_t N>
 constexpr auto makeChannel(std::string_view name, T S::*member, R reducer, std::array<std::string_view, N> former) {
-    constexpr bool is_untracked = R::kind == ChannelKind::untracked;
+    constexpr bool is_untracked = !isStored(R::kind);
     if constexpr (!is_untracked) requireStorable<T>();
     R::template check<T>();
     if constexpr ((Storable<T> || is_untracked) && R::template fits<T>) {

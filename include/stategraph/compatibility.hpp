@@ -5,11 +5,12 @@
 #include <vector>
 
 #include <stategraph/compiled_graph.hpp>
-#include <stategraph/graph_description.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/saver.hpp>
 
 namespace stategraph {
+
+struct GraphDescription;  // graph_description.hpp
 
 /// A thread that a graph cannot resume, with the first reason that was found.
 struct IncompatibleThread {
@@ -47,11 +48,12 @@ std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver,
     return detail::checkThreads(saver, *graph.core(), options);
 }
 
-/// The same without the program, from descriptions of its graph and of the graphs inside it (describeGraphs); the
-/// graph itself comes first. It knows names alone: it finds due nodes that no longer exist and nodes that finished
-/// tasks lead to, also in subgraphs that are due and described. What only the program knows, it does not find: types of
-/// channels and payloads, and channels that were removed. Threads that cannot be read are among the found ones.
-/// Errors: InvalidArgumentError if `graphs` is empty; SaverError. Cost: reads the newest checkpoints of open threads.
+/// The same without the program, from descriptions of its graph and of the graphs inside it (describeGraphs, in
+/// graph_description.hpp); the graph itself comes first. It knows names alone: it finds due nodes that no longer exist
+/// and nodes that finished tasks lead to, also in subgraphs that are due and described. What only the program knows, it
+/// does not find: types of channels and payloads, and channels that were removed. Threads that cannot be read are among
+/// the found ones. Errors: InvalidArgumentError if `graphs` is empty; SaverError. Cost: reads the newest checkpoints of
+/// open threads.
 std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver, std::span<const GraphDescription> graphs,
                                                    const CompatibilityOptions& options = {});
 

@@ -97,8 +97,7 @@ template <class Entry>
 constexpr bool isRequired(const Entry& entry) noexcept {
     bool has_value = entry.note.defaulted || isOptionalMember(entry.member);
     if constexpr (requires { Entry::Reducer::kind; }) {
-        constexpr ChannelKind kind = Entry::Reducer::kind;
-        has_value = has_value || kind == ChannelKind::reduced || kind == ChannelKind::topic;
+        has_value = has_value || folds(Entry::Reducer::kind);
     }
     return !has_value;
 }

@@ -2,8 +2,9 @@
 /// All of the library but what costs compile time or needs another one: JSON (stategraph/json.hpp), coroutines
 /// (async.hpp, asio.hpp) and RocksDB (rocksdb_saver.hpp, rocksdb_store.hpp, rocksdb_cache.hpp). Apart are too, because
 /// few files need them: subscribers (stream_hub.hpp), NDJSON (ndjson.hpp), observers (observer.hpp, spans.hpp),
-/// functions as runs (functional.hpp), JSON that is still being written (partial_json.hpp, partial.hpp,
-/// partial_display.hpp), and what only writers of savers use (saver_rules.hpp, testing/).
+/// functions as runs (functional.hpp), graphs as data (graph_description.hpp), JSON that is still being written
+/// (partial_json.hpp, partial.hpp, partial_display.hpp), and what only writers of savers use (saver_rules.hpp,
+/// testing/).
 #include <stategraph/cache.hpp>
 #include <stategraph/cache_policy.hpp>
 #include <stategraph/channel.hpp>

@@ -224,7 +224,7 @@ void LogWriter::logState(const State& state, bool snapshot) {
 LogWriter::Extent LogWriter::extentOf(const State& state, bool snapshot) const {
     Extent extent;
     for (const ChannelSpec& channel : state.schema().channels()) {
-        if (channel.kind == detail::ChannelKind::untracked) continue;
+        if (!isStored(channel.kind)) continue;
         const Changed changed = channel.index < changed_.size() ? changed_[channel.index] : Changed();
         if (snapshot ? !state.has(channel.index) : !changed.changed) continue;
         ++extent.channels;
@@ -239,7 +239,7 @@ void LogWriter::logChanges(const State& state) {
     for (const ChannelIndex index : schema.encodedOrder()) {
         if (index >= changed_.size() || !changed_[index].changed) continue;
         const ChannelSpec& channel = schema.channel(index);
-        if (channel.kind == detail::ChannelKind::untracked) continue;
+        if (!isStored(channel.kind)) continue;
         const Changed& changed = changed_[index];
         const std::size_t start = operations_.entries.size();
         Encoder encoder(operations_.entries);

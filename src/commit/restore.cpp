@@ -170,7 +170,7 @@ void restoreState(std::span<const checkpoint::ChannelPieces> channels, Checkpoin
 const detail::ChannelSpec* findStored(std::span<const checkpoint::ChannelPieces> channels, std::string_view name,
                                       const detail::Schema& schema) {
     const detail::ChannelSpec* channel = schema.find(name);
-    if (channel == nullptr || channel->kind == detail::ChannelKind::untracked) return nullptr;
+    if (channel == nullptr || !isStored(channel->kind)) return nullptr;
     if (name == channel->name) return channel;
     const auto at = std::lower_bound(
         channels.begin(), channels.end(), std::string_view(channel->name),

@@ -64,12 +64,11 @@ void addDeferredNodes(const Topology& topology, const Schedule& schedule, bool e
 
 void encodeInput(const detail::Schema& schema, Schedule& schedule, Encoder& encoder) {
     std::size_t count = 0;
-    for (const detail::Op& op : schedule.input)
-        count += schema.channel(op.channel).kind != detail::ChannelKind::untracked;
+    for (const detail::Op& op : schedule.input) count += isStored(schema.channel(op.channel).kind);
     encoder.array(count);
     for (const detail::Op& op : schedule.input) {
         const ChannelSpec& channel = schema.channel(op.channel);
-        if (channel.kind != detail::ChannelKind::untracked) detail::encodeWrite(channel, op, encoder);
+        if (isStored(channel.kind)) detail::encodeWrite(channel, op, encoder);
     }
 }
 

@@ -10,7 +10,6 @@
 namespace stategraph::engine {
 
 using checkpoint::WriteKind;
-using detail::ChannelKind;
 using detail::Op;
 
 std::string pathOf(const Topology& topology, const PlannedTask& task) {
@@ -36,7 +35,7 @@ void prepareInput(const detail::Core& core, Schedule& schedule, const LogName& l
 
 std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes, const std::string* before,
                             std::size_t count_before) {
-    const auto tracked = [&schema](const Op& op) { return schema.channel(op.channel).kind != ChannelKind::untracked; };
+    const auto tracked = [&schema](const Op& op) { return isStored(schema.channel(op.channel).kind); };
     std::size_t count = count_before;
     for (const Op& op : writes) count += tracked(op);
     std::string list;
@@ -78,9 +77,9 @@ namespace {
 
 // Returns whether the operation on a channel is the write itself, if it is the channel's only write.
 bool isOperation(const detail::ChannelSpec& channel, const Op& op) {
-    const bool keeps = channel.kind != ChannelKind::reduced && channel.kind != ChannelKind::topic;
-    return keeps ? op.kind == WriteKind::set || op.kind == WriteKind::write
-                 : op.kind == WriteKind::add && (channel.reducer == "append" || channel.reducer == "merge");
+    if (folds(channel.kind))
+        return op.kind == WriteKind::add && (channel.reducer == "append" || channel.reducer == "merge");
+    return op.kind == WriteKind::set || op.kind == WriteKind::write;
 }
 
 /// Finds the channels that are written more than once. A few writes are compared with each other, without allocating.
@@ -124,7 +123,7 @@ void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bo
     std::size_t count = 0;
     for (const Op& op : writes) {
         const auto& channel = schema.channel(op.channel);
-        if (channel.kind == ChannelKind::untracked) continue;
+        if (!isStored(channel.kind)) continue;
         ++count;
         all_said = all_said && isOperation(channel, op) && !repeated.has(op);
     }
@@ -133,7 +132,7 @@ void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bo
     out.array(count);
     for (const Op& op : writes) {
         const auto& channel = schema.channel(op.channel);
-        if (channel.kind == ChannelKind::untracked) continue;
+        if (!isStored(channel.kind)) continue;
         const std::size_t start = list.size();
         if (isOperation(channel, op) && !repeated.has(op)) {
             out.array(1);

@@ -12,24 +12,6 @@
 namespace stategraph {
 namespace {
 
-const char* kindName(detail::ChannelKind kind) noexcept {
-    switch (kind) {
-        case detail::ChannelKind::last_value:
-            return "last_value";
-        case detail::ChannelKind::any_value:
-            return "any_value";
-        case detail::ChannelKind::ephemeral:
-            return "ephemeral";
-        case detail::ChannelKind::untracked:
-            return "untracked";
-        case detail::ChannelKind::reduced:
-            return "reduced";
-        case detail::ChannelKind::topic:
-            return "topic";
-    }
-    return "?";
-}
-
 GraphFingerprint fingerprintOf(const detail::Core& core) noexcept {
     return {core.topology().fingerprint, core.schema().fingerprint()};
 }

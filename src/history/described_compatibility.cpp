@@ -4,6 +4,7 @@
 
 #include <stategraph/compatibility.hpp>
 #include <stategraph/error.hpp>
+#include <stategraph/graph_description.hpp>
 
 #include "checkpoint/due_tasks.hpp"
 #include "checkpoint/fold.hpp"

@@ -92,30 +92,16 @@ void Execution::callHandler() {
     } else {
         input.emplace(env_, task_, handler.takes_state);
     }
-    try {
+    const auto call = [&] {
         if (may_be_stopped) {
             callApart(handler.action, context, std::move(shared), {});  // the node's limits do not apply to its handler
         } else {
             Runtime runtime(context);
             handler.action.call(handler.action.callable.get(), input->get(), runtime, task_.result);
         }
-    } catch (const MissingCheckpointerError&) {
-        throw;
-    } catch (const detail::InterruptSignal&) {
-        throw;
-    } catch (const InnerPause&) {
-        throw;
-    } catch (ParentCommandSignal& signal) {
-        takeParentCommand(signal);
-    } catch (const detail::RefusedAnswerSignal&) {
-        throw;
-    } catch (const detail::SleepSignal&) {
-        throw;
-    } catch (const detail::StopSignal&) {
-        throw;
-    } catch (...) {
-        throw env_.nodeError(task_, "the error handler of node '" + node_.name + "' failed: ");
-    }
+    };
+    asNode(call, "the error handler of node '");
+    if (asked_) return;
     if (task_.result.to_parent) {
         task_.progress.end(TaskStatus::to_parent);
         return;

@@ -45,7 +45,7 @@ private:
     bool settle(int number, TaskWatch& watch, F rest) noexcept;
     bool mayBegin(int number) noexcept;
     template <class F>
-    void asNode(F call);
+    void asNode(F call, const char* who = "node '");
     template <class F>
     void endInside(Run& child, F drive);
 
@@ -175,10 +175,11 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
     return true;
 }
 
-// Calls `call`, and turns what the node itself throws into a NodeError. A question is not thrown on, because that would
-// cost as much again as the throw inside the node.
+// Calls `call`, and turns what the node itself, or its error handler, throws into a NodeError, whose message begins with
+// `who`. A question is noted in `asked_` and not thrown on, because that would cost as much again as the throw inside
+// the node.
 template <class F>
-void Execution::asNode(F call) {
+void Execution::asNode(F call, const char* who) {
     try {
         call();
     } catch (detail::InterruptSignal& signal) {
@@ -202,7 +203,7 @@ void Execution::asNode(F call) {
     } catch (const CallFailure<CorruptCheckpointError>&) {
         throw;
     } catch (...) {
-        throw env_.nodeError(task_, "node '" + node_.name + "' failed: ");
+        throw env_.nodeError(task_, who + node_.name + "' failed: ");
     }
 }
 

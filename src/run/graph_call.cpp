@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t key_bytes_max = 200;
 
 bool isKept(const detail::Core& core, const detail::ChannelSpec& channel) noexcept {
-    return core.returns(channel.index) && channel.kind != detail::ChannelKind::untracked;
+    return core.returns(channel.index) && isStored(channel.kind);
 }
 
 // Returns {channel: value} of what the graph returns.
@@ -175,8 +175,7 @@ void GraphCall::giveResult(void* values) {
     giveValues(*child_, values, nullptr);
     const detail::Schema& schema = core_->schema();
     for (const auto& channel : schema.channels()) {
-        if (channel.kind == detail::ChannelKind::untracked)
-            channel.behaviour->reset(channel, schema.value(values, channel));
+        if (!isStored(channel.kind)) channel.behaviour->reset(channel, schema.value(values, channel));
     }
 }
 

@@ -56,7 +56,7 @@ void Run::keepWarm() noexcept {
         if (!account || env_.log.recordFrame().empty() || !cache->hasRoomFor(WarmThread::bytesOf(*account))) return;
         auto kept = std::make_unique<WarmThread>(env_.state.values);
         for (const auto& channel : core().schema().channels()) {
-            if (channel.kind != detail::ChannelKind::untracked) continue;
+            if (isStored(channel.kind)) continue;
             channel.behaviour->reset(channel, kept->state.value(channel));
             kept->state.setPresent(channel.index, core().schema().present().test(channel.index));
         }

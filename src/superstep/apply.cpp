@@ -10,7 +10,6 @@ namespace stategraph::engine {
 using checkpoint::LogOp;
 using checkpoint::WriteKind;
 using detail::ChannelIndex;
-using detail::ChannelKind;
 using detail::ChannelSpec;
 using detail::Op;
 using detail::Schema;
@@ -134,21 +133,21 @@ bool WriteSet::writes(ChannelIndex channel) const noexcept {
 
 void WriteSet::refuseConflicts(const Schema& schema, const Group& group, std::size_t first_item) const {
     const ChannelSpec& channel = schema.channel(group.channel);
-    const bool folds = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
+    const bool is_folded = folds(channel.kind);
     std::size_t values = 0;
     std::string by;
     for (std::size_t i = first_item; i < first_item + group.count; ++i) {
         const WriteKind kind = items_[i].op->kind;
-        if (folds && kind != WriteKind::overwrite && kind != WriteKind::clear) continue;
+        if (is_folded && kind != WriteKind::overwrite && kind != WriteKind::clear) continue;
         ++values;
         const std::string_view writer = writers_[items_[i].writer];
         if (values < 6) by += (by.empty() ? "'" : ", '") + std::string(writer) + "'";
     }
-    if (values < 2 || channel.kind == ChannelKind::any_value) return;
+    if (values < 2 || takesSeveral(channel.kind)) return;
     const std::string got = "channel '" + channel.name + "' got " + std::to_string(values);
-    throw InvalidUpdateError(folds ? got + " overwrites in one superstep (by " + by + "), and can take one"
-                                   : got + " values in one superstep (by " + by +
-                                         "), and can take one: give it a reducer, or let one task write it",
+    throw InvalidUpdateError(is_folded ? got + " overwrites in one superstep (by " + by + "), and can take one"
+                                       : got + " values in one superstep (by " + by +
+                                             "), and can take one: give it a reducer, or let one task write it",
                              {.channel = channel.name});
 }
 
@@ -161,7 +160,7 @@ void nestReducerError(const ChannelSpec& channel) {
 }
 
 bool leavesUnset(const ChannelSpec& channel, std::span<Op* const> ops) {
-    if (channel.kind == ChannelKind::reduced) return false;
+    if (beginsSet(channel.kind)) return false;
     return std::any_of(ops.begin(), ops.end(), [](const Op* op) { return op->kind == WriteKind::clear; });
 }
 
@@ -215,7 +214,7 @@ void applyWrites(State& state, const WriteSet& writes, std::span<const ChannelIn
         for (const WriteSet::Group& group : writes.groups()) {
             channel = &schema.channel(group.channel);
             logEnded(schema.rank(group.channel));
-            const bool logs = log != nullptr && channel->kind != ChannelKind::untracked;
+            const bool logs = log != nullptr && isStored(channel->kind);
             const auto ops = writes.ops(group);
             if (logs) {
                 const std::size_t start = log->entries.size();
@@ -260,7 +259,7 @@ void logEverything(const State& state, OperationLog& log) {
     const Schema& schema = state.schema();
     for (const ChannelIndex index : schema.encodedOrder()) {
         const ChannelSpec& channel = schema.channel(index);
-        if (!state.has(index) || channel.kind == ChannelKind::untracked) continue;
+        if (!state.has(index) || !isStored(channel.kind)) continue;
         const std::size_t start = log.entries.size();
         Encoder encoder(log.entries);
         writeLoggedOp(encoder, channel.name, LogOp::set);

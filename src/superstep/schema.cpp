@@ -15,10 +15,6 @@ namespace {
 
 using checkpoint::WriteKind;
 
-bool isReducing(const ChannelSpec& channel) {
-    return channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
-}
-
 std::uint64_t fingerprintOf(std::span<const ChannelSpec> channels) {
     std::string text;
     for (const auto& channel : channels) {
@@ -32,11 +28,11 @@ std::uint64_t fingerprintOf(std::span<const ChannelSpec> channels) {
 }
 
 void checkKind(const ChannelSpec& channel, const Op& op) {
-    if (op.kind == WriteKind::set && isReducing(channel)) {
+    if (op.kind == WriteKind::set && folds(channel.kind)) {
         refuse(channel, "channel '" + channel.name + "' has the reducer " + channel.reducer +
                             ": use add() to give it a value, or overwrite() to replace what it holds");
     }
-    if (op.kind == WriteKind::add && !isReducing(channel)) {
+    if (op.kind == WriteKind::add && !folds(channel.kind)) {
         refuse(channel, "channel '" + channel.name + "' has no reducer: use set()");
     }
 }
@@ -54,7 +50,7 @@ std::vector<ChannelSpec> specsOf(ChannelRows& rows) {
         spec.offset = row.offset;
         spec.behaviour = row.behaviour;
         spec.context = std::move(row.context);
-        spec.required = row.required && !isReducing(spec);
+        spec.required = row.required && !folds(spec.kind);
     }
     return specs;
 }
@@ -81,11 +77,8 @@ Schema::Schema(StateType state, std::vector<ChannelSpec> channels)
         by_name_.emplace_back(channel.name, channel.index);
         for (const auto& former : channel.former_names) by_name_.emplace_back(former, channel.index);
         encoded_order_.push_back(channel.index);
-        if (channel.kind == ChannelKind::reduced) present_.set(i);
-        if (channel.kind == ChannelKind::any_value || channel.kind == ChannelKind::ephemeral ||
-            channel.kind == ChannelKind::topic) {
-            transient_.push_back(channel.index);
-        }
+        if (beginsSet(channel.kind)) present_.set(i);
+        if (isTransient(channel.kind)) transient_.push_back(channel.index);
     }
     std::sort(by_name_.begin(), by_name_.end());
     std::sort(encoded_order_.begin(), encoded_order_.end(), [this](ChannelIndex a, ChannelIndex b) {

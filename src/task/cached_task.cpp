@@ -166,7 +166,7 @@ void CachedTask::noteEntryWrites() {
         return;
     }
     for (const detail::Op& op : writes) {
-        if (schema.channel(op.channel).kind != detail::ChannelKind::untracked) continue;
+        if (isStored(schema.channel(op.channel).kind)) continue;
         drop();  // a value that is never stored would be missing
         return;
     }

@@ -246,9 +246,8 @@ void readUpdate(const Schema& schema, std::string_view cbor, Writes& writes) {
         std::vector<unsigned char> seen(channels.size());
         decodeEntries(decoder, {names.data(), names.size(), nullptr}, seen.data(), [&](std::size_t index) {
             const ChannelSpec& channel = channels.channel(index);
-            const bool reduces = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
-            channel.behaviour->decodeWrite(channel, reduces ? checkpoint::WriteKind::add : checkpoint::WriteKind::set,
-                                           decoder, into);
+            channel.behaviour->decodeWrite(
+                channel, folds(channel.kind) ? checkpoint::WriteKind::add : checkpoint::WriteKind::set, decoder, into);
         });
     });
 }

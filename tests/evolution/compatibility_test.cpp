@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/graph_description.hpp>
+
 #include "tests/evolution/shop.hpp"
 #include "tests/support/history_savers.hpp"
 

@@ -113,6 +113,44 @@ TEST_CASE("a saver that fails below a call fails the run: neither the node's pol
     }
 }
 
+TEST_CASE("a saver that fails below a call of an error handler fails the run, and RESUME calls the handler again") {
+    for (const drivers::Driver& driver : drivers::all()) {
+        bool failed = true;
+        for (std::size_t nth = 1; failed && nth < 100; ++nth) {
+            CAPTURE(driver.name);
+            CAPTURE(nth);
+            Log log;
+            Graph graph;
+            graph.addNode("n", [&log](const State&) -> Update {
+                log.add("n");
+                throw std::runtime_error("broken");
+            });
+            graph.onError("n",
+                          [inner = worker(log, Asks::no)](const State&, const sg::NodeFailure& failure,
+                                                          sg::Runtime& rt) -> Update {
+                              return bar(failure.error + " " + text(rt.invoke(inner, work("a", 10), "a")));
+                          });
+            graph.addEdge(sg::START, "n");
+            const auto faults = std::make_shared<sg::testing::FaultSaver>(std::make_shared<sg::MemorySaver>());
+            const App app = graph.compile({.checkpointer = faults});
+            faults->arm({.fail_at = nth, .calls = sg::testing::SaverCalls::put});
+            const sg::RunConfig config{.thread_id = "1"};
+            auto outcome = driver.run(app, Update{}, config);
+            failed = faults->failures() > 0;
+            faults->disarm();
+            CHECK(outcome.failed() == failed);
+            if (failed) {
+                CHECK(outcome.what().find("the error handler") == std::string::npos);
+                const bool has_begun = static_cast<bool>(app.getState(config).config.checkpoint_id);
+                outcome = has_begun ? driver.run(app, sg::RESUME, config) : driver.run(app, Update{}, config);
+            }
+            CHECK(outcome.what() == "");
+            CHECK(app.getState(config).values.bar == Strings{"broken a=21"});
+        }
+        CHECK_FALSE(failed);
+    }
+}
+
 TEST_CASE("a run that is abandoned in a call goes on there") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();

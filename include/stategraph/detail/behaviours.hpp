@@ -317,7 +317,7 @@ struct ChannelBehaviour {
             Fold::fold(channel, value, ops, log);
             return;
         }
-        [[maybe_unused]] const bool unsets = op->kind == WriteKind::clear && channel.kind != ChannelKind::reduced;
+        [[maybe_unused]] const bool unsets = op->kind == WriteKind::clear && !beginsSet(channel.kind);
         if (op->kind == WriteKind::clear) op->keep(T(initialOf<T>(channel)));
         std::swap(value, replacement(*op));
         if constexpr (!is_unstored) {
@@ -391,8 +391,8 @@ struct ChannelBehaviour {
     }
     static void copy(void* to, const void* from) { *static_cast<T*>(to) = *static_cast<const T*>(from); }
     static void write(const ChannelSpec& channel, const void* value, Writes& writes) {
-        const bool reduces = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
-        Access::write(writes, channel.index, reduces ? WriteKind::add : WriteKind::set, *static_cast<const T*>(value));
+        Access::write(writes, channel.index, folds(channel.kind) ? WriteKind::add : WriteKind::set,
+                      *static_cast<const T*>(value));
     }
     static void decodeWrite(const ChannelSpec& channel, WriteKind kind, Decoder& in, Writes& writes) {
         if (kind == WriteKind::clear) {

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,35 +31,39 @@ public:
     /// Writes of up to this many messages search the list.
     static constexpr std::size_t writes_max = 16;
 
-    MessageIndex();
+    MessageIndex() noexcept;
     ~MessageIndex();
-    /// The first message with an id stays. An empty id counts as none.
+    /// The first message with an id stays. An empty id counts as none. The first call allocates the index.
     void add(std::string_view id, std::size_t at);
     std::size_t find(std::string_view id, std::size_t otherwise) const;
     void clear() noexcept;
 
 private:
     struct Impl;
-    Owned<Impl> impl_;
+    Owned<Impl> impl_;  // null until something is added
 };
 
 /// What a merge removes: the positions that are to be removed at the end of the write, and the ids that are gone
-/// already. Its functions are compiled in the library, which spares each file that includes this <algorithm>.
+/// already. Its functions, and its vectors, are in the library, because a template's types that do not depend on its
+/// arguments cost each file that includes it.
 class MessageRemovals {
 public:
+    MessageRemovals() noexcept;
+    ~MessageRemovals();
     /// Does nothing if the position is marked.
     void mark(std::size_t at);
     void unmark(std::size_t at) noexcept;
-    void clearMarks() noexcept { marked_.clear(); }
-    /// The last position comes first, so that removing one does not move those that follow.
-    std::span<const std::size_t> marked() const noexcept { return marked_; }
+    void clearMarks() noexcept;
+    /// Takes the last position, so that removing it does not move the others. Returns false if there is none.
+    bool takeMarked(std::size_t& at) noexcept;
 
     void addGone(std::string_view id);
     bool isGone(std::string_view id) const noexcept;
 
 private:
-    std::vector<std::size_t> marked_;
-    std::vector<std::string> gone_;
+    struct Impl;
+    Impl& impl();
+    Owned<Impl> impl_;  // null until something is removed
 };
 
 /// One change of a list of messages.
@@ -140,13 +143,13 @@ public:
     }
 
     void take(Op& op) {
-        std::optional<MessageIndex> index;
-        if (Access::count(op) > MessageIndex::writes_max) {
-            index.emplace();
+        MessageIndex index;
+        const bool is_indexed = Access::count(op) > MessageIndex::writes_max;
+        if (is_indexed) {
             std::size_t at = 0;
-            for (const Item& item : items_) index->add(Access::id(item), at++);
+            for (const Item& item : items_) index.add(Access::id(item), at++);
         }
-        index_ = index ? &*index : nullptr;
+        index_ = is_indexed ? &index : nullptr;
         Access::forEach(op, [this](Item& message) { take(message); });
         close();
     }
@@ -190,13 +193,12 @@ private:
         removals_.mark(at);
     }
     void close() {
-        for (const std::size_t at : removals_.marked()) {
+        for (std::size_t at = 0; removals_.takeMarked(at);) {
             removals_.addGone(Access::id(*std::next(items_.begin(), static_cast<std::ptrdiff_t>(at))));
             makeRoom();
             undo.changes.push_back({.kind = Kind::removed, .at = at, .old = takeOut(items_, at)});
             items_.erase(std::next(items_.begin(), static_cast<std::ptrdiff_t>(at)));
         }
-        removals_.clearMarks();
     }
     std::size_t find(std::string_view id) const {
         if (id.empty()) return items_.size();

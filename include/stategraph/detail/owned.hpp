@@ -17,6 +17,7 @@ public:
     }
     ~Owned() { delete object_; }
 
+    explicit operator bool() const noexcept { return object_ != nullptr; }
     T* operator->() const noexcept { return object_; }
     T& operator*() const noexcept { return *object_; }
 

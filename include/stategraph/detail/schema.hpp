@@ -6,22 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include <stategraph/detail/channel_kind.hpp>
 #include <stategraph/detail/log.hpp>
 #include <stategraph/detail/table.hpp>
 #include <stategraph/detail/writes.hpp>
 #include <stategraph/ids.hpp>
 
 namespace stategraph::detail {
-
-/// How long a channel's value exists and how many values a superstep may give it.
-enum class ChannelKind : std::uint8_t {
-    last_value,  // one value a superstep; stays until replaced
-    any_value,   // several equal values a superstep; gone after a superstep that wrote none
-    ephemeral,   // one value, which exists for one superstep
-    untracked,   // one value; never stored
-    reduced,     // any number, folded by a reducer; has a value from the start
-    topic,       // a list of one superstep's values
-};
 
 struct ChannelSpec;
 

@@ -13,10 +13,7 @@ struct WritesTaken {
     int adds = 0;
     int unknown = 0;  // for channels that were refused, which another error reports
 
-    constexpr void count(ChannelKind kind) {
-        const bool folds = kind == ChannelKind::reduced || kind == ChannelKind::topic;
-        ++(folds ? adds : sets);
-    }
+    constexpr void count(ChannelKind kind) { ++(folds(kind) ? adds : sets); }
 };
 
 template <class Entry, class M>

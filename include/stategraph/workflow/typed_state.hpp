@@ -22,8 +22,7 @@ Values writeOf(const Schema& schema, std::size_t channel, stategraph::checkpoint
 
 template <std::size_t... I, class... Entry>
 consteval bool hasLastingChannels(const stategraph::detail::PackOf<std::index_sequence<I...>, Entry...>&) {
-    using stategraph::detail::ChannelKind;
-    return ((Entry::Reducer::kind == ChannelKind::last_value || Entry::Reducer::kind == ChannelKind::reduced) && ...);
+    return ((isStored(Entry::Reducer::kind) && !isTransient(Entry::Reducer::kind)) && ...);
 }
 
 template <class S>
