@@ -35,9 +35,9 @@ Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts)
         } else if (!isOneOf(name, values)) {
             throw UsageError{"there is no option " + word + "; 'stategraph help' lists them"};
         } else if (equals != std::string::npos) {
-            given_[name] = word.substr(equals + 1);
+            given_[name].push_back(word.substr(equals + 1));
         } else if (i + 1 < words.size()) {
-            given_[name] = words[++i];
+            given_[name].push_back(words[++i]);
         } else {
             throw UsageError{"the option " + name + " needs a value after it"};
         }
@@ -46,13 +46,18 @@ Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts)
     if (places_.size() < accepts.places_min) throw UsageError{"an argument is missing"};
     if (places_.size() > accepts.places_max)
         throw UsageError{"'" + places_[accepts.places_max] + "' is one argument too many"};
-    if (accepts.place_is_store && !places_.empty() && !given_.emplace("--store", places_.front()).second)
+    if (accepts.place_is_store && !places_.empty() && !given_.emplace("--store", std::vector{places_.front()}).second)
         throw UsageError{"the database is named twice: '" + places_.front() + "' and by --store"};
 }
 
 std::optional<std::string> Arguments::value(std::string_view option) const {
     const auto found = given_.find(option);
-    return found == given_.end() ? std::nullopt : std::optional(found->second);
+    return found == given_.end() || found->second.empty() ? std::nullopt : std::optional(found->second.back());
+}
+
+std::vector<std::string> Arguments::values(std::string_view option) const {
+    const auto found = given_.find(option);
+    return found == given_.end() ? std::vector<std::string>() : found->second;
 }
 
 std::size_t Arguments::number(std::string_view option, std::size_t otherwise, std::size_t least) const {

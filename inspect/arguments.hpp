@@ -36,7 +36,10 @@ public:
 
     const std::vector<std::string>& places() const noexcept { return places_; }
     bool has(std::string_view flag) const noexcept { return given_.contains(flag); }
+    /// Returns the option's value; of an option that is given several times the last one.
     std::optional<std::string> value(std::string_view option) const;
+    /// Returns the values of an option that may be given several times.
+    std::vector<std::string> values(std::string_view option) const;
     /// Returns the option's number. Errors: UsageError if it is not a number, or less than `least`.
     std::size_t number(std::string_view option, std::size_t otherwise, std::size_t least) const;
     /// Returns the duration for text such as "90s", "15m", "1h" or "2d". Errors: UsageError.
@@ -44,7 +47,7 @@ public:
 
 private:
     std::vector<std::string> places_;
-    std::map<std::string, std::string, std::less<>> given_;
+    std::map<std::string, std::vector<std::string>, std::less<>> given_;
 };
 
 }  // namespace stategraph::inspect

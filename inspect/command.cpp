@@ -168,11 +168,13 @@ std::span<const Command> commands() {
          editThread,
          true},
         {"run",
-         "CHECKPOINT [--input JSON] [--next] [--name GRAPH]",
+         "CHECKPOINT [--input JSON] [--next] [--before NODE]... [--after NODE]... [--name GRAPH]",
          "Has the running program resume a thread, replay it from a checkpoint, or run it with an input, and waits "
-         "until "
-         "it stops; --next: after one superstep.",
-         {.places_min = 1, .places_max = 1, .flags = {"--next"}, .values = {"--input", "--name"}},
+         "until it stops; --next: after one superstep; --before, --after: at a breakpoint before or after a node.",
+         {.places_min = 1,
+          .places_max = 1,
+          .flags = {"--next"},
+          .values = {"--input", "--name", "--before", "--after"}},
          runThread,
          true},
         {"export",

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <stategraph/error.hpp>
 #include <stategraph/unfinished.hpp>
@@ -33,9 +34,13 @@ struct RunWanted {
     std::optional<std::string> checkpoint_id;
     std::optional<Value> input;
     std::string until;
+    std::optional<std::vector<std::string>> interrupt_before;
+    std::optional<std::vector<std::string>> interrupt_after;
     static constexpr auto fields() {
         return stategraph::fields(field("graph", &RunWanted::graph), field("checkpoint_id", &RunWanted::checkpoint_id),
-                                  field("input", &RunWanted::input), field("until", &RunWanted::until));
+                                  field("input", &RunWanted::input), field("until", &RunWanted::until),
+                                  field("interrupt_before", &RunWanted::interrupt_before),
+                                  field("interrupt_after", &RunWanted::interrupt_after));
     }
 };
 struct Edited {
@@ -113,6 +118,12 @@ std::pair<std::string, Value> valueNamed(const std::string& text) {
     return {text.substr(0, equals), valueOf(text.substr(equals + 1))};
 }
 
+// None: the graph's own breakpoints.
+std::optional<std::vector<std::string>> breakpoints(const Call& call, std::string_view option) {
+    if (!call.arguments.has(option)) return {};
+    return call.arguments.values(option);
+}
+
 // Waits until the program has ended a run. A run may take any time; interrupt the command to stop waiting.
 Head waitForEnd(AppSaver& app, const std::string& thread_path) {
     constexpr std::chrono::milliseconds longest{1000};
@@ -152,7 +163,11 @@ Exit runThread(Call& call) {
     RunWanted wanted{.graph = call.arguments.value("--name").value_or(""),
                      .checkpoint_id = {},
                      .input = {},
-                     .until = call.arguments.has("--next") ? "next" : "end"};
+                     .until = call.arguments.has("--next") ? "next" : "end",
+                     .interrupt_before = breakpoints(call, "--before"),
+                     .interrupt_after = breakpoints(call, "--after")};
+    if (call.arguments.has("--next") && (wanted.interrupt_before || wanted.interrupt_after))
+        throw UsageError{"a run takes either --next or breakpoints (--before, --after)"};
     if (place.checkpoint_id) wanted.checkpoint_id = place.checkpoint_id.toString();
     if (const auto input = call.arguments.value("--input")) wanted.input = valueOf(*input);
     const std::string thread_path = "/api/threads/" + encodedName(place.thread_id.view());

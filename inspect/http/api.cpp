@@ -26,6 +26,7 @@ constexpr ApiRow rows[] = {
     {"GET", "threads/:thread/logs", logs},
     {"GET", "threads/:thread/timeline", timeline},
     {"GET", "threads/:thread/head", head, Needs::nothing, head_every},
+    {"GET", "threads/:thread/live", live},
     {"GET", "threads/:thread/stats", threadStats},
     {"GET", "threads/:thread/export", exportLines},
     {"GET", "threads/:thread/checkpoints/:checkpoint", checkpoint},

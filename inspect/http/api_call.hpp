@@ -68,6 +68,7 @@ serve::HandlerAnswer questions(ApiCall& call);
 serve::HandlerAnswer logs(ApiCall& call);
 serve::HandlerAnswer timeline(ApiCall& call);
 serve::HandlerAnswer head(ApiCall& call);
+serve::HandlerAnswer live(ApiCall& call);
 serve::HandlerAnswer checkpoint(ApiCall& call);
 serve::HandlerAnswer valuePage(ApiCall& call);
 serve::HandlerAnswer wholeValue(ApiCall& call);

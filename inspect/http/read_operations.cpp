@@ -57,6 +57,8 @@ struct AboutView {
     std::string store;
     bool write = false;
     bool app = false;
+    /// Whether the program has graphs whose tasks' messages can be followed while they run.
+    bool live = false;
     std::vector<std::string> graphs;
     std::string version;
     /// The version of the messages about rows.
@@ -64,9 +66,9 @@ struct AboutView {
     std::vector<std::string> redacted;
     static constexpr auto fields() {
         return stategraph::fields(field("store", &AboutView::store), field("write", &AboutView::write),
-                                  field("app", &AboutView::app), field("graphs", &AboutView::graphs),
-                                  field("version", &AboutView::version), field("rows", &AboutView::rows),
-                                  field("redacted", &AboutView::redacted));
+                                  field("app", &AboutView::app), field("live", &AboutView::live),
+                                  field("graphs", &AboutView::graphs), field("version", &AboutView::version),
+                                  field("rows", &AboutView::rows), field("redacted", &AboutView::redacted));
     }
 };
 
@@ -151,11 +153,15 @@ serve::HandlerAnswer about(ApiCall& call) {
     AboutView view{.store = options.store,
                    .write = options.write,
                    .app = false,
+                   .live = false,
                    .graphs = {},
                    .version = rows::versionText(),
                    .rows = rows::version,
                    .redacted = call.api.redaction().patterns()};
-    for (const auto& [name, graph] : call.api.graphs()) view.graphs.push_back(name);
+    for (const auto& [name, graph] : call.api.graphs()) {
+        view.graphs.push_back(name);
+        view.live = view.live || graph->hub() != nullptr;
+    }
     view.app = options.write && !view.graphs.empty();
     return json(view);
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -41,11 +42,15 @@ struct RunBody {
     std::optional<Value> input;
     std::vector<GivenAnswer> answers;
     std::string until = "end";
+    /// Breakpoints instead of those of the graph; none: the graph's.
+    std::optional<std::vector<std::string>> interrupt_before;
+    std::optional<std::vector<std::string>> interrupt_after;
     static constexpr auto fields() {
-        return stategraph::fields(field("graph", &RunBody::graph, defaulted),
-                                  field("checkpoint_id", &RunBody::checkpoint_id), field("input", &RunBody::input),
-                                  field("answers", &RunBody::answers, defaulted),
-                                  field("until", &RunBody::until, defaulted));
+        return stategraph::fields(
+            field("graph", &RunBody::graph, defaulted), field("checkpoint_id", &RunBody::checkpoint_id),
+            field("input", &RunBody::input), field("answers", &RunBody::answers, defaulted),
+            field("until", &RunBody::until, defaulted), field("interrupt_before", &RunBody::interrupt_before),
+            field("interrupt_after", &RunBody::interrupt_after));
     }
 };
 
@@ -91,6 +96,31 @@ std::shared_ptr<ServedGraph> graphOf(const ApiCall& call, const std::string& nam
     throw InvalidArgumentError("there is no graph '" + name + "' here; there are: " + names);
 }
 
+// Errors: InvalidArgumentError for a name that no node has.
+NodeNames breakpoints(const ServedGraph& graph, std::vector<std::string> names) {
+    const std::vector<std::string> nodes = graph.nodes();
+    for (const std::string& name : names) {
+        if (name == "*" || std::ranges::find(nodes, name) != nodes.end()) continue;
+        std::string known;
+        for (const std::string& each : nodes) known += (known.empty() ? "" : ", ") + each;
+        throw InvalidArgumentError("a breakpoint names the node '" + name +
+                                   "', which this graph does not have; it has " + known);
+    }
+    return {std::move(names)};
+}
+
+void setBreakpoints(RunConfig& config, RunBody& body, const ServedGraph& graph) {
+    if (body.until != "end" && body.until != "next") throw InvalidArgumentError("until must be end or next");
+    if (body.until == "next") {
+        if (body.interrupt_before || body.interrupt_after)
+            throw InvalidArgumentError("a run that stops after one superstep (until: next) takes no breakpoints");
+        config.interrupt_after = NodeNames(graph.nodes());
+        return;
+    }
+    if (body.interrupt_before) config.interrupt_before = breakpoints(graph, *std::move(body.interrupt_before));
+    if (body.interrupt_after) config.interrupt_after = breakpoints(graph, *std::move(body.interrupt_after));
+}
+
 // Everything that the page stores is marked, so that a history shows it.
 Metadata byInspector(const std::string& note) {
     Metadata metadata = {{"by", "stategraph inspector"}};
@@ -122,12 +152,11 @@ serve::HandlerAnswer storeEdit(ApiCall& call) {
 
 serve::HandlerAnswer beginRun(ApiCall& call) {
     auto body = call.body<RunBody>();
-    if (body.until != "end" && body.until != "next") throw InvalidArgumentError("until must be end or next");
     if (body.input && !body.answers.empty()) throw InvalidArgumentError("a run takes an input or answers, not both");
     const auto graph = graphOf(call, body.graph);
     RunConfig config{.metadata = byInspector("")};
     if (body.checkpoint_id) config.checkpoint_id = CheckpointId(*body.checkpoint_id);
-    if (body.until == "next") config.interrupt_after = NodeNames(graph->nodes());
+    setBreakpoints(config, body, *graph);
     const serve::Begin work = body.answers.empty() ? graph->begin(body.input.value_or(Value()))
                                                    : graph->begin(answersOf(std::move(body.answers)));
     call.api.runs().begin(call.thread, std::move(config), work);

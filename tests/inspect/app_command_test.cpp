@@ -123,6 +123,20 @@ TEST_CASE("a running program edits and runs its threads from outside, with its r
     const CommandRun step = program.run({"run", "done@0", "--next"});
     CHECK_MESSAGE(step.exit == Exit::done, step.error);
     CHECK(step.has("breakpoint"));
+    // Breakpoints before and after nodes; an option may be given several times.
+    const CommandRun before = program.run({"run", "stops", "--input", R"({"topic": "tea"})", "--before", "last",
+                                           "--before", "gather", "--after", "plan", "--json"});
+    CHECK_MESSAGE(before.exit == Exit::done, before.error);
+    CHECK(before.has(R"("status":"breakpoint")"));
+    CHECK(program.app.getState({.thread_id = "stops"}).next.size() == 4);  // plan has run
+    CHECK(program.run({"run", "stops", "--before", "last", "--before=gather"}).has("breakpoint"));
+    CHECK(program.app.getState({.thread_id = "stops"}).next == std::vector<std::string>{"gather"});
+    const CommandRun nobody = program.run({"run", "stops", "--before", "nobody"});
+    CHECK(nobody.exit == Exit::usage);
+    CHECK(nobody.error.find("'nobody'") != std::string::npos);
+    CHECK(nobody.error.find("gather") != std::string::npos);
+    CHECK(program.run({"run", "stops", "--after", "plan", "--next"}).exit == Exit::usage);
+    CHECK(program.run({"run", "stops"}).has("interrupted"));
     const CommandRun failed = program.run({"run", "fails", "--name", "none"});
     CHECK(failed.exit == Exit::usage);
     CHECK(failed.error.find("order") != std::string::npos);

@@ -1,3 +1,7 @@
+#include <set>
+#include <string>
+#include <vector>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/answer.hpp>
@@ -229,6 +233,37 @@ TEST_CASE("a program's page edits, runs to the end, runs one superstep, replays,
     CHECK(store.post({{"threads", "new", "stop"}}, "{}").value().at("stopped") == false);
     CHECK_THROWS_AS(store.post({{"threads", "new", "run"}}, R"({"graph":"other"})"), sg::InvalidArgumentError);
     CHECK_THROWS_AS(store.post({{"threads", "new", "run"}}, R"({"input":{"total":"text"}})"), sg::WrongTypeError);
+}
+
+TEST_CASE("a run of the page stops at its breakpoints, before and after nodes, and passes those of the graph") {
+    Store store({.write = true});
+    Graph stopping = graph();
+    const auto app = stopping.compile({.checkpointer = store.saver, .interrupt_before = {"left"}});
+    store.api.add("order", std::make_shared<sg::inspect::detail::GraphOnPage<Order, Order, Order>>(app));
+    const auto run = [&](const std::string& body) {
+        CHECK(store.post({{"threads", "b", "run"}}, body).status == 202);
+        waitForRun(store, "b");
+        const auto shown = store.checkpoint("b");
+        std::multiset<std::string> due;
+        for (const auto& node : shown.at("next").as_array()) due.emplace(node.as_string());
+        std::string text;
+        for (const std::string& node : due) text += node + " ";
+        return text;
+    };
+    const std::string input = R"("input":{"topic":"tea"})";
+    CHECK(run("{" + input + R"(,"interrupt_before":["gather","last"],"interrupt_after":["plan"]})") ==
+          "left price price right ");
+    CHECK(store.ok({{"threads"}, {{"status", "breakpoint"}}}).at("threads").as_array().size() == 1);
+    CHECK(run(R"({"interrupt_before":["gather","last"],"interrupt_after":["plan"]})") == "gather ");
+    // The graph's own ones hold where a list is left out, and not where it is empty.
+    CHECK(run("{" + input + "}") == "left price price right ");
+    CHECK(run("{" + input + R"(,"interrupt_before":[]})").starts_with("ask"));
+    CHECK(run("{" + input + R"(,"interrupt_before":["*"]})") == "plan ");
+    for (const char* body :
+         {R"({"interrupt_before":["nobody"]})", R"({"interrupt_after":["ask","</script>"]})",
+          R"({"interrupt_before":["ask"],"until":"next"})", R"({"interrupt_after":[],"until":"next"})"})
+        CHECK_THROWS_AS(store.post({{"threads", "b", "run"}}, body), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(store.post({{"threads", "b", "run"}}, R"({"interrupt_before":"ask"})"), sg::WrongTypeError);
 }
 
 TEST_CASE("what is redacted is in no answer") {

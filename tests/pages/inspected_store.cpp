@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <stategraph/fork.hpp>
@@ -21,7 +24,8 @@
 //   large FOLDER THREAD BYTES    a thread whose state has so many bytes
 //   many FOLDER N                N threads: each thousandth asks, the others are finished
 //   serve-many N KEY             the inspector over as many in memory
-//   serve FOLDER KEY [--read-only] [PORT]   the inspector inside a program, with the graph of these threads
+//   serve FOLDER KEY [--read-only] [--writer] [--open] [PORT]   the inspector inside a program, with the graph of these
+//                                threads; --writer: with one whose task writes as a model does; --open: nothing is hidden
 namespace sg = stategraph;
 
 namespace inspected_store {
@@ -123,6 +127,49 @@ App nested(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
         .addEdge("receive", "ship")
         .addEdge("ship", "bill")
         .addEdge("bill", sg::END);
+    return graph.compile({.checkpointer = std::move(saver)});
+}
+
+/// A task that writes a message in parts, and inside a graph, as models do. It goes on when a file appears in `folder`,
+/// so that a test decides what it has written.
+void waitFor(const std::filesystem::path& file, sg::Runtime& runtime) {
+    while (!std::filesystem::exists(file) && !runtime.stopRequested())
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+void emit(sg::Runtime& runtime, const std::string& id, const std::string& text) {
+    runtime.emitMessage(std::map<std::string, std::string>{{"id", id}, {"role", "assistant"}, {"content", text}});
+}
+
+App writer(std::shared_ptr<sg::BaseCheckpointSaver> saver, const std::filesystem::path& folder) {
+    sg::StateGraph<Parcel> thinking;
+    thinking
+        .addNode("think",
+                 [folder](const Parcel& parcel, sg::Runtime& runtime) {
+                     emit(runtime, "m3", "a second thought");
+                     waitFor(folder / (parcel.customer + ".end"), runtime);
+                     return sg::add<&Parcel::boxes>(1);
+                 })
+        .addEdge(sg::START, "think")
+        .addEdge("think", sg::END);
+    sg::StateGraph<Order> graph;
+    graph.addNode("prepare", [](const Order&) { return say("tool", "prepared"); })
+        .addNode("write",
+                 [folder](const Order& order, sg::Runtime& runtime) {
+                     runtime.write(std::map<std::string, std::string>{{"progress", "half"}});
+                     emit(runtime, "m1", "The answer ");
+                     waitFor(folder / (order.customer + ".go"), runtime);
+                     emit(runtime, "m1", "is 42. </script><script>alert(1)</script>\xE2\x80\xAE");
+                     waitFor(folder / (order.customer + ".end"), runtime);
+                     return say("ai", "The answer is 42.");
+                 })
+        .addNode("deliberate", thinking.compile())
+        .addNode("check", [](const Order&) { return say("tool", "checked"); })
+        .addEdge(sg::START, "prepare")
+        .addEdge("prepare", "write")
+        .addEdge("prepare", "deliberate")
+        .addEdge(std::vector<std::string>{"write", "deliberate"}, "check")
+        .addEdge("check", sg::END);
     return graph.compile({.checkpointer = std::move(saver)});
 }
 
@@ -235,24 +282,21 @@ int serveMany(int count, const std::string& key) {
 }
 
 int serve(const std::vector<std::string>& words) {
-    bool is_read_only = false;
+    const auto has = [&](const char* word) { return std::find(words.begin() + 3, words.end(), word) != words.end(); };
+    const bool is_read_only = has("--read-only");
     int port = 0;
-    for (std::size_t i = 3; i < words.size(); ++i) {
-        if (words[i] == "--read-only") {
-            is_read_only = true;
-        } else {
-            std::from_chars(words[i].data(), words[i].data() + words[i].size(), port);
-        }
-    }
+    std::from_chars(words.back().data(), words.back().data() + words.back().size(), port);
     const auto saver = std::make_shared<sg::RocksDBSaver>(
         words.at(1), sg::RocksDBSaverOptions{.read_only = is_read_only, .follow = is_read_only});
+    using Patterns = std::vector<std::string>;
     sg::inspect::Server server(saver, {.port = static_cast<std::uint16_t>(port),
                                        .write = !is_read_only,
-                                       .redact = {"*token*", "card.number"},
+                                       .redact = has("--open") ? Patterns{} : Patterns{"*token*", "card.number"},
                                        .key = words.at(2),
                                        .store = std::filesystem::path(words.at(1)).filename().string(),
                                        .handle_signals = true});
-    if (!is_read_only) server.add("order", compiled(saver));
+    const std::filesystem::path folder = std::filesystem::path(words.at(1)).parent_path();
+    if (!is_read_only) server.add("order", has("--writer") ? writer(saver, folder) : compiled(saver));
     std::cout << server.url() << std::endl;
     server.wait();
     return 0;
@@ -265,7 +309,7 @@ int main(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (words.size() < 2) {
         std::cerr << "make FOLDER | show FOLDER | long FOLDER THREAD N | large FOLDER THREAD BYTES | many FOLDER N | "
-                     "serve-many N KEY | serve FOLDER KEY [--read-only] [PORT]\n";
+                     "serve-many N KEY | serve FOLDER KEY [--read-only] [--writer] [--open] [PORT]\n";
         return 2;
     }
     if (words[0] == "make") make(words[1]);

@@ -10,6 +10,7 @@
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/saver.hpp>
 #include <stategraph/serve/endpoint.hpp>
+#include <stategraph/stream_hub.hpp>
 
 // Threads in a browser: a page for a saver, and its HTTP interface (docs/inspector.md).
 namespace stategraph::inspect {
@@ -47,6 +48,9 @@ public:
     virtual std::vector<std::string> nodes() const = 0;
     /// Cancels the thread for good.
     virtual void cancel(const ThreadId& thread) = 0;
+    /// The hub of the graph's runs in this process, from which the page takes the text of messages while a model writes
+    /// it; null, which is the default: the page shows no such text.
+    virtual std::shared_ptr<StreamHub> hub() { return nullptr; }
     /// The threads of a store that the graph cannot resume (checkCompatibility), for `stategraph check --app`. By
     /// default it throws InvalidArgumentError, because the graph is not known.
     virtual std::vector<IncompatibleThread> check(BaseCheckpointSaver& saver, const CompatibilityOptions& options);
@@ -72,6 +76,11 @@ public:
     /// the same saver. Errors: InvalidArgumentError for a name that is taken or empty.
     template <class S, class Input, class Output>
     void add(const std::string& name, const CompiledGraph<S, Input, Output>& graph);
+    /// The same for a program whose runs report to a hub of its own (RunConfig::hub), such as one that serves them: the
+    /// page also shows what the tasks of these runs emit (Runtime::emitMessage, Runtime::write) while they run. Without
+    /// a hub it shows this of runs that the page began. The hub must be the graph's, and outlive the server.
+    template <class S, class Input, class Output>
+    void add(const std::string& name, const CompiledGraph<S, Input, Output>& graph, StreamHub& hub);
     void add(const std::string& name, std::shared_ptr<ServedGraph> graph);
 
     /// The address of the page: "http://127.0.0.1:41873/#k=…"
@@ -94,7 +103,10 @@ std::vector<std::string> nodesOf(const stategraph::detail::Core& core);
 template <class S, class Input, class Output>
 class GraphOnPage final : public ServedGraph {
 public:
-    explicit GraphOnPage(CompiledGraph<S, Input, Output> graph) : graph_(std::move(graph)) {}
+    explicit GraphOnPage(const CompiledGraph<S, Input, Output>& graph)
+        : GraphOnPage(graph, std::make_shared<StreamHub>(graph)) {}
+    GraphOnPage(CompiledGraph<S, Input, Output> graph, std::shared_ptr<StreamHub> hub)
+        : graph_(std::move(graph)), hub_(std::move(hub)) {}
 
     Config edit(const Config& config, const Value& values, const std::optional<std::string>& as_node) override {
         UpdateOptions options;
@@ -109,6 +121,7 @@ public:
     serve::Begin begin(std::vector<Answer> answers) override { return begun(resume(std::move(answers))); }
     std::vector<std::string> nodes() const override { return nodesOf(*graph_.core()); }
     void cancel(const ThreadId& thread) override { graph_.cancelThread(thread); }
+    std::shared_ptr<StreamHub> hub() override { return hub_; }
     std::vector<IncompatibleThread> check(BaseCheckpointSaver& saver, const CompatibilityOptions& options) override {
         return checkCompatibility(saver, graph_, options);
     }
@@ -116,18 +129,21 @@ public:
 private:
     template <class In>
     serve::Begin begun(In input) const {
-        return [graph = graph_, input = std::move(input)](RunConfig config) {
-            return run<In>(graph, input, std::move(config));
+        return [graph = graph_, hub = hub_, input = std::move(input)](RunConfig config) {
+            return run<In>(graph, hub, input, std::move(config));
         };
     }
     // A coroutine keeps arguments that are passed by value as long as it runs.
     template <class In>
-    static Task<> run(CompiledGraph<S, Input, Output> graph, In input, RunConfig config) {
+    static Task<> run(CompiledGraph<S, Input, Output> graph, std::shared_ptr<StreamHub> hub, In input,
+                      RunConfig config) {
+        config.hub = hub.get();
         Task<Result<Output>> ended = graph.asyncInvoke(std::move(input), config);
         co_await std::move(ended);
     }
 
     CompiledGraph<S, Input, Output> graph_;
+    std::shared_ptr<StreamHub> hub_;
 };
 
 }  // namespace detail
@@ -135,6 +151,13 @@ private:
 template <class S, class Input, class Output>
 void Server::add(const std::string& name, const CompiledGraph<S, Input, Output>& graph) {
     add(name, std::make_shared<detail::GraphOnPage<S, Input, Output>>(graph));
+}
+
+template <class S, class Input, class Output>
+void Server::add(const std::string& name, const CompiledGraph<S, Input, Output>& graph, StreamHub& hub) {
+    // The hub belongs to the program.
+    const std::shared_ptr<StreamHub> shared(std::shared_ptr<void>(), &hub);
+    add(name, std::make_shared<detail::GraphOnPage<S, Input, Output>>(graph, shared));
 }
 
 }  // namespace stategraph::inspect

@@ -1,6 +1,7 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { about, getText, path, post } from './api.js';
+import { BreakpointList, stopsOf } from './breakpoints.js';
 import { go } from './route.js';
 import { GraphChoice, Problem } from './ui.js';
 
@@ -38,6 +39,7 @@ export function Actions({ place, checkpoint, log, isDrawn, onStored }) {
   const isNewest = !place.id || log.newestId === checkpoint.checkpoint_id;
   const at = isNewest ? {} : { checkpoint_id: checkpoint.checkpoint_id };
   const isRoot = !place.ns;
+  const stops = stopsOf(place.thread);
   // One after the other: what is stored first is what the next begins from.
   const isBusy = state.isBusy || !isDrawn;
   return html`<section class="actions" aria-label="actions" aria-busy=${Boolean(isBusy)}>
@@ -46,9 +48,11 @@ export function Actions({ place, checkpoint, log, isDrawn, onStored }) {
       ${log.head?.running ? html`<button disabled=${state.isBusy} onClick=${does(() => post(path.thread(place.thread, 'stop'), {}).then(() => 'stopping'))}>Stop the run</button>`
         : html`<button disabled=${isBusy} onClick=${run({ ...at }, 'running')}>${isNewest ? 'Resume' : 'Replay from here'}</button>
           <button disabled=${isBusy} onClick=${run({ ...at, until: 'next' }, 'running one superstep')}>One superstep</button>
+          ${stops && html`<button disabled=${isBusy} onClick=${run({ ...at, ...stops }, 'running to the next breakpoint')}>To the next breakpoint</button>`}
           <button disabled=${isBusy} aria-expanded=${form === 'edit'} onClick=${() => setForm(form === 'edit' ? '' : 'edit')}>Edit…</button>`}`}
     ${about.value?.write && isRoot && html`<button disabled=${isBusy} aria-expanded=${form === 'fork'} onClick=${() => setForm(form === 'fork' ? '' : 'fork')}>Fork…</button>`}
     ${isRoot && about.value?.redacted.length === 0 && html`<button disabled=${state.isBusy} onClick=${does(() => save(place.thread))}>Export</button>`}
+    ${about.value?.app && isRoot && html`<${BreakpointList} thread=${place.thread} />`}
     ${form === 'fork' && html`<form onSubmit=${does(async (event) => {
       const note = new FormData(event.target).get('note');
       const made = await post(path.checkpoint({ ...place, id: checkpoint.checkpoint_id }, 'fork'), { note });

@@ -1,8 +1,10 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, path } from './api.js';
+import { canStop, stopKeys, Stops } from './breakpoints.js';
 import { layOut } from './layout.js';
 import { go, route } from './route.js';
+import { useRoving } from './roving.js';
 import { visible } from './text.js';
 import { AsJson, useAnswer } from './ui.js';
 
@@ -44,29 +46,30 @@ export function Graph({ place, tasks, ran, onGraph }) {
   const kept = last.current.log === log ? last.current.graph : null;
   const graph = data ?? (error ? { nodes: tasks.map((task) => ({ name: task.name })), edges: [], joins: [], branches: [], gotos: [] } : kept);
   useEffect(() => onGraph?.(graph), [graph]);
+  const drawing = graph && layOut(graph, openOf(place.query));
+  const { tabOf, on } = useRoving('.stop', drawing ? drawing.nodes.filter((node) => canStop(place, node)).flatMap(stopKeys) : []);
   if (!graph) return html`<figure class="graph"></figure>`;
-  const drawing = layOut(graph, openOf(place.query));
   const said = drawing.nodes.map((node) => [node.name, markOf(node.name, tasks)]).filter(([, mark]) => mark).map(([name, mark]) => `${visible(name)} ${mark}`).join(', ');
   return html`<figure class="graph">
     ${error && html`<p class="dim">${visible(error.message)}; these nodes are due</p>`}
-    <svg role="group" aria-label=${`graph: ${said || 'nothing is due'}`} viewBox=${`0 0 ${drawing.width} ${drawing.height}`} width=${drawing.width} height=${drawing.height}>
+    <svg role="group" aria-label=${`graph: ${said || 'nothing is due'}`} viewBox=${`0 0 ${drawing.width} ${drawing.height}`} width=${drawing.width} height=${drawing.height} ...${on}>
       <defs>${['', 'lit'].map((kind) => html`<marker id=${`arrow${kind}`} class=${kind} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8Z" /></marker>`)}</defs>
-      <${Drawn} drawing=${drawing} tasks=${tasks} ran=${ran} place=${place} />
+      <${Drawn} drawing=${drawing} tasks=${tasks} ran=${ran} place=${place} tabOf=${tabOf} />
     </svg>
     <${AsJson} path=${address} />
   </figure>`;
 }
 
-function Drawn({ drawing, tasks, ran, place }) {
+function Drawn({ drawing, tasks, ran, place, tabOf }) {
   return html`${drawing.lines.map((line) => {
       const isLit = ran.has(line.from) && tasks.some((task) => task.name === line.to);
       return html`<g class=${`line ${line.kind} ${isLit ? 'lit' : ''}`}><path marker-end=${`url(#arrow${isLit ? 'lit' : ''})`} d=${line.path} />
         ${line.label && html`<text x=${line.x} y=${line.y + 4} text-anchor="middle">${visible(line.label)}</text>`}</g>`;
     })}
-    ${drawing.nodes.map((node) => html`<${Node} key=${node.at} node=${node} tasks=${tasks} place=${place} />`)}`;
+    ${drawing.nodes.map((node) => html`<${Node} key=${node.at} node=${node} tasks=${tasks} place=${place} tabOf=${tabOf} />`)}`;
 }
 
-function Node({ node, tasks, place }) {
+function Node({ node, tasks, place, tabOf }) {
   const mark = markOf(node.name, tasks);
   const isOpen = Boolean(node.drawn);
   return html`<g class=${`node ${mark} ${node.isEdge ? 'edge-of-graph' : ''} ${isOpen ? 'open' : ''}`} data-node=${node.name} data-at=${node.at} transform=${`translate(${node.x} ${node.y})`}>
@@ -76,6 +79,7 @@ function Node({ node, tasks, place }) {
       onKeyDown=${(event) => (event.key === 'Enter' || event.key === ' ') && (event.preventDefault(), toggle(node.at))}>
       <rect x="5" y="6" width="16" height="16" rx="3" /><path d=${isOpen ? 'M9 14h8' : 'M9 14h8M13 10v8'} /></g>`}
     ${isOpen && html`<g transform=${`translate(${(node.width - node.drawn.width) / 2} 28)`}><${Inside} drawing=${node.drawn} place=${place} task=${ofNode(node.name, tasks)} /></g>`}
+    ${tabOf && canStop(place, node) && html`<${Stops} thread=${place.thread} node=${node} tabOf=${tabOf} />`}
   </g>`;
 }
 

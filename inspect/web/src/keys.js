@@ -19,10 +19,12 @@ export function useKeys(keys) {
 export const help = [
   ['j, k', 'the checkpoint below, above'],
   ['[, ]', 'the fork below, above'],
+  ['g', 'go to a step'],
   ['n', 'the newest checkpoint, and what comes'],
   ['s, d, w, b, z', 'state, diff, why, blame, sizes'],
   ['o', 'the graphs inside the graph: open, close'],
   ['m', 'copy, prune or delete the thread'],
+  ['Tab, arrows', 'the breakpoints of the graph, the areas of sizes; Enter sets one, or opens it'],
   ['t, q', 'threads, open questions'],
   ['/', 'search'],
   ['?', 'these keys'],

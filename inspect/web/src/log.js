@@ -96,6 +96,13 @@ export class Log {
     });
   }
 
+  /** The newest checkpoint of a step, for which older pages are read, so many at most; undefined if these have none. */
+  async seek(step) {
+    const find = () => this.checkpoints.find((row) => row.step === step);
+    for (let i = 0; i < reached_pages && !find() && this.more && !this.error; i += 1) await this.loadOlder(reached_page);
+    return find();
+  }
+
   /** The server says how the log's end looks now; true if that is new. */
   async take(head) {
     const before = this.head;

@@ -1,7 +1,9 @@
 import { html } from 'htm/preact';
+import { useMemo } from 'preact/hooks';
 import { path } from './api.js';
 import { href } from './route.js';
 import { duration, namesOf, size, visible } from './text.js';
+import { mapsOf, Treemap } from './treemap.js';
 import { AsJson, Problem, Text, useAnswer, Wait } from './ui.js';
 
 const largest_shown = 20;
@@ -48,11 +50,13 @@ function timeByNode(log, rows) {
 export function Sizes({ thread, log, checkpoints = [] }) {
   const address = thread === undefined ? path.stats(largest_shown) : path.thread(thread, 'stats');
   const { data, error } = useAnswer(address);
+  const maps = useMemo(() => data && mapsOf(data, thread), [data]);
   if (error) return html`<${Problem} error=${error} />`;
   if (!data) return html`<${Wait} />`;
   const rows = checkpoints.slice(0, 2000);
   return html`<section aria-label="sizes">
     <p>${thread === undefined && `${data.threads} threads, `}${data.checkpoints} checkpoints${data.stored_bytes != null ? `, ${size(data.stored_bytes)} in the store` : ''}</p>
+    <${Treemap} maps=${maps} />
     <${Bars} title="bytes by channel" numbers=${data.channels} />
     <${Bars} title="bytes by kind" numbers=${data.bytes} />
     <${Largest} threads=${data.largest} />

@@ -1,6 +1,8 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { about, path, post } from './api.js';
+import { stopsOf } from './breakpoints.js';
+import { LiveText } from './live.js';
 import { href } from './route.js';
 import { clock, duration, shownName, valueOf, visible } from './text.js';
 import { AsJson, GraphChoice, Json, Problem, Shown, Text, useAnswer, Wait } from './ui.js';
@@ -17,7 +19,7 @@ function hintOf(tasks) {
   return 'These tasks are running in a program, or run when one resumes the thread (recover() or RESUME).';
 }
 
-export function Tasks({ place, checkpoint, isNewest }) {
+export function Tasks({ place, checkpoint, isNewest, live }) {
   if (checkpoint.cancelled) return html`<p class="failed">The thread was cancelled here.</p>`;
   if (checkpoint.tasks.length === 0) return html`<p class="dim">Nothing is due.</p>`;
   const hint = isNewest && hintOf(checkpoint.tasks);
@@ -29,6 +31,7 @@ export function Tasks({ place, checkpoint, isNewest }) {
     ${task.error && html`<p class="problem"><${Text}>${task.error}<//></p>`}
     ${(task.input != null || task.input_cut) && html`<div class="dim">input <${Shown} value=${task.input} cut=${task.input_cut} /></div>`}
     ${(task.result != null || task.result_cut) && html`<div>wrote <${Shown} value=${task.result} cut=${task.result_cut} /></div>`}
+    ${live && !task.finished && html`<${LiveText} live=${live} ns=${place.ns} task=${task} />`}
     ${task.answered.map((question) => html`<div class="dim">? <${Json} value=${question.value} /> (answered)</div>`)}
     ${task.questions.map((question) => html`<${Question} key=${question.id + question.key} thread=${place.thread} question=${question} canAnswer=${isNewest} />`)}
   </li>`)}</ul>`;
@@ -42,7 +45,7 @@ export function Question({ thread, question, canAnswer }) {
   const answer = async (runs) => {
     const given = question.key ? { key: question.key, value: valueOf(text) } : { id: question.id, value: valueOf(text) };
     try {
-      if (runs) await post(path.thread(thread, 'run'), { graph, answers: [given] });
+      if (runs) await post(path.thread(thread, 'run'), { graph, answers: [given], ...stopsOf(thread) });
       else await post(path.thread(thread, 'answer'), given);
       setState({ done: runs ? 'answered; the run continues' : 'stored; the program takes it when it resumes the thread' });
     } catch (error) {
@@ -56,7 +59,7 @@ export function Question({ thread, question, canAnswer }) {
       answer(about.value.app);
     }}>
       <label>Answer <input value=${text} onInput=${(event) => setText(event.target.value)} placeholder="JSON, or a text" /></label>
-      ${about.value.app && html`<${GraphChoice} graph=${graph} onGraph=${setGraph} /><button type="submit">Answer and run</button>`}
+      ${about.value.app && html`<${GraphChoice} graph=${graph} onGraph=${setGraph} /><button type="submit">${stopsOf(thread) ? 'Answer and run to a breakpoint' : 'Answer and run'}</button>`}
       <button type=${about.value.app ? 'button' : 'submit'} onClick=${about.value.app ? () => answer(false) : undefined}>Store the answer</button>
     </form>`}
     <${Problem} error=${state.error} />

@@ -5,8 +5,10 @@ import { Actions } from './actions.js';
 import { Changes, Difference } from './diff.js';
 import { Graph, toggleAll } from './graph.js';
 import { useKeys } from './keys.js';
+import { LiveNote, useLive } from './live.js';
 import { Log } from './log.js';
 import { go, href, route } from './route.js';
+import { focusSeek, Seek } from './seek.js';
 import { Sizes } from './sizes.js';
 import { Blame, Tasks, Why } from './tasks.js';
 import { clock, duration } from './text.js';
@@ -64,6 +66,7 @@ export function Thread() {
   const { isDrawn, onStored } = useDrawn(log, id, checkpoint, data !== undefined, readAgain);
   useWaiting(checkpoint != null && !isDrawn);
   const shown = { ...place, id: checkpoint?.checkpoint_id ?? id };
+  const live = useLive(thread);
   const view = views.some(([name]) => name === query.view) ? query.view : 'state';
   const show = (name, more = {}) => go({ ...route.value, query: { ...route.value.query, view: name, ...more } });
   const graph = useRef(null);
@@ -78,6 +81,7 @@ export function Thread() {
       ${ns && html`<p class="dim">namespace <${Text}>${ns}<//>, <a href=${href({ page: 'thread', thread })}>the root</a></p>`}
       ${about.value?.write && !ns && log.checkpoints.length > 0 && html`<p><button aria-haspopup="dialog" onClick=${openWhole}>Copy, prune, delete…</button></p>`}
       <p class="live" role="status">${isOffline.value ? '' : id ? html`<a href=${href({ ...place, id: '' })}>follow the newest</a>` : 'following'}${log.isCut ? '; newer checkpoints are not in this list' : ''}</p>
+      ${log.checkpoints.length > 0 && html`<${Seek} log=${log} place=${place} />`}
       <${Problem} error=${log.error} />
       ${log.checkpoints.length > 0 && html`<${Timeline} log=${log} place=${place} />`}
       ${!log.isReady && html`<${Wait} />`}
@@ -92,7 +96,7 @@ export function Thread() {
           ${Object.entries(checkpoint.metadata).map(([key, value]) => html`<span class="tag"><${Text}>${`${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`}<//></span>`)}</p></header>
         <${Actions} key=${`${thread} ${ns}`} place=${place} checkpoint=${checkpoint} log=${log} isDrawn=${isDrawn} onStored=${onStored} />
         <div class="now"><${Graph} place=${shown} tasks=${checkpoint.tasks} ran=${ran} onGraph=${(found) => (graph.current = found)} />
-        <div class="due"><section aria-label="tasks"><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && isDrawn && !ns} /></section>
+        <div class="due"><section aria-label="tasks"><${LiveNote} live=${live} /><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && isDrawn && !ns} live=${isNewest ? live : null} /></section>
         <div class="tabs" role="tablist" aria-label="views" onKeyDown=${(event) => turnTab(event, view, show)}>${views.map(([name, title]) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${view === name} aria-controls="view" tabindex=${view === name ? 0 : -1} onClick=${() => show(name)}>${title}</button>`)}</div>
         <div role="tabpanel" id="view" aria-labelledby=${`tab-${view}`} tabindex="0">
           ${view === 'state' && html`<${Values} key=${checkpoint.checkpoint_id} place=${shown} page=${checkpoint.values} onBlame=${(channel) => show('blame', { channel })} /><${AsJson} path=${address} />`}
@@ -151,6 +155,7 @@ function useThreadKeys(log, show, openAll, openWhole) {
     z: () => show('sizes'),
     o: openAll,
     m: openWhole,
+    g: focusSeek,
     n: () => go({ ...route.value, id: '' }),
   });
 }

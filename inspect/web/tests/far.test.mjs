@@ -54,6 +54,28 @@ describe('a long thread, in a program that lets the page write', () => {
     await close(page);
   });
 
+  test('a step is gone to without scrolling, by keyboard', async () => {
+    const page = await open(browser, server, '/t/long//');
+    await rowsOf(page).first().waitFor();
+    const goTo = async (step) => {
+      await page.keyboard.press('g');
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type(String(step));
+      await page.keyboard.press('Enter');
+    };
+    await goTo(15000);
+    await page.getByRole('heading', { name: /^Step 15000 / }).waitFor();
+    await eventually(async () => assert.equal(await selectedStep(page), '15000'));
+    await page.keyboard.press('j'); // the timeline has the focus
+    await page.getByRole('heading', { name: /^Step 14999 / }).waitFor();
+    await goTo('x');
+    await page.getByText('a step is a whole number').waitFor();
+    await goTo(90000);
+    await page.getByText(/no step 90000/).waitFor();
+    await page.getByRole('heading', { name: /^Step 14999 / }).waitFor();
+    await close(page);
+  });
+
   test('a link to a checkpoint that is not in the log says so', async () => {
     const missing = old.checkpoint_id.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
     const page = await open(browser, server, `/t/long//${missing}`);

@@ -12,6 +12,7 @@ for (const [name, hash, ready, height] of [
   ['threads', '/', 'table.threads', 350],
   ['failed', '/t/order-1045//?view=why', '.causes dd', 640],
   ['forked', '/t/order-1042//?view=diff', '.changes', 640],
+  ['sizes', '/store?map=threads', '.treemap .cell', 520],
   ['nested', '/t/order-1043//?open=ship', '.node.asks[data-at="ship/pack"]', 690],
 ]) {
   for (const colorScheme of ['light', 'dark']) {

@@ -23,6 +23,7 @@ export class Server {
   async begin() {
     const words = ['serve', this.store, key];
     if (this.options.readOnly) words.push('--read-only');
+    words.push(...(this.options.flags ?? []));
     if (this.port) words.push(String(this.port));
     this.process = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
     const url = await new Promise((resolve, reject) => {
