@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <stategraph/detail/async.hpp>
+#include <stategraph/detail/run_threads.hpp>
 
 #include "async/stop_wait.hpp"
 #include "src/task/task_env.hpp"
@@ -223,13 +224,14 @@ stategraph::Task<Attempt::End> AwaitedAttempt::await(std::shared_ptr<AwaitedAtte
     owner.isOver();
     if (end != End::returned) {
         attempt->giveUp();
-        attempt->place_->leave();
+        if (attempt->place_) attempt->place_->leave();
     }
     if (error) std::rethrow_exception(error);
     co_return *end;
 }
 
 void AwaitedAttempt::start(Home home) {
+    if (action_.start == nullptr) return call(home);
     place_ = std::make_shared<Place>(*this, home);
     runtime_.emplace(context_);
     std::exception_ptr thrown;
@@ -245,6 +247,20 @@ void AwaitedAttempt::start(Home home) {
     kept_ = self();
     const auto handle = node_.handle();
     handle.promise().startWith(handle, ended, this, place_->home());
+}
+
+// The thread calls it when the run is suspended, and continues the run afterwards, unless that was abandoned.
+void AwaitedAttempt::call(Home home) {
+    is_called_ = true;
+    using Self = std::shared_ptr<AwaitedAttempt>;
+    auto owner = std::make_unique<Self>(self());
+    const auto run = [](void* of) {
+        const std::unique_ptr<Self> attempt(static_cast<Self*>(of));
+        (*attempt)->Attempt::call();
+    };
+    const auto drop = [](void* of) { const std::unique_ptr<Self> attempt(static_cast<Self*>(of)); };
+    detail::RunThreads::callNext(home, {run, drop, owner.get()});
+    (void)owner.release();
 }
 
 void AwaitedAttempt::ended(void* self) {
@@ -264,18 +280,20 @@ void AwaitedAttempt::ended(void* self) {
 
 void AwaitedAttempt::wake() noexcept {
     Attempt::wake();
-    if (change_ != nullptr) change_->wake();
+    if (change_ == nullptr) return;
+    const detail::RunThreads::AtEnd at_end(is_called_ && (done_ || given_up_));
+    change_->wake();
 }
 
 // The run exists. If the run's executor is being destroyed, so are the coroutines that resume there.
 void AwaitedAttempt::leaveNode() noexcept {
-    if (outside_.load() == 0 || place_->isGone()) {
+    if (!is_called_ && (outside_.load() == 0 || place_->isGone())) {
         destroyNode();
         return;
     }
     context_.env().state.leave();
     giveUp();
-    place_->leave();
+    if (place_) place_->leave();
 }
 
 std::shared_ptr<void> AwaitedAttempt::keepNode() {

@@ -10,10 +10,11 @@
 
 namespace stategraph::engine {
 
-/// An attempt whose node is a coroutine, and which is awaited. The coroutine belongs to the attempt, and the attempt
-/// owns itself until it ends.
+/// An attempt that is awaited. If its node is a coroutine, that belongs to the attempt, and the attempt owns itself
+/// until it ends. A node that blocks is called by the thread that drives the run, after the run was suspended; that is
+/// possible where another thread can continue the run if the node is abandoned (detail::RunThreads).
 ///
-/// The node resumes on the attempt, which is a proxy for the executor on which the run resumes. After the attempt was
+/// A coroutine resumes on the attempt, which is a proxy for the executor on which the run resumes. After it was
 /// abandoned, work that waits there, or that was posted there and dropped, continues on `attemptThreads`, because the
 /// run's executor may be destroyed by then. If the awaiting coroutine is destroyed, so is the node. The exception is a
 /// node whose objects a foreign coroutine, which cannot be destroyed, may use: then the attempt is abandoned.
@@ -31,7 +32,9 @@ private:
     class Place;
     struct Posted;
 
+    bool isCalled() const noexcept { return is_called_; }
     void start(detail::Home home);
+    void call(detail::Home home);
     static void ended(void* self);
     void destroyNode() noexcept;
     void leaveNode() noexcept;
@@ -39,6 +42,7 @@ private:
     void wake() noexcept override SG_REQUIRES(mutex_);
     std::shared_ptr<AwaitedAttempt> self() { return std::static_pointer_cast<AwaitedAttempt>(shared_from_this()); }
 
+    bool is_called_ = false;  // the node is not a coroutine
     std::optional<Runtime> runtime_;
     stategraph::Task<void> node_;
     std::shared_ptr<AwaitedAttempt> kept_;            // owns itself as long as the node exists

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <stategraph/detail/run_threads.hpp>
+
 #include "async/blocking_call.hpp"
 #include "async/group.hpp"
 #include "async/stop_wait.hpp"
@@ -22,34 +24,34 @@ StopWait waitAfter(Run& run, const Execution& execution, int number) {
 }
 
 // Makes one attempt. Returns false if the task is to be tried again.
-Async<bool> tryOnce(Run& run, Task& task, int number, bool elsewhere) {
+Async<bool> tryOnce(Run& run, Task& task, int number, Spread spread) {
     Execution execution(run.env(), task);
-    if (execution.isAsync()) {
+    if (execution.isAsync() || (spread == Spread::here && execution.mayBeCalledHere())) {
         const bool done = co_await execution.onceAsync(number);
         co_return done;
     }
-    if (!elsewhere) co_return execution.once(number);
+    if (spread != Spread::elsewhere) co_return execution.once(number);
     bool done = false;
     const auto call = [&execution, &done, number]() noexcept { done = execution.once(number); };
     co_await BlockingCall(*run.shared().executor, call);
     co_return done;
 }
 
-Async<> executeTask(Run& run, Task& task, bool elsewhere) {
+Async<> executeTask(Run& run, Task& task, Spread spread) {
     for (int number = 1;; ++number) {
-        const bool done = co_await tryOnce(run, task, number, elsewhere);
+        const bool done = co_await tryOnce(run, task, number, spread);
         if (done) co_return;
         const Execution execution(run.env(), task);
         co_await waitAfter(run, execution, number);
     }
 }
 
-Async<> executeInTurn(Run& run, bool elsewhere) {
+Async<> executeInTurn(Run& run, Spread spread) {
     TaskTurns turns(run.env().memory->superstep.in_turn, run.todo());
     while (Task* const task = turns.next()) {
         const Execution execution(run.env(), *task);
         if (turns.number() > 1) co_await waitAfter(run, execution, turns.number() - 1);
-        const bool done = co_await tryOnce(run, *task, turns.number(), elsewhere);
+        const bool done = co_await tryOnce(run, *task, turns.number(), spread);
         if (!done) turns.again();
     }
 }
@@ -58,7 +60,7 @@ Async<> executeInTurn(Run& run, bool elsewhere) {
 Async<> takeTasks(Run& run, TaskWindow& window) {
     for (Task* task = window.take(nullptr); task != nullptr; task = window.take(task)) {
         try {
-            co_await executeTask(run, *task, true);
+            co_await executeTask(run, *task, Spread::elsewhere);
         } catch (...) {  // there is no memory or thread, so this task fails alone
             Execution(run.env(), *task).couldNotRun(std::current_exception());
         }
@@ -170,23 +172,27 @@ Async<> awaitTurn(RunShared& shared) {
     ThreadClaim::refuse(config.thread_id.view(), config.busy_timeout);
 }
 
-bool isAllInline(Run& run) noexcept {
-    return run.todo().empty() || (run.todo().size() == 1 && blocks(run, *run.todo().front()));
+bool isAllInline(Run& run, Spread spread) noexcept {
+    if (run.todo().empty()) return true;
+    Task& first = *run.todo().front();
+    if (run.todo().size() > 1 || !blocks(run, first)) return false;
+    return spread != Spread::here || !Execution(run.env(), first).mayBeCalledHere();
 }
 
 Async<> executeAllAsync(Run& run, Spread spread) {
     const std::span<Task* const> todo = run.todo();
-    const bool elsewhere = spread == Spread::elsewhere;
     if (todo.empty()) co_return;
     try {
-        if (std::all_of(todo.begin(), todo.end(), [&](Task* task) { return blocks(run, *task); })) {
+        if (todo.size() == 1 && spread == Spread::here) {
+            co_await executeTask(run, *todo.front(), spread);
+        } else if (std::all_of(todo.begin(), todo.end(), [&](Task* task) { return blocks(run, *task); })) {
             // The tasks are executed as in a blocking run, by a thread that may be blocked.
             const auto call = [&run]() noexcept { run.executeAll(); };
             co_await BlockingCall(*run.shared().executor, call);
         } else if (todo.size() == 1) {
-            co_await executeTask(run, *todo.front(), elsewhere);
+            co_await executeTask(run, *todo.front(), spread);
         } else if (run.shared().concurrency == 1) {
-            co_await executeInTurn(run, elsewhere);
+            co_await executeInTurn(run, spread);
         } else {
             co_await executeTogether(run);
         }
@@ -216,12 +222,17 @@ Async<> beginAsync(Run& run, RunInput&& input) {
 
 namespace {
 
+Spread spreadAt(const detail::Home& home) noexcept {
+    return detail::RunThreads::isHome(home) ? Spread::here : Spread::usual;
+}
+
 // A superstep ends as in Run::drive. If the saver answers later (`awaits`), no thread waits for it: this awaits it
 // wherever that one waits for a put. The end is in the same coroutine, because there may be no memory for another one.
 Async<RunOutcome> drive(Run& run, RunInput input, bool awaits) {
     Leaving leaving(run);
     LogWriter& log = run.env().log;
     Stored stored(log);  // one for all waits, which keeps the frame small
+    const Spread spread = spreadAt(co_await detail::OwnHome());
     std::exception_ptr failure;
     try {
         if (awaits) {
@@ -230,10 +241,10 @@ Async<RunOutcome> drive(Run& run, RunInput input, bool awaits) {
             run.begin(std::move(input));
         }
         while (run.next()) {
-            if (isAllInline(run)) {
+            if (isAllInline(run, spread)) {
                 run.executeAll();
             } else {
-                co_await executeAllAsync(run, Spread::usual);
+                co_await executeAllAsync(run, spread);
             }
             if (awaits) {
                 co_await stored;

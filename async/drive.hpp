@@ -12,6 +12,7 @@ using Async = stategraph::Task<T>;  // engine::Task is a task of a superstep
 /// Where the blocking tasks of a superstep may run.
 enum class Spread : std::uint8_t {
     usual,      // a single task runs on the driving thread; of several, each runs on the executor
+    here,       // the same, but a single one that may be abandoned is awaited, on detail::RunThreads
     elsewhere,  // all run on the executor, because a reader watches meanwhile
 };
 
@@ -30,6 +31,6 @@ Async<RunOutcome> driveAsync(Run& run, detail::RunInput input);
 /// begin on this thread, one after the other.
 Async<> executeAllAsync(Run& run, Spread spread);
 /// Returns whether that would only call Run::executeAll.
-bool isAllInline(Run& run) noexcept;
+bool isAllInline(Run& run, Spread spread = Spread::usual) noexcept;
 
 }  // namespace stategraph::engine

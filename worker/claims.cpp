@@ -14,11 +14,6 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds gathering{5};
 // A thread is declined for this long if its lease was lost here and it is claimed again before its run has ended.
 constexpr milliseconds declined_for{1'000};
-// A claim looks at all that is due at least so often, unless that would take more than a twentieth of the time. Others
-// begin where the last one ended, less this overlap.
-constexpr milliseconds full_claim_each{1'000};
-constexpr int full_claim_share = 20;
-constexpr milliseconds claim_overlap{1'000};
 
 }  // namespace
 
@@ -28,10 +23,10 @@ void Keeper::claim() {
         const detail::LockGuard lock(mutex);
         const Clock::time_point now = threads.now();
         if (!isTimeToClaim(now)) return;
-        if (now < next_claim && is_woken) ++metrics.woken;
+        if (now < agenda.next_claim && agenda.is_woken) ++metrics.woken;
         // Before the statement is sent, because what is submitted while it runs may not be in its result.
-        is_woken = false;
-        last_claim = now;
+        agenda.is_woken = false;
+        agenda.last_claim = now;
     }
     std::vector<bool> is_empty(options.queues.size(), false);
     std::optional<std::size_t> got;
@@ -41,30 +36,10 @@ void Keeper::claim() {
     std::uniform_real_distribution<double> part(0.75, 1.25);
     const auto poll = std::chrono::duration_cast<Clock::duration>(options.poll_interval * part(random));
     const detail::LockGuard lock(mutex);
-    may_be_more = got && freeSlots() == 0 && std::ranges::count(is_empty, false) > 0;
-    next_claim = threads.now() + (!got ? Clock::duration(pause) : may_be_more ? Clock::duration(gathering) : poll);
-}
-
-std::optional<std::chrono::system_clock::time_point> Keeper::dueAfter(std::size_t of_queue,
-                                                                      Clock::time_point now) const {
-    const Looked& last = looked[of_queue];
-    if (now >= last.next_full || !last.due) return {};
-    return *last.due - claim_overlap;
-}
-
-void Keeper::noteClaims(const ClaimRequest& request, const std::vector<Claim>& claims, Clock::time_point begin) {
-    const Clock::time_point end = threads.now();
-    for (const ClaimedQueue& each : request.queues) {
-        const auto place = std::ranges::find(options.queues, each.name, &WorkerQueue::name);
-        Looked& last = looked[static_cast<std::size_t>(place - options.queues.begin())];
-        if (!each.due_after)
-            last.next_full = end + std::max<Clock::duration>(full_claim_each, full_claim_share * (end - begin));
-        std::optional<std::chrono::system_clock::time_point> due;
-        for (const Claim& claim : claims) {
-            if (claim.queue == each.name) due = std::max(due.value_or(claim.due), claim.due);
-        }
-        if (due) last.due = due;
-    }
+    agenda.may_be_more = got && freeSlots() == 0 && std::ranges::count(is_empty, false) > 0;
+    agenda.next_claim = threads.now() + (!got                 ? Clock::duration(pause)
+                                         : agenda.may_be_more ? Clock::duration(gathering)
+                                                              : poll);
 }
 
 std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
@@ -80,13 +55,13 @@ std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
     }
     const Clock::time_point begin = threads.now();
     for (std::size_t i = 0; i < most.size(); ++i) {
-        if (most[i] > 0) request.queues.push_back({options.queues[i].name, most[i], dueAfter(i, begin)});
+        if (most[i] > 0) request.queues.push_back({options.queues[i].name, most[i], due_places.placeIn(i, begin)});
     }
     if (request.queues.empty()) return 0;
     for (const auto& graph : graphs) request.graphs.push_back({graph->name(), graph->version()});
     std::vector<Claim> claims;
     if (!callQueue([&] { claims = queue.claim(request); })) return {};
-    noteClaims(request, claims, begin);
+    due_places.note(request, claims, begin, threads.now());
     for (std::size_t i = 0; i < most.size(); ++i) {
         const auto of_queue = [&](const Claim& each) { return each.queue == options.queues[i].name; };
         if (static_cast<std::size_t>(std::ranges::count_if(claims, of_queue)) < most[i]) is_empty[i] = true;
@@ -97,9 +72,11 @@ std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
 }
 
 void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end) {
-    const detail::LockGuard lock(mutex);
+    std::vector<std::shared_ptr<Held>> taken;
+    taken.reserve(claims.size());
+    detail::UniqueLock lock(mutex);
     ++metrics.claims;
-    if (held.empty()) next_renewal = threads.now() + options.lease / 3;
+    if (held.empty()) agenda.next_renewal = threads.now() + options.lease / 3;
     for (Claim& claim : claims) {
         ++metrics.claimed;
         if (held.contains(claim.thread_id)) {
@@ -119,9 +96,10 @@ void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end) {
         one->claim = std::move(claim);
         one->release = {.thread_id = one->claim.thread_id, .epoch = one->claim.epoch, .outcome = WorkOutcome::retry};
         held.emplace(one->claim.thread_id, one);
-        waiting.push_back(std::move(one));
-        threads.notifyOne(given);
+        taken.push_back(std::move(one));
     }
+    lock.unlock();
+    for (const std::shared_ptr<Held>& one : taken) start(one);
 }
 
 }  // namespace stategraph::workers

@@ -33,18 +33,16 @@ Keeper::Keeper(LeaseQueue& given_queue, BaseCheckpointSaver& given_reader, Threa
       threads(given_threads),
       options(std::move(given_options)),
       shares(options.queues),
-      looked(options.queues.size()),
+      due_places(options.queues),
       random(given_threads.seed()) {}
 
 void Keeper::add(std::unique_ptr<detail::WorkerGraph> graph) {
     const std::string& name = graph->name();
-    if (name.empty() || name.size() > PostgresQueue::name_bytes_max)
-        throw InvalidArgumentError("the name of a worker's graph has " + std::to_string(name.size()) +
-                                   " bytes; it must have 1 to " + std::to_string(PostgresQueue::name_bytes_max));
+    PostgresQueue::checkClaim({.worker = options.name, .graphs = {{name, graph->version()}}});
     if (std::ranges::any_of(graphs, [&](const auto& each) { return each->name() == name; }))
         throw InvalidArgumentError("the worker has a graph named '" + name + "' already; give each a name of its own");
     const detail::LockGuard lock(mutex);
-    if (is_running)
+    if (life.is_running)
         throw InvalidArgumentError("the worker runs already, so graph '" + name +
                                    "' comes too late; add it before run");
     graphs.push_back(std::move(graph));
@@ -52,7 +50,7 @@ void Keeper::add(std::unique_ptr<detail::WorkerGraph> graph) {
 
 void Keeper::stop() noexcept {
     const detail::LockGuard lock(mutex);
-    is_stopping = true;
+    life.is_stopping = true;
     threads.notify(changed);
 }
 
@@ -61,15 +59,15 @@ void Keeper::wake(std::string_view queue_name) noexcept {
         std::ranges::find(options.queues, queue_name, &WorkerQueue::name) == options.queues.end())
         return;
     const detail::LockGuard lock(mutex);
-    is_woken = true;
+    agenda.is_woken = true;
     threads.notify(changed);
 }
 
 // A cancelled run is ended by the renewal of its lease, and any other cancelled thread is due.
 void Keeper::wakeForCancel() noexcept {
     const detail::LockGuard lock(mutex);
-    is_woken = true;
-    next_renewal = std::min(next_renewal, std::max(threads.now(), last_renewal + renewed_each));
+    agenda.is_woken = true;
+    agenda.next_renewal = std::min(agenda.next_renewal, std::max(threads.now(), agenda.last_renewal + renewed_each));
     threads.notify(changed);
 }
 
@@ -84,12 +82,12 @@ void Keeper::run() {
     if (graphs.empty()) throw InvalidArgumentError("the worker has no graph; call add first");
     {
         const detail::LockGuard lock(mutex);
-        if (is_running) throw InvalidArgumentError("the worker has been run; make another one");
-        is_running = true;
-        next_forgetting = threads.now() + forgetting_each;
+        if (life.is_running) throw InvalidArgumentError("the worker has been run; make another one");
+        life.is_running = true;
+        agenda.next_forgetting = threads.now() + forgetting_each;
     }
     try {
-        startSlots();
+        threads.open(options.slots);
         while (waitForWork()) {
             endAsked();
             giveBack();
@@ -100,10 +98,10 @@ void Keeper::run() {
         }
     } catch (...) {  // no memory, or no thread: leases run out
         abandonAll();
-        endSlots();
+        threads.join();
         throw;
     }
-    endSlots();
+    threads.join();
 }
 
 void Keeper::abandonAll() noexcept {
@@ -111,7 +109,6 @@ void Keeper::abandonAll() noexcept {
         std::shared_ptr<RunControl> control;
         {
             const detail::LockGuard lock(mutex);
-            waiting.clear();
             const auto one = std::ranges::find_if(held, [](const auto& each) { return !each.second->is_lost; });
             if (one == held.end()) return;
             one->second->is_lost = true;
@@ -152,7 +149,7 @@ bool Keeper::callQueue(const std::function<void()>& call) {
 
 std::size_t Keeper::freeSlots() const {
     const std::size_t taken = held.size() - done;
-    return taken < slots ? slots - taken : 0;
+    return taken < options.slots ? options.slots - taken : 0;
 }
 
 // Returns none if it is time now.
@@ -163,32 +160,33 @@ std::optional<Clock::time_point> Keeper::nextTime(Clock::time_point now) const {
         return time <= now;
     };
     if (!to_end.empty()) return {};
-    if ((done > 0 || !declined.empty()) && is_due(next_release)) return {};
-    if (!held.empty() && is_due(next_renewal)) return {};
-    if (is_draining) {
-        if (!is_abandoning) next = std::min(next, drain_end);
+    if ((done > 0 || !declined.empty()) && is_due(agenda.next_release)) return {};
+    if (!held.empty() && is_due(agenda.next_renewal)) return {};
+    if (life.is_draining) {
+        if (!life.is_abandoning) next = std::min(next, life.drain_end);
         return next;
     }
-    if (is_due(next_forgetting)) return {};
+    if (is_due(agenda.next_forgetting)) return {};
     const std::size_t free = freeSlots();
     if (free == 0) return next;
-    if (may_be_more && 4 * free >= slots) return {};
-    if (is_woken && is_due(last_claim + woken_each)) return {};
-    if (is_due(next_claim)) return {};
+    if (agenda.may_be_more && 4 * free >= options.slots) return {};
+    if (agenda.is_woken && is_due(agenda.last_claim + woken_each)) return {};
+    if (is_due(agenda.next_claim)) return {};
     return next;
 }
 
 bool Keeper::isTimeToClaim(Clock::time_point now) const {
     const std::size_t free = freeSlots();
-    if (is_draining || is_stopping || free == 0) return false;
-    return now >= next_claim || (may_be_more && 4 * free >= slots) || (is_woken && now >= last_claim + woken_each);
+    if (life.is_draining || life.is_stopping || free == 0) return false;
+    return now >= agenda.next_claim || (agenda.may_be_more && 4 * free >= options.slots) ||
+           (agenda.is_woken && now >= agenda.last_claim + woken_each);
 }
 
 bool Keeper::waitForWork() {
     detail::UniqueLock lock(mutex);
     for (;;) {
         const Clock::time_point now = threads.now();
-        if (is_stopping) {
+        if (life.is_stopping) {
             endRuns(now);
             if (held.empty() && declined.empty()) return false;
         }
@@ -198,22 +196,14 @@ bool Keeper::waitForWork() {
     }
 }
 
-// Claims that no slot has taken are released unchanged.
 void Keeper::endRuns(Clock::time_point now) {
-    if (!is_draining) {
-        is_draining = true;
-        drain_end = now + options.drain_timeout;
-        for (const std::shared_ptr<Held>& one : waiting) {
-            one->is_done = true;
-            one->release.outcome = WorkOutcome::again;
-            ++done;
-            ++metrics.given_back;
-        }
-        waiting.clear();
+    if (!life.is_draining) {
+        life.is_draining = true;
+        life.drain_end = now + options.drain_timeout;
         for (const auto& [thread_id, one] : held) to_end.push_back({one->control, false});
     }
-    if (is_abandoning || now < drain_end) return;
-    is_abandoning = true;
+    if (life.is_abandoning || now < life.drain_end) return;
+    life.is_abandoning = true;
     for (const auto& [thread_id, one] : held) to_end.push_back({one->control, true});
 }
 
@@ -221,7 +211,7 @@ void Keeper::giveBack() {
     std::vector<Release> releases;
     {
         const detail::LockGuard lock(mutex);
-        if (threads.now() < next_release) return;
+        if (threads.now() < agenda.next_release) return;
         releases = declined;
         for (auto one = held.begin(); one != held.end();) {
             const bool is_forgotten = one->second->is_done && one->second->is_lost;
@@ -233,7 +223,7 @@ void Keeper::giveBack() {
     if (releases.empty()) return;
     const bool is_back = callQueue([&] { (void)queue.release(releases); });
     const detail::LockGuard lock(mutex);
-    next_release = threads.now() + std::max(pause, released_each);
+    agenda.next_release = threads.now() + std::max(pause, released_each);
     if (!is_back) return;
     declined.clear();
     for (const Release& release : releases) {
@@ -250,8 +240,8 @@ void Keeper::renew() {
     const Clock::time_point begin = threads.now();
     {
         const detail::LockGuard lock(mutex);
-        if (begin < next_renewal || held.empty()) return;
-        last_renewal = begin;
+        if (begin < agenda.next_renewal || held.empty()) return;
+        agenda.last_renewal = begin;
         for (const auto& [thread_id, one] : held) {
             if (!one->is_lost) leases.push_back({thread_id, one->claim.epoch});
         }
@@ -259,7 +249,7 @@ void Keeper::renew() {
     std::vector<Renewed> renewed;
     const bool is_known = callQueue([&] { renewed = queue.renew(leases, options.lease); });
     const detail::LockGuard lock(mutex);
-    next_renewal = is_known ? begin + options.lease / 3 : threads.now() + std::min(options.lease / 10, pause);
+    agenda.next_renewal = is_known ? begin + options.lease / 3 : threads.now() + std::min(options.lease / 10, pause);
     if (is_known) {
         ++metrics.renewals;
         std::ranges::sort(renewed, {}, &Renewed::thread_id);
@@ -290,13 +280,13 @@ void Keeper::renew() {
 void Keeper::forgetKeys() {
     {
         const detail::LockGuard lock(mutex);
-        if (is_draining || threads.now() < next_forgetting) return;
+        if (life.is_draining || threads.now() < agenda.next_forgetting) return;
     }
     std::size_t forgotten = 0;
     (void)callQueue([&] { forgotten = queue.forgetKeys(options.keys_kept); });
     const detail::LockGuard lock(mutex);
-    next_forgetting = threads.now() + (forgotten < forgotten_at_once ? Clock::duration(forgetting_each)
-                                                                     : Clock::duration(std::chrono::seconds(1)));
+    agenda.next_forgetting = threads.now() + (forgotten < forgotten_at_once ? Clock::duration(forgetting_each)
+                                                                            : Clock::duration(std::chrono::seconds(1)));
 }
 
 }  // namespace stategraph::workers

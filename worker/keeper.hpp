@@ -2,7 +2,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +13,8 @@
 
 #include <stategraph/detail/mutex.hpp>
 
+#include "worker/agenda.hpp"
+#include "worker/due_places.hpp"
 #include "worker/lease_queue.hpp"
 #include "worker/run_claim.hpp"
 #include "worker/shares.hpp"
@@ -24,9 +25,9 @@ namespace stategraph::workers {
 /// The name of a worker without one: the host's name and the process id.
 std::string ownName();
 
-/// What a worker does. The thread of `run` uses the queue: it claims, renews and releases threads. The threads of the
-/// slots run what was claimed. Everything that differs between a program and a simulation is behind `queue`, `reader`
-/// and `threads`, so that one seed decides all that happens in a simulation.
+/// What a worker does. The thread of `run` uses the queue: it claims, renews and releases threads. What was claimed is
+/// run by coroutines, one for each slot that is taken. Everything that differs between a program and a simulation is
+/// behind `queue`, `reader` and `threads`, so that one seed decides all that happens in a simulation.
 struct Keeper {
     using Clock = std::chrono::steady_clock;
 
@@ -51,12 +52,13 @@ struct Keeper {
     void wakeForCancel() noexcept SG_EXCLUDES(mutex);
     WorkerMetrics currentMetrics() const SG_EXCLUDES(mutex);
 
-    // The threads of the slots.
-    void startSlots();
-    void endSlots() noexcept;
-    void serveSlot() noexcept;
-    void runOne(Held& one) noexcept;
-    void report(const Held& one, std::optional<WorkOutcome> outcome, const std::string& error) const noexcept;
+    // What was claimed.
+    void start(const std::shared_ptr<Held>& one) noexcept SG_EXCLUDES(mutex);
+    Task<> runOne(std::shared_ptr<Held> one);
+    Task<std::optional<Release>> runHeld(Held& one);
+    /// `release`: none if the lease was lost.
+    void end(Held& one, std::optional<Release> release) noexcept SG_EXCLUDES(mutex);
+    void report(const Held& one, std::optional<WorkOutcome> outcome) const noexcept;
 
     // Called by the thread of `run`. Returns false if the worker has ended.
     bool waitForWork() SG_EXCLUDES(mutex);
@@ -69,10 +71,6 @@ struct Keeper {
     void giveBack() SG_EXCLUDES(mutex);
     void renew() SG_EXCLUDES(mutex);
     void claim() SG_EXCLUDES(mutex);
-    /// Where a claim begins to look in a queue: before what was due when the last thread was claimed, or none, which is
-    /// needed now and then.
-    std::optional<std::chrono::system_clock::time_point> dueAfter(std::size_t of_queue, Clock::time_point now) const;
-    void noteClaims(const ClaimRequest& request, const std::vector<Claim>& claims, Clock::time_point begin);
     /// Returns how many threads were claimed, or none if the queue could not be reached.
     std::optional<std::size_t> claimOnce(std::vector<bool>& is_empty) SG_EXCLUDES(mutex);
     void take(std::vector<Claim> claims, Clock::time_point lease_end) SG_EXCLUDES(mutex);
@@ -91,40 +89,18 @@ struct Keeper {
 
     mutable detail::Mutex mutex;
     std::condition_variable changed;  // notifies the thread of `run`
-    std::condition_variable given;    // notifies the slots
-    // By thread. Claims that no slot has taken yet are also in `waiting`.
-    std::map<std::string, std::shared_ptr<Held>, std::less<>> held SG_GUARDED_BY(mutex);
-    std::deque<std::shared_ptr<Held>> waiting SG_GUARDED_BY(mutex);
+    std::map<std::string, std::shared_ptr<Held>, std::less<>> held SG_GUARDED_BY(mutex);  // by thread
     std::vector<Release> declined SG_GUARDED_BY(mutex);  // claimed, but not to be run here
     // Executed without the mutex, because a node's stop callback may call the worker.
     std::vector<Ending> to_end SG_GUARDED_BY(mutex);
     WorkerMetrics metrics SG_GUARDED_BY(mutex);
     std::size_t done SG_GUARDED_BY(mutex) = 0;  // how many of the held claims are to be released or forgotten
-    bool is_running SG_GUARDED_BY(mutex) = false;
-    bool is_stopping SG_GUARDED_BY(mutex) = false;
-    bool is_draining SG_GUARDED_BY(mutex) = false;    // whether runs were asked to end after their superstep
-    bool is_abandoning SG_GUARDED_BY(mutex) = false;  // whether runs were then asked to end immediately
-    bool is_over SG_GUARDED_BY(mutex) = false;        // whether the slots are to end
-    Clock::time_point drain_end SG_GUARDED_BY(mutex);
-    // The times of the next tasks of the thread of `run`.
-    Clock::time_point next_release SG_GUARDED_BY(mutex);
-    Clock::time_point next_renewal SG_GUARDED_BY(mutex);
-    Clock::time_point last_renewal SG_GUARDED_BY(mutex);
-    Clock::time_point next_claim SG_GUARDED_BY(mutex);
-    Clock::time_point next_forgetting SG_GUARDED_BY(mutex);
-    Clock::time_point last_claim SG_GUARDED_BY(mutex);
-    bool may_be_more SG_GUARDED_BY(mutex) = false;  // whether the last claim got everything that it requested
-    bool is_woken SG_GUARDED_BY(mutex) = false;     // whether a notification has come since the last claim
+    Life life SG_GUARDED_BY(mutex);
+    Agenda agenda SG_GUARDED_BY(mutex);
 
     // The following are used only by the thread of `run`.
-    std::size_t slots = 0;  // how many threads were started for them
     Shares shares;
-    /// By queue: since when the last claimed thread had been due, and when a claim is to look at all that is due.
-    struct Looked {
-        std::optional<std::chrono::system_clock::time_point> due;
-        Clock::time_point next_full;
-    };
-    std::vector<Looked> looked;
+    DuePlaces due_places;
     std::minstd_rand random;
     std::chrono::milliseconds pause{};  // the pause after an error of the queue, which grows with each error
 };

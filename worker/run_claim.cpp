@@ -23,19 +23,27 @@ public:
           options_(options),
           isCancelled_(isCancelled) {}
 
-    Release run() const {
-        if (claim_.is_cancelled) return cancel();
+    Task<Release> run() const {
+        if (claim_.is_cancelled) co_return cancel();
         if (claim_.attempts > options_.attempts_max)
-            return left(WorkOutcome::set_aside,
-                        "it was claimed " + std::to_string(claim_.attempts) +
-                            " times without progress; its workers ended or lost it each time" +
-                            (claim_.error.empty() ? std::string() : ". Before that: " + claim_.error));
+            co_return left(WorkOutcome::set_aside,
+                           "it was claimed " + std::to_string(claim_.attempts) +
+                               " times without progress; its workers ended or lost it each time" +
+                               (claim_.error.empty() ? std::string() : ". Before that: " + claim_.error));
         if (!claim_.head.empty() && claim_.version != graph_.version()) {
             const auto found = graph_.check(reader_, claim_.thread_id);
-            if (!found.empty()) return refuse(found.front());
+            if (!found.empty()) co_return refuse(found.front());
         }
-        if (claim_.state == WorkState::idle) return start();
-        return resume();
+        if (claim_.state == WorkState::idle && !claim_.input_number) co_return left(WorkOutcome::finished);
+        if (claim_.state != WorkState::idle) {
+            std::optional<Release> release = hasEnded();
+            if (release) co_return std::move(*release);
+        }
+        const RunConfig run_config = config();
+        Task<detail::WorkerRunEnd> run =
+            claim_.state == WorkState::idle ? graph_.start(claim_.input, run_config) : graph_.resume(run_config);
+        const detail::WorkerRunEnd end = co_await std::move(run);
+        co_return ended(end);
     }
 
     Release fail(const std::string& said, bool is_hopeless) const {
@@ -74,13 +82,9 @@ private:
         return config;
     }
 
-    Release start() const {
-        if (!claim_.input_number) return left(WorkOutcome::finished);
-        return ended(graph_.start(claim_.input, config()));
-    }
-
-    // Continues according to the thread's newest checkpoint, because others may have answered, cancelled or run it.
-    Release resume() const {
+    // Looks at the thread's newest checkpoint, because others may have answered, cancelled or run it. Returns none if
+    // it is to be resumed.
+    std::optional<Release> hasEnded() const {
         const auto heads = reader_.list(
             {.thread_id = claim_.thread_id, .checkpoint_ns = "", .limit = 1, .heads = true, .with_writes = true});
         const auto unfinished = heads.empty() ? std::nullopt : unfinishedThread(heads.front());
@@ -97,7 +101,7 @@ private:
             default:
                 break;
         }
-        return ended(graph_.resume(config()));
+        return {};
     }
 
     Release ended(const detail::WorkerRunEnd& end) const {
@@ -134,18 +138,20 @@ private:
 
 }  // namespace
 
-std::optional<Release> runClaim(const Claim& claim, const detail::WorkerGraph& graph, BaseCheckpointSaver& saver,
-                                const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
-                                const std::function<bool()>& isCancelled) {
-    const ClaimedRun run(claim, graph, saver, control, options, isCancelled);
+Task<std::optional<Release>> runClaim(const Claim& claim, const detail::WorkerGraph& graph, BaseCheckpointSaver& saver,
+                                      const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
+                                      const std::function<bool()>& isCancelled) {
+    const ClaimedRun claimed(claim, graph, saver, control, options, isCancelled);
     try {
-        return run.run();
+        Task<Release> run = claimed.run();
+        Release release = co_await std::move(run);
+        co_return release;
     } catch (const LeaseLostError&) {
-        return std::nullopt;
+        co_return std::nullopt;
     } catch (const GraphRecursionError&) {
-        return run.fail(detail::describe(std::current_exception()), true);
+        co_return claimed.fail(detail::describe(std::current_exception()), true);
     } catch (...) {
-        return run.fail(detail::describe(std::current_exception()), false);
+        co_return claimed.fail(detail::describe(std::current_exception()), false);
     }
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include <stategraph/run_control.hpp>
+#include <stategraph/task.hpp>
 #include <stategraph/worker.hpp>
 
 namespace stategraph::workers {
@@ -25,10 +28,11 @@ struct Held {
 };
 
 /// Runs the thread as far as there is something to do, and returns how it is to be released, or none if the lease is
-/// lost. It throws only if an allocation does. `isCancelled()` is called if the run was stopped.
-std::optional<Release> runClaim(const Claim& claim, const detail::WorkerGraph& graph, BaseCheckpointSaver& saver,
-                                const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
-                                const std::function<bool()>& isCancelled);
+/// lost. It throws only if an allocation does. `isCancelled()` is called if the run was stopped. The arguments must
+/// exist until it has ended.
+Task<std::optional<Release>> runClaim(const Claim& claim, const detail::WorkerGraph& graph, BaseCheckpointSaver& saver,
+                                      const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
+                                      const std::function<bool()>& isCancelled);
 
 /// Returns how long a thread waits after this many attempts.
 std::chrono::milliseconds backoffAfter(std::int64_t attempts, const WorkerOptions& options) noexcept;

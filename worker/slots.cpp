@@ -1,64 +1,56 @@
-#include <system_error>
 #include <utility>
 
 #include <stategraph/error.hpp>
 
 #include "worker/keeper.hpp"
 
-// The threads that run what was claimed.
+// The coroutines that run what was claimed.
 namespace stategraph::workers {
 
-void Keeper::startSlots() {
-    while (slots < options.slots) {
-        try {
-            threads.start([this] { serveSlot(); });
-        } catch (const std::system_error&) {
-            if (slots == 0) throw;
-            return;  // fewer threads do the work
-        }
-        ++slots;
+void Keeper::start(const std::shared_ptr<Held>& one) noexcept {
+    try {
+        threads.run(runOne(one));
+    } catch (...) {  // there is no memory for it
+        Release release = std::move(one->release);
+        release.delay = backoffAfter(one->claim.attempts, options);
+        end(*one, std::move(release));
     }
 }
 
-void Keeper::endSlots() noexcept {
-    {
-        const detail::LockGuard lock(mutex);
-        is_over = true;
-        threads.notify(given);
-    }
-    threads.join();
-}
-
-void Keeper::serveSlot() noexcept {
-    for (;;) {
-        std::shared_ptr<Held> one;
-        {
-            detail::UniqueLock lock(mutex);
-            while (!is_over && waiting.empty()) threads.wait(lock, given, {});
-            if (waiting.empty()) return;
-            one = std::move(waiting.front());
-            waiting.pop_front();
-        }
-        runOne(*one);
-    }
-}
-
-void Keeper::runOne(Held& one) noexcept {
-    const Claim& claim = one.claim;
+Task<> Keeper::runOne(std::shared_ptr<Held> one) {
     std::optional<Release> release;
     try {
-        PutLease lease{.epoch = claim.epoch};
-        if (claim.state == WorkState::idle && !claim.is_cancelled) lease.takes = claim.input_number;
-        claim.head.empty() ? queue.holdNew(claim.thread_id, lease) : queue.hold(claim.thread_id, lease);
-        release = runClaim(claim, *one.graph, reader, one.control, options, [&] {
-            const detail::LockGuard lock(mutex);
-            return one.is_cancelled;
-        });
+        release = co_await runHeld(*one);
     } catch (...) {  // there is no memory, so it is not known whether anything was stored
-        release = std::move(one.release);
-        release->delay = backoffAfter(claim.attempts, options);
+        release = std::move(one->release);
+        release->delay = backoffAfter(one->claim.attempts, options);
     }
-    queue.drop(claim.thread_id, claim.epoch);
+    end(*one, std::move(release));
+}
+
+Task<std::optional<Release>> Keeper::runHeld(Held& one) {
+    const Claim& claim = one.claim;
+    {
+        const detail::LockGuard lock(mutex);
+        if (life.is_draining) {  // it is released unchanged
+            Release release = std::move(one.release);
+            release.outcome = WorkOutcome::again;
+            co_return release;
+        }
+    }
+    PutLease lease{.epoch = claim.epoch};
+    if (claim.state == WorkState::idle && !claim.is_cancelled) lease.takes = claim.input_number;
+    claim.head.empty() ? queue.holdNew(claim.thread_id, lease) : queue.hold(claim.thread_id, lease);
+    const std::function<bool()> isCancelled = [this, &one] {
+        const detail::LockGuard lock(mutex);
+        return one.is_cancelled;
+    };
+    Task<std::optional<Release>> run = runClaim(claim, *one.graph, reader, one.control, options, isCancelled);
+    co_return co_await std::move(run);
+}
+
+void Keeper::end(Held& one, std::optional<Release> release) noexcept {
+    queue.drop(one.claim.thread_id, one.claim.epoch);
     std::optional<WorkOutcome> outcome;
     {
         const detail::LockGuard lock(mutex);
@@ -71,14 +63,14 @@ void Keeper::runOne(Held& one) noexcept {
         one.is_done = true;
         ++done;
     }
-    report(one, outcome, one.release.error);
+    report(one, outcome);
     threads.notify(changed);
 }
 
-void Keeper::report(const Held& one, std::optional<WorkOutcome> outcome, const std::string& error) const noexcept {
+void Keeper::report(const Held& one, std::optional<WorkOutcome> outcome) const noexcept {
     if (!options.on_left) return;
     try {
-        options.on_left({one.claim.thread_id, one.claim.graph, one.claim.queue, outcome, error});
+        options.on_left({one.claim.thread_id, one.claim.graph, one.claim.queue, outcome, one.release.error});
     } catch (...) {
     }
 }

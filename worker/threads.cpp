@@ -1,9 +1,17 @@
 #include "worker/threads.hpp"
 
+#include <algorithm>
 #include <random>
+#include <thread>
 #include <utility>
 
 namespace stategraph::workers {
+namespace {
+
+// Nodes that were abandoned, and have not returned, keep a thread each.
+constexpr std::size_t abandoned_max = 4'096;
+
+}  // namespace
 
 Threads::Clock::time_point SystemThreads::now() { return Clock::now(); }
 
@@ -15,14 +23,15 @@ void SystemThreads::wait(detail::UniqueLock& lock, std::condition_variable& chan
 
 void SystemThreads::notify(std::condition_variable& changed) noexcept { changed.notify_all(); }
 
-void SystemThreads::notifyOne(std::condition_variable& changed) noexcept { changed.notify_one(); }
-
-void SystemThreads::start(std::function<void()> run) { threads_.emplace_back(std::move(run)); }
-
-void SystemThreads::join() noexcept {
-    for (std::thread& each : threads_) each.join();
-    threads_.clear();
+void SystemThreads::open(std::size_t runs) {
+    const std::size_t cores = std::max(2U, std::thread::hardware_concurrency());
+    threads_.emplace(std::min(cores, runs), runs + abandoned_max);
+    threads_->open();
 }
+
+void SystemThreads::run(Task<> task) { threads_->run(std::move(task)); }
+
+void SystemThreads::join() noexcept { threads_.reset(); }
 
 unsigned SystemThreads::seed() { return std::random_device{}(); }
 

@@ -1,12 +1,12 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
-#include <functional>
+#include <cstddef>
 #include <optional>
-#include <thread>
-#include <vector>
 
 #include <stategraph/detail/mutex.hpp>
+#include <stategraph/detail/run_threads.hpp>
+#include <stategraph/task.hpp>
 
 namespace stategraph::workers {
 
@@ -24,30 +24,31 @@ public:
                       std::optional<Clock::time_point> until) = 0;
     /// Wakes all that wait for it.
     virtual void notify(std::condition_variable& changed) noexcept = 0;
-    /// Wakes at least one of them.
-    virtual void notifyOne(std::condition_variable& changed) noexcept = 0;
-    /// Calls `run` on a thread of its own. From the thread that calls `join` alone. Errors: std::system_error.
-    virtual void start(std::function<void()> run) = 0;
-    /// Returns when all threads that were started have ended.
+    /// Prepares for `runs` tasks at once. From the thread that calls `join`, once, before anything is run. Errors:
+    /// std::system_error if there is no thread.
+    virtual void open(std::size_t runs) = 0;
+    /// Runs a task, which must not throw. Errors: std::bad_alloc; then it has not begun.
+    virtual void run(Task<> task) = 0;
+    /// Returns when all tasks have ended.
     virtual void join() noexcept = 0;
     /// For numbers that differ between workers.
     virtual unsigned seed() = 0;
 };
 
-/// Those of the operating system.
+/// Those of the operating system. A task has none while it waits.
 class SystemThreads final : public Threads {
 public:
     Clock::time_point now() override;
     void wait(detail::UniqueLock& lock, std::condition_variable& changed,
               std::optional<Clock::time_point> until) override;
     void notify(std::condition_variable& changed) noexcept override;
-    void notifyOne(std::condition_variable& changed) noexcept override;
-    void start(std::function<void()> run) override;
+    void open(std::size_t runs) override;
+    void run(Task<> task) override;
     void join() noexcept override;
     unsigned seed() override;
 
 private:
-    std::vector<std::thread> threads_;
+    std::optional<detail::RunThreads> threads_;
 };
 
 }  // namespace stategraph::workers

@@ -1,5 +1,8 @@
 #include <stategraph/worker.hpp>
 
+#include <atomic>
+#include <cstdio>
+#include <exception>
 #include <memory>
 #include <set>
 #include <utility>
@@ -17,7 +20,7 @@
 namespace stategraph {
 namespace {
 
-constexpr std::size_t slots_max = 1'000;
+constexpr std::size_t slots_max = 10'000;
 constexpr int weight_max = 1'000;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& what) {
@@ -65,6 +68,9 @@ WorkerOptions checked(WorkerOptions options) {
     checkTime("backoff_max", options.backoff_max, milliseconds(0), hours(24 * 365));
     checkTime("drain_timeout", options.drain_timeout, milliseconds(0), hours(24));
     checkTime("keys_kept", options.keys_kept, std::chrono::seconds(1), hours(24 * 3650));
+    ClaimRequest request{.worker = options.name, .lease = options.lease};
+    for (const WorkerQueue& queue : options.queues) request.queues.push_back({queue.name, 1, {}});
+    PostgresQueue::checkClaim(request);
     return options;
 }
 
@@ -90,6 +96,7 @@ struct Worker::Impl {
           leases(queue, *saver),
           keeper(leases, *saver, threads, checked(std::move(given_options))) {}
 
+    std::atomic<bool> is_under_way{false};  // `run`
     const std::shared_ptr<LeasedSaver> saver;
     PostgresQueue queue;
     workers::PostgresLeases leases;
@@ -98,6 +105,11 @@ struct Worker::Impl {
 };
 
 void Worker::Impl::run() {
+    const struct UnderWay {
+        explicit UnderWay(std::atomic<bool>& given) : flag(given) { flag = true; }
+        ~UnderWay() { flag = false; }
+        std::atomic<bool>& flag;
+    } under_way(is_under_way);
     std::unique_ptr<PostgresListener> listener;
     if (keeper.options.listen) {
         const auto receive = [this](PostgresNotice notice, const std::string& name) {
@@ -112,7 +124,14 @@ void Worker::Impl::run() {
 
 Worker::Worker(std::shared_ptr<LeasedSaver> saver, WorkerOptions options)
     : impl_(std::make_unique<Impl>(std::move(saver), std::move(options))) {}
-Worker::~Worker() = default;
+
+// One of its own threads cannot wait for them, so a worker that is destroyed too early would be used afterwards.
+Worker::~Worker() {
+    if (!impl_->is_under_way) return;
+    std::fputs("stategraph: a Worker is destroyed while its run has not returned; call stop, and wait for run\n",
+               stderr);
+    std::terminate();
+}
 
 void Worker::addGraph(std::unique_ptr<detail::WorkerGraph> graph) { impl_->keeper.add(std::move(graph)); }
 void Worker::run() { impl_->run(); }

@@ -43,6 +43,10 @@ public:
     /// Errors: also LeaseLostError.
     void put(const PutRequest& request) override;
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
+    /// As PostgresSaver's: workers await their runs, so that one that waits for the server has no thread.
+    bool answersLater() const noexcept override;
+    void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;
+    void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;
     /// Requires the thread's lease, which ends with the thread.
     void deleteThread(std::string_view thread_id) override;
@@ -56,7 +60,7 @@ public:
     std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
     std::optional<std::uint64_t> storedBytes() override;
-    /// False: a worker has other runs to do while one waits for its put, so `async` makes puts on the run's own thread.
+    /// False: a blocking run with `async` makes puts on its own thread.
     bool putIsSlow() const noexcept override;
 
 private:

@@ -228,6 +228,8 @@ public:
     /// is due like any other. If the connection breaks, threads of the first attempt may stay leased until their lease
     /// expires.
     std::vector<Claim> claim(const ClaimRequest& request);
+    /// Throws what `claim` throws for names and a lease that cannot be, and does nothing else.
+    static void checkClaim(const ClaimRequest& request);
     /// Extends leases to `lease` from now, all in one statement. Those that are not returned are lost.
     std::vector<Renewed> renew(std::span<const HeldLease> held, std::chrono::milliseconds lease);
     /// Gives threads back; returns the names of those whose lease was still valid.

@@ -127,6 +127,8 @@ public:
     /// (PostgresSaverOptions::async_threads).
     bool answersLater() const noexcept override { return true; }
     void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;
+    /// The same under a lease, which is copied.
+    void asyncPut(const PutRequest& request, const PutLease& lease, PutCompletion& completion) noexcept;
     void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;
     /// The thread is gone when this returns, and so are its inputs in the queue; what it took is freed later. A worker

@@ -11,12 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/async.hpp>
 #include <stategraph/compatibility.hpp>
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/graph_description.hpp>
 #include <stategraph/leased_saver.hpp>
 #include <stategraph/postgres_queue.hpp>
 #include <stategraph/run_control.hpp>
+#include <stategraph/task.hpp>
 
 // Workers: processes that take threads from a PostgreSQL queue and run them. Link `stategraph::worker`.
 namespace stategraph {
@@ -55,8 +57,8 @@ struct WorkerOptions {
     std::string name = {};
     /// The queues from which it takes threads, with their weights and limits; at least one.
     std::vector<WorkerQueue> queues = {WorkerQueue{}};
-    /// How many threads run at once, each on a thread of the operating system; 1 to 1,000. While it reads, one has a
-    /// connection of the saver's (PostgresSaverOptions::connections_max); commits share some (`join_puts`).
+    /// How many threads run at once; 1 to 10,000. One that waits for the server, or for what a coroutine awaits, has no
+    /// thread of the operating system; one whose node blocks has one. Commits share a few connections (`join_puts`).
     std::size_t slots = 8;
     /// How long a lease lasts without renewal; 1 s to 1 day. It is renewed after each third of that time. If a worker
     /// dies, another one runs its threads after at most this time.
@@ -126,8 +128,9 @@ public:
     const GraphFingerprint& version() const noexcept { return version_; }
     const WorkerGraphOptions& options() const noexcept { return options_; }
 
-    virtual WorkerRunEnd start(const Value& input, const RunConfig& config) const = 0;
-    virtual WorkerRunEnd resume(const RunConfig& config) const = 0;
+    /// What they are given must exist until the task has ended.
+    virtual Task<WorkerRunEnd> start(const Value& input, const RunConfig& config) const = 0;
+    virtual Task<WorkerRunEnd> resume(const RunConfig& config) const = 0;
     virtual void cancel(const ThreadId& thread_id) const = 0;
     virtual std::vector<IncompatibleThread> check(BaseCheckpointSaver& saver, const std::string& thread_id) const = 0;
 
@@ -154,10 +157,17 @@ public:
         : WorkerGraph(std::move(name), describeGraph(graph).fingerprint, std::move(options)),
           graph_(std::move(graph)) {}
 
-    WorkerRunEnd start(const Value& input, const RunConfig& config) const override {
-        return endOf(graph_.invoke(queuedUpdate<Update<Input>>(input), config));
+    Task<WorkerRunEnd> start(const Value& input, const RunConfig& config) const override {
+        Update<Input> update = queuedUpdate<Update<Input>>(input);
+        Task<Result<Output>> run = graph_.asyncInvoke(std::move(update), config);
+        const Result<Output> result = co_await std::move(run);
+        co_return endOf(result);
     }
-    WorkerRunEnd resume(const RunConfig& config) const override { return endOf(graph_.invoke(RESUME, config)); }
+    Task<WorkerRunEnd> resume(const RunConfig& config) const override {
+        Task<Result<Output>> run = graph_.asyncInvoke(RESUME, config);
+        const Result<Output> result = co_await std::move(run);
+        co_return endOf(result);
+    }
     void cancel(const ThreadId& thread_id) const override { (void)graph_.cancelThread(thread_id); }
     std::vector<IncompatibleThread> check(BaseCheckpointSaver& saver, const std::string& thread_id) const override {
         return checkCompatibility(saver, graph_, {.thread_id = thread_id});
@@ -183,7 +193,7 @@ class Worker {
 public:
     /// Errors: InvalidArgumentError for null and for invalid options.
     explicit Worker(std::shared_ptr<LeasedSaver> saver, WorkerOptions options = {});
-    /// `run` must have returned.
+    /// `run` must have returned; if it has not, the program is terminated with a message.
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -196,10 +206,10 @@ public:
             std::make_unique<detail::WorkerGraphOf<S, Input, Output>>(std::string(name), graph, std::move(options)));
     }
 
-    /// Works until `stop`, on this thread and those of its slots. Fewer of these are used if no more can be created.
-    /// Errors: InvalidArgumentError without a graph, if it was called before, and with `listen` for a saver for
-    /// poolers; std::system_error if not one thread can be created. If the queue cannot be reached it reports that and
-    /// tries again.
+    /// Works until `stop`, on this thread, and on as many others as there are cores and nodes that block; fewer are
+    /// used if no more can be created. Errors: InvalidArgumentError without a graph, if it was called before, and with
+    /// `listen` for a saver for poolers; std::system_error if not one thread can be created. If the queue cannot be
+    /// reached it reports that and tries again.
     void run();
     /// Makes `run` return: the worker claims nothing more, ends runs after their superstep, gives their threads back,
     /// and abandons runs that have not ended after `drain_timeout`. Safe from any thread, but not from a signal

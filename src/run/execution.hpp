@@ -35,6 +35,12 @@ public:
     bool isPlain() const noexcept {
         return !isAsync() && node_.retry.max_attempts == 1 && node_.retry.otherwise.empty();
     }
+    /// Returns whether a run that is awaited on detail::RunThreads awaits the attempt too: its node blocks, and may be
+    /// abandoned.
+    bool mayBeCalledHere() const noexcept {
+        return !isAsync() && task_.planned.node != env_.topology().start && env_.callsApart(node_) && !node_.cache &&
+               !env_.is_inside_flight && !task_.record.failure;
+    }
     /// The counterpart of `once` for those, and the awaited form of the wait that `waitAfter` sleeps; both are in
     /// async/execution.cpp.
     stategraph::Task<bool> onceAsync(int number);
@@ -175,9 +181,8 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
     return true;
 }
 
-// Calls `call`, and turns what the node itself, or its error handler, throws into a NodeError, whose message begins with
-// `who`. A question is noted in `asked_` and not thrown on, because that would cost as much again as the throw inside
-// the node.
+// Calls `call`, and turns what the node itself, or its error handler, throws into a NodeError, which begins with `who`.
+// A question is noted in `asked_` and not thrown on, because that would cost as much again as the throw inside the node.
 template <class F>
 void Execution::asNode(F call, const char* who) {
     try {

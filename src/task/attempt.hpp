@@ -109,9 +109,10 @@ protected:
     /// Abandons the attempt, for which the caller does not wait any longer.
     void giveUp() SG_EXCLUDES(mutex_, entry_);
     std::stop_token runToken() const noexcept { return stop_ != nullptr ? stop_->token() : std::stop_token(); }
+    /// Calls the node, unless the attempt was abandoned, and notes its end.
+    void call() noexcept SG_EXCLUDES(mutex_);
 
 private:
-    void call() noexcept;
     std::optional<Clock::time_point> nextLimit(End& end) const SG_REQUIRES(mutex_);
 
 protected:

@@ -1,5 +1,8 @@
 #include <stategraph/leased_saver.hpp>
 
+#include <exception>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include <stategraph/error.hpp>
@@ -35,6 +38,51 @@ void LeasedSaver::put(const PutRequest& request) {
     if (request.log.checkpoint_ns.empty()) impl_->noteWritten(request.log.thread_id);
     impl_->saver->put(request, lease);
     impl_->noteStored(request.log.thread_id, lease);
+}
+
+bool LeasedSaver::answersLater() const noexcept { return impl_->saver->answersLater(); }
+
+namespace {
+
+/// A put that takes an input. It deletes itself.
+class TakingPut final : public PutCompletion {
+public:
+    TakingPut(checkpoint::LeaseBook& book, const PutRequest& request, const PutLease& lease, PutCompletion& completion)
+        : book_(book), thread_id_(request.log.thread_id), lease_(lease), completion_(completion) {}
+
+private:
+    void complete(std::exception_ptr failure) noexcept override {
+        const std::unique_ptr<TakingPut> self(this);
+        if (!failure) book_.noteStored(thread_id_, lease_);
+        completion_.complete(std::move(failure));
+    }
+
+    checkpoint::LeaseBook& book_;
+    const std::string_view thread_id_;  // the request exists until the completion is called
+    const PutLease lease_;
+    PutCompletion& completion_;
+};
+
+}  // namespace
+
+void LeasedSaver::asyncPut(const PutRequest& request, PutCompletion& completion) noexcept {
+    PutLease lease;
+    PutCompletion* told = &completion;
+    try {
+        checkpoint::checkPut(request);
+        lease = impl_->leaseOfPut(request);
+        if (lease.takes) told = new TakingPut(*impl_, request, lease, completion);
+        if (request.log.checkpoint_ns.empty()) impl_->noteWritten(request.log.thread_id);
+    } catch (...) {
+        return completion.complete(std::current_exception());
+    }
+    impl_->saver->asyncPut(request, lease, *told);
+}
+
+void LeasedSaver::asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept {
+    if (query.log.checkpoint_ns.empty() && impl_->isNew(query.log.thread_id))
+        return completion.complete(std::nullopt, nullptr);
+    impl_->saver->asyncGetTuple(query, completion);
 }
 
 void LeasedSaver::deleteThread(std::string_view thread_id) {

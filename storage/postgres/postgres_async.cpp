@@ -1,6 +1,9 @@
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
+
+#include <stategraph/sharded_saver.hpp>
 
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_one_put.hpp"
@@ -20,8 +23,11 @@ using Clock = std::chrono::steady_clock;
 // It deletes itself.
 class PostgresSaver::Impl::LaterPut final : public PostgresThreads::Work, public PostgresJoiner::Later {
 public:
-    LaterPut(Impl& of, const PutRequest& request, PutCompletion& completion)
-        : impl_(of), put_(of.statements, of.fence, request, nullptr), completion_(completion) {}
+    LaterPut(Impl& of, const PutRequest& request, const PutLease* lease, PutCompletion& completion)
+        : impl_(of),
+          lease_(lease != nullptr ? std::optional(*lease) : std::nullopt),
+          put_(of.statements, of.fence, request, this->lease()),
+          completion_(completion) {}
 
     static void begin(std::unique_ptr<LaterPut> given) noexcept {
         LaterPut& put = *given.release();
@@ -37,7 +43,13 @@ private:
         if (leads_) return impl_.joiner.lead(*this);
         std::exception_ptr failure;
         try {
-            checkpoint::ofPostgresLog(put_.request().log, [this] { impl_.putLater(put_, outcome_); });
+            checkpoint::ofPostgresLog(put_.request().log, [this] {
+                try {
+                    impl_.putLater(put_, outcome_);
+                } catch (const ThreadMovedError& error) {
+                    refuseMoved(error, lease());
+                }
+            });
         } catch (...) {
             failure = std::current_exception();
         }
@@ -64,12 +76,16 @@ private:
         impl_.threads->submit(*this);
     }
     void end(std::exception_ptr failure) noexcept {
+        if (!failure) impl_.tellStored(put_.request(), lease());
         PutCompletion& told = completion_;
         delete this;
         told.complete(std::move(failure));
     }
 
+    const PutLease* lease() const noexcept { return lease_ ? &*lease_ : nullptr; }
+
     Impl& impl_;
+    const std::optional<PutLease> lease_;
     const PostgresPut put_;
     PutCompletion& completion_;
     bool leads_ = false;
@@ -91,17 +107,30 @@ void PostgresSaver::Impl::putLater(const PostgresPut& put, PostgresJoiner::Outco
     }
 }
 
-void PostgresSaver::asyncPut(const PutRequest& request, PutCompletion& completion) noexcept {
-    // A forked child has no threads; the call fails.
-    if (!impl_->pool.isOwnProcess()) return BaseCheckpointSaver::asyncPut(request, completion);
-    std::unique_ptr<Impl::LaterPut> put;
+void PostgresSaver::Impl::beginPut(const PutRequest& request, const PutLease* lease,
+                                   PutCompletion& completion) noexcept {
+    std::unique_ptr<LaterPut> put;
+    std::exception_ptr failure;
     try {
-        impl_->checkRequest(request);
-        put = std::make_unique<Impl::LaterPut>(*impl_, request, completion);
+        if (pool.isOwnProcess()) {
+            checkRequest(request);
+            put = std::make_unique<LaterPut>(*this, request, lease, completion);
+        } else {
+            checkAndPut(request, lease);  // a forked child has no threads; the call fails
+        }
     } catch (...) {
-        return completion.complete(std::current_exception());
+        failure = std::current_exception();
     }
-    Impl::LaterPut::begin(std::move(put));
+    if (!put) return completion.complete(std::move(failure));
+    LaterPut::begin(std::move(put));
+}
+
+void PostgresSaver::asyncPut(const PutRequest& request, PutCompletion& completion) noexcept {
+    impl_->beginPut(request, nullptr, completion);
+}
+
+void PostgresSaver::asyncPut(const PutRequest& request, const PutLease& lease, PutCompletion& completion) noexcept {
+    impl_->beginPut(request, &lease, completion);
 }
 
 void PostgresSaver::asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept {

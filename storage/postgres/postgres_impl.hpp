@@ -53,6 +53,8 @@ bool setUpPostgres(PostgresConnection& connection);
 
 namespace stategraph {
 
+class ThreadMovedError;
+
 struct PostgresSaver::Impl {
     Impl(const std::string& conninfo, const PostgresSaverOptions& options)
         : pool(checkpoint::poolSettings(conninfo, options)),
@@ -73,6 +75,10 @@ struct PostgresSaver::Impl {
     /// Throws what is wrong with a request before it is sent.
     void checkRequest(const PutRequest& request) const;
     void put(const PutRequest& request, const PutLease* lease);
+    /// Notifies others of a request that is stored.
+    void tellStored(const PutRequest& request, const PutLease* lease) const noexcept;
+    /// Throws what a put throws whose thread has moved to another server.
+    [[noreturn]] static void refuseMoved(const ThreadMovedError& error, const PutLease* lease);
     /// Notifies others of what was stored.
     void tellOthers(PostgresNotice notice, std::string_view name = {}) const noexcept {
         if (notifier) notifier->note(notice, name);
@@ -83,6 +89,7 @@ struct PostgresSaver::Impl {
     void putAlone(const checkpoint::PostgresPut& put, checkpoint::PostgresJoiner::Outcome outcome,
                   Reconnect reconnect = Reconnect::for_a_while);
     class LaterPut;
+    void beginPut(const PutRequest& request, const PutLease* lease, PutCompletion& completion) noexcept;
     void putLater(const checkpoint::PostgresPut& put, checkpoint::PostgresJoiner::Outcome outcome);
     void deleteThread(std::string_view thread_id, const std::int64_t* epoch);
     std::size_t pruneThread(const std::string& thread_id, const PruneRequest& request);

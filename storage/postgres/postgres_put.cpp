@@ -105,16 +105,24 @@ void PostgresSaver::Impl::checkAndPut(const PutRequest& request, const PutLease*
     checkpoint::ofPostgresLog(request.log, [&] {
         try {
             put(request, lease);
-            if (!request.commits.empty()) tellOthers(PostgresNotice::commit, request.log.thread_id);
-            if (lease == nullptr && PostgresPut::mayWake(request)) tellOthers(PostgresNotice::work);
+            tellStored(request, lease);
         } catch (const ThreadMovedError& error) {
-            // A lease does not move with its thread.
-            if (lease == nullptr) throw;
-            if (error.mayBeStored()) failUnknown(error);
-            throw LeaseLostError("the lease with epoch " + std::to_string(lease->epoch) + " on the thread is lost: " +
-                                 error.message() + ". End the run: a worker there continues it");
+            refuseMoved(error, lease);
         }
     });
+}
+
+void PostgresSaver::Impl::tellStored(const PutRequest& request, const PutLease* lease) const noexcept {
+    if (!request.commits.empty()) tellOthers(PostgresNotice::commit, request.log.thread_id);
+    if (lease == nullptr && PostgresPut::mayWake(request)) tellOthers(PostgresNotice::work);
+}
+
+// A lease does not move with its thread.
+void PostgresSaver::Impl::refuseMoved(const ThreadMovedError& error, const PutLease* lease) {
+    if (lease == nullptr) throw;
+    if (error.mayBeStored()) failUnknown(error);
+    throw LeaseLostError("the lease with epoch " + std::to_string(lease->epoch) +
+                         " on the thread is lost: " + error.message() + ". End the run: a worker there continues it");
 }
 
 }  // namespace stategraph

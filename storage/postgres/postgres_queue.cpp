@@ -19,17 +19,17 @@ using checkpoint::PostgresConnection;
 using checkpoint::PostgresFence;
 using checkpoint::PostgresParameters;
 using checkpoint::PostgresResult;
-
 constexpr int submit_tries_max = 5;
 
-void checkName(const char* what, std::string_view name, std::size_t most) {
-    if (!name.empty() && name.size() <= most && name.find('\0') == std::string_view::npos) return;
-    throw InvalidArgumentError("the name of a " + std::string(what) + " has " + std::to_string(name.size()) +
-                               " bytes; in the queue it must have 1 to " + std::to_string(most) +
-                               ", and none of value 0");
+void checkName(const char* what, std::string_view name) {
+    constexpr std::size_t most = PostgresQueue::name_bytes_max;
+    const bool is_short = !name.empty() && name.size() <= most && name.find('\0') == name.npos;
+    if (is_short && detail::isUtf8(name)) return;
+    const std::string wrong = is_short ? "is not UTF-8" : "has " + std::to_string(name.size()) + " bytes";
+    throw InvalidArgumentError("the name of a " + std::string(what) + " " + wrong +
+                               "; in the queue it must have 1 to " + std::to_string(most) +
+                               " bytes of UTF-8, and none of value 0");
 }
-
-void checkThreadName(std::string_view thread_id) { (void)ThreadId(thread_id); }
 
 void checkLease(std::chrono::milliseconds lease) {
     if (lease >= std::chrono::seconds(1) && lease <= std::chrono::hours(24)) return;
@@ -37,14 +37,14 @@ void checkLease(std::chrono::milliseconds lease) {
 }
 
 void checkInput(const QueuedInput& input) {
-    checkThreadName(input.thread_id);
+    (void)ThreadId(input.thread_id);
     if (input.thread_id.empty()) throw InvalidArgumentError("an input names no thread; set QueuedInput::thread_id");
     if (input.key.size() > PostgresQueue::key_bytes_max)
         throw InvalidArgumentError("the key of an input has " + std::to_string(input.key.size()) +
                                        " bytes; it may have at most " + std::to_string(PostgresQueue::key_bytes_max),
                                    {.thread_id = input.thread_id});
-    checkName("graph", input.graph, PostgresQueue::name_bytes_max);
-    checkName("queue", input.queue, PostgresQueue::name_bytes_max);
+    checkName("graph", input.graph);
+    checkName("queue", input.queue);
     const std::size_t bytes = input.input.bytes().size();
     if (bytes > PostgresQueue::input_bytes_max)
         throw InvalidArgumentError("an input has " + std::to_string(bytes) + " bytes; the queue stores at most " +
@@ -244,14 +244,14 @@ std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) 
 Receipt PostgresQueue::submit(const QueuedInput& input) { return submit(std::span(&input, 1)).front(); }
 
 bool PostgresQueue::withdraw(std::string_view thread_id, std::int64_t number) {
-    checkThreadName(thread_id);
+    (void)ThreadId(thread_id);
     return changeThread(*saver_->impl_, thread_id, statements_->withdraw,
                         PostgresParameters().bytes(thread_id).number(number), "withdraw an input")
                .rows() > 0;
 }
 
 bool PostgresQueue::cancel(std::string_view thread_id) {
-    checkThreadName(thread_id);
+    (void)ThreadId(thread_id);
     const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->cancel,
                                        PostgresParameters().bytes(thread_id), "cancel a thread")
                               .rows() > 0;
@@ -260,7 +260,7 @@ bool PostgresQueue::cancel(std::string_view thread_id) {
 }
 
 bool PostgresQueue::wake(std::string_view thread_id) {
-    checkThreadName(thread_id);
+    (void)ThreadId(thread_id);
     const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->wake,
                                        PostgresParameters().bytes(thread_id), "wake a thread")
                               .rows() > 0;
@@ -269,7 +269,7 @@ bool PostgresQueue::wake(std::string_view thread_id) {
 }
 
 bool PostgresQueue::retry(std::string_view thread_id) {
-    checkThreadName(thread_id);
+    (void)ThreadId(thread_id);
     const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->retry,
                                        PostgresParameters().bytes(thread_id), "retry a thread")
                               .rows() > 0;
@@ -278,7 +278,7 @@ bool PostgresQueue::retry(std::string_view thread_id) {
 }
 
 std::optional<QueuedThread> PostgresQueue::find(std::string_view thread_id) {
-    checkThreadName(thread_id);
+    (void)ThreadId(thread_id);
     auto found = saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
         return queuedThreads(saver_->impl_->fence.run(connection, PostgresFence::Access::read, thread_id,
                                                       statements_->find, PostgresParameters().bytes(thread_id),
@@ -315,21 +315,23 @@ std::vector<QueueStats> PostgresQueue::stats() {
     });
 }
 
-std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
-    checkName("worker", request.worker, name_bytes_max);
+void PostgresQueue::checkClaim(const ClaimRequest& request) {
+    checkName("worker", request.worker);
     checkLease(request.lease);
+    for (const ClaimedGraph& graph : request.graphs) checkName("graph", graph.name);
+    for (const ClaimedQueue& queue : request.queues) checkName("queue", queue.name);
+}
+
+std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
+    checkClaim(request);
     PostgresArray graphs(checkpoint::text_type);
     PostgresArray versions(checkpoint::uuid_type);
-    for (const ClaimedGraph& graph : request.graphs) {
-        checkName("graph", graph.name, name_bytes_max);
-        graphs.add(graph.name);
-        versions.addId(idOf(graph.version));
-    }
+    for (const ClaimedGraph& graph : request.graphs) graphs.add(graph.name);
+    for (const ClaimedGraph& graph : request.graphs) versions.addId(idOf(graph.version));
     PostgresArray queues(checkpoint::text_type);
     PostgresArray counts(checkpoint::bigint_type);
     PostgresArray after(checkpoint::bigint_type);
     for (const ClaimedQueue& queue : request.queues) {
-        checkName("queue", queue.name, name_bytes_max);
         queues.add(queue.name);
         counts.addNumber(static_cast<std::int64_t>(queue.most));
         after.addNumber(queue.due_after ? times::unixMs(*queue.due_after) : 0);

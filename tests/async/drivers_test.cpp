@@ -62,7 +62,7 @@ TEST_CASE("every driver begins, asks, takes the answer, fails, resumes and gives
         CHECK(done.config.checkpoint_id == app.getState({.thread_id = driver.name}).config.checkpoint_id);
         CHECK(names.insert(driver.name).second);
     }
-    CHECK(names.size() == 33);
+    CHECK(names.size() == 36);
 }
 
 TEST_CASE("every driver gives values without a saver too, and streams tell their events") {

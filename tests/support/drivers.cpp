@@ -16,6 +16,7 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/control.hpp>
+#include <stategraph/detail/run_threads.hpp>
 #include <stategraph/encoding.hpp>
 
 #include "tests/support/hand_home.hpp"
@@ -108,6 +109,24 @@ Ended awaited(const Call& call, Ending) {
 Ended spawned(const Call& call, Ending) {
     const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2});
     return caught([&](Ended& ended) { sg::spawn(executor, task(call, call.config, ended)).get(); });
+}
+// As a worker does it: a node that can be abandoned is called on the thread that drives its run.
+Ended onRunThreads(const Call& call, Ending) {
+    return caught([&](Ended& ended) {
+        std::exception_ptr error;
+        const auto keeping = [](sg::Task<> given, std::exception_ptr& thrown) -> sg::Task<> {
+            try {
+                co_await std::move(given);
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+        };
+        sg::detail::RunThreads threads(2, 64);
+        threads.open();
+        threads.run(keeping(task(call, call.config, ended), error));
+        threads.join();
+        if (error) std::rethrow_exception(error);
+    });
 }
 template <const sg::StreamOptions& options>
 Ended awaitedStream(const Call& call, Ending) {
@@ -310,6 +329,7 @@ const std::vector<Driver>& all() {
         {"stream of everything with a callback", callback, nullptr},
         {"asyncInvoke", awaited, leaveAwaited},
         {"asyncInvoke spawned", spawned, nullptr},
+        {"asyncInvoke in a worker", onRunThreads, nullptr},
         {"asyncStream", awaitedStream<told>, leaveAwaitedStream<told>},
         {"asyncStream of everything", awaitedStream<everything>, leaveAwaitedStream<everything>},
         {"asyncInvoke on Asio", invokeOnAsio, leaveInvokeOnAsio},

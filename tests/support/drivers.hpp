@@ -137,8 +137,8 @@ private:
     Abandon abandon_;
 };
 
-/// Blocking, as ranges of events, as a callback's events, awaited, spawned, as awaited events, both on Asio, and as
-/// events on an Asio executor.
+/// Blocking, as ranges of events, as a callback's events, awaited, spawned, as in a worker, as awaited events, both on
+/// Asio, and as events on an Asio executor.
 const std::vector<Driver>& all();
 /// Each of them plain, with something that could stop it, and with a timeout.
 const std::vector<Driver>& crossed();

@@ -2,7 +2,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <climits>
+#include <cstddef>
+#include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +24,12 @@
 #endif
 
 using namespace worker_tests;
+
+namespace {
+
+std::string nameOf(int number) { return "t" + std::to_string(number); }
+
+}  // namespace
 
 TEST_CASE("queues share a worker's slots by their limits, and a queue that it does not serve is left alone") {
     Place on;
@@ -85,7 +95,7 @@ TEST_CASE("a worker's impossible options are errors that name them") {
     CHECK(has(said({.queues = {{"a"}, {"a"}}}), "has 'a' twice"));
     CHECK(has(said({.queues = {{"a", 0}}}), "'a' with weight 0; it must be 1 to 1000"));
     CHECK(has(said({.queues = {{"a", 1, 0}}}), "'a' with limit 0"));
-    CHECK(has(said({.slots = 0}), "WorkerOptions::slots is 0; it must be 1 to 1000"));
+    CHECK(has(said({.slots = 0}), "WorkerOptions::slots is 0; it must be 1 to 10000"));
     CHECK(has(said({.lease = 10ms}), "WorkerOptions::lease is 10 ms; it must be 1000 to"));
     CHECK(has(said({.poll_interval = 0ms}), "WorkerOptions::poll_interval is 0 ms"));
     CHECK(has(said({.attempts_max = 0}), "WorkerOptions::attempts_max is 0"));
@@ -158,4 +168,90 @@ TEST_CASE("a worker that has claimed newer threads still finds one that became d
         on.awaitGone(old);
     }
     CHECK(running.worker.metrics().finished == 6);
+}
+
+TEST_CASE(
+    "names of threads may have any bytes; those of queues, graphs and workers that no queue can have are refused") {
+    Place on;
+    const std::vector<std::string> names{std::string("a\0b", 3),
+                                         "\xff\xfe\xfd",
+                                         "'; DROP SCHEMA public; --",
+                                         "\\x00\n\t\r\"$1${S}{S}%s",
+                                         "日本語",
+                                         std::string(119, '\x80'),
+                                         "{\"a\": 1}",
+                                         " "};
+    Running running(on, quick({.slots = 3}));
+    running.add("graph");
+    running.start();
+    for (const std::string& name : names) on.submit(name, 1);
+    for (const std::string& name : names) {
+        CAPTURE(name);
+        on.awaitGone(name);
+        CHECK(on.log(name) == logOf({1}));
+    }
+    const auto said = [&](sg::WorkerOptions options) {
+        return postgres_tests::postgresError(
+            [&] { const sg::Worker worker(std::make_shared<sg::LeasedSaver>(on.saver), std::move(options)); });
+    };
+    using postgres_tests::has;
+    const std::string zero("a\0b", 3);
+    CHECK(has(said({.queues = {{zero}}}), "the name of a queue has 3 bytes"));
+    CHECK(has(said({.queues = {{"\xff"}}}), "the name of a queue is not UTF-8"));
+    CHECK(has(said({.name = zero}), "the name of a worker has 3 bytes"));
+    CHECK(has(said({.name = "\xc3\x28"}), "the name of a worker is not UTF-8"));
+    CHECK(has(said({.queues = {{"a", INT_MAX}}}), "with weight 2147483647"));
+    CHECK(has(said({.queues = {{"a", -1}}}), "with weight -1"));
+    CHECK(has(said({.slots = std::numeric_limits<std::size_t>::max()}), "it must be 1 to 10000"));
+    Running other(on, quick());
+    CHECK_THROWS_AS(other.add(zero), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(other.add("\xff"), sg::InvalidArgumentError);
+    CHECK_THROWS_AS((void)on.queue.submit({.thread_id = "t", .graph = "\xff", .input = inputOf(1)}),
+                    sg::InvalidArgumentError);
+}
+
+TEST_CASE("a worker with its options at their limits works and ends") {
+    Place on;
+    sg::WorkerOptions options{.name = std::string(255, 'w'), .slots = 10'000};
+    options.queues.clear();
+    for (int i = 0; i < 50; ++i)
+        options.queues.push_back({"q" + std::to_string(i), i % 2 == 0 ? 1 : 1000, std::size_t{1} << 62U});
+    options.lease = 24h;
+    options.poll_interval = 1ms;
+    options.attempts_max = INT_MAX;
+    options.backoff = 0ms;
+    options.backoff_max = 0ms;
+    options.drain_timeout = 0ms;
+    Running running(on, options);
+    std::atomic<int> failures{0};
+    running.add("graph", [&](const Counted& state, sg::Runtime&) {
+        if (state.n == 0 && failures++ < 20) throw std::runtime_error("no luck");
+    });
+    running.start();
+    for (int i = 0; i < 100; ++i) on.submit(nameOf(i), 1, "graph", 5, "q" + std::to_string(i % 50));
+    for (int i = 0; i < 100; ++i) on.awaitGone(nameOf(i));
+    running.stop();
+    CHECK(running.worker.metrics().set_aside == 0);
+}
+
+TEST_CASE("a worker is stopped by its own node and by its own callback") {
+    for (const bool by_node : {false, true}) {
+        Place on;
+        std::unique_ptr<Running> running;
+        sg::WorkerOptions options = quick();
+        options.on_left = [&](const sg::WorkerEvent&) {
+            if (!by_node) running->worker.stop();
+            (void)running->worker.metrics();
+        };
+        running = std::make_unique<Running>(on, options);
+        running->add("graph", [&](const Counted&, sg::Runtime&) {
+            if (by_node) running->worker.stop();
+            (void)running->worker.queue().stats();
+        });
+        on.submit("t", 1);
+        std::thread waiting([&] { running->worker.run(); });
+        waiting.join();
+        CHECK(running->worker.metrics().running == 0);
+        CHECK(running->saver->held() == 0);
+    }
 }

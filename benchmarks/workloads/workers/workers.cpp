@@ -155,7 +155,7 @@ void registerCases() {
                      [=](benchmark::State& state) { runs(state, durability, slots, count, join); }));
         }
     };
-    for (const std::size_t slots : {1, 8, 16, 64, 128}) each("", slots, {});
+    for (const std::size_t slots : {1, 8, 16, 64, 128, 256, 512}) each("", slots, {});
     for (const std::size_t slots : {8, 16, 64}) each("single_puts/", slots, {.puts_max = 1});
     for (const std::size_t slots : {16, 64}) each("one_statement/", slots, {.statements_max = 1});
     // What an old snapshot costs grows with the rows that are dead since then.

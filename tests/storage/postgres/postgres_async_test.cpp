@@ -12,6 +12,8 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/leased_saver.hpp>
+#include <stategraph/postgres_queue.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "tests/async/support.hpp"
@@ -207,4 +209,73 @@ TEST_CASE("in a forked child asynchronous calls fail, and the child ends") {
     ::waitpid(child, &status, 0);
     CHECK(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("commits of awaited runs are notified as those of blocking runs are") {
+    const Schema schema;
+    const std::shared_ptr<sg::PostgresSaver> saver = schema.open({.notify = {.commits = true, .interval = 1ms}});
+    const auto app = three().compile({.checkpointer = saver});
+    const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::sync};
+    (void)sg::syncWait(app.asyncInvoke({sg::set(&State::foo, std::string("x"))}, config));
+    for (int i = 0; i < 6'000 && saver->notifications() == 0; ++i) std::this_thread::sleep_for(10ms);
+    CHECK(saver->notifications() > 0);
+}
+
+TEST_CASE("asynchronous puts under leases are stored while they are the threads' leases, and take their inputs") {
+    constexpr int threads = 20;
+    const Schema schema;
+    const std::shared_ptr<sg::PostgresSaver> saver = schema.open({.async_threads = 2});
+    sg::PostgresQueue queue(saver);
+    const auto leased = std::make_shared<sg::LeasedSaver>(saver);
+    const auto nameOf = [](int number) { return "t" + std::to_string(number); };
+    for (int i = 0; i < threads; ++i) {
+        (void)queue.submit({.thread_id = nameOf(i), .graph = "g", .input = sg::Value(i)});
+        (void)queue.submit({.thread_id = nameOf(i), .graph = "g", .input = sg::Value(i)});
+    }
+    sg::ClaimRequest request{.worker = "w", .graphs = {{"g", {1, 1}}}, .queues = {{"default", threads}}};
+    const auto claims = queue.claim(request);
+    REQUIRE(claims.size() == threads);
+    for (const sg::Claim& claim : claims) {
+        leased->holdNew(claim.thread_id, {.epoch = claim.epoch, .takes = claim.input_number});
+        // The thread is known to be new, so nobody is asked.
+        struct Read final : sg::TupleCompletion {
+            void complete(std::optional<sg::CheckpointTuple> tuple, std::exception_ptr failure) noexcept override {
+                is_empty = !tuple && !failure;
+            }
+            bool is_empty = false;
+        } read;
+        leased->asyncGetTuple({.log = {claim.thread_id}}, read);
+        CHECK(read.is_empty);
+    }
+    Puts first(*leased);
+    for (int i = 0; i < threads; ++i) first.begin(nameOf(i), {}, 1);
+    first.begin("not leased", {}, 1);
+    auto said = first.wait();
+    CHECK(postgres_tests::has(said.back(), "this process has no lease on the thread"));
+    said.pop_back();
+    for (const std::string& each : said) CHECK(each == "");
+    for (int i = 0; i < threads; ++i) {
+        CHECK(leased->hasTaken(nameOf(i)));
+        CHECK(queue.find(nameOf(i))->inputs == 1);
+    }
+    // Others claim half of them.
+    std::vector<sg::Release> releases;
+    for (const sg::Claim& claim : claims) {
+        if (std::stoi(claim.thread_id.substr(1)) % 2 == 0)
+            releases.push_back({.thread_id = claim.thread_id, .epoch = claim.epoch, .outcome = sg::WorkOutcome::again});
+    }
+    (void)queue.release(releases);
+    REQUIRE(queue.claim(request).size() == threads / 2);
+    Puts second(*leased);
+    for (int i = 0; i < threads; ++i) second.begin(nameOf(i), sg::testing::makeCommit(1, 0).row().id, 2);
+    said = second.wait();
+    for (int i = 0; i < threads; ++i) {
+        CAPTURE(i);
+        const std::string& each = said[static_cast<std::size_t>(i)];
+        if (i % 2 == 0) {
+            CHECK(postgres_tests::has(each, "the lease with epoch"));
+        } else {
+            CHECK(each == "");
+        }
+    }
 }

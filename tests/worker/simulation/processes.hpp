@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/async.hpp>
 #include <stategraph/saver.hpp>
 
 #include "storage/postgres/lease_book.hpp"
@@ -135,12 +136,13 @@ public:
             if (waits_for == &changed) scheduler_.wake(fiber);
         }
     }
-    void notifyOne(std::condition_variable& changed) noexcept override { notify(changed); }
-    void start(std::function<void()> run) override {
+    void open(std::size_t) override {}
+    // The saver answers each call before it returns, so a task is run by the thread that begins it.
+    void run(sg::Task<> task) override {
         ++running_;
         scheduler_.start(
-            [this, run = std::move(run)] {
-                run();
+            [this, given = std::make_shared<sg::Task<>>(std::move(task))] {
+                sg::syncWait(std::move(*given));
                 if (--running_ == 0 && joins_) scheduler_.wake(joins_);
             },
             &process_.freeze);

@@ -1,0 +1,29 @@
+#pragma once
+#include <chrono>
+
+namespace stategraph::workers {
+
+/// How far a worker's life has come.
+struct Life {
+    bool is_running = false;
+    bool is_stopping = false;
+    bool is_draining = false;    // whether runs were asked to end after their superstep
+    bool is_abandoning = false;  // whether runs were then asked to end immediately
+    std::chrono::steady_clock::time_point drain_end;
+};
+
+/// When the thread of a worker's `run` is to do what.
+struct Agenda {
+    using Time = std::chrono::steady_clock::time_point;
+
+    Time next_release;
+    Time next_renewal;
+    Time last_renewal;
+    Time next_claim;
+    Time last_claim;
+    Time next_forgetting;
+    bool may_be_more = false;  // whether the last claim got everything that it requested
+    bool is_woken = false;     // whether a notification has come since the last claim
+};
+
+}  // namespace stategraph::workers
