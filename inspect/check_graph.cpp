@@ -53,12 +53,15 @@ std::vector<GraphDescription> graphsOf(const std::string& file) {
 Exit checkGraph(Call& call, const std::string& file) {
     const std::vector<GraphDescription> graphs = graphsOf(file);
     std::vector<IncompatibleView> views;
-    for (IncompatibleThread& thread : checkCompatibility(call.saver, graphs)) {
+    for (IncompatibleThread& thread :
+         checkCompatibility(call.saver, graphs, {.lost_channels = call.arguments.has("--lost-channels")})) {
         views.push_back({std::move(thread.thread_id), thread.checkpoint_id.toString(), std::move(thread.checkpoint_ns),
                          std::move(thread.node), std::move(thread.channel), std::move(thread.why)});
     }
     return showIncompatible(call, views,
-                            " threads cannot be resumed with this graph, as far as the names of its nodes say");
+                            call.arguments.has("--lost-channels")
+                                ? " threads cannot be resumed with this graph, or have channels that it does not have"
+                                : " threads cannot be resumed with this graph, as far as its description says");
 }
 
 Exit showIncompatible(Call& call, const std::vector<IncompatibleView>& views, std::string_view sum) {

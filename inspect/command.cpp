@@ -94,7 +94,7 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
 
 // This function is longer than others because it is the table of all commands.
 std::span<const Command> commands() {
-    static const std::array<Command, 21> all = {{
+    static const std::array<Command, 22> all = {{
         {"ls",
          "[STORE] [--status STATUS] [--since 1h] [--text TEXT] [--metadata NAME=VALUE] [--limit N]",
          "Lists threads, the newest first: status, age, step, what is due, questions, errors.",
@@ -142,11 +142,14 @@ std::span<const Command> commands() {
          {.places_min = 0, .places_max = 1, .flags = {"--threads"}, .values = {"--largest"}},
          showStats},
         {"check",
-         "[STORE] [--graph FILE | --app ADDRESS [--name GRAPH]]",
+         "[STORE] [--graph FILE [--lost-channels] | --app ADDRESS [--name GRAPH]]",
          "Reads every record, and lists the threads that are damaged; with --graph, the threads that a new version of "
          "a program could not resume, of whose graph FILE has the description; with --app, those that the program "
          "that runs at ADDRESS could not resume; without STORE it checks its own.",
-         {.places_max = 1, .values = {"--graph", "--app", "--name"}, .place_is_store = true},
+         {.places_max = 1,
+          .flags = {"--lost-channels"},
+          .values = {"--graph", "--app", "--name"},
+          .place_is_store = true},
          checkStore},
         {"answer",
          "THREAD [QUESTION] VALUE",
@@ -162,9 +165,10 @@ std::span<const Command> commands() {
          forkThread,
          true},
         {"edit",
-         "CHECKPOINT CHANNEL=VALUE... [--as NODE] [--name GRAPH]",
-         "Has the running program write channels as a node would, through its reducers and types, as a new checkpoint.",
-         {.places_min = 2, .places_max = 64, .values = {"--as", "--name"}},
+         "CHECKPOINT CHANNEL=VALUE... [--as NODE] [--name GRAPH] | --raw [--any-kind] [--note TEXT]",
+         "Has the running program write channels as a node would, through its reducers and types, as a new checkpoint; "
+         "--raw sets them without the program, in a fork, if the values are of the stored kinds or with --any-kind.",
+         {.places_min = 2, .places_max = 64, .flags = {"--raw", "--any-kind"}, .values = {"--as", "--name", "--note"}},
          editThread,
          true},
         {"run",
@@ -178,9 +182,10 @@ std::span<const Command> commands() {
          runThread,
          true},
         {"export",
-         "THREAD [FILE]",
-         "Writes a thread, every namespace, as lines of JSON.",
-         {.places_min = 1, .places_max = 2},
+         "THREAD [FILE] [--trace]",
+         "Writes a thread, every namespace, as lines of JSON; --trace: when its supersteps and tasks ran, as a trace "
+         "that Perfetto and Chrome open.",
+         {.places_min = 1, .places_max = 2, .flags = {"--trace"}},
          exportRows},
         {"import",
          "[FILE] [--as THREAD] [--create]",
@@ -196,6 +201,12 @@ std::span<const Command> commands() {
           .flags = {"--dry-run"},
           .values = {"--keep-last", "--older-than", "--unused"}},
          pruneThreads,
+         true},
+        {"rm",
+         "THREAD [--dry-run]",
+         "Deletes a thread with the logs of its subgraphs; --dry-run says what that removes.",
+         {.places_min = 1, .places_max = 1, .flags = {"--dry-run"}},
+         removeThread,
          true},
         {"serve",
          "[STORE] [--port N] [--write] [--redact PATTERN,PATTERN] [--key KEY]",

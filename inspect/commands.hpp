@@ -1,5 +1,6 @@
 #pragma once
 #include <istream>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -60,10 +61,14 @@ Exit checkApp(Call& call, const std::string& address);
 Exit answerQuestion(Call& call);
 Exit forkThread(Call& call);
 Exit editThread(Call& call);
+Exit editRawThread(Call& call, const std::map<std::string, Value>& values);
 Exit runThread(Call& call);
 Exit exportRows(Call& call);
+/// `export --trace`: writes a thread as events of a trace.
+Exit exportTrace(Call& call);
 Exit importRows(Call& call);
 Exit pruneThreads(Call& call);
+Exit removeThread(Call& call);
 Exit serveStore(Call& call);
 Exit showSlots(Call& call);
 Exit checkSlots(Call& call);

@@ -70,7 +70,8 @@ AppSaver& appOf(Call& call, std::string_view command) {
     if (auto* const app = dynamic_cast<AppSaver*>(&call.saver)) return *app;
     throw UsageError{std::string(command) +
                      " needs the running program, which has the nodes and the types: name its inspector's address with "
-                     "--store, as in --store 'http://127.0.0.1:41873/#k=KEY'"};
+                     "--store, as in --store 'http://127.0.0.1:41873/#k=KEY'" +
+                     (command == "edit" ? "; or set channels without it, with --raw" : "")};
 }
 
 // A name as a segment of a path.
@@ -137,14 +138,20 @@ Head waitForEnd(AppSaver& app, const std::string& thread_path) {
 }  // namespace
 
 Exit editThread(Call& call) {
-    AppSaver& app = appOf(call, "edit");
-    const Config place = findCheckpoint(call.saver, call.arguments, call.place(0));
-    EditWanted wanted{
-        .graph = call.arguments.value("--name").value_or(""), .values = {}, .as_node = call.arguments.value("--as")};
+    const bool is_raw = call.arguments.has("--raw");
+    if (!is_raw && (call.arguments.has("--any-kind") || call.arguments.has("--note")))
+        throw UsageError{"--any-kind and --note are for raw edits: add --raw, or leave them out"};
+    std::map<std::string, Value> values;
     for (std::size_t i = 1; i < call.arguments.places().size(); ++i) {
-        if (!wanted.values.insert(valueNamed(call.place(i))).second)
+        if (!values.insert(valueNamed(call.place(i))).second)
             throw UsageError{"the channel of '" + call.place(i) + "' is named twice"};
     }
+    if (is_raw) return editRawThread(call, values);
+    AppSaver& app = appOf(call, "edit");
+    const Config place = findCheckpoint(call.saver, call.arguments, call.place(0));
+    const EditWanted wanted{.graph = call.arguments.value("--name").value_or(""),
+                            .values = std::move(values),
+                            .as_node = call.arguments.value("--as")};
     const std::string path = "/api/threads/" + encodedName(place.thread_id.view()) + "/checkpoints/" +
                              place.checkpoint_id.toString() + "/edit?ns=" + encodedName(place.checkpoint_ns);
     const auto edited = post<Edited>(app, path, toJson(wanted));

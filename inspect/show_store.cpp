@@ -97,6 +97,8 @@ Exit checkStore(Call& call) {
     const auto app = call.arguments.value("--app");
     if (file && app) throw UsageError{"check takes --graph or --app, not both"};
     if (!app && call.arguments.has("--name")) throw UsageError{"--name is the name of a graph of --app"};
+    if (!file && call.arguments.has("--lost-channels"))
+        throw UsageError{"--lost-channels compares with a description: give one with --graph FILE"};
     if (file) return checkGraph(call, *file);
     if (app) return checkApp(call, *app);
     const SaverStats stats = call.saver.stats({.thread_id = {}, .threads = false});

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include <stategraph/fork.hpp>
 
 #include "inspect/commands.hpp"
+#include "inspect/trace.hpp"
 #include "inspect/views.hpp"
 
 // answer, fork, export and import: store without running a graph.
@@ -40,6 +42,30 @@ struct RowsView {
                                   field("writes", &RowsView::writes));
     }
 };
+
+struct TraceView {
+    std::string thread_id;
+    std::uint64_t checkpoints = 0;
+    static constexpr auto fields() {
+        return stategraph::fields(field("thread_id", &TraceView::thread_id),
+                                  field("checkpoints", &TraceView::checkpoints));
+    }
+};
+
+// Removes the file again if it cannot be written to its end.
+void writeFile(const std::string& name, const std::function<void(std::ostream&)>& write) {
+    std::ofstream file(name, std::ios::binary);
+    if (!file) throw SaverError("the file '" + name + "' cannot be written");
+    try {
+        write(file);
+        file.close();
+        if (!file) throw SaverError("the file '" + name + "' could not be written to its end");
+    } catch (...) {
+        file.close();
+        std::remove(name.c_str());
+        throw;
+    }
+}
 
 }  // namespace
 
@@ -84,29 +110,36 @@ Exit forkThread(Call& call) {
 }
 
 Exit exportRows(Call& call) {
+    if (call.arguments.has("--trace")) return exportTrace(call);
     const ThreadId thread(call.place(0));
     if (call.arguments.places().size() == 1) {
         exportThread(call.saver, thread, call.terminal.out());
         return Exit::done;
     }
-    // Nothing is stored for a thread that cannot be read.
-    const std::string& name = call.place(1);
-    std::ofstream file(name, std::ios::binary);
-    if (!file) throw SaverError("the file '" + name + "' cannot be written");
-    try {
-        const ThreadRows rows = exportThread(call.saver, thread, file);
-        file.close();
-        if (!file) throw SaverError("the file '" + name + "' could not be written to its end");
-        if (call.asJson()) {
-            call.terminal.out() << toJson(RowsView{rows.thread_id, rows.commits, rows.writes}) << '\n';
-        } else {
-            call.terminal.out() << rows.commits << " checkpoints and " << rows.writes << " pending writes are in "
-                                << plain(name) << '\n';
-        }
-    } catch (...) {
-        file.close();
-        std::remove(name.c_str());
-        throw;
+    ThreadRows rows;
+    writeFile(call.place(1), [&](std::ostream& file) { rows = exportThread(call.saver, thread, file); });
+    if (call.asJson()) {
+        call.terminal.out() << toJson(RowsView{rows.thread_id, rows.commits, rows.writes}) << '\n';
+    } else {
+        call.terminal.out() << rows.commits << " checkpoints and " << rows.writes << " pending writes are in "
+                            << plain(call.place(1)) << '\n';
+    }
+    return Exit::done;
+}
+
+Exit exportTrace(Call& call) {
+    const std::string& thread = call.place(0);
+    if (call.arguments.places().size() == 1) {
+        writeTrace(call.saver, thread, call.terminal.out());
+        return Exit::done;
+    }
+    std::size_t checkpoints = 0;
+    writeFile(call.place(1), [&](std::ostream& file) { checkpoints = writeTrace(call.saver, thread, file); });
+    if (call.asJson()) {
+        call.terminal.out() << toJson(TraceView{thread, checkpoints}) << '\n';
+    } else {
+        call.terminal.out() << "a trace of " << checkpoints << " checkpoints is in " << plain(call.place(1))
+                            << "; open it at https://ui.perfetto.dev\n";
     }
     return Exit::done;
 }

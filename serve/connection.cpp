@@ -21,11 +21,15 @@ namespace {
 constexpr int busy_tries = 5;
 // The body of a refused request is read up to this size, so that the connection can be used again.
 constexpr std::uint64_t refused_body_max = 65536;
+// What is read at once, in addition to a whole header.
+constexpr std::size_t read_bytes = 65536;
 
 }  // namespace
 
 Connection::Connection(std::shared_ptr<Shared> shared, asio::ip::tcp::socket socket)
-    : shared_(std::move(shared)), socket_(std::make_shared<Socket>(std::move(socket))) {
+    : shared_(std::move(shared)),
+      socket_(std::make_shared<Socket>(std::move(socket))),
+      buffer_(shared_->options.header_bytes_max + read_bytes) {
     const stategraph::detail::LockGuard lock(shared_->open_mutex);
     place_ = shared_->open.insert(shared_->open.end(), this);
     ++shared_->connections;
@@ -149,7 +153,9 @@ asio::awaitable<bool> Connection::refuseUnread(const boost::system::error_code& 
         co_return false;  // the client has disconnected
     }
     if (error == http::error::body_limit) status = http::status::payload_too_large;
-    if (error == http::error::header_limit) status = http::status::request_header_fields_too_large;
+    // Beast limits neither the extensions of chunks nor what follows the last one, but the buffer does.
+    if (error == http::error::header_limit || error == http::error::buffer_overflow)
+        status = http::status::request_header_fields_too_large;
     Request none;
     none.version(11);
     none.keep_alive(false);
@@ -196,6 +202,8 @@ std::optional<Answer> Connection::answerToHead(const Request& request) const {
     const auto refused = [&](http::status status, const std::string& why) {
         return textAnswer(request, status, json_type, errorJson(why));
     };
+    if (request.count(http::field::host) > 1)
+        return refused(http::status::bad_request, "the request has several fields Host");
     if (!isAllowedHost(request[http::field::host])) {
         return refused(http::status::misdirected_request,
                        "this server does not answer to that name; see ServerOptions::hosts");

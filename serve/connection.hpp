@@ -45,7 +45,7 @@ private:
 
     std::shared_ptr<Shared> shared_;
     std::shared_ptr<Socket> socket_;
-    beast::flat_buffer buffer_;
+    beast::flat_buffer buffer_;               // of a limited size
     std::list<Connection*>::iterator place_;  // its place in Shared::open
     bool is_closing_ = false;                 // guarded by Shared::open_mutex
 };

@@ -29,6 +29,9 @@ struct IncompatibleThread {
 struct CompatibilityOptions {
     /// Checks only this thread; none: all threads.
     std::optional<std::string> thread_id = {};
+    /// By descriptions: also finds threads with channels that the graph does not have, also not as a former name. A run
+    /// resumes them, and keeps such values without using them.
+    bool lost_channels = false;
 };
 
 namespace detail {
@@ -49,11 +52,11 @@ std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver,
 }
 
 /// The same without the program, from descriptions of its graph and of the graphs inside it (describeGraphs, in
-/// graph_description.hpp); the graph itself comes first. It knows names alone: it finds due nodes that no longer exist
-/// and nodes that finished tasks lead to, also in subgraphs that are due and described. What only the program knows, it
-/// does not find: types of channels and payloads, and channels that were removed. Threads that cannot be read are among
-/// the found ones. Errors: InvalidArgumentError if `graphs` is empty; SaverError. Cost: reads the newest checkpoints of
-/// open threads.
+/// graph_description.hpp); the graph itself comes first. It finds due nodes that no longer exist, nodes that finished
+/// tasks lead to, and channels whose values are of another kind than the graph's (DescribedChannel::holds), also in
+/// subgraphs that are due and described. What only the program knows, it does not find: types within a kind, such as
+/// the members of a map, and types of payloads. Threads that cannot be read are among the found ones.
+/// Errors: InvalidArgumentError if `graphs` is empty; SaverError. Cost: reads the newest checkpoints of open threads.
 std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver, std::span<const GraphDescription> graphs,
                                                    const CompatibilityOptions& options = {});
 

@@ -98,10 +98,17 @@ struct DescribedChannel {
     std::string reducer;
     /// The value before any write; none if the channel has none, or if it cannot be stored.
     std::optional<Value> initial;
+    /// What its type is stored as: "boolean", "number", "text", "list" (std::vector) or "map" (a struct with a table).
+    /// Empty for other types, for states as JSON, and in descriptions of earlier versions.
+    std::string holds;
+    /// The names under which older threads have it (formerly()); empty in descriptions of earlier versions.
+    std::vector<std::string> former_names;
     static constexpr auto fields() {
         return stategraph::fields(field("name", &DescribedChannel::name), field("kind", &DescribedChannel::kind),
                                   field("reducer", &DescribedChannel::reducer),
-                                  field("initial", &DescribedChannel::initial));
+                                  field("initial", &DescribedChannel::initial),
+                                  field("holds", &DescribedChannel::holds, defaulted),
+                                  field("former_names", &DescribedChannel::former_names, defaulted));
     }
 };
 
@@ -119,6 +126,8 @@ struct GraphDescription {
     /// Finds a node by its name, or by its name in the log; null if there is none.
     const DescribedNode* find(std::string_view name) const noexcept;
     const DescribedNode* findStored(std::string_view name) const noexcept;
+    /// Finds a channel by its name or a former one; null if there is none.
+    const DescribedChannel* findChannel(std::string_view name) const noexcept;
     /// The current name of a node, given its name in the log; the same name if the graph does not have the node.
     std::string shownName(std::string_view stored) const;
     static constexpr auto fields() {

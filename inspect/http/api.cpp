@@ -8,6 +8,7 @@
 #include <stategraph/read_checkpoint.hpp>
 
 #include "inspect/http/api_call.hpp"
+#include "inspect/terminal.hpp"
 
 namespace stategraph::inspect {
 namespace {
@@ -28,6 +29,7 @@ constexpr ApiRow rows[] = {
     {"GET", "threads/:thread/head", head, Needs::nothing, head_every},
     {"GET", "threads/:thread/live", live},
     {"GET", "threads/:thread/stats", threadStats},
+    {"GET", "threads/:thread/deletion", deletion},
     {"GET", "threads/:thread/export", exportLines},
     {"GET", "threads/:thread/checkpoints/:checkpoint", checkpoint},
     {"GET", "threads/:thread/checkpoints/:checkpoint/values", valuePage},
@@ -40,6 +42,7 @@ constexpr ApiRow rows[] = {
     {"POST", "threads/:thread/answer", storeAnswer, Needs::write},
     {"POST", "threads/:thread/checkpoints/:checkpoint/fork", storeFork, Needs::write},
     {"POST", "threads/:thread/checkpoints/:checkpoint/edit", storeEdit, Needs::graph},
+    {"POST", "threads/:thread/checkpoints/:checkpoint/raw_edit", storeRawEdit, Needs::write},
     {"POST", "threads/:thread/copy", copyWhole, Needs::write},
     {"POST", "threads/:thread/prune", pruneWhole, Needs::write},
     {"POST", "threads/:thread/delete", deleteWhole, Needs::write},
@@ -112,7 +115,8 @@ serve::HandlerAnswer refusal(const Refused& why) {
         std::string error;
         static constexpr auto fields() { return stategraph::fields(field("error", &View::error)); }
     };
-    return {.status = why.status, .body = toJson(View{why.text}) + "\n"};
+    // A name that is not UTF-8 would make a byte string of the text.
+    return {.status = why.status, .body = toJson(View{plain(why.text)}) + "\n"};
 }
 
 }  // namespace
@@ -174,6 +178,18 @@ std::shared_ptr<const Value> Api::keepValues(SnapshotData& snapshot) {
     auto values = std::make_shared<const Value>(redaction_.apply(std::move(snapshot.values_as_cbor), ""));
     cache_.add(snapshot.config, values);
     return values;
+}
+
+std::shared_ptr<void> Api::addFollower() {
+    struct Counted {
+        explicit Counted(std::shared_ptr<std::atomic<std::size_t>> of) : count(std::move(of)) { ++*count; }
+        Counted(const Counted&) = delete;
+        Counted& operator=(const Counted&) = delete;
+        ~Counted() { --*count; }
+        std::shared_ptr<std::atomic<std::size_t>> count;
+    };
+    auto counted = std::make_shared<Counted>(followers_);
+    return *followers_ > followers_max ? nullptr : counted;
 }
 
 bool Api::hasKey(const serve::RequestView& request) const noexcept {

@@ -1,4 +1,6 @@
 #pragma once
+#include <atomic>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,7 +32,11 @@ public:
     const ServerOptions& options() const noexcept { return options_; }
     const Redaction& redaction() const noexcept { return redaction_; }
     BaseCheckpointSaver& saver() const noexcept { return *saver_; }
+    const std::shared_ptr<BaseCheckpointSaver>& sharedSaver() const noexcept { return saver_; }
     PageRuns& runs() noexcept { return runs_; }
+    /// Counts a client that follows an answer, as long as the result lives. Null if there are `followers_max` already.
+    std::shared_ptr<void> addFollower();
+    static constexpr std::size_t followers_max = 128;
     std::map<std::string, std::shared_ptr<ServedGraph>> graphs() const;
     /// Returns the values of a checkpoint without what is redacted, or null if there is no such checkpoint.
     std::shared_ptr<const Value> values(const Config& checkpoint);
@@ -45,6 +51,7 @@ private:
     const Redaction redaction_;
     ValueCache cache_;
     PageRuns runs_;
+    const std::shared_ptr<std::atomic<std::size_t>> followers_ = std::make_shared<std::atomic<std::size_t>>(0);
     mutable stategraph::detail::Mutex mutex_;
     std::map<std::string, std::shared_ptr<ServedGraph>> graphs_ SG_GUARDED_BY(mutex_);
 };

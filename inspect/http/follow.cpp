@@ -25,8 +25,9 @@ std::string withoutLineEnd(std::string text) {
 /// Repeats a call.
 class Follower {
 public:
-    Follower(ApiCall& call, const ApiRow& row, std::string first)
+    Follower(ApiCall& call, const ApiRow& row, std::string first, std::shared_ptr<void> counted)
         : api_(call.api),
+          counted_(std::move(counted)),
           row_(row),
           request_{view_, call.request.segments, call.request.query, {}},
           thread_(call.thread),
@@ -51,6 +52,7 @@ public:
 
 private:
     Api& api_;
+    const std::shared_ptr<void> counted_;
     const ApiRow& row_;
     const FollowedRequest view_;
     const serve::HandlerRequest request_;
@@ -64,7 +66,13 @@ private:
 }  // namespace
 
 serve::HandlerAnswer followed(ApiCall& call, const ApiRow& row) {
-    const auto follower = std::make_shared<Follower>(call, row, row.run(call).body);
+    auto counted = call.api.addFollower();
+    if (!counted) {
+        throw Refused{503,
+                      "more than " + std::to_string(Api::followers_max) +
+                          " clients follow this server, and connections must remain for requests; close some pages"};
+    }
+    const auto follower = std::make_shared<Follower>(call, row, row.run(call).body, std::move(counted));
     return {.events = serve::HandlerEvents{
                 .next = [follower]() -> std::optional<std::string> { return follower->next(); }, .every = row.follow}};
 }

@@ -7,10 +7,11 @@
 #include <stategraph/stats.hpp>
 #include <stategraph/timeline.hpp>
 
+#include "inspect/deletion.hpp"
 #include "inspect/http/api_call.hpp"
 #include "inspect/prune_trial.hpp"
 
-// The operations on a whole thread: copy, prune, delete.
+// The operations on a whole thread: copy, prune, delete, and what a deletion removes.
 namespace stategraph::inspect {
 namespace {
 
@@ -104,6 +105,12 @@ serve::HandlerAnswer pruneWhole(ApiCall& call) {
     refuseWhileItRuns(call);
     const std::uint64_t dropped = call.api.saver().prune(request);
     return json(PrunedView{dropped, sizesOf(call).commits});
+}
+
+serve::HandlerAnswer deletion(ApiCall& call) {
+    DeletionView view = previewDeletion(call.api.saver(), call.thread);
+    for (Value& question : view.questions) question = call.api.redaction().apply(std::move(question), "");
+    return json(view);
 }
 
 // The request names the newest checkpoint that its sender saw, so that checkpoints stored after that are not deleted

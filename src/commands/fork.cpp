@@ -1,154 +1,24 @@
 #include <stategraph/fork.hpp>
 
-#include <string>
-#include <vector>
-
-#include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
-#include <stategraph/saver_rules.hpp>
 
-#include "checkpoint/due_tasks.hpp"
-#include "checkpoint/fold.hpp"
-#include "checkpoint/paths.hpp"
-#include "checkpoint/thread_summary.hpp"
+#include "src/commands/forked.hpp"
 #include "src/commands/store.hpp"
-#include "src/commit/ids.hpp"
-#include "src/commit/metadata.hpp"
 #include "src/threads/thread_claim.hpp"
 
-// fork: stores, without a run, the first commit of a run that resumes from an old checkpoint.
+// fork: stores a copy of a checkpoint without a run.
 namespace stategraph {
-namespace {
-
-using checkpoint::CommitFields;
-
-// The rule is the same as for a run's commits (src/commit/log_writer.cpp): the whole state is written if reading it
-// back costs more than this many times as much, and more than about a page.
-constexpr std::size_t replay_factor = 3;
-constexpr std::size_t replay_bytes_min = 4096;
-constexpr std::size_t row_cost_bytes = 48;
-constexpr std::size_t visit_bytes = 19;
-
-bool isExpensive(const checkpoint::Folded& from) {
-    const std::size_t replay = from.replay_bytes + from.replay_commits * row_cost_bytes;
-    if (replay <= replay_bytes_min) return false;
-    std::size_t state = from.commit.input ? from.commit.input->size() : 0;
-    for (const auto& channel : from.channels) {
-        const std::size_t name = detail::headSize(channel.name.size()) + channel.name.size() + 3;
-        for (const auto& piece : channel.pieces) state += name + piece.value.size();
-    }
-    for (const auto& visit : from.visits) state += visit.log.size() + visit_bytes;
-    return replay > replay_factor * state;
-}
-
-CheckpointTuple read(BaseCheckpointSaver& saver, const LogName& log, CheckpointId wanted) {
-    auto tuple = saver.getTuple({.log = log, .checkpoint_id = wanted});
-    if (tuple) return std::move(*tuple);
-    if (wanted) {
-        throw InvalidArgumentError("there is no checkpoint " + wanted.toString() +
-                                   " to fork in the thread; it may have been pruned. List the thread's checkpoints");
-    }
-    throw InvalidArgumentError("there is nothing to fork: the thread has no checkpoint; check its name");
-}
-
-// Returns the record of the checkpoint with its whole state if reading it from its base has become expensive, otherwise
-// an empty text.
-std::string wholeIfDue(const LogName& log, const checkpoint::Folded& from) {
-    if (!isExpensive(from)) return {};
-    try {
-        return checkpoint::wholeCommit(log, from.tuple);
-    } catch (const CorruptCheckpointError&) {
-        return {};  // a list whose first value only the program knows
-    }
-}
-
-// Returns the fields of the copied commit that say what is due. All others equal those of its parent, which is the
-// commit that is copied.
-CommitFields follow(const checkpoint::Folded& from) {
-    CommitFields copy = from.commit;
-    copy.ran = {};  // repeated, as a run's first commit does
-    if (from.ran.kind == checkpoint::FoldedRan::Kind::several) copy.ran = {checkpoint::Ran::Kind::several, {}};
-    if (from.ran.kind == checkpoint::FoldedRan::Kind::one) copy.ran = {checkpoint::Ran::Kind::one, from.ran.node};
-    copy.joins.clear();
-    copy.deferred.clear();
-    copy.visits.clear();
-    copy.has_all_visits = false;
-    copy.graph.reset();
-    copy.schema.reset();
-    copy.operations = {};
-    copy.names_input = false;
-    return copy;
-}
-
-struct Forked {
-    std::string commit;
-    std::string command;  // what a Command wrote to the superstep that waits there; empty if there was none
-    std::string run;      // the record that an edit created it; empty if nothing is due
-    std::string summary;  // of its metadata: nothing asks there yet
-    CheckpointId base;
-};
-
-Forked makeFork(const LogName& log, const checkpoint::Folded& from, CheckpointId id, const Metadata& added) {
-    const RowKey key{log.thread_id, log.checkpoint_ns, from.commit.id};
-    if (from.commit.says_more)
-        checkpoint::corrupt(key, "it is of a later version that says more than this one can copy; use that version");
-    const std::string whole = wholeIfDue(log, from);
-    const std::string metadata = engine::addMetadata(from.commit.metadata, added);
-    CommitFields copy = whole.empty() ? follow(from) : checkpoint::readCommit(key, whole);
-    copy.id = id;
-    copy.parent = from.commit.id;
-    copy.base = whole.empty() ? from.commit.base : id;
-    copy.step = from.commit.step + 1;
-    copy.source = Source::fork;
-    copy.folds = 1;
-    copy.writes.reset();
-    copy.metadata = metadata;
-
-    Forked forked;
-    forked.base = copy.base;
-    forked.summary = checkpoint::writeSummary(metadata, {});
-    checkpoint::writeCommit(copy, forked.commit);
-    const checkpoint::Records records = checkpoint::readRecords(log, from.commit.id, from.tuple.writes);
-    if (const auto* command = checkpoint::findRecord(records, checkpoint::command_path))
-        checkpoint::writeTask(id, *command, forked.command);
-    if (!checkpoint::dueTasks(copy, records, true).empty()) {
-        checkpoint::TaskFields edited;
-        edited.node = checkpoint::run_edited;
-        checkpoint::writeTask(id, edited, forked.run);
-    }
-    return forked;
-}
-
-CheckpointId putFork(BaseCheckpointSaver& saver, const Config& config, const ForkOptions& options) {
-    const LogName log{config.thread_id.view(), ""};
-    const checkpoint::Folded from = checkpoint::fold(log, read(saver, log, config.checkpoint_id));
-    IdSource& source = options.ids ? *options.ids : IdSource::system();
-    engine::IdSequence ids(source, source.uniqueBits());
-    ids.observe(from.tuple.head);
-    const CheckpointId id = ids.next();
-    const Forked forked = makeFork(log, from, id, options.metadata);
-    const CommitRow commit{.id = id, .parent = from.commit.id, .base = forked.base, .bytes = forked.commit};
-    std::vector<WriteRow> writes;
-    if (!forked.command.empty()) writes.push_back({id, checkpoint::command_path, forked.command});
-    if (!forked.run.empty()) writes.push_back({id, checkpoint::run_path, forked.run});
-    commands::store(saver, {.log = log,
-                            .expected_head = from.tuple.head,
-                            .commits = {&commit, 1},
-                            .writes = writes,
-                            .sync = options.durability == Durability::sync,
-                            .outlook = {forked.run.empty() ? ThreadStatus::finished : ThreadStatus::edited, {}},
-                            .summary = forked.summary});
-    return id;
-}
-
-}  // namespace
 
 Config fork(BaseCheckpointSaver& saver, const Config& config, const ForkOptions& options) {
     commands::checkConfig(config, "fork");
     try {
         engine::ThreadClaim claim;
         claim.acquire(saver, config.thread_id.view(), options.on_busy, options.busy_timeout);
-        return {.thread_id = config.thread_id, .checkpoint_id = putFork(saver, config, options), .checkpoint_ns = {}};
+        const LogName log{config.thread_id.view(), ""};
+        const checkpoint::Folded from = commands::readForked(saver, log, config.checkpoint_id, "fork");
+        const CheckpointId id = commands::forkId(from, options);
+        commands::putFork(saver, log, from, id, options);
+        return {.thread_id = config.thread_id, .checkpoint_id = id, .checkpoint_ns = {}};
     } catch (Error& error) {
         error.addContext({.thread_id = config.thread_id.toString()});
         throw;

@@ -154,7 +154,9 @@ void loadChannel(const detail::ChannelSpec& channel, std::span<const checkpoint:
         channel.behaviour->load(channel, state.value(channel), pieces);
     } catch (const WrongTypeError& error) {
         throw CorruptCheckpointError(
-            "channel '" + channel.name + "' is stored as another type than it has now: " + error.message(),
+            "channel '" + channel.name + "' is stored as another type than it has now: " + error.message() +
+                "; resume with a program in which it has the stored type, or fork a checkpoint from before that value "
+                "was stored (stategraph/fork.hpp)",
             {.checkpoint_id = id.toString(), .channel = channel.name});
     }
     state.setPresent(channel.index, true);

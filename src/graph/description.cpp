@@ -27,8 +27,12 @@ DescribedNode describeNode(const detail::NodeSpec& node) {
 }
 
 DescribedChannel channelAsData(const detail::Schema& schema, const detail::ChannelSpec& channel) {
-    DescribedChannel described{
-        .name = channel.name, .kind = kindName(channel.kind), .reducer = channel.reducer, .initial = {}};
+    DescribedChannel described{.name = channel.name,
+                               .kind = kindName(channel.kind),
+                               .reducer = channel.reducer,
+                               .initial = {},
+                               .holds = channel.behaviour->holds,
+                               .former_names = channel.former_names};
     if (!schema.present().test(channel.index) || channel.initial == nullptr) return described;
     std::string cbor;
     Encoder out(cbor);
@@ -84,6 +88,15 @@ const DescribedNode* GraphDescription::findStored(std::string_view name) const n
         return (node.stored_as.empty() ? node.name : node.stored_as) == name;
     });
     return found == nodes.end() ? nullptr : &*found;
+}
+
+const DescribedChannel* GraphDescription::findChannel(std::string_view name) const noexcept {
+    const auto current = std::ranges::find(channels, name, &DescribedChannel::name);
+    if (current != channels.end()) return &*current;
+    const auto former = std::ranges::find_if(channels, [&](const DescribedChannel& channel) {
+        return std::ranges::find(channel.former_names, name) != channel.former_names.end();
+    });
+    return former == channels.end() ? nullptr : &*former;
 }
 
 std::string GraphDescription::shownName(std::string_view stored) const {

@@ -11,22 +11,54 @@
 #include "src/commit/ids.hpp"
 #include "src/commit/restore.hpp"
 
-// checkCompatibility without the program: whether a graph, of which the description is known, has the nodes that a
-// thread needs.
+// checkCompatibility without the program: whether a graph, of which the description is known, has the nodes and the
+// channels that a thread needs.
 namespace stategraph {
 namespace {
 
 constexpr std::size_t page_size = 256;
 
+// What a value is stored as, in the words of DescribedChannel::holds; empty for null, which any optional type takes. A
+// text that is not UTF-8 is stored as bytes.
+std::string_view storedKind(std::string_view cbor) {
+    switch (Decoder(cbor).peek()) {
+        case Decoder::Type::boolean:
+            return "boolean";
+        case Decoder::Type::unsigned_integer:
+        case Decoder::Type::negative_integer:
+        case Decoder::Type::real:
+            return "number";
+        case Decoder::Type::text:
+        case Decoder::Type::bytes:
+            return "text";
+        case Decoder::Type::array:
+            return "list";
+        case Decoder::Type::map:
+            return "map";
+        case Decoder::Type::null:
+        case Decoder::Type::end:
+            break;
+    }
+    return {};
+}
+
+// The kind of a channel's value: that of the last set, or what the operations without one are about.
+std::string_view kindOf(const checkpoint::FoldedChannel& channel) {
+    const checkpoint::LogPiece& first = channel.pieces.front();
+    if (first.op == checkpoint::LogOp::set) return storedKind(first.value);
+    return first.op == checkpoint::LogOp::put ? "map" : "list";
+}
+
 class Checker {
 public:
-    Checker(BaseCheckpointSaver& saver, std::span<const GraphDescription> graphs) : saver_(saver), graphs_(graphs) {}
+    Checker(BaseCheckpointSaver& saver, std::span<const GraphDescription> graphs, bool lost_channels)
+        : saver_(saver), graphs_(graphs), lost_channels_(lost_channels) {}
 
     /// The first reason why the thread cannot be resumed.
     std::optional<IncompatibleThread> check(const std::string& thread_id, CheckpointId head) {
         found_.reset();
         try {
-            checkLog(graphs_.front(), thread_id, "", {});
+            checkLog(graphs_.front(), thread_id, "", {}, {});
         } catch (const CorruptCheckpointError& error) {
             found_ = IncompatibleThread{.thread_id = thread_id,
                                         .checkpoint_id = head,
@@ -44,9 +76,10 @@ private:
         CheckpointId id;
     };
 
-    // `outer`: the checkpoint around the log, if the log must be at one below it.
+    // `outer`: the checkpoint around the log, if the log must be at one below it. `as_node`: the node of the outer
+    // graph that is this graph.
     void checkLog(const GraphDescription& graph, const std::string& thread_id, const std::string& ns,
-                  const std::optional<Outer>& outer) {
+                  const std::optional<Outer>& outer, const std::string& as_node) {
         const LogName log{thread_id, ns};
         auto tuple = saver_.getTuple({.log = log});
         if (!tuple) return;
@@ -67,6 +100,8 @@ private:
         for (const checkpoint::DueTask& task : due) {
             if (task.finished) checkResult(*task.record, require);
         }
+        if (!due.empty()) checkChannels(graph, log, at);
+        if (found_ && found_->node.empty()) found_->node = as_node;
         Heads heads;
         for (const checkpoint::DueTask& task : due) {
             if (!task.finished && !found_) checkInner(graph, thread_id, ns, at, task, heads);
@@ -80,6 +115,44 @@ private:
         for (const auto& send : record.sends) require(send.node, what);
     }
 
+    // A run of a finished thread begins with these channels as well, but an input may then be the first to need them.
+    void checkChannels(const GraphDescription& graph, const LogName& log, const checkpoint::Folded& at) {
+        for (const checkpoint::FoldedChannel& channel : at.channels) {
+            if (found_) return;
+            const DescribedChannel* const known = graph.findChannel(channel.name);
+            if (known == nullptr) {
+                if (!lost_channels_) continue;
+                found_ = place(log, at.commit.id);
+                found_->channel = channel.name;
+                found_->why = "channel '" + found_->channel +
+                              "' is stored, and the graph has none of that name: its value is kept and not used; say "
+                              "what was renamed (formerly) if it is needed";
+                continue;
+            }
+            if (known->kind == "untracked" || isReplaced(at, channel.name, *known)) continue;
+            const std::string_view stored = kindOf(channel);
+            if (known->holds.empty() || stored.empty() || stored == known->holds) continue;
+            found_ = place(log, at.commit.id);
+            found_->channel = channel.name;
+            found_->why = "channel '" + found_->channel + "' is stored as a " + std::string(stored) +
+                          ", and the graph has a " + known->holds +
+                          " of that name: give it the stored type again, or another name";
+        }
+    }
+
+    // A value under a former name is not used where there is one under the current name.
+    static bool isReplaced(const checkpoint::Folded& at, std::string_view name, const DescribedChannel& known) {
+        return name != known.name && at.find(known.name) != nullptr;
+    }
+
+    static IncompatibleThread place(const LogName& log, CheckpointId id) {
+        IncompatibleThread thread;
+        thread.thread_id = log.thread_id;
+        thread.checkpoint_id = id;
+        thread.checkpoint_ns = log.checkpoint_ns;
+        return thread;
+    }
+
     using Heads = std::optional<std::vector<ListedCheckpoint>>;  // of all logs of the thread, once they are listed
 
     // Checks the logs of the graph that a due task has begun: one of its own, or those that live with the thread.
@@ -91,21 +164,18 @@ private:
         if (inner == graphs_.end()) return;
         const std::string name = outer.empty() ? task.name : outer + '|' + task.name;
         const TaskId id = engine::makeTaskId({at.commit.id, outer, at.commit.step + 1, task.name, task.path});
-        checkLog(*inner, thread_id, name + ':' + id.toString(), {});
+        checkLog(*inner, thread_id, name + ':' + id.toString(), {}, node->name);
         if (found_) return;
         if (!heads) heads = saver_.list({.thread_id = thread_id, .heads = true});
         for (const ListedCheckpoint& head : *heads) {
             const std::string& ns = head.checkpoint_ns;
             const bool lives_on = ns == name || (ns.starts_with(name + ":=") && ns.find('|', name.size()) == ns.npos);
-            if (lives_on && !found_) checkLog(*inner, thread_id, ns, Outer{outer, at.commit.id});
+            if (lives_on && !found_) checkLog(*inner, thread_id, ns, Outer{outer, at.commit.id}, node->name);
         }
     }
 
     static IncompatibleThread missing(const LogName& log, CheckpointId id, std::string_view node, const char* what) {
-        IncompatibleThread thread;
-        thread.thread_id = log.thread_id;
-        thread.checkpoint_id = id;
-        thread.checkpoint_ns = log.checkpoint_ns;
+        IncompatibleThread thread = place(log, id);
         thread.node = node;
         thread.why = "node '" + thread.node + "' " + what +
                      ", and the graph has no such node: add it again, say what was renamed (NodeOptions::stored_as), "
@@ -115,6 +185,7 @@ private:
 
     BaseCheckpointSaver& saver_;
     const std::span<const GraphDescription> graphs_;
+    const bool lost_channels_;
     std::optional<IncompatibleThread> found_;
 };
 
@@ -126,7 +197,7 @@ std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver, s
         throw InvalidArgumentError(
             "checkCompatibility: no description is given; give that of the graph, and those of "
             "the graphs inside it (describeGraphs)");
-    Checker checker(saver, graphs);
+    Checker checker(saver, graphs, options.lost_channels);
     std::vector<IncompatibleThread> found;
     const auto check = [&](const std::string& thread_id, CheckpointId head) {
         if (auto thread = checker.check(thread_id, head)) found.push_back(std::move(*thread));

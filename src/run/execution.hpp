@@ -182,7 +182,7 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
 }
 
 // Calls `call`, and turns what the node itself, or its error handler, throws into a NodeError, which begins with `who`.
-// A question is noted in `asked_` and not thrown on, because that would cost as much again as the throw inside the node.
+// A question is noted in `asked_` and not thrown on, because that would cost as much again as the throw in the node.
 template <class F>
 void Execution::asNode(F call, const char* who) {
     try {

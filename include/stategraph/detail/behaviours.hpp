@@ -426,6 +426,26 @@ private:
     using Listed = std::conditional_t<std::is_class_v<Found>, Found, None>;
 };
 
+/// What the library's own codec stores a type as. A vector of bytes may be a byte string, and is not known.
+template <class T>
+constexpr const char* kindHeld() noexcept {
+    if constexpr (std::is_same_v<T, bool>) {
+        return "boolean";
+    } else if constexpr (std::is_arithmetic_v<T>) {
+        return "number";
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        return "text";
+    } else if constexpr (HasFields<T>) {
+        return "map";
+    } else if constexpr (requires { typename T::value_type; }) {
+        using Item = typename T::value_type;
+        if constexpr (std::is_same_v<T, std::vector<Item>> && sizeof(Item) > 1) return "list";
+        return "";
+    } else {
+        return "";
+    }
+}
+
 template <class T, class Fold, class Access = PlainValue<T>>
 constexpr Behaviour makeBehaviour() {
     using C = ChannelBehaviour<T, Fold, Access>;
@@ -438,7 +458,10 @@ constexpr Behaviour makeBehaviour() {
                         .write = C::write,
                         .decodeWrite = C::decodeWrite};
     behaviour.decode = C::decode;
-    if constexpr (!C::is_unstored) behaviour.load = C::load;
+    if constexpr (!C::is_unstored) {
+        behaviour.load = C::load;
+        behaviour.holds = kindHeld<T>();
+    }
     if constexpr (requires { Fold::encodeTail; }) {
         behaviour.length = Fold::length;
         behaviour.encodeTail = Fold::encodeTail;

@@ -40,6 +40,8 @@ struct Behaviour {
     void (*prepare)(const ChannelSpec& channel, Op& op, const TaskId& task, std::size_t index) = nullptr;
     /// Replaces the value by one item. Used for states that are structs.
     void (*decode)(Decoder& in, void* value) = nullptr;
+    /// What the type is stored as (DescribedChannel::holds); empty if its codec may decide that for each value.
+    const char* holds = "";
 };
 
 struct ChannelSpec {

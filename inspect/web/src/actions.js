@@ -2,6 +2,7 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { about, getText, path, post } from './api.js';
 import { BreakpointList, stopsOf } from './breakpoints.js';
+import { RawEditForm, storeRawEdit } from './raw_edit.js';
 import { go } from './route.js';
 import { GraphChoice, Problem } from './ui.js';
 
@@ -50,7 +51,8 @@ export function Actions({ place, checkpoint, log, isDrawn, onStored }) {
           <button disabled=${isBusy} onClick=${run({ ...at, until: 'next' }, 'running one superstep')}>One superstep</button>
           ${stops && html`<button disabled=${isBusy} onClick=${run({ ...at, ...stops }, 'running to the next breakpoint')}>To the next breakpoint</button>`}
           <button disabled=${isBusy} aria-expanded=${form === 'edit'} onClick=${() => setForm(form === 'edit' ? '' : 'edit')}>Edit…</button>`}`}
-    ${about.value?.write && isRoot && html`<button disabled=${isBusy} aria-expanded=${form === 'fork'} onClick=${() => setForm(form === 'fork' ? '' : 'fork')}>Fork…</button>`}
+    ${about.value?.write && isRoot && html`<button disabled=${isBusy} aria-expanded=${form === 'fork'} onClick=${() => setForm(form === 'fork' ? '' : 'fork')}>Fork…</button>
+      <button disabled=${isBusy} aria-expanded=${form === 'raw'} onClick=${() => setForm(form === 'raw' ? '' : 'raw')}>Set a channel…</button>`}
     ${isRoot && about.value?.redacted.length === 0 && html`<button disabled=${state.isBusy} onClick=${does(() => save(place.thread))}>Export</button>`}
     ${about.value?.app && isRoot && html`<${BreakpointList} thread=${place.thread} />`}
     ${form === 'fork' && html`<form onSubmit=${does(async (event) => {
@@ -66,6 +68,10 @@ export function Actions({ place, checkpoint, log, isDrawn, onStored }) {
       return 'edited; channels with a reducer were added to';
     }, true)}><label>Channels, as JSON <textarea name="values" rows="3" placeholder='{"channel": "value"}'></textarea></label>
       <label>as node <input name="as" placeholder="optional" /></label><button type="submit" disabled=${isBusy}>Edit</button></form>`}
+    ${form === 'raw' && html`<${RawEditForm} isBusy=${isBusy} onSubmit=${does(async (event) => {
+      goTo(await storeRawEdit({ ...place, id: checkpoint.checkpoint_id }, event.target));
+      return 'set, in a fork; the program checks the type when it resumes the thread';
+    }, true)} />`}
     <${Problem} error=${state.error} />
     ${log.head?.run_error && html`<p class="problem" role="alert">The run failed: ${log.head.run_error}</p>`}
     ${log.head?.running && html`<p role="status">A run is under way.</p>`}

@@ -1,6 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { path, post } from './api.js';
+import { get, path, post } from './api.js';
+import { Deletion } from './deletion.js';
 import { go, route } from './route.js';
 import { Problem, Text } from './ui.js';
 
@@ -39,7 +40,14 @@ export function WholeThread({ thread, log, onClose }) {
     return { said: `dropped ${counted(dropped)}; ${counted(kept)} remain` };
   });
   // Checkpoints that come after this question was asked are not deleted unseen.
-  const ask = () => setState(state.newest ? {} : { newest: log.newestId });
+  const ask = async () => {
+    const newest = log.newestId;
+    try {
+      setState(state.newest ? {} : { newest, deletion: await get(path.thread(thread, 'deletion')) });
+    } catch (error) {
+      setState({ error });
+    }
+  };
   const remove = does(async () => {
     await post(path.thread(thread, 'delete'), { newest: state.newest });
     onClose();
@@ -53,7 +61,7 @@ export function WholeThread({ thread, log, onClose }) {
     ${state.trial && html`<form onSubmit=${prune}><p role="status">A prune drops ${counted(state.trial.dropped)} and keeps ${state.trial.kept}, among them the newest and those with open questions.</p>
       ${state.trial.dropped > 0 && html`<button type="submit" class="danger" disabled=${state.isBusy}>Drop ${counted(state.trial.dropped)}</button>`}</form>`}
     <p><button aria-expanded=${Boolean(state.newest)} disabled=${state.isBusy} onClick=${ask}>Delete…</button></p>
-    ${state.newest && html`<form onSubmit=${remove}><p role="status">All checkpoints of the thread and of its subgraphs are deleted. Nothing undoes this; export the thread first to keep it.</p>
+    ${state.newest && html`<form onSubmit=${remove}><${Deletion} view=${state.deletion} />
       <button type="submit" class="danger">Delete <${Text}>${thread}<//></button></form>`}
     <${Problem} error=${state.error} />
     ${state.said && html`<p role="status">${state.said}</p>`}

@@ -82,6 +82,21 @@ describe('whole threads', () => {
     await close(page);
   });
 
+  test('a deletion says what it removes before it is confirmed', async () => {
+    const wanted = await server.api('threads/asks/deletion');
+    assert.ok(wanted.checkpoints > 0 && wanted.questions.length > 0);
+    const page = await open(browser, server, '/t/asks//');
+    await manage(page);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Delete…', exact: true }).click();
+    await dialog.getByText(`deleted: ${wanted.checkpoints} checkpoint`).waitFor();
+    await dialog.getByText(/open questions? (is|are) lost/).waitFor();
+    assert.ok((await names()).includes('asks'));
+    await dialog.getByRole('button', { name: 'Delete…', exact: true }).click();
+    await dialog.getByText('Nothing undoes this').waitFor({ state: 'detached' });
+    await close(page);
+  });
+
   test('a thread is deleted by keyboard alone, after a confirmation, and a page that shows it says so', async () => {
     const other = await open(browser, server, '/t/failed//');
     const page = await open(browser, server, '/t/failed//');
