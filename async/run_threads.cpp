@@ -20,7 +20,9 @@ namespace stategraph::detail {
 namespace {
 
 // A thread that does the same for two of these intervals is taken to block.
-constexpr std::chrono::microseconds interval{500};
+constexpr std::chrono::microseconds fast_interval{500};
+// While no work waits, it matters only that the threads become few again.
+constexpr std::chrono::microseconds slow_interval{20'000};
 constexpr std::chrono::seconds idle_max{1};
 
 /// Something to do. A call is that of a node, which may keep its thread for ever.
@@ -97,7 +99,8 @@ struct RunThreads::Impl final : std::enable_shared_from_this<Impl>, engine::Fork
     std::size_t tasks SG_GUARDED_BY(mutex) = 0;
     std::atomic<std::uint64_t> time{0};  // in intervals, while the watcher watches
     bool has_watcher SG_GUARDED_BY(mutex) = false;
-    bool is_watching SG_GUARDED_BY(mutex) = false;
+    enum class Pace : std::uint8_t { none, slow, fast };
+    Pace pace SG_GUARDED_BY(mutex) = Pace::none;  // of the watcher
     bool is_over SG_GUARDED_BY(mutex) = false;
     std::atomic<bool> is_forked{false};
 };
@@ -136,8 +139,8 @@ void RunThreads::Impl::add(const Item& item) {
     const LockGuard lock(mutex);
     queue.push_back(item);
     if (active < limit && activate()) return;
-    if (is_watching) return;
-    is_watching = true;
+    if (pace == Pace::fast) return;
+    pace = Pace::fast;
     ticked.notify_one();
 }
 
@@ -226,21 +229,23 @@ std::size_t RunThreads::Impl::countBlocked() const noexcept {
     return count;
 }
 
-// Watches while work waits, or more threads are used than few.
+// Watches while work waits, or more threads may be used than few.
 void RunThreads::Impl::watch() noexcept {
     UniqueLock lock(mutex);
     while (!is_over) {
-        if (!is_watching) {
-            ticked.wait(lock.native(), [this]() SG_REQUIRES(mutex) { return is_watching || is_over; });
+        const Pace before = pace;
+        const auto isCalled = [this, before]() SG_REQUIRES(mutex) { return pace != before || is_over; };
+        if (before == Pace::none) {
+            ticked.wait(lock.native(), isCalled);
             continue;
         }
-        (void)ticked.wait_for(lock.native(), interval, [this]() SG_REQUIRES(mutex) { return is_over; });
+        if (ticked.wait_for(lock.native(), before == Pace::fast ? fast_interval : slow_interval, isCalled)) continue;
         time.fetch_add(1, std::memory_order_relaxed);
         limit = std::min(few + countBlocked(), most);
         for (std::size_t i = queue.size(); i > 0 && active < limit; --i) {
             if (!activate()) break;
         }
-        is_watching = !queue.empty() || limit > few;
+        pace = !queue.empty() ? Pace::fast : limit > few ? Pace::slow : Pace::none;
     }
     has_watcher = false;
     changed.notify_all();
