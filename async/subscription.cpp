@@ -10,6 +10,7 @@
 
 #include "async/stop_wait.hpp"
 #include "src/stream/subscription.hpp"
+#include "src/value/times.hpp"
 
 // Gives coroutines a subscriber's next event.
 namespace stategraph {
@@ -62,6 +63,7 @@ private:
 };
 
 Task<std::optional<HubEvent>> nextOf(std::shared_ptr<SubscriptionImpl> from, Deadline deadline) {
+    if (from == nullptr) co_return std::nullopt;  // the subscription was moved from
     stream::Mailbox& mailbox = *from->mailbox;
     for (;;) {
         std::optional<HubEvent> event = from->take();
@@ -74,6 +76,7 @@ Task<std::optional<HubEvent>> nextOf(std::shared_ptr<SubscriptionImpl> from, Dea
 
 Task<std::optional<HubEvent>> nextInNode(std::shared_ptr<SubscriptionImpl> from, Runtime& runtime) {
     const std::stop_token stop = stopToken(runtime);
+    if (from == nullptr) co_return std::nullopt;
     const auto wake = [mailbox = from->mailbox] { mailbox->wakeReader(); };
     std::optional<HubEvent> event;
     {
@@ -90,7 +93,10 @@ Task<std::optional<HubEvent>> nextInNode(std::shared_ptr<SubscriptionImpl> from,
 
 Task<std::optional<HubEvent>> Subscription::asyncNext() { return nextOf(impl_, {}); }
 Task<std::optional<HubEvent>> Subscription::asyncNext(std::chrono::milliseconds timeout) {
-    return nextOf(impl_, SubscriptionImpl::Clock::now() + timeout);
+    if (timeout.count() < 0)
+        throw InvalidArgumentError("asyncNext(" + times::textOf(timeout) +
+                                   "): a wait is at least 0 ms; asyncNext() waits without end");
+    return nextOf(impl_, times::after(SubscriptionImpl::Clock::now(), timeout));
 }
 Task<std::optional<HubEvent>> Subscription::asyncNext(Runtime& runtime) { return nextInNode(impl_, runtime); }
 

@@ -12,6 +12,8 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/sharded_saver.hpp>
 
+#include "src/value/times.hpp"
+
 namespace stategraph {
 
 struct ShardedSaver::Impl {
@@ -38,7 +40,7 @@ struct ShardedSaver::Impl {
     /// Calls `call(shard)` with the shard that has the slot, until that does not say that it has moved.
     template <class Call>
     auto onSlot(std::size_t slot, Call&& call) {
-        const auto deadline = std::chrono::steady_clock::now() + options.move_wait;
+        const auto deadline = times::after(std::chrono::steady_clock::now(), options.move_wait);
         auto pause = std::chrono::milliseconds(1);
         for (Map map = current();;) {
             const std::size_t shard = map->shard_of[slot];
@@ -67,7 +69,7 @@ struct ShardedSaver::Impl {
     template <class Call>
     auto onAll(Call&& call) {
         constexpr int tries_min = 10;
-        const auto deadline = std::chrono::steady_clock::now() + options.move_wait;
+        const auto deadline = times::after(std::chrono::steady_clock::now(), options.move_wait);
         for (int tries = 1;; ++tries) {
             const Map before = current();
             std::vector<decltype(call(*before, std::size_t{0}))> answers;

@@ -268,7 +268,7 @@ inline boost::asio::awaitable<std::optional<HubEvent>> asyncNextOn(boost::asio::
                                                                    Subscription& subscription) {
     const boost::asio::cancellation_state cancellation = co_await boost::asio::this_coro::cancellation_state;
     boost::asio::cancellation_slot slot = cancellation.slot();
-    if (slot.is_connected()) {
+    if (slot.is_connected() && subscription.impl() != nullptr) {
         const detail::WakesReader wakes{subscription.impl()};
         wakes(cancellation.cancelled());
         slot.assign(wakes);

@@ -231,14 +231,14 @@ Task<Result<Output>> asyncResult(Owned<AsyncRun> run) {
 template <class S, class Input, class Output>
 Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(Update<Input> input, const RunConfig& config) const {
     return detail::asyncResult<Output, S>(
-        detail::Owned(new detail::AsyncRun(core_, detail::inputOf<S>(std::move(input)), config)));
+        detail::Owned(new detail::AsyncRun(core(), detail::inputOf<S>(std::move(input)), config)));
 }
 
 template <class S, class Input, class Output>
 Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(ResumeTag, const RunConfig& config) const {
     detail::RunInput input;
     input.kind = detail::RunInput::Kind::resume;
-    return detail::asyncResult<Output, S>(detail::Owned(new detail::AsyncRun(core_, std::move(input), config)));
+    return detail::asyncResult<Output, S>(detail::Owned(new detail::AsyncRun(core(), std::move(input), config)));
 }
 
 template <class S, class Input, class Output>
@@ -246,7 +246,7 @@ template <class C>
 Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(const Command<C>& command,
                                                                   const RunConfig& config) const {
     return detail::asyncResult<Output, S>(
-        detail::Owned(new detail::AsyncRun(core_, detail::commandOf<S>(Command<C>(command)), config)));
+        detail::Owned(new detail::AsyncRun(core(), detail::commandOf<S>(Command<C>(command)), config)));
 }
 
 namespace detail {
@@ -261,14 +261,14 @@ inline Task<Config> asyncSubmitted(Owned<AsyncRun> run) {
 template <class S, class Input, class Output>
 Task<Config> CompiledGraph<S, Input, Output>::asyncSubmit(Update<Input> input, const RunConfig& config) const {
     return detail::asyncSubmitted(
-        detail::Owned(new detail::AsyncRun(core_, detail::inputOf<S>(std::move(input)), config)));
+        detail::Owned(new detail::AsyncRun(core(), detail::inputOf<S>(std::move(input)), config)));
 }
 
 template <class S, class Input, class Output>
 template <class C>
 Task<Config> CompiledGraph<S, Input, Output>::asyncSubmit(const Command<C>& command, const RunConfig& config) const {
     return detail::asyncSubmitted(
-        detail::Owned(new detail::AsyncRun(core_, detail::commandOf<S>(Command<C>(command)), config)));
+        detail::Owned(new detail::AsyncRun(core(), detail::commandOf<S>(Command<C>(command)), config)));
 }
 
 template <class S, class Input, class Output>
@@ -276,14 +276,14 @@ template <class In>
 AsyncStream<Output, S> CompiledGraph<S, Input, Output>::asyncStream(const In& input, const RunConfig& config,
                                                                     const StreamOptions& options) const {
     return AsyncStream<Output, S>(
-        new detail::AsyncStreamRun(core_, detail::toRunInput<S, Input>(In(input)), config, options));
+        new detail::AsyncStreamRun(core(), detail::toRunInput<S, Input>(In(input)), config, options));
 }
 
 template <class S, class Input, class Output>
 AsyncStream<Output, S> CompiledGraph<S, Input, Output>::asyncStream(Update<Input> input, const RunConfig& config,
                                                                     const StreamOptions& options) const {
     return AsyncStream<Output, S>(
-        new detail::AsyncStreamRun(core_, detail::inputOf<S>(std::move(input)), config, options));
+        new detail::AsyncStreamRun(core(), detail::inputOf<S>(std::move(input)), config, options));
 }
 
 namespace detail {

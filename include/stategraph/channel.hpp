@@ -1,6 +1,8 @@
 #pragma once
 #include <array>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -12,6 +14,12 @@
 #include <stategraph/fields.hpp>
 
 namespace stategraph {
+
+namespace detail {
+/// Throws the error of a sum of integers that does not fit into its type. Negative terms are given as in two's
+/// complement.
+[[noreturn]] void refuseSum(std::uint64_t a, std::uint64_t b, bool is_signed, std::size_t bits);
+}  // namespace detail
 
 /// Reducers and channel kinds: how a channel takes the values that tasks write to it. Each is an object to give to
 /// `channel()`, with a stable name that is stored with the graph's fingerprint.
@@ -142,11 +150,21 @@ struct Binary : Reduced {
     }
 };
 
-/// Adds the written number.
+/// Adds the written number. A sum of integers that does not fit into the channel's type is an InvalidUpdateError; a
+/// double can hold it.
 struct Sum {
     template <class T>
     constexpr T operator()(const T& a, const T& b) const {
-        return static_cast<T>(a + b);
+        if constexpr (std::integral<T> && !std::is_same_v<T, bool>) {
+            T sum{};
+            if (__builtin_add_overflow(a, b, &sum)) {
+                detail::refuseSum(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b), std::is_signed_v<T>,
+                                  8 * sizeof(T));
+            }
+            return sum;
+        } else {
+            return static_cast<T>(a + b);
+        }
     }
 };
 /// Keeps the smallest value.

@@ -222,8 +222,8 @@ private:
 /// from any thread. `S` is its state, `Input` and `Output` the parts it takes and returns.
 ///
 /// Errors of all methods, besides those they name: InvalidArgumentError (an unknown checkpoint, a limit below 1, no
-/// thread id where there is a saver), SaverError and CorruptCheckpointError. On an error the thread is as its last
-/// whole superstep left it, with the results of tasks that finished after it.
+/// thread id where there is a saver, a graph that was moved from), SaverError and CorruptCheckpointError. On an error
+/// the thread is as its last whole superstep left it, with the results of tasks that finished after it.
 template <class S, class Input = S, class Output = S>
 class CompiledGraph {
 public:
@@ -263,11 +263,11 @@ public:
     /// Returns the newest checkpoint's config. Errors: as `invoke` before its first node is called;
     /// MissingCheckpointerError.
     Config submit(Update<Input> input, const RunConfig& config) const {
-        return detail::submit(*core_, detail::inputOf<S>(std::move(input)), config);
+        return detail::submit(*core(), detail::inputOf<S>(std::move(input)), config);
     }
     template <class C>
     Config submit(Command<C> command, const RunConfig& config) const {
-        return detail::submit(*core_, detail::commandOf<S>(std::move(command)), config);
+        return detail::submit(*core(), detail::commandOf<S>(std::move(command)), config);
     }
 
     /// Runs like `invoke`, and reports event by event to `take(const StreamEvent&)` on the thread where each event
@@ -282,7 +282,7 @@ public:
         Result<Output> result;
         detail::StateBox<S> box;
         static_cast<RunOutcome&>(result) =
-            detail::run(*core_, detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object());
+            detail::run(*core(), detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object());
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }
@@ -295,7 +295,7 @@ public:
     template <class In>
     Stream<Output, S> stream(In input, const RunConfig& config, const StreamOptions& options) const {
         return Stream<Output, S>(
-            new detail::StreamRun(core_, detail::toRunInput<S, Input>(std::move(input)), config, options));
+            new detail::StreamRun(core(), detail::toRunInput<S, Input>(std::move(input)), config, options));
     }
     Stream<Output, S> stream(Update<Input> input, const RunConfig& config, const StreamOptions& options) const {
         return stream<Update<Input>>(std::move(input), config, options);
@@ -328,7 +328,7 @@ public:
         StateSnapshot<T> snapshot;
         detail::StateBox<T> box;
         static_cast<SnapshotData&>(snapshot) =
-            detail::readState(*core_, config, options.subgraphs,
+            detail::readState(*core(), config, options.subgraphs,
                               {detail::typeKey<T>(), box.object(), &snapshot.present, detail::schemaIfOne<T>()});
         snapshot.values = std::move(box.state);
         detail::keepPresent(snapshot.values, snapshot.present);
@@ -338,7 +338,7 @@ public:
     /// The thread's checkpoints, newest first, as stored; `T` as in getState. Errors: as getState, while it is read.
     template <class T = S>
     StateHistory<T> getStateHistory(const Config& config, const HistoryOptions& options = {}) const {
-        return StateHistory<T>(new detail::HistoryReader(core_, config, options));
+        return StateHistory<T>(new detail::HistoryReader(core(), config, options));
     }
 
     /// Writes state as if a node had written it: through the reducers, and the node's edges fire. Creates a checkpoint
@@ -371,7 +371,7 @@ public:
             edits.beginSuperstep();
             for (const auto& update : superstep) edits.add(update.values, update.as_node, update.go_to);
         }
-        return detail::editState(*core_, config, edits, options);
+        return detail::editState(*core(), config, edits, options);
     }
 
     /// Cancels a thread for good: nothing of it is due any more and its questions are closed, whether it is suspended,
@@ -385,36 +385,40 @@ public:
     /// false`, because it cannot wait for its own run. Errors: MissingCheckpointerError, ThreadBusyError,
     /// ConcurrentUpdateError.
     bool cancelThread(const ThreadId& thread_id, const CancelOptions& options = {}) const {
-        return detail::cancelThread(*core_, thread_id, options);
+        return detail::cancelThread(*core(), thread_id, options);
     }
 
     /// Resumes every thread of the saver that is in flight (stategraph/unfinished.hpp), as RESUME does: the threads
     /// that dead processes left. Threads with a run of this process under way are skipped. No other process may run
     /// threads of the saver meanwhile; otherwise both do the same work, and one of them gets ConcurrentUpdateError. The
     /// report contains the errors of the runs; the call itself throws only if the saver's list cannot be read.
-    RecoverReport recover(const RecoverOptions& options = {}) const { return detail::recover(*core_, options); }
+    RecoverReport recover(const RecoverOptions& options = {}) const { return detail::recover(*core(), options); }
 
     /// Removes the cached results of these nodes ("*": of all that are cached), or of all nodes, including those in
     /// subgraphs; results of tasks under way may still be added. Errors: InvalidArgumentError for a graph that was
     /// compiled without a cache, or a node that is not cached; what the cache throws.
-    void clearCache() const { detail::clearCache(*core_, nullptr); }
-    void clearCache(const NodeNames& nodes) const { detail::clearCache(*core_, &nodes); }
+    void clearCache() const { detail::clearCache(*core(), nullptr); }
+    void clearCache(const NodeNames& nodes) const { detail::clearCache(*core(), &nodes); }
 
     /// Drawings of the graph.
-    std::string toMermaid() const { return detail::toMermaid(*core_); }
-    std::string toDot() const { return detail::toDot(*core_); }
+    std::string toMermaid() const { return detail::toMermaid(*core()); }
+    std::string toDot() const { return detail::toDot(*core()); }
 
     /// Statistics of CompileOptions::warm_threads so far. Safe from any thread.
-    WarmThreadStats warmThreadStats() const { return detail::warmThreadStats(*core_); }
+    WarmThreadStats warmThreadStats() const { return detail::warmThreadStats(*core()); }
 
-    const std::shared_ptr<const detail::Core>& core() const noexcept { return core_; }
+    /// The implementation, for the library itself. Errors: InvalidArgumentError if the graph was moved from.
+    const std::shared_ptr<const detail::Core>& core() const {
+        if (core_ == nullptr) detail::refuseMovedGraph();
+        return core_;
+    }
 
 private:
     template <class In>
     Result<Output> invokeWith(In&& input, const RunConfig& config) const {
         Result<Output> result;
         detail::StateBox<S> box;
-        detail::invoke(*core_, std::move(input), config, result, box.object());
+        detail::invoke(*core(), std::move(input), config, result, box.object());
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }

@@ -345,6 +345,15 @@ T interrupt(Runtime& runtime, const Value& question = {}) {
     }
 }
 
+/// Never called: it explains what is missing.
+template <class T = Value>
+T interrupt(...) {
+    static_assert(detail::never<T>,
+                  "stategraph: sg::interrupt needs the node's Runtime: give the node a second parameter, sg::Runtime& "
+                  "runtime, and call sg::interrupt<T>(runtime, question)");
+    throw;
+}
+
 /// Asks a question with a key, by which the answer is matched: the order of the calls does not matter, and questions
 /// with and without keys do not disturb each other. Two calls with one key in a task ask one question, and get the same
 /// answer; within a function that `Runtime::once` or `Flow::call` calls keys are that function's own. If a task asks

@@ -139,7 +139,8 @@ void wakeReader(const SubscriptionImpl& subscription) noexcept;
 }  // namespace detail
 
 /// One subscriber of a thread. One reader at a time may read it; `close` and `wake` may be called from any thread. Its
-/// destructor ends it and never waits for a run; a reader that awaits it then receives none.
+/// destructor ends it and never waits for a run; a reader that awaits it then receives none. One that was moved from
+/// has ended.
 class Subscription {
 public:
     explicit Subscription(std::shared_ptr<detail::SubscriptionImpl> impl) noexcept;
@@ -158,7 +159,7 @@ public:
     /// as long as the saver takes. It may be destroyed while it waits: then nothing is taken, and another reader can
     /// follow. Errors: as `next`; InvalidArgumentError if another reader awaits it.
     Task<std::optional<HubEvent>> asyncNext();
-    /// Waits at most that long.
+    /// Waits at most that long. Errors: also InvalidArgumentError for a negative time, before it is awaited.
     Task<std::optional<HubEvent>> asyncNext(std::chrono::milliseconds timeout);
     /// For a node: ends with CancelledError when the run is stopped or the attempt's time is up.
     Task<std::optional<HubEvent>> asyncNext(Runtime& runtime);

@@ -76,6 +76,14 @@ auto addItem(T S::*member, V&& item) {
     }
 }
 
+/// Replaces a value that was refused, so that one mistake is one error.
+template <class T>
+T refusedValue() {
+    static_assert(never<T>,
+                  "stategraph: the value does not convert to the type of the channel, or of an element of its list");
+    throw;
+}
+
 }  // namespace detail
 
 /// Sets the value of a channel that has no reducer: `sg::set<&State::foo>("a")`. The compiler checks the channel.
@@ -90,6 +98,15 @@ template <class S, class T>
 auto set(T S::*member, std::type_identity_t<T> value) {
     detail::checkSetOfType<S, T>();
     return detail::setMember(member, std::move(value));
+}
+/// Never called: they are for values of another type, and explain that.
+template <auto Member>
+auto set(...) {
+    return detail::setMember(Member, detail::refusedValue<detail::TypeOfMember<Member>>());
+}
+template <class S, class T>
+auto set(T S::*member, ...) {
+    return detail::setMember(member, detail::refusedValue<T>());
 }
 
 /// Writes a value through a channel's reducer: elements to append, a number to sum, entries to merge, an operand. The
@@ -117,6 +134,15 @@ template <class S, class T, class V>
 auto add(T S::*member, V&& item) {
     detail::checkAddOfType<S, T>();
     return detail::addItem(member, std::forward<V>(item));
+}
+/// Never called, as with `set`.
+template <auto Member>
+auto add(...) {
+    return detail::addToMember(Member, detail::refusedValue<detail::TypeOfMember<Member>>());
+}
+template <class S, class T>
+auto add(T S::*member, ...) {
+    return detail::addToMember(member, detail::refusedValue<T>());
 }
 
 /// Replaces the value of any channel and ignores its reducer. It wins over the other writes of its superstep; two are

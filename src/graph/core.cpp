@@ -39,6 +39,12 @@ CoreView viewOf(const detail::Core& core) { return {&core.schema(), core.spec().
 
 namespace stategraph::detail {
 
+void refuseMovedGraph() {
+    throw InvalidArgumentError(
+        "the CompiledGraph was moved from, so there is nothing to run or read; use the object that it was moved to, or "
+        "copy it instead (a copy is cheap)");
+}
+
 Core::Core(GraphSpec spec, const CompileOptions& options)
     : spec_(std::move(spec)),
       options_(options),

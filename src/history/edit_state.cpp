@@ -4,6 +4,7 @@
 #include "src/graph/namespaces.hpp"
 #include "src/history/editor.hpp"
 #include "src/history/history_saver.hpp"
+#include "src/threads/inside_run.hpp"
 #include "src/threads/thread_claim.hpp"
 
 // updateState: writes a commit of its own without running.
@@ -56,6 +57,7 @@ Config editState(const Core& root, const Config& config, Edits& given, const Upd
     try {
         const bool is_bulk = supersteps.size() > 1 || supersteps.front().size() > 1;
         claim.acquire(saver, config.thread_id.view(), options.on_busy, options.busy_timeout);
+        const engine::InsideRun inside(claim);  // routers may be asked
         for (auto& edits : supersteps) {
             if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
             at = engine::Editor(core, saver, engine::storeAt(root, config.checkpoint_ns), at, options.durability)

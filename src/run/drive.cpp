@@ -2,6 +2,7 @@
 #include "src/run/run.hpp"
 #include "src/run/task_turns.hpp"
 #include "src/run/task_window.hpp"
+#include "src/threads/inside_run.hpp"
 
 // Drives a run on the calling thread, with the executor's help.
 namespace stategraph::engine {
@@ -9,6 +10,7 @@ namespace stategraph::engine {
 void Run::execute(Task& task) noexcept { Execution(env_, task)(); }
 
 void Run::executeAll() noexcept {
+    const InsideRun inside(env_.shared.claim);
     const std::vector<Task*>& todo = env_.superstep->todo();
     if (todo.size() == 1) {
         execute(*todo.front());
@@ -23,6 +25,7 @@ void Run::executeAll() noexcept {
             }
             const auto run = [](void* self, std::size_t i) {
                 auto& driven = *static_cast<Run*>(self);
+                const InsideRun helping(driven.env_.shared.claim);
                 driven.execute(*driven.env_.superstep->todo()[i]);
             };
             env_.shared.executor->forEach(todo.size(), env_.shared.concurrency, run, this);
@@ -40,6 +43,7 @@ void Run::executeWithin(TaskWindow& window) {
     } both{*this, window};
     const auto run = [](void* of, std::size_t) {
         auto& [driven, tasks] = *static_cast<Both*>(of);
+        const InsideRun helping(driven.env_.shared.claim);
         for (Task* task = tasks.take(nullptr); task != nullptr; task = tasks.take(task)) driven.execute(*task);
     };
     env_.shared.executor->forEach(window.hands(), env_.shared.concurrency, run, &both);
@@ -59,10 +63,15 @@ void Run::executeInTurn() noexcept {
 }
 
 RunOutcome& Run::drive(detail::RunInput&& input) {
+    const InsideRun inside(env_.shared.claim);
     try {
         begin(std::move(input));
         while (next()) {
-            executeAll();
+            if (todo().size() == 1) {
+                execute(*todo().front());  // without an InsideRun of its own, as most supersteps have one task
+            } else {
+                executeAll();
+            }
             endSuperstep();
             if (isPaused()) break;
         }

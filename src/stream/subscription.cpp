@@ -164,19 +164,27 @@ Subscription& Subscription::operator=(Subscription&& other) noexcept {
 }
 Subscription::~Subscription() { end(impl_); }
 
-std::optional<HubEvent> Subscription::next() { return impl_->next({}); }
+// One that was moved from has ended.
+std::optional<HubEvent> Subscription::next() { return impl_ != nullptr ? impl_->next({}) : std::nullopt; }
 std::optional<HubEvent> Subscription::next(std::chrono::milliseconds timeout) {
     if (timeout.count() < 0)
         throw InvalidArgumentError("next(" + times::textOf(timeout) +
                                    "): a wait is at least 0 ms; next() waits without end");
+    if (impl_ == nullptr) return {};
     return impl_->next(times::after(detail::SubscriptionImpl::Clock::now(), timeout));
 }
-void Subscription::wake() noexcept { detail::wakeReader(*impl_); }
-StreamPosition Subscription::position() const noexcept { return impl_->position(); }
-void Subscription::close() noexcept { impl_->mailbox->close(); }
-bool Subscription::isClosed() const noexcept { return impl_->mailbox->isClosed(); }
-bool Subscription::wasDisconnected() const noexcept { return impl_->mailbox->wasDisconnected(); }
-std::uint64_t Subscription::dropped() const noexcept { return impl_->mailbox->dropped(); }
-std::size_t Subscription::waiting() const noexcept { return impl_->mailbox->waiting(); }
+void Subscription::wake() noexcept {
+    if (impl_ != nullptr) detail::wakeReader(*impl_);
+}
+StreamPosition Subscription::position() const noexcept {
+    return impl_ != nullptr ? impl_->position() : StreamPosition();
+}
+void Subscription::close() noexcept {
+    if (impl_ != nullptr) impl_->mailbox->close();
+}
+bool Subscription::isClosed() const noexcept { return impl_ == nullptr || impl_->mailbox->isClosed(); }
+bool Subscription::wasDisconnected() const noexcept { return impl_ != nullptr && impl_->mailbox->wasDisconnected(); }
+std::uint64_t Subscription::dropped() const noexcept { return impl_ != nullptr ? impl_->mailbox->dropped() : 0; }
+std::size_t Subscription::waiting() const noexcept { return impl_ != nullptr ? impl_->mailbox->waiting() : 0; }
 
 }  // namespace stategraph

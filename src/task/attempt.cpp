@@ -9,6 +9,7 @@
 
 #include "src/graph/core.hpp"
 #include "src/task/run_task_context.hpp"
+#include "src/threads/inside_run.hpp"
 #include "src/threads/waiting.hpp"
 #include "src/value/times.hpp"
 
@@ -35,6 +36,7 @@ Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAct
       action_(action),
       input_(std::move(input)),
       context_(*this, context),
+      claim_(context.env().shared.claim),
       stop_(std::move(stop)),
       limits_(limits),
       begun_(Clock::now()),
@@ -171,6 +173,7 @@ void Attempt::call() noexcept {
     detail::TaskResult result;
     std::exception_ptr thrown;
     try {
+        const InsideRun inside(claim_, &source_);
         Runtime runtime(context_);
         action_.call(action_.callable.get(), input_.get(), runtime, result);
     } catch (...) {

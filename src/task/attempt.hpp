@@ -24,6 +24,8 @@ class Executor;
 
 namespace stategraph::engine {
 
+class ThreadClaim;
+
 /// The threads on which nodes that can be abandoned are called, and on which abandoned ones continue. Attempts never
 /// wait for each other's threads; otherwise attempts that never end would stop everything. It is never destroyed,
 /// because its threads may outlive main.
@@ -121,6 +123,7 @@ protected:
     std::shared_ptr<const void> input_;
     ApartTaskContext context_;
     std::optional<NodeFailure> failure_;  // of the task, for an error handler
+    const ThreadClaim& claim_;            // of the run
     std::shared_ptr<RunStop> stop_;
     AttemptLimits limits_;
     Info info_;

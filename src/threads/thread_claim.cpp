@@ -12,6 +12,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/threads/inside_run.hpp"
 #include "src/value/bytes.hpp"
 #include "src/value/comparisons.hpp"
 #include "src/value/times.hpp"
@@ -62,6 +63,15 @@ void checkTimeout(std::chrono::milliseconds timeout) {
     if (timeout.count() < 0) {
         throw InvalidArgumentError("busy_timeout is " + times::textOf(timeout) + "; it must not be negative");
     }
+}
+
+// Throws the error of a run that would wait for the run that is to make the call return.
+[[noreturn]] void refuseInside(std::string_view thread_id) {
+    throw ThreadBusyError(
+        "the call would wait for the run that it was made in: a node, a router or a callback of the run that is under "
+        "way on the thread made it, and that run ends only after the call has returned. Make the call when the run has "
+        "ended",
+        {.thread_id = std::string(thread_id)});
 }
 
 }  // namespace
@@ -144,6 +154,7 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
                 "another run is under way on the thread; wait for it to end, or choose OnBusy::wait or OnBusy::replace",
                 {.thread_id = std::string(thread_id)});
         }
+        if (InsideRun::of(**shard.linkOf(*this))) refuseInside(thread_id);
         std::condition_variable_any comes;  // constructed before the claim enters, because this may throw
         enter(shard);
         waiting_ = &comes;

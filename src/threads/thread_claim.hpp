@@ -38,8 +38,9 @@ public:
     ThreadClaim& operator=(const ThreadClaim&) = delete;
     ~ThreadClaim() { release(); }
 
-    /// Waits for the thread. The arguments must outlive the claim. Errors: ThreadBusyError; CancelledError if `stop`
-    /// ends the wait first; InvalidArgumentError for a negative timeout.
+    /// Waits for the thread. The arguments must outlive the claim. Errors: ThreadBusyError, immediately if the current
+    /// thread is inside the run that holds the thread (InsideRun); CancelledError if `stop` ends the wait first;
+    /// InvalidArgumentError for a negative timeout.
     void acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
                  std::chrono::milliseconds timeout, const ClaimStop& stop = {});
     void release() noexcept;

@@ -8,6 +8,8 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/value/times.hpp"
+
 namespace stategraph {
 
 ShardedQueue::ShardedQueue(std::shared_ptr<ShardedSaver> saver) : saver_(std::move(saver)) {
@@ -33,7 +35,7 @@ std::vector<Receipt> ShardedQueue::submit(std::span<const QueuedInput> inputs) {
     std::vector<Receipt> receipts(inputs.size());
     std::vector<std::size_t> left;
     for (std::size_t i = 0; i < inputs.size(); ++i) left.push_back(i);
-    const auto deadline = std::chrono::steady_clock::now() + saver_->moveWait();
+    const auto deadline = times::after(std::chrono::steady_clock::now(), saver_->moveWait());
     auto pause = std::chrono::milliseconds(1);
     while (!left.empty()) {
         const ShardMap map = saver_->map();

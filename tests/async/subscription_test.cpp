@@ -129,6 +129,44 @@ TEST_CASE("a subscription that is destroyed, closed or assigned while a reader a
     }
 }
 
+TEST_CASE("a subscription that was moved from has ended, however it is read") {
+    const App app = talks().compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    sg::StreamHub hub(app);
+    sg::Subscription from = hub.subscribe("t", {.from = sg::StreamPosition(), .modes = modes});
+    sg::Subscription to = std::move(from);
+    CHECK(from.isClosed());  // NOLINT(bugprone-use-after-move): that is what is tested
+    CHECK(!from.next());
+    CHECK(!from.next(1h));
+    CHECK(!sg::syncWait(from.asyncNext()));
+    CHECK(!sg::syncWait(from.asyncNext(1h)));
+    from.wake();
+    from.close();
+    CHECK((from.position() == sg::StreamPosition()));
+    CHECK(!from.wasDisconnected());
+    CHECK(from.dropped() + from.waiting() == 0);
+    CHECK(!to.isClosed());
+    from = std::move(to);
+    CHECK(!from.isClosed());
+    CHECK(hub.subscribers() == 1);
+}
+
+TEST_CASE("an awaited wait may be practically unlimited, and is not negative") {
+    const App app = talks().compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    sg::StreamHub hub(app);
+    auto subscription = hub.subscribe("t", {.modes = modes});
+    CHECK_THROWS_WITH_AS(subscription.asyncNext(-1ms), doctest::Contains("a wait is at least 0 ms"),
+                         sg::InvalidArgumentError);
+    bool has_event = true;
+    const auto waits = [&]() -> Task<> {
+        has_event = (co_await subscription.asyncNext(std::chrono::milliseconds::max())).has_value();
+    };
+    Reader reader(waits());
+    CHECK(!reader.is_over);
+    subscription.close();
+    while (!reader.is_over) (void)reader.home.runOne(100ms);
+    CHECK(!has_event);
+}
+
 TEST_CASE("a wait for an event ends after its time, when somebody wakes it, and is refused while another one waits") {
     const App app = talks().compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     sg::StreamHub hub(app);

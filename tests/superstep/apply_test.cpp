@@ -1,5 +1,9 @@
 #include "src/superstep/apply.hpp"
 
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/error.hpp>
@@ -177,6 +181,37 @@ TEST_CASE("a reducer that throws leaves the state as it was and is named") {
     CHECK(board.values() == before);
     CHECK_FALSE(board.has(&Kinds::last));
     CHECK(board.has(&Kinds::once));
+}
+
+TEST_CASE("a sum that does not fit into its channel's type is refused, and the state is as before") {
+    constexpr int most = std::numeric_limits<int>::max();
+    Board board;
+    const std::string why = refusal(
+        board, {{sg::add(&Kinds::total, most - 10)}, {sg::add(&Kinds::total, 1)}, {sg::add(&Kinds::list, "a")}});
+    CHECK(why == "total: the reducer of channel 'total' failed: the sum of " + std::to_string(most) +
+                     " and 1 does not fit into a signed integer of 32 bits; give the channel a wider type, or double");
+    board.step({{sg::add(&Kinds::total, most - 10)}});
+    CHECK(board.values().total == most);
+    board.step({{sg::add(&Kinds::total, -5)}, {sg::add(&Kinds::total, 5)}});
+    CHECK(board.values().total == most);
+}
+
+TEST_CASE("sums of integers of any width and sign are exact or refused, and other numbers are added") {
+    const sg::reducers::Sum sum;
+    CHECK(sum(std::int8_t{100}, std::int8_t{27}) == 127);
+    CHECK_THROWS_WITH_AS(sum(std::int8_t{-100}, std::int8_t{-29}),
+                         doctest::Contains("the sum of -100 and -29 does not fit into a signed integer of 8 bits"),
+                         std::overflow_error);
+    CHECK(sum(std::uint16_t{65'000}, std::uint16_t{535}) == 65'535);
+    CHECK_THROWS_AS(sum(std::uint16_t{65'000}, std::uint16_t{536}), std::overflow_error);
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    CHECK(sum(most - 1, std::uint64_t{1}) == most);
+    CHECK_THROWS_WITH_AS(sum(most, std::uint64_t{1}), doctest::Contains("18446744073709551615 and 1 does not fit"),
+                         std::overflow_error);
+    CHECK_THROWS_AS(sum(std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}), std::overflow_error);
+    CHECK(sum(1e308, 1e308) > 1e308);
+    CHECK(sum(std::string("a"), std::string("b")) == "ab");
+    static_assert(sg::reducers::Sum()(2, 3) == 5);
 }
 
 TEST_CASE("the wrong operation for a channel is refused with the right one") {

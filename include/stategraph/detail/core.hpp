@@ -34,6 +34,9 @@ struct RunInput {
     bool to_parent = false;
 };
 
+/// Throws the error of a CompiledGraph that was moved from.
+[[noreturn]] void refuseMovedGraph();
+
 /// Runs to the end or a pause. `values`, a new object of the state's type, receives the values; null: the caller does
 /// not need them. After an error its content is unspecified.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present = nullptr);

@@ -226,7 +226,7 @@ TEST_CASE("a call for a slot that is nowhere waits for as long as move_wait says
     shards->during_read = [&] {
         if (shards->reads == before + 2) shards->savers[0].slots.insert(sg::slotOf(name));
     };
-    sg::ShardedSaver patient(shards);
+    sg::ShardedSaver patient(shards, {.move_wait = std::chrono::milliseconds::max()});
     CHECK_NOTHROW(putLine(patient, {name}, 1));
 }
 
