@@ -11,6 +11,9 @@
 namespace stategraph::stream {
 namespace {
 
+// How many waiting events are looked at for the message that a part belongs to: many more than models write at once.
+constexpr std::size_t join_search_max = 64;
+
 // Estimates the size of an event: its values, and the object.
 std::size_t sizeOf(const StreamEvent& event) noexcept {
     std::size_t bytes = sizeof(Mailbox::Waiting) + event.data.bytes().size() + event.node.size();
@@ -51,13 +54,17 @@ void Mailbox::notifyReader() noexcept {
     if (Waiter* const waiter = std::exchange(waiter_, nullptr)) waiter->wake(waiter->context);
 }
 
-// Appends the event to the newest waiting part of the same message.
-bool Mailbox::joinPart(const StreamEvent& event, std::size_t bytes) {
-    for (auto at = events_.rbegin(); at != events_.rend(); ++at) {
-        if (at->bytes + bytes > options_.capacity_bytes || !join(at->event, event)) continue;
-        bytes_ -= at->bytes;
-        at->bytes = sizeOf(at->event);
-        bytes_ += at->bytes;
+// Appends the event to the newest waiting part of the same message. The text is only kept: the reader puts the parts
+// together, so that a run that is ahead does not copy a growing text for each part of it.
+bool Mailbox::joinPart(const StreamEvent& event) {
+    std::size_t left = join_search_max;
+    for (auto at = events_.rbegin(); at != events_.rend() && left > 0; ++at, --left) {
+        const auto text = continuation(at->event, event);
+        if (!text) continue;
+        if (at->bytes + text->size() > options_.capacity_bytes) return false;
+        at->joined.append(*text);
+        at->bytes += text->size();
+        bytes_ += text->size();
         while (events_.size() > 1 && bytes_ > options_.capacity_bytes) dropOldest();
         return true;
     }
@@ -119,7 +126,7 @@ void Mailbox::offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent&
                 while (isFull(bytes)) dropOldest();
                 break;
             case OnFull::coalesce:
-                if (joinPart(event, bytes)) return;
+                if (joinPart(event)) return;
                 while (isFull(bytes)) dropOldest();
                 break;
             case OnFull::disconnect:
@@ -162,6 +169,10 @@ void Mailbox::changed() {
 std::optional<Mailbox::Waiting> Mailbox::take(std::int64_t bound, bool read) {
     const detail::LockGuard lock(mutex_);
     if (closed_ || (changed_ && !read) || events_.empty() || events_.front().after >= bound) return {};
+    if (Waiting& front = events_.front(); !front.joined.empty()) {
+        append(front.event, front.joined);
+        front.joined.clear();
+    }
     std::optional<Waiting> first = std::move(events_.front());
     events_.pop_front();
     bytes_ -= first->bytes;

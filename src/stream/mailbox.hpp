@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/stream_hub.hpp>
@@ -25,6 +26,7 @@ public:
         StreamEvent event;
         std::int64_t after;  // the sequence of the checkpoint before it
         std::size_t bytes;
+        std::string joined = {};  // texts of later parts of the same message, until the reader takes it
     };
 
     explicit Mailbox(const SubscribeOptions& options) : options_(options) {}
@@ -84,7 +86,7 @@ private:
         SG_REQUIRES(mutex_);
     void dropOldest() SG_REQUIRES(mutex_);
     void push(const StreamEvent& event, std::int64_t after, std::size_t bytes) SG_REQUIRES(mutex_);
-    bool joinPart(const StreamEvent& event, std::size_t bytes) SG_REQUIRES(mutex_);
+    bool joinPart(const StreamEvent& event) SG_REQUIRES(mutex_);
     void disconnect() SG_REQUIRES(mutex_);
     void offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent& event, std::int64_t after,
                      const engine::RunStop* stop) SG_REQUIRES(mutex_);

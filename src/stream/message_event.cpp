@@ -74,17 +74,21 @@ std::string_view messageId(std::string_view message) {
     return id;
 }
 
-bool join(StreamEvent& part, const StreamEvent& next) {
-    if (part.mode != StreamMode::messages || next.mode != StreamMode::messages) return false;
+std::optional<std::string_view> continuation(const StreamEvent& part, const StreamEvent& next) {
+    if (part.mode != StreamMode::messages || next.mode != StreamMode::messages || part.node != next.node ||
+        part.ns != next.ns)
+        return {};
     const auto first = readMessageEvent(part.data);
     const auto second = readMessageEvent(next.data);
     if (!first || !second || !first->delta || !second->delta || first->task_id != second->task_id ||
         first->attempt != second->attempt)
-        return false;
-    if (messageId(first->message) != messageId(second->message)) return false;
-    const auto head = contentOf(first->message);
-    const auto tail = contentOf(second->message);
-    if (!head || !tail) return false;
+        return {};
+    if (messageId(first->message) != messageId(second->message) || !contentOf(first->message)) return {};
+    return contentOf(second->message);
+}
+
+void append(StreamEvent& part, std::string_view text) {
+    const auto first = readMessageEvent(part.data);
     std::string message;
     Encoder out(message);
     Decoder in(first->message);
@@ -95,13 +99,12 @@ bool join(StreamEvent& part, const StreamEvent& next) {
         const std::string_view value = in.raw();
         out.text(key);
         if (key == "content") {
-            out.text(std::string(*head) + std::string(*tail));
+            out.text(std::string(*textOf(value)).append(text));
         } else {
             out.raw(value);
         }
     }
     part.data = toValue({.delta = true, .attempt = first->attempt, .message = message, .task_id = first->task_id});
-    return true;
 }
 
 }  // namespace stategraph::stream

@@ -23,9 +23,10 @@ std::optional<MessageEvent> readMessageEvent(const Value& data);
 /// formed.
 std::string_view messageId(std::string_view message);
 
-/// Appends a part of a message to the part before it: the texts of "content" are joined, and everything else stays as
-/// in the first. Returns false and does nothing if they are not parts of one message of one attempt at a task, or if
-/// their contents are not texts.
-bool join(StreamEvent& part, const StreamEvent& next);
+/// Returns the text of "content" of `next`, a view into it, if `next` can be appended to `part`: both are parts of one
+/// message of one attempt at a task, and their contents are texts.
+std::optional<std::string_view> continuation(const StreamEvent& part, const StreamEvent& next);
+/// Appends such texts to the content of a part; everything else stays as it is. Errors: std::bad_alloc.
+void append(StreamEvent& part, std::string_view text);
 
 }  // namespace stategraph::stream

@@ -178,6 +178,33 @@ TEST_CASE("coalesce joins the parts of a message, each task's with its own") {
     CHECK(contents == Strings{"01234567890123456789", "...................."});
 }
 
+TEST_CASE("coalesce joins twenty thousand parts of a message to one long text, and finds it among the newest events") {
+    constexpr std::size_t parts = 20'000;
+    const std::string piece(100, 'x');
+    Graph graph;
+    graph.addNode("a", [&](const State&, sg::Runtime& runtime) -> Update {
+        for (int i = 0; i < 60; ++i)
+            runtime.emitMessage(sg::Message{.role = "assistant", .content = "?", .id = "other " + std::to_string(i)});
+        for (std::size_t i = 0; i < parts; ++i)
+            runtime.emitMessage(sg::Message{.role = "assistant", .content = piece, .id = "long"});
+        return bar("a");
+    });
+    graph.addEdge(sg::START, "a");
+    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    sg::StreamHub hub(app);
+    auto slow = hub.subscribe("t", {.modes = StreamMode::messages,
+                                    .capacity = 61,
+                                    .capacity_bytes = 3 * parts * piece.size(),
+                                    .on_full = OnFull::coalesce});
+    app.invoke(bar("i"), config(hub));
+    CHECK(slow.dropped() == 0);
+    std::size_t events = 0;
+    std::string last;
+    for (; const auto event = slow.next(0ms); ++events) last = event->data.toJson();
+    CHECK(events == 61);
+    CHECK(last.find(std::string(parts * piece.size(), 'x')) != std::string::npos);
+}
+
 TEST_CASE("a disconnected subscriber is told so and goes on from its position") {
     savers::onEach([](savers::Store& store) {
         const App app = loop(store.open(), 50);
