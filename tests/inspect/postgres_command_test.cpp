@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/graph_description.hpp>
 #include <stategraph/inspect/command.hpp>
+#include <stategraph/postgres_queue.hpp>
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 
@@ -75,4 +77,28 @@ TEST_CASE("a thread moves from a RocksDB folder to PostgreSQL, asks on there, an
     CHECK((ended.status == sg::Status::done));
     CHECK(ended.values.topic == "yes");
     CHECK(ended.values.total == 7);
+}
+
+TEST_CASE("a thread is edited without its program, unless a worker has a lease on it") {
+    const postgres_tests::Schema schema;
+    const std::string store = storeOf(schema);
+    const std::shared_ptr<sg::PostgresSaver> saver = schema.open();
+    const App app = graph().compile({.checkpointer = saver});
+    for (const char* thread : {"free", "leased"}) {
+        app.invoke(Update{sg::set(&Order::topic, std::string("tea"))}, {.thread_id = thread});
+        app.invoke(sg::resume(std::string("yes")), {.thread_id = thread});
+    }
+    sg::PostgresQueue queue(saver);
+    queue.submit({.thread_id = "leased", .graph = "order", .input = sg::parseJson(R"({"topic":"milk"})")});
+    const auto claims = queue.claim({.worker = "w 1",
+                                     .graphs = {{"order", sg::describeGraph(app).fingerprint}},
+                                     .queues = {{.name = "default", .most = 5}}});
+    REQUIRE(claims.size() == 1);
+    const CommandRun refused = run({"edit", "leased", "total=1", "--raw", "--store", store});
+    CHECK(refused.exit == Exit::usage);
+    CHECK_MESSAGE(refused.error.find("worker 'w 1' has a lease on the thread") != std::string::npos, refused.error);
+    CHECK(app.getState({.thread_id = "leased"}).values.total == 7);
+    const CommandRun edited = run({"edit", "free", "total=1", "--raw", "--store", store});
+    CHECK_MESSAGE(edited.exit == Exit::done, edited.error);
+    CHECK(app.getState({.thread_id = "free"}).values.total == 1);
 }
