@@ -8,7 +8,9 @@ EffectStored::~EffectStored() {
     if (put_) put_->forget();
 }
 
-bool EffectStored::suspend() noexcept { return put_->suspend(wakeup_); }
+bool EffectStored::suspend() noexcept {
+    return put_->suspend([](void* waiting) noexcept { static_cast<Wakeup*>(waiting)->wake(); }, &wakeup_);
+}
 
 void EffectStored::await_resume() const {
     if (put_) put_->check();

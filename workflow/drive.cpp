@@ -40,7 +40,9 @@ Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInpu
     session_->tell({.kind = RunEvent::Kind::start});
     if (options.control)
         linked_.emplace(options.control->stopToken(), [session = session_] { session->stop.request_stop(); });
-    const stategraph::detail::LockGuard lock(flow_->mutex);
+    stategraph::detail::UniqueLock lock(flow_->mutex);
+    const auto isFree = [this]() SG_REQUIRES(flow_->mutex) { return !flow_->ending.contains(run_id_); };
+    flow_->ended.wait(lock.native(), isFree);
     is_known_ = flow_->live.emplace(run_id_, session_).second;  // if there are two runs, the first holds the thread
 }
 

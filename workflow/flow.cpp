@@ -126,6 +126,29 @@ void Flow::Impl::end(const std::string& run_id, bool ends_success) const {
     graph.updateState({.thread_id = threadOf(run_id)}, std::move(update), {.as_node = wait_node});
 }
 
+bool Flow::Impl::endUnlessLive(const std::string& run_id) const {
+    {
+        stategraph::detail::UniqueLock lock(mutex);
+        const auto isFree = [&]() SG_REQUIRES(mutex) { return !ending.contains(run_id); };
+        ended.wait(lock.native(), isFree);
+        if (live.contains(run_id)) return false;
+        ending.insert(run_id);
+    }
+    const auto leave = [&] {
+        const stategraph::detail::LockGuard lock(mutex);
+        ending.erase(run_id);
+        ended.notify_all();
+    };
+    try {
+        end(run_id);
+    } catch (...) {
+        leave();
+        throw;
+    }
+    leave();
+    return true;
+}
+
 std::vector<Question> Flow::Impl::questionOfLabel(const std::string& run_id, std::vector<Question> open,
                                                   const ResumeTarget& target) const {
     std::erase_if(
@@ -294,8 +317,7 @@ RunView Flow::cancel(const std::string& run_id) const {
     std::optional<bool> is_stored;
     for (int left = tries; !(is_stored = impl_->cancelLive(run_id)); --left) {
         try {
-            impl_->end(run_id);
-            break;
+            if (impl_->endUnlessLive(run_id)) break;
         } catch (const ThreadBusyError&) {
             if (left == 0) throw;
             std::this_thread::sleep_for(std::chrono::milliseconds(1));

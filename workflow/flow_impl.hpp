@@ -1,9 +1,11 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -31,6 +33,9 @@ struct Flow::Impl {
     std::shared_ptr<BaseCheckpointSaver> saver;
     mutable stategraph::detail::Mutex mutex = {};
     mutable std::map<std::string, std::weak_ptr<Session>> live SG_GUARDED_BY(mutex) = {};  // by the run's id
+    mutable std::set<std::string> ending
+        SG_GUARDED_BY(mutex) = {};  // ids of runs of which endUnlessLive edits the thread
+    mutable std::condition_variable ended = {};
     mutable Bells bells = {};
 
     std::string threadNameOf(std::string_view run_id) const { return plan->definition.id + "/" + std::string(run_id); }
@@ -59,6 +64,8 @@ struct Flow::Impl {
     std::optional<bool> cancelLive(const std::string& run_id) const;
     /// With `ends_success`, it also ends a run that has succeeded meanwhile.
     void end(const std::string& run_id, bool ends_success = false) const;
+    /// Ends it unless it is under way in this process; a run that begins meanwhile waits. Returns false if it is.
+    bool endUnlessLive(const std::string& run_id) const;
     /// Returns whether the workflow itself waits for answers, and not a graph inside a step.
     bool asks(const State& state) const {
         return std::ranges::any_of(openQuestions(*plan, state), [](const Question& each) { return each.is_due; });

@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include <stategraph/detail/async.hpp>
 #include <stategraph/detail/mutex.hpp>
 
 #include "src/task/effects.hpp"
@@ -34,19 +33,20 @@ public:
         const detail::LockGuard lock(mutex_);
         failure_ = std::move(failure);
         has_ended_ = true;
-        if (waiting_ != nullptr) waiting_->wake();
+        if (wake_ != nullptr) wake_(waiting_);
     }
-    /// Has it woken when the put has ended. Returns false if it has.
-    bool suspend(detail::Wakeup& waiting) noexcept {
+    /// Has `wake(waiting)` called once, when the put has ended. Returns false if it has.
+    bool suspend(void (*wake)(void* waiting) noexcept, void* waiting) noexcept {
         const detail::LockGuard lock(mutex_);
         if (has_ended_) return false;
-        waiting_ = &waiting;
+        wake_ = wake;
+        waiting_ = waiting;
         return true;
     }
     /// Call it before the one that is to be woken is destroyed.
     void forget() noexcept {
         const detail::LockGuard lock(mutex_);
-        waiting_ = nullptr;
+        wake_ = nullptr;
     }
     /// Throws if the put has failed.
     void check() {
@@ -61,7 +61,8 @@ private:
     detail::Mutex mutex_;
     bool has_ended_ SG_GUARDED_BY(mutex_) = false;
     std::exception_ptr failure_ SG_GUARDED_BY(mutex_);
-    detail::Wakeup* waiting_ SG_GUARDED_BY(mutex_) = nullptr;
+    void (*wake_)(void* waiting) noexcept SG_GUARDED_BY(mutex_) = nullptr;
+    void* waiting_ SG_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace stategraph::engine

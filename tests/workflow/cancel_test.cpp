@@ -2,7 +2,9 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -187,6 +189,45 @@ TEST_CASE("a cancel that cannot be stored says so, and ends the run of this proc
     };
     CHECK((flow.start("1", 1).status == RunStatus::canceled));
     CHECK(run.later == 0);
+}
+
+namespace {
+
+/// Calls a function of the test after its next read.
+class AfterRead final : public Door {
+public:
+    using Door::Door;
+    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
+        auto tuple = Door::getTuple(query);
+        if (const auto call = std::exchange(next, nullptr)) call();
+        return tuple;
+    }
+    std::function<void()> next;
+};
+
+}  // namespace
+
+TEST_CASE("a run that continues while a cancel looks at its thread is canceled, or succeeds and stays so") {
+    const auto saver = std::make_shared<AfterRead>(std::make_shared<sg::MemorySaver>());
+    const auto ask =
+        wf::step("ask", [](const int& n, wf::Suspending<int, int>& context) { return n + context.suspend(n); });
+    const auto flow = wf::workflow<int>("w").then(ask).commit({.checkpointer = saver});
+    CHECK((flow.start("1", 1).status == RunStatus::suspended));
+    std::future<bool> succeeded;
+    saver->next = [&] {
+        succeeded = std::async(std::launch::async, [&] {
+            try {
+                return flow.resume("1", ask, 2).status == RunStatus::success;
+            } catch (const sg::Error&) {
+                return false;
+            }
+        });
+        succeeded.wait_for(100ms);  // before, it ended here, and the cancel changed what it had left
+    };
+    const auto seen = flow.cancel("1").status;
+    const bool is_success = succeeded.get();
+    CHECK((seen == RunStatus::canceled) != is_success);
+    CHECK((flow.get("1").status == (is_success ? RunStatus::success : RunStatus::canceled)));
 }
 
 TEST_CASE("a run that is cancelled by any thread at any time is canceled, or had ended before") {
