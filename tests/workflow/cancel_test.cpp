@@ -1,3 +1,4 @@
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -30,7 +31,7 @@ namespace {
 struct Cancelled {
     std::shared_ptr<sg::MemorySaver> saver = std::make_shared<sg::MemorySaver>();
     std::function<void()> work = [] {};
-    int later = 0;
+    std::atomic<int> later = 0;
     wf::TypedStep<int, int> step = wf::step("work", [this](const int& n) {
         work();
         return n + 1;
@@ -54,7 +55,7 @@ struct Cancelled {
     void check(Make make) {
         const auto flow = make(std::static_pointer_cast<sg::BaseCheckpointSaver>(saver));
         const auto elsewhere = make(std::make_shared<Door>(saver));
-        int checked = 0;
+        std::atomic<int> checked = 0;
         work = [&] {
             if (checked++ > 0) return;
             CHECK((flow.cancel("1").status == RunStatus::canceled));
