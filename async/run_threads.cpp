@@ -263,7 +263,7 @@ void RunThreads::Impl::join() noexcept {
     is_over = true;
     given.notify_all();
     ticked.notify_all();
-    // A thread that ends its last task, and one that a node keeps, are told apart by what they do.
+    // A thread that a node keeps has `is_calling` set. The others end soon, and are waited for.
     changed.wait(lock.native(), haveLeft);
 }
 

@@ -135,7 +135,7 @@ LiveReader::LiveReader(const std::vector<std::shared_ptr<StreamHub>>& hubs, cons
                                     .subgraphs = true,
                                     .capacity = waiting_events_max,
                                     .capacity_bytes = waiting_bytes_max,
-                                    // Costs the run nothing; to coalesce would search all that waits for each part.
+                                    // The run never waits, and what a late page misses comes with the checkpoint.
                                     .on_full = OnFull::drop_ephemeral}));
     }
 }

@@ -105,9 +105,10 @@ PutQueue::PutPointer PutQueue::add(BaseCheckpointSaver& saver, const PutRequest&
         const detail::LockGuard lock(mutex_);
         if (failed_) std::rethrow_exception(failed_);
         if (last_ != nullptr && last_->kind == kind && last_->owned.mayTake(request)) {
-            if (listener) last_->listeners.reserve(last_->listeners.size() + 1);
+            auto& listeners = last_->listeners;
+            if (listener && listeners.size() == listeners.capacity()) listeners.reserve(2 * listeners.size() + 1);
             last_->owned.take(request);
-            if (listener) last_->listeners.push_back(std::move(listener));
+            if (listener) listeners.push_back(std::move(listener));
             put = first_;
             while (put.get() != last_) put = put->next;
             return put;

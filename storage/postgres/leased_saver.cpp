@@ -71,8 +71,8 @@ void LeasedSaver::asyncPut(const PutRequest& request, PutCompletion& completion)
     try {
         checkpoint::checkPut(request);
         lease = impl_->leaseOfPut(request);
-        if (lease.takes) told = new TakingPut(*impl_, request, lease, completion);
         if (request.log.checkpoint_ns.empty()) impl_->noteWritten(request.log.thread_id);
+        if (lease.takes) told = new TakingPut(*impl_, request, lease, completion);  // last, because nothing frees it
     } catch (...) {
         return completion.complete(std::current_exception());
     }

@@ -8,7 +8,7 @@
 #include "checkpoint/record.hpp"
 #include "tests/commands/exports.hpp"
 #include "tests/commands/threads.hpp"
-#include "tests/support/door.hpp"
+#include "tests/support/meanwhile.hpp"
 
 // Threads as lines of JSON, and back.
 using namespace graphs;
@@ -164,15 +164,6 @@ TEST_CASE("a saver that fails while a thread is exported leaves lines that are n
 }
 
 TEST_CASE("a thread that is pruned while it is exported is not exported in part") {
-    struct Meanwhile final : Door {
-        using Door::Door;
-        std::function<void()> then;
-        std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override {
-            auto listed = Door::list(query);
-            if (then) std::exchange(then, {})();
-            return listed;
-        }
-    };
     onSavers([](const Saver& store) {
         Graph graph;
         graph.addNode("a", [](const State&) -> Update { return {sg::add(&State::n, 1), sg::add(&State::bar, "x")}; });
@@ -181,7 +172,7 @@ TEST_CASE("a thread that is pruned while it is exported is not exported in part"
         const App app = graph.compile({.checkpointer = store, .recursion_limit = 100});
         app.invoke(Update{}, {.thread_id = "t"});
         Meanwhile saver(store);
-        saver.then = [&] { store->prune({.thread_id = "t", .keep_last = 2}); };
+        saver.after_list = [&] { store->prune({.thread_id = "t", .keep_last = 2}); };
         std::ostringstream out;
         CHECK_THROWS_AS(sg::exportThread(saver, "t", out), sg::CorruptCheckpointError);
         CHECK(refusal(out.str()) != "");

@@ -4,7 +4,7 @@
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/commands/threads.hpp"
 #include "tests/fault/rounds.hpp"
-#include "tests/support/door.hpp"
+#include "tests/support/meanwhile.hpp"
 
 // Forks that are created without a run.
 using namespace graphs;
@@ -183,22 +183,14 @@ TEST_CASE("what cannot be forked is refused, and nothing is stored") {
 }
 
 TEST_CASE("a fork of a checkpoint that a prune takes meanwhile, or behind another writer, is refused") {
-    struct Meanwhile final : Door {
-        using Door::Door;
-        std::function<void()> then;
-        void put(const sg::PutRequest& request) override {
-            if (then) std::exchange(then, {})();
-            Door::put(request);
-        }
-    };
     onSavers([](const Saver& store) {
         const auto saver = std::make_shared<Meanwhile>(store);
         const App app = everyKind(store);
         app.invoke(bar("i"), one_at_a_time);
         const auto past = pastOf(app, "t");
-        saver->then = [&] { store->prune({.thread_id = "t", .keep_last = 1}); };
+        saver->before_put = [&] { store->prune({.thread_id = "t", .keep_last = 1}); };
         CHECK_THROWS_AS(sg::fork(*saver, past.at(2).config), sg::ConcurrentUpdateError);
-        saver->then = [&] { app.invoke(bar("j"), one_at_a_time); };
+        saver->before_put = [&] { app.invoke(bar("j"), one_at_a_time); };
         const std::size_t before = rowsOf(*store, "t", false).size();
         CHECK_THROWS_AS(sg::fork(*saver, {.thread_id = "t"}), sg::ConcurrentUpdateError);
         CHECK(rowsOf(*store, "t", false).size() > before);

@@ -11,7 +11,7 @@
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/commands/threads.hpp"
 #include "tests/fault/rounds.hpp"
-#include "tests/support/door.hpp"
+#include "tests/support/meanwhile.hpp"
 
 // Channels that are set without the program.
 using namespace graphs;
@@ -209,19 +209,11 @@ TEST_CASE("a program that finds a value of another type says where, and what to 
 }
 
 TEST_CASE("an edit behind another writer is refused, and a saver that fails at any of its calls makes one or none") {
-    struct Meanwhile final : Door {
-        using Door::Door;
-        std::function<void()> then;
-        void put(const sg::PutRequest& request) override {
-            if (then) std::exchange(then, {})();
-            Door::put(request);
-        }
-    };
     onSavers([](const Saver& store) {
         const auto saver = std::make_shared<Meanwhile>(store);
         const App app = twoSteps(store);
         app.invoke(Update{sg::add(&State::n, 1)}, {.thread_id = "t"});
-        saver->then = [&] { app.invoke(bar("j"), {.thread_id = "t"}); };
+        saver->before_put = [&] { app.invoke(bar("j"), {.thread_id = "t"}); };
         CHECK_THROWS_AS(sg::editRaw(*saver, {.thread_id = "t"}, {{"n", 2}}), sg::ConcurrentUpdateError);
         CHECK(app.getState({.thread_id = "t"}).values.n == 1);
     });

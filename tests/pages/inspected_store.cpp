@@ -130,8 +130,8 @@ App nested(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     return graph.compile({.checkpointer = std::move(saver)});
 }
 
-/// A task that writes a message in parts, and inside a graph, as models do. It goes on when a file appears in `folder`,
-/// so that a test decides what it has written.
+/// A task that writes a message in parts, and inside a graph, as models do. It continues when a file appears in
+/// `folder`, so that a test decides what it has written.
 void waitFor(const std::filesystem::path& file, sg::Runtime& runtime) {
     while (!std::filesystem::exists(file) && !runtime.stopRequested())
         std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -228,7 +228,7 @@ TEST_CASE("inputs that come while workers drain, one after the other, are all do
     }
 }
 
-TEST_CASE("a put that takes longer than a lease is stored once, whoever has the thread afterwards") {
+TEST_CASE("a put that takes longer than a lease is stored once, even if another worker claims the thread meanwhile") {
     Place on;
     Running first(on, quick({.name = "first", .lease = 1s}));
     Running second(on, quick({.name = "second", .lease = 1s}));

@@ -3,9 +3,7 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -17,6 +15,7 @@
 
 #include "tests/support/door.hpp"
 #include "tests/support/hand_home.hpp"
+#include "tests/support/meanwhile.hpp"
 
 // A run that is cancelled while a step executes: what is stored then, and how another process continues.
 namespace sg = stategraph;
@@ -192,30 +191,14 @@ TEST_CASE("a cancel that cannot be stored says so, and ends the run of this proc
     CHECK(run.later == 0);
 }
 
-namespace {
-
-/// Calls a function of the test after its next read.
-class AfterRead final : public Door {
-public:
-    using Door::Door;
-    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
-        auto tuple = Door::getTuple(query);
-        if (const auto call = std::exchange(next, nullptr)) call();
-        return tuple;
-    }
-    std::function<void()> next;
-};
-
-}  // namespace
-
 TEST_CASE("a run that continues while a cancel looks at its thread is canceled, or succeeds and stays so") {
-    const auto saver = std::make_shared<AfterRead>(std::make_shared<sg::MemorySaver>());
+    const auto saver = std::make_shared<Meanwhile>(std::make_shared<sg::MemorySaver>());
     const auto ask =
         wf::step("ask", [](const int& n, wf::Suspending<int, int>& context) { return n + context.suspend(n); });
     const auto flow = wf::workflow<int>("w").then(ask).commit({.checkpointer = saver});
     CHECK((flow.start("1", 1).status == RunStatus::suspended));
     std::future<bool> succeeded;
-    saver->next = [&] {
+    saver->after_read = [&] {
         succeeded = std::async(std::launch::async, [&] {
             try {
                 return flow.resume("1", ask, 2).status == RunStatus::success;

@@ -215,9 +215,8 @@ TEST_CASE("a standby is read, and takes over with all that was acknowledged") {
     POSTGRES_SAYS(postgresError([&] { sg::testing::putOne(*follower, {"new"}, {}, sg::testing::makeCommit(1, 0)); }),
                   "read_only");
     POSTGRES_SAYS(postgresError([&] {
-                      const sg::PostgresSaver writing(second->conninfo(), {.schema = schema.name()});
-                      sg::testing::putOne(const_cast<sg::PostgresSaver&>(writing), {"new"}, {},
-                                          sg::testing::makeCommit(1, 0));
+                      sg::PostgresSaver writing(second->conninfo(), {.schema = schema.name()});
+                      sg::testing::putOne(writing, {"new"}, {}, sg::testing::makeCommit(1, 0));
                   }),
                   "standby");
 

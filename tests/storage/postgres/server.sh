@@ -124,7 +124,7 @@ pooler() {
   make_folder
   as_user tee "$folder/pooler.ini" >/dev/null <<CONF
 [databases]
-* = host=$server
+* = host=$server user=sg
 [pgbouncer]
 unix_socket_dir = $folder
 listen_port = 5432
@@ -137,12 +137,12 @@ server_reset_query =
 logfile = $folder/log
 pidfile = $folder/pooler.pid
 CONF
-  sed -i 's/^\* = host/* = user=sg host/' "$folder/pooler.ini"
   (cd "$folder" && as_user "$pgbouncer" -q -d "$folder/pooler.ini") || { cat "$folder/log" >&2; exit 1; }
   for _ in $(seq 600); do
     [ -S "$folder/.s.PGSQL.5432" ] && [ -s "$folder/pooler.pid" ] && break
     sleep 0.1
   done
+  [ -S "$folder/.s.PGSQL.5432" ] || { cat "$folder/log" >&2; exit 1; }
   end_with "$process"
 }
 
