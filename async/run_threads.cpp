@@ -50,7 +50,7 @@ thread_local Seat* own_seat = nullptr;
 
 struct RunThreads::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAware {
     Impl(std::size_t given_few, std::size_t given_most)
-        : ForkAware(Rank::executor), few(given_few), most(std::max(given_few, given_most)), limit(given_few) {}
+        : few(given_few), most(std::max(given_few, given_most)), limit(given_few) {}
 
     void open() SG_EXCLUDES(mutex);
     void add(const Item& item) SG_EXCLUDES(mutex);
@@ -103,6 +103,7 @@ struct RunThreads::Impl final : std::enable_shared_from_this<Impl>, engine::Fork
     Pace pace SG_GUARDED_BY(mutex) = Pace::none;  // of the watcher
     bool is_over SG_GUARDED_BY(mutex) = false;
     std::atomic<bool> is_forked{false};
+    const engine::FoundByForks found{*this, engine::FoundByForks::Rank::executor};  // the last member
 };
 
 void RunThreads::Impl::open() {

@@ -27,7 +27,7 @@ struct Timer {
 /// that sleeps.
 class Timers final : private ForkAware {
 public:
-    Timers() : ForkAware(Rank::timers) {}
+    Timers() = default;
     /// Errors: std::bad_alloc, std::system_error if the thread cannot be started.
     void add(Timer& timer);
     /// Posts the work now or, if that fails, again and again. Returns false if there is no thread for that. It
@@ -57,6 +57,7 @@ private:
     std::vector<Timer*> heap_ SG_GUARDED_BY(mutex_);
     Timer* late_ SG_GUARDED_BY(mutex_) = nullptr;
     bool is_served_ SG_GUARDED_BY(mutex_) = false;
+    const FoundByForks found_{*this, FoundByForks::Rank::timers};  // the last member
 };
 
 }  // namespace stategraph::engine

@@ -75,8 +75,6 @@ static thread_local const void* served = nullptr;
 bool engine::servesExecutor() noexcept { return served != nullptr; }
 
 struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAware {
-    Impl() : ForkAware(Rank::executor) {}
-
     struct Work {
         std::shared_ptr<Batch> batch;  // one of them is set: this, or
         void (*run)(void* context) = nullptr;
@@ -96,6 +94,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
     bool looks_out SG_GUARDED_BY(mutex) = false;    // whether one thread looks for work
     std::atomic<std::size_t> queued{0};             // the size of `queue`; not zero if it is stopping
     bool stopping SG_GUARDED_BY(mutex) = false;
+    const engine::FoundByForks found{*this, engine::FoundByForks::Rank::executor};  // the last member
 
     // Adds work to the queue. With `at_once`, only if a thread is free for it or can be started; otherwise returns
     // false.

@@ -20,7 +20,7 @@ namespace stategraph::engine {
 
 struct ForkList {
     detail::Mutex mutex;
-    ForkAware* first SG_GUARDED_BY(mutex) = nullptr;
+    FoundByForks* first SG_GUARDED_BY(mutex) = nullptr;
     std::atomic<std::uint64_t> forks = 0;
 
     ForkList() {
@@ -30,16 +30,16 @@ struct ForkList {
 #endif
     }
 
-    void add(ForkAware& each) noexcept {
+    void add(FoundByForks& each) noexcept {
         const detail::LockGuard lock(mutex);
-        ForkAware** place = &first;
+        FoundByForks** place = &first;
         while (*place != nullptr && (*place)->rank_ <= each.rank_) place = &(*place)->next_;
         each.next_ = *place;
         *place = &each;
     }
-    void remove(ForkAware& each) noexcept {
+    void remove(FoundByForks& each) noexcept {
         const detail::LockGuard lock(mutex);
-        ForkAware** place = &first;
+        FoundByForks** place = &first;
         while (*place != &each) place = &(*place)->next_;
         *place = each.next_;
     }
@@ -52,23 +52,25 @@ struct ForkList {
     static void prepare() noexcept SG_NO_THREAD_SAFETY_ANALYSIS {
         ForkList& list = common();
         list.mutex.lock();
-        for (ForkAware* each = list.first; each != nullptr; each = each->next_) each->lockForFork();
+        for (FoundByForks* each = list.first; each != nullptr; each = each->next_) each->object_.lockForFork();
     }
     static void inParent() noexcept SG_NO_THREAD_SAFETY_ANALYSIS {
         ForkList& list = common();
-        for (ForkAware* each = list.first; each != nullptr; each = each->next_) each->unlockAfterFork();
+        for (FoundByForks* each = list.first; each != nullptr; each = each->next_) each->object_.unlockAfterFork();
         list.mutex.unlock();
     }
     static void inChild() noexcept SG_NO_THREAD_SAFETY_ANALYSIS {
         ForkList& list = common();
         list.forks.fetch_add(1);
-        for (ForkAware* each = list.first; each != nullptr; each = each->next_) each->restartInChild();
+        for (FoundByForks* each = list.first; each != nullptr; each = each->next_) each->object_.restartInChild();
         list.mutex.unlock();
     }
 };
 
-ForkAware::ForkAware(Rank rank) : rank_(rank) { ForkList::common().add(*this); }
-ForkAware::~ForkAware() { ForkList::common().remove(*this); }
+FoundByForks::FoundByForks(ForkAware& object, Rank rank) noexcept : object_(object), rank_(rank) {
+    ForkList::common().add(*this);
+}
+FoundByForks::~FoundByForks() { ForkList::common().remove(*this); }
 
 std::uint64_t forkCount() noexcept { return ForkList::common().forks.load(std::memory_order_relaxed); }
 

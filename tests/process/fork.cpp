@@ -1,5 +1,6 @@
 // NOT WITH: sanitize=thread
 // A child that is forked after its parent had runs must draw its own random bits, and have its own threads and timers.
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,8 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/control.hpp>
+#include <stategraph/detail/run_threads.hpp>
+#include <stategraph/executor.hpp>
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/stategraph.hpp>
 
@@ -112,6 +115,27 @@ std::string useThreads(const sg::CompiledGraph<State>& app) {
     return did;
 }
 
+/// Forks while another thread creates and destroys executors and the threads of awaited runs.
+bool forksBesideExecutors() {
+    std::atomic<bool> is_over{false};
+    std::atomic<int> created{0};
+    std::thread other([&] {
+        while (!is_over) {
+            const sg::Executor executor({.threads_max = 1});
+            const sg::detail::RunThreads threads(1, 1);
+            ++created;
+        }
+    });
+    bool good = true;
+    for (int i = 0; i < 300 && good; ++i) {
+        while (created < 10 * i) std::this_thread::yield();
+        good = inChild([] { return std::string("here"); }).ended_well;
+    }
+    is_over = true;
+    other.join();
+    return good;
+}
+
 }  // namespace
 
 int main() {
@@ -136,6 +160,7 @@ int main() {
         std::puts("left out with AddressSanitizer: forks beside threads");
         return good ? 0 : 1;
     }
+    good = check(forksBesideExecutors(), "a fork finds executors whole or not at all") && good;
     const auto app = busy();
     const std::string did = useThreads(app);
     good = check(did == "4 3 4 4", did.c_str()) && good;
