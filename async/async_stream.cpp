@@ -77,8 +77,8 @@ struct AsyncStreamRun::Impl {
         while (!driver.take(event)) {
             try {
                 if (driver.isAtBegin()) co_await engine::awaitTurn(driver.run().shared());
-                if (driver.mustSettle()) {
-                    co_await engine::Stored(driver.run().env().log);
+                if (const auto until = driver.mustAwait()) {
+                    co_await engine::Stored(driver.run().env().log, *until);
                     driver.settle();
                 }
                 const engine::StreamDriver::Todo todo = driver.advance();

@@ -247,11 +247,13 @@ Async<RunOutcome> drive(Run& run, RunInput input, bool awaits) {
                 co_await executeAllAsync(run, spread);
             }
             if (awaits) {
+                stored.setUntil(PutQueue::Until::room);
                 co_await stored;
-                log.wait();
+                log.waitForRoom();
             }
             run.storeSuperstep();
             if (awaits && run.storesAtOnce()) {
+                stored.setUntil(PutQueue::Until::idle);
                 co_await stored;
                 log.wait();
             }
@@ -263,6 +265,7 @@ Async<RunOutcome> drive(Run& run, RunInput input, bool awaits) {
     }
     try {
         failure ? run.storeFailure() : run.storeEnd();
+        stored.setUntil(PutQueue::Until::idle);
         if (awaits) co_await stored;
         log.wait();
         if (failure) run.tellStored();

@@ -12,8 +12,9 @@
 // Awaits a saver that answers later (BaseCheckpointSaver::answersLater).
 namespace stategraph::engine {
 
-/// Awaits that a log's puts have ended, without their errors. The coroutine then calls LogWriter::wait, which throws
-/// them, and which blocks if there was no memory to await. The log must outlive it. It may be awaited again.
+/// Awaits that a log's puts have ended, or that there is room for another commit, without their errors. The coroutine
+/// then calls LogWriter::wait or waitForRoom, which throws them, and which blocks if there was no memory to await. The
+/// log must outlive it. It may be awaited again.
 class Stored final : public PutQueue::Suspended {
 public:
     explicit Stored(LogWriter& log, PutQueue::Until until = PutQueue::Until::idle) noexcept
@@ -23,6 +24,9 @@ public:
     ~Stored() {
         if (is_suspended_) queue_->forget(*this);
     }
+
+    /// What it awaits from now on.
+    void setUntil(PutQueue::Until until) noexcept { until_ = until; }
 
     bool await_ready() const { return queue_ == nullptr || queue_->hasCome(until_); }
     template <class Promise>

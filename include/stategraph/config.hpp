@@ -23,12 +23,14 @@ class StreamHub;
 
 /// When the checkpoints of a run reach the saver, which decides what a crash can lose.
 enum class Durability : std::uint8_t {
-    sync,  // each is on disk (fsync) before the next superstep begins: at most the superstep under way is repeated
-    // each is written while the next superstep runs: a killed process loses at most the last one, never the input; only
-    // a
+    /// Each is on disk (fsync) before the next superstep begins: a crash repeats at most the superstep under way.
+    sync,
+    /// Each is written while the next superstep runs: a killed process loses at most the last one, or as many as the
+    /// saver says (BaseCheckpointSaver::commitsAhead), never the input. Only a failure of the machine loses more: what
+    /// the operating system had not yet written.
     async,
-    // failure of the machine can lose what the operating system had not yet written
-    exit,  // one, when the run ends, pauses or fails: the whole run
+    /// One, when the run ends, pauses or fails: a crash repeats the whole run.
+    exit,
 };
 
 /// How a run ended, if it did not throw. Unless it is done, RESUME continues the thread.

@@ -90,6 +90,7 @@ public:
     /// As the inner saver says. Sealing is done by the caller's thread, opening by that of the completion. A request
     /// that compares pending writes is stored by `put`, because their rows have to be read first.
     bool answersLater() const noexcept override;
+    std::size_t commitsAhead() const noexcept override;
     void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;
     void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override;
 

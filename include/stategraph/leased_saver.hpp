@@ -45,6 +45,7 @@ public:
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
     /// As PostgresSaver's: workers await their runs, so that one that waits for the server has no thread.
     bool answersLater() const noexcept override;
+    std::size_t commitsAhead() const noexcept override;
     void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;
     void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;

@@ -75,6 +75,11 @@ struct PostgresSaverOptions {
     /// a connection; 1 to 64. They begin when they are first needed. Puts that they join wait for `join_puts` alone, so
     /// a few threads serve thousands of runs.
     std::size_t async_threads = 4;
+    /// How many supersteps a run with async durability may be ahead of what is stored, 1 to 1,000
+    /// (BaseCheckpointSaver::commitsAhead). A run whose supersteps are shorter than a round trip then stores several
+    /// commits in each; one whose supersteps are longer is never more than one ahead. With 1, the death of the process
+    /// loses at most one superstep.
+    std::size_t commits_ahead = 32;
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
 };
@@ -130,6 +135,7 @@ public:
     /// The same under a lease, which is copied.
     void asyncPut(const PutRequest& request, const PutLease& lease, PutCompletion& completion) noexcept;
     void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override;
+    std::size_t commitsAhead() const noexcept override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;
     /// The thread is gone when this returns, and so are its inputs in the queue; what it took is freed later. A worker
     /// that runs it loses its lease.

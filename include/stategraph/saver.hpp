@@ -378,6 +378,10 @@ public:
     /// (stategraph/saver_completion.hpp has the contract). By default they call `put` and `getTuple`.
     virtual void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept;
     virtual void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept;
+    /// If `answersLater`: how many supersteps a run with async durability may be ahead of what is stored; at least 1,
+    /// always the same. While a put is under way, the commits that come after it wait, and then they are one put. If
+    /// the process dies, those that were not stored are lost, and their supersteps run again.
+    virtual std::size_t commitsAhead() const noexcept { return 1; }
 
 private:
     static void nextPage(ListQuery& query, const std::vector<ListedCheckpoint>& page);

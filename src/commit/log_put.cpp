@@ -74,7 +74,7 @@ void LogWriter::putRequest(const PutRequest& request) {
     if (settings_.is_awaited) {
         queue_->add(*settings_.saver, request, PutQueue::Kind::commit);
     } else if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
-        if (!queue_) queue_.emplace();
+        makeQueue();
         queue_->put(*settings_.executor, *settings_.saver, request);
     } else {
         settings_.saver->put(request);
@@ -237,6 +237,10 @@ void LogWriter::flush(const CommitStep& current, const ThreadReport& report) {
 
 void LogWriter::wait() {
     if (queue_) queue_->wait();
+}
+
+void LogWriter::waitForRoom() {
+    if (queue_) queue_->waitForRoom();
 }
 
 void LogWriter::waitForCommits() {

@@ -57,8 +57,12 @@ void LogWriter::start(const LogSettings& settings) {
 bool LogWriter::awaitPuts() {
     if (!hasSaver() || !settings_.saver->answersLater()) return false;
     settings_.is_awaited = true;
-    if (!queue_) queue_.emplace();
+    makeQueue();
     return true;
+}
+
+void LogWriter::makeQueue() {
+    if (!queue_) queue_.emplace(settings_.saver->commitsAhead(), settings_.watcher);
 }
 
 void LogWriter::end() noexcept {

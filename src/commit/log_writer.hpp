@@ -37,6 +37,7 @@ struct LogSettings {
     std::uint64_t schema = 0;
     const detail::Core* core = nullptr;  // the graph whose description is stored; null if it is not stored
     Executor* executor = nullptr;
+    PutQueue::Watcher* watcher = nullptr;  // learns that commits are stored; may be null
     // Whether the run awaits that its puts are stored (LogWriter::awaitPuts).
     bool is_awaited = false;
 };
@@ -143,8 +144,6 @@ public:
     bool isAwaited() const noexcept { return settings_.is_awaited; }
     /// Returns the puts under way; exists if the run awaits them.
     PutQueue& queue() noexcept { return *queue_; }
-    /// Returns whether everything that was put is stored, so that `wait` would return at once.
-    bool isSettled() const { return !queue_ || queue_->isSettled(); }
 
     /// Stores the next checkpoint, or with exit durability keeps it for `flush`. Errors: ConcurrentUpdateError and
     /// SaverError; with async durability a later call may throw them.
@@ -185,10 +184,13 @@ public:
     }
     /// Returns when everything is stored. Throws the errors of pending puts.
     void wait();
+    /// Returns when another commit may be put. Throws the errors of pending puts.
+    void waitForRoom();
     /// Returns when all commits are stored. Throws the error of one that failed.
     void waitForCommits();
 
 private:
+    void makeQueue();
     struct Row {
         CheckpointId checkpoint_id;
         std::string path;

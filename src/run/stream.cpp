@@ -20,7 +20,7 @@ struct StreamRun::Impl {
     void next() {
         while (!driver.take(event)) {
             try {
-                if (driver.mustSettle()) driver.settle();
+                if (driver.mustAwait()) driver.settle();
                 advance();
             } catch (...) {
                 driver.fail();

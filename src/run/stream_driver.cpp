@@ -23,26 +23,28 @@ bool StreamDriver::take(std::optional<StreamEvent>& event) {
     return true;
 }
 
-bool StreamDriver::mustSettle() noexcept {
+std::optional<PutQueue::Until> StreamDriver::mustAwait() noexcept {
+    constexpr auto idle = PutQueue::Until::idle;
     switch (phase_) {
-        case Phase::store:
-            return run_.env().log.isAwaited();  // otherwise the put waits for the one before
+        case Phase::store:  // if it is not awaited, the put itself waits
+            return run_.env().log.isAwaited() ? std::optional(PutQueue::Until::room) : std::nullopt;
         case Phase::begun:
         case Phase::ending:
         case Phase::ended:
         case Phase::failing:
         case Phase::failed:
-            return true;
+            return idle;
         case Phase::stored:
-            return run_.storesAtOnce();
+            return run_.storesAtOnce() ? std::optional(idle) : std::nullopt;
         default:
-            return false;
+            return {};
     }
 }
 
 void StreamDriver::settle() {
     try {
-        run_.env().log.wait();
+        LogWriter& log = run_.env().log;
+        phase_ == Phase::store ? log.waitForRoom() : log.wait();
         if (phase_ == Phase::failing) run_.tellStored();
     } catch (...) {
         if (!fails()) throw;  // the first failure matters more

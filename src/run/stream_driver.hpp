@@ -14,7 +14,7 @@ namespace stategraph::engine {
 /// (AsyncStreamRun), and does itself what those differ in: it waits, and runs tasks.
 ///
 ///     while (!driver.take(event)) {
-///         if (driver.mustSettle()) driver.settle();
+///         if (driver.mustAwait()) driver.settle();
 ///         switch (driver.advance()) { … }
 ///     }
 ///
@@ -35,9 +35,9 @@ public:
     bool isLive() const noexcept { return is_live_; }
     /// Returns whether `advance` is about to take the run's turn on its thread (OnBusy).
     bool isAtBegin() const noexcept { return phase_ == Phase::begin; }
-    /// Returns whether `advance` needs everything to be stored that was put. A reader that awaits does so, and then
-    /// calls `settle` too.
-    bool mustSettle() noexcept;
+    /// Returns what `advance` needs of the log's puts, if anything. A reader that awaits does so, and then calls
+    /// `settle` too.
+    std::optional<PutQueue::Until> mustAwait() noexcept;
     /// Waits for that. Throws what could not be stored.
     void settle();
 

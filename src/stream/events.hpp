@@ -16,6 +16,7 @@
 #include <stategraph/stream.hpp>
 
 #include "src/step/task.hpp"
+#include "src/threads/put_queue.hpp"
 
 namespace stategraph::stream {
 class Topic;
@@ -27,7 +28,7 @@ class RunStop;
 
 /// The readers of a run and of its inner runs: which events each wants, and how they are delivered. The Teller of each
 /// run creates the events. The functions may be called from several threads; events are delivered one at a time.
-class Events {
+class Events final : private PutQueue::Watcher {
 public:
     Events() = default;
     Events(detail::EventSink& sink, const StreamOptions& options) : sink_(&sink), options_(options) {}
@@ -39,6 +40,9 @@ public:
     /// Adds the subscribers of a hub; call it before the run begins. `stored` says that they read in the log what it
     /// says about the root graph. `stop` is what may end the run; null if nothing can.
     void attach(std::shared_ptr<stream::Topic> topic, bool stored, std::shared_ptr<const RunStop> stop);
+
+    /// Wakes those subscribers when the log contains more; null if there are none.
+    PutQueue::Watcher* watcher() noexcept { return topic_ != nullptr ? this : nullptr; }
 
     bool any() const noexcept { return sink_ != nullptr || topic_ != nullptr; }
     /// `inner` says that the event is of a run inside.
@@ -73,6 +77,7 @@ public:
     void changed();
 
 private:
+    void stored() noexcept override { changed(); }
     void give(StreamEvent&& event) SG_EXCLUDES(mutex_);
     bool sinkWants(StreamMode mode, bool inner) const noexcept;
     bool topicWants(StreamMode mode, bool inner) const noexcept;

@@ -69,7 +69,8 @@ TaskEnv::TaskEnv(const detail::Core& graph, RunShared& run, const ParentLink* ou
                .graph = graph.topology().fingerprint,
                .schema = graph.schema().fingerprint(),
                .core = &graph,
-               .executor = run.executor});
+               .executor = run.executor,
+               .watcher = outer == nullptr ? run.events->watcher() : nullptr});
 }
 
 TaskEnv& TaskEnv::root() noexcept {

@@ -10,7 +10,7 @@
 
 namespace stategraph::engine {
 
-/// A request with its own bytes, to which more pending writes can be added.
+/// A request with its own bytes, to which more pending writes, or later commits, can be added.
 class OwnedPut {
 public:
     explicit OwnedPut(const PutRequest& request)
@@ -43,6 +43,10 @@ public:
         return request_;
     }
 
+    /// Returns whether it is only commits.
+    static bool isAppend(const PutRequest& request) noexcept {
+        return !request.commits.empty() && request.writes.empty() && request.compared.empty();
+    }
     /// Returns whether it is only pending writes without conditions, and says nothing about the thread.
     static bool isPlain(const PutRequest& request) noexcept {
         if (!request.commits.empty() || !request.compared.empty() || request.outlook.status != ThreadStatus::unknown)
@@ -52,20 +56,42 @@ public:
         }
         return true;
     }
-    /// Returns whether both are plain, and small enough to be one request.
+    /// Returns whether both are plain, or the other one's commits follow those of this, and whether this is small
+    /// enough to take more.
     bool mayTake(const PutRequest& other) noexcept {
-        return bytes_ < joined_bytes_max && isPlain(request()) && isPlain(other) &&
-               request_.expected_head == other.expected_head && request_.sync == other.sync;
+        if (isFull() || request_.sync != other.sync) return false;
+        if (isAppend(request())) return isAppend(other) && commits_.back().id == other.expected_head;
+        return isPlain(request_) && isPlain(other) && request_.expected_head == other.expected_head;
     }
-    /// A row replaces the row of the same checkpoint and path. If it throws, some rows may have been added.
+    /// A row replaces the row of the same checkpoint and path. If it throws, some rows of pending writes may have been
+    /// added, and no commit.
     void take(const PutRequest& other) {
+        if (!other.commits.empty()) return takeCommits(other);
         for (const WriteRow& row : other.writes) addRow(row);
     }
+    /// Returns whether it takes no more.
+    bool isFull() const noexcept { return bytes_ >= joined_bytes_max; }
 
 private:
     // A saver bounds the size of a request, and a large one delays those after it.
     static constexpr std::size_t joined_bytes_max = std::size_t{1} << 20U;
 
+    // What the thread waits for is what the later request says.
+    void takeCommits(const PutRequest& other) {
+        std::string summary(other.summary);
+        const std::size_t before = commits_.size();
+        try {
+            for (const CommitRow& row : other.commits)
+                commits_.push_back({row.id, row.parent, row.base, keep(row.bytes)});
+        } catch (...) {
+            commits_.erase(commits_.begin() + static_cast<std::ptrdiff_t>(before), commits_.end());
+            throw;
+        }
+        for (const CommitRow& row : other.commits) bytes_ += row.bytes.size();
+        summary_.swap(summary);
+        request_.summary = summary_;
+        request_.outlook = other.outlook;
+    }
     std::string_view keep(std::string_view text) { return kept_.emplace_back(text); }
     WriteRow copy(const WriteRow& row) {
         WriteRow copied{row.checkpoint_id, keep(row.path), keep(row.bytes)};

@@ -1,5 +1,6 @@
 #include "src/threads/put_queue.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -15,7 +16,12 @@ namespace stategraph::engine {
 class PutQueue::Put final : public PutCompletion {
 public:
     Put(PutQueue& queue, BaseCheckpointSaver& to, const PutRequest& request, Kind what)
-        : kind(what), owned(request), queue_(queue), saver_(to) {}
+        : kind(what),
+          is_append(what == Kind::commit && OwnedPut::isAppend(request)),
+          owned(request),
+          commits(what == Kind::commit ? std::max<std::size_t>(request.commits.size(), 1) : 0),
+          queue_(queue),
+          saver_(to) {}
 
     /// Called once, by the thread that has made it the put under way.
     void begin() noexcept { saver_.asyncPut(owned.request(), *this); }
@@ -37,7 +43,9 @@ public:
     bool canBeExecuted() const noexcept { return is_for_executor && !is_begun_.load(); }
 
     const Kind kind;
-    OwnedPut owned;  // guarded by the queue's mutex until it begins
+    const bool is_append;  // it is only commits
+    OwnedPut owned;        // guarded by the queue's mutex until it begins
+    std::size_t commits;   // what it counts for in PutQueue::commits_; guarded as `owned`
     bool is_for_executor = false;
     // Guarded by the queue's mutex:
     bool has_ended = false;
@@ -64,26 +72,32 @@ PutQueue::~PutQueue() {
 }
 
 void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request) {
+    if (saver.answersLater()) {
+        {
+            detail::UniqueLock lock(mutex_);
+            waitQuietly(lock.native(), OwnedPut::isAppend(request) ? Until::room : Until::idle);
+        }
+        (void)add(saver, request, Kind::commit);
+        return;
+    }
     const auto put = std::make_shared<Put>(*this, saver, request, Kind::commit);
-    const bool is_later = saver.answersLater();
-    put->is_for_executor = !is_later;
-    auto held = is_later ? nullptr : std::make_unique<PutPointer>(put);
+    put->is_for_executor = true;
+    auto held = std::make_unique<PutPointer>(put);
     {
         detail::UniqueLock lock(mutex_);
         waitQuietly(lock.native(), Until::idle);
         // The failure stays, because later requests would not fit the log.
         if (failed_) std::rethrow_exception(failed_);
-        ++commits_;
+        count(*put);
         current_ = put;
     }
-    if (is_later) return put->begin();
     try {
         executor.submit(
             [](void* context) { (*std::unique_ptr<PutPointer>(static_cast<PutPointer*>(context)))->execute(); },
             held.get());
     } catch (...) {
         const detail::LockGuard lock(mutex_);
-        --commits_;
+        uncount(*put);
         current_ = nullptr;  // no thread has taken the request
         throw;
     }
@@ -108,6 +122,8 @@ PutQueue::PutPointer PutQueue::add(BaseCheckpointSaver& saver, const PutRequest&
             auto& listeners = last_->listeners;
             if (listener && listeners.size() == listeners.capacity()) listeners.reserve(2 * listeners.size() + 1);
             last_->owned.take(request);
+            last_->commits += request.commits.size();
+            commits_ += request.commits.size();
             if (listener) listeners.push_back(std::move(listener));
             put = first_;
             while (put.get() != last_) put = put->next;
@@ -115,7 +131,7 @@ PutQueue::PutPointer PutQueue::add(BaseCheckpointSaver& saver, const PutRequest&
         }
         put = std::make_shared<Put>(*this, saver, request, kind);
         if (listener) put->listeners.push_back(std::move(listener));
-        if (kind == Kind::commit) ++commits_;
+        count(*put);
         if (current_ != nullptr) {
             append(put);
             return put;
@@ -137,11 +153,12 @@ void PutQueue::end(Put& put, std::exception_ptr failure) noexcept {
     PutPointer ended;
     PutPointer next;
     PutPointer dropped;
+    if (!failure && put.kind == Kind::commit && watcher_ != nullptr) watcher_->stored();
     {
         const detail::LockGuard lock(mutex_);
         ended = std::move(current_);
         current_ = nullptr;
-        if (put.kind == Kind::commit) --commits_;
+        uncount(put);
         if (failure) noteFailure(put, std::move(failure), dropped);
         put.noteEnd();
         if (first_ != nullptr) {
@@ -179,14 +196,33 @@ void PutQueue::noteFailure(Put& put, std::exception_ptr failure, PutPointer& dro
     first_ = nullptr;
     last_ = nullptr;
     commits_ = 0;
+    others_ = 0;
     for (Put* each = dropped.get(); each != nullptr; each = each->next.get()) {
         if (each->kind == Kind::effect) each->failure = failed_;
         each->noteEnd();
     }
 }
 
+void PutQueue::count(const Put& put) noexcept {
+    commits_ += put.commits;
+    others_ += put.is_append ? 0 : 1;
+}
+
+void PutQueue::uncount(const Put& put) noexcept {
+    commits_ -= put.commits;
+    others_ -= put.is_append ? 0 : 1;
+}
+
 bool PutQueue::hasComeLocked(Until until) const noexcept {
-    return until == Until::idle ? current_ == nullptr : commits_ == 0;
+    switch (until) {
+        case Until::idle:
+            return current_ == nullptr;
+        case Until::commits:
+            return commits_ == 0;
+        case Until::room:
+            break;
+    }
+    return commits_ < ahead_ && others_ == 0 && (last_ == nullptr || !last_->owned.isFull());
 }
 
 bool PutQueue::hasCome(Until until) const {
@@ -229,6 +265,12 @@ void PutQueue::wait() {
     checkLocked();  // thrown to each task that calls it, and at the end of the run
 }
 
+void PutQueue::waitForRoom() {
+    detail::UniqueLock lock(mutex_);
+    waitQuietly(lock.native(), Until::room);
+    checkLocked();
+}
+
 void PutQueue::waitForCommits() {
     detail::UniqueLock lock(mutex_);
     waitQuietly(lock.native(), Until::commits);
@@ -239,11 +281,6 @@ void PutQueue::wait(const PutPointer& put) {
     detail::UniqueLock lock(mutex_);
     ended_.wait(lock.native(), [&]() SG_REQUIRES(mutex_) { return put->has_ended; });
     if (put->failure) std::rethrow_exception(put->failure);
-}
-
-bool PutQueue::isSettled() const {
-    const detail::LockGuard lock(mutex_);
-    return current_ == nullptr && !failed_ && !lost_;
 }
 
 void PutQueue::check() {

@@ -19,13 +19,13 @@ namespace stategraph::engine {
 /// (BaseCheckpointSaver::answersLater) is called without a thread that waits; another slow one is called on a thread of
 /// the executor.
 ///
-/// A blocking run with async durability uses `put`, which waits for the request before it, so that a crash loses no
-/// more than one. A thread that waits for a request that no thread of the executor has begun executes it itself,
-/// because all of them may be waiting.
+/// A blocking run with async durability uses `put`, which waits until there is room, so that a crash loses no more than
+/// the saver allows (BaseCheckpointSaver::commitsAhead; one commit, if it does not answer later). A thread that waits
+/// for a request that no thread of the executor has begun executes it itself, because all of them may be waiting.
 ///
-/// An awaited run uses `add`, which never waits, and awaits that everything is stored (`suspend`) where a blocking run
-/// would wait for its put. So at most one request is under way, and what its tasks store meanwhile, in one superstep,
-/// waits: pending writes join each other in one request.
+/// An awaited run uses `add`, which never waits, and awaits (`suspend`) that there is room where a blocking run would
+/// wait for its put. So at most one request is under way. Commits that are added meanwhile are one request, and so are
+/// pending writes.
 ///
 /// It waits for the request under way when it is destroyed. Safe from any thread.
 class PutQueue {
@@ -40,7 +40,19 @@ public:
         ~Listener() = default;
     };
 
-    PutQueue() = default;
+    /// Learns that commits are stored, while their run continues.
+    class Watcher {
+    public:
+        /// Called on any thread, without the queue's lock, before anything that waits for the queue continues.
+        virtual void stored() noexcept = 0;
+
+    protected:
+        ~Watcher() = default;
+    };
+
+    /// `ahead`: at most this many commits may be under way or wait; at least 1. `watcher` may be null, and must outlive
+    /// the queue.
+    explicit PutQueue(std::size_t ahead = 1, Watcher* watcher = nullptr) noexcept : ahead_(ahead), watcher_(watcher) {}
     ~PutQueue();
     PutQueue(const PutQueue&) = delete;
     PutQueue& operator=(const PutQueue&) = delete;
@@ -55,7 +67,8 @@ public:
     class Put;
     using PutPointer = std::shared_ptr<Put>;
 
-    /// Copies the request. Throws the error of the previous request.
+    /// Copies the request. Waits until there is room if it is only commits, and otherwise until no request is under
+    /// way. Throws the error of an earlier request.
     void put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request);
     /// Copies the request, and begins it once those before it have ended. `saver` answers later. Throws the error of
     /// an earlier commit. Returns what `wait` takes; several requests may be one put.
@@ -66,20 +79,24 @@ public:
 
     /// Blocks until no request is under way. Throws as `check`.
     void wait();
+    /// Blocks until there is room. Throws as `check`.
+    void waitForRoom();
     /// Blocks until no commit is under way. Throws the error of a failed one.
     void waitForCommits();
     /// Blocks until this put has ended. Throws its error.
     void wait(const PutPointer& put);
 
-    /// Returns whether no request is under way, and none has failed.
-    bool isSettled() const;
     /// Throws the error of a failed commit at each call, or of failed pending writes once.
     void check();
     /// Returns whether pending writes or a commit could not be stored.
     bool hasFailed() const;
 
     /// What a suspended coroutine waits for.
-    enum class Until : std::uint8_t { idle, commits };
+    enum class Until : std::uint8_t {
+        idle,     // no request is under way
+        commits,  // no commit is under way
+        room,     // another commit may be added: only commits are under way or wait, and fewer than may be
+    };
     /// A suspended coroutine. It is woken once, under the queue's lock, and must exist until then.
     class Suspended {
     public:
@@ -108,17 +125,22 @@ private:
     void end(Put& put, std::exception_ptr failure) noexcept;
     void noteFailure(Put& put, std::exception_ptr failure, PutPointer& dropped) noexcept SG_REQUIRES(mutex_);
     void append(PutPointer put) noexcept SG_REQUIRES(mutex_);
+    void count(const Put& put) noexcept SG_REQUIRES(mutex_);
+    void uncount(const Put& put) noexcept SG_REQUIRES(mutex_);
     bool hasComeLocked(Until until) const noexcept SG_REQUIRES(mutex_);
     void wakeThose() noexcept SG_REQUIRES(mutex_);
     void waitQuietly(std::unique_lock<std::mutex>& lock, Until until) SG_REQUIRES(mutex_);
     void checkLocked() SG_REQUIRES(mutex_);
 
+    const std::size_t ahead_;
+    Watcher* const watcher_;
     mutable detail::Mutex mutex_;
     std::condition_variable ended_;
     PutPointer current_ SG_GUARDED_BY(mutex_);  // the put under way; null: none is
     PutPointer first_ SG_GUARDED_BY(mutex_);    // of those that wait for it
     Put* last_ SG_GUARDED_BY(mutex_) = nullptr;
     std::size_t commits_ SG_GUARDED_BY(mutex_) = 0;    // under way or waiting
+    std::size_t others_ SG_GUARDED_BY(mutex_) = 0;     // requests that are not only commits, under way or waiting
     std::exception_ptr failed_ SG_GUARDED_BY(mutex_);  // of a commit
     std::exception_ptr lost_ SG_GUARDED_BY(mutex_);    // of pending writes, until it is thrown
     bool has_lost_ SG_GUARDED_BY(mutex_) = false;

@@ -238,6 +238,7 @@ void EncryptedSaver::put(const PutRequest& request) {
 }
 
 bool EncryptedSaver::answersLater() const noexcept { return impl_->inner->answersLater(); }
+std::size_t EncryptedSaver::commitsAhead() const noexcept { return impl_->inner->commitsAhead(); }
 
 void EncryptedSaver::asyncPut(const PutRequest& request, PutCompletion& completion) noexcept {
     if (expectsRows(request)) return BaseCheckpointSaver::asyncPut(request, completion);

@@ -41,6 +41,7 @@ void LeasedSaver::put(const PutRequest& request) {
 }
 
 bool LeasedSaver::answersLater() const noexcept { return impl_->saver->answersLater(); }
+std::size_t LeasedSaver::commitsAhead() const noexcept { return impl_->saver->commitsAhead(); }
 
 namespace {
 

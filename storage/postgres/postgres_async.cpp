@@ -125,6 +125,8 @@ void PostgresSaver::Impl::beginPut(const PutRequest& request, const PutLease* le
     LaterPut::begin(std::move(put));
 }
 
+std::size_t PostgresSaver::commitsAhead() const noexcept { return impl_->commits_ahead; }
+
 void PostgresSaver::asyncPut(const PutRequest& request, PutCompletion& completion) noexcept {
     impl_->beginPut(request, nullptr, completion);
 }

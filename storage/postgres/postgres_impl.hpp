@@ -64,6 +64,7 @@ struct PostgresSaver::Impl {
           fence(quoted_schema, false),
           joiner(pool, statements, options.join_puts),
           read_only(options.read_only),
+          commits_ahead(options.commits_ahead),
           threads(std::make_unique<checkpoint::PostgresThreads>(options.async_threads)) {}
 
     /// Looks at the schema, or sets it up, before anything else is called.
@@ -102,6 +103,7 @@ struct PostgresSaver::Impl {
     checkpoint::PostgresFence fence;
     checkpoint::PostgresJoiner joiner;
     const bool read_only;
+    const std::size_t commits_ahead;
     std::atomic<bool> is_closing{false};
     std::unique_ptr<checkpoint::PostgresNotifier> notifier;  // null: nothing is sent
     std::unique_ptr<checkpoint::Retention> retention;

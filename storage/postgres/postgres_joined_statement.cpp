@@ -6,11 +6,10 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// What every commit must have to be stored: its slot is here and does not move, where the schema has only some slots;
-// no lease is asked for, or its epoch is the thread's; and its input is there. As in single puts, the row of the slot
+// What every put must have to be stored: its slot is here and does not move, where the schema has only some slots; no
+// lease is asked for, or its epoch is the thread's; and its input is there. As in single puts, the row of the slot
 // comes before that of the queue, and that before the log's. A slot's row is locked as by other puts, so that any
-// number of them hold it at once, and the drain of a move waits for them; if such a drain is under way, the commit is
-// skipped.
+// number of them hold it at once, and the drain of a move waits for them; if a drain is under way, the put is skipped.
 std::string permittedSql(bool has_slots) {
     const std::string slots = has_slots ? R"(
 v AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.slots h ON h.slot = u.slot WHERE h.state = 1
@@ -18,7 +17,7 @@ v AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.slots h ON h.slot = u.slot WHERE h
                                         : R"(
 v AS MATERIALIZED (SELECT * FROM u),)";
     return std::string("WITH u AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13, $14") +
-           (has_slots ? ", $15" : "") + R"()
+           (has_slots ? ", $22" : "") + R"()
     WITH ORDINALITY AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, tells)" +
            (has_slots ? ", slot" : "") + ", n))," + slots + R"(
 f AS MATERIALIZED (SELECT v.* FROM v JOIN {S}.work w ON w.thread = v.thread AND w.epoch = v.epoch
@@ -31,7 +30,8 @@ p AS MATERIALIZED (SELECT * FROM v WHERE epoch IS NULL UNION ALL SELECT * FROM f
 )";
 }
 
-// The logs, and those that the commits begin. The index over (log, prev) is the compare-and-swap.
+// The logs, and those that the commits begin. The index over (log, prev) is the compare-and-swap, of a put's first
+// commit; the others follow it.
 constexpr const char* stored_sql = R"(
 o AS MATERIALIZED (SELECT p.*, l.log, l.status, l.since, l.due, l.summary, false AS is_new FROM p
     JOIN {S}.logs l ON l.thread = p.thread AND l.ns = p.ns WHERE p.ns = '' FOR NO KEY UPDATE OF l SKIP LOCKED),
@@ -47,11 +47,14 @@ t AS MATERIALIZED (SELECT * FROM o
     UNION ALL SELECT p.*, k.log, k.status, k.since, k.due, k.summary, true FROM k
         JOIN p ON p.thread = k.thread AND p.ns = k.ns),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
-    SELECT t.log, t.expected, t.id, ($5)[t.n], ($6)[t.n], ($7)[t.n] FROM t
+    SELECT t.log, t.expected, ($15)[t.n], ($5)[t.n], ($6)[t.n], ($7)[t.n] FROM t
     WHERE t.is_new OR coalesce((SELECT c.id FROM {S}.commits c WHERE c.log = t.log AND c.prev < t.expected
         ORDER BY c.prev DESC LIMIT 1), '00000000-0000-0000-0000-000000000000') = t.expected
     ON CONFLICT DO NOTHING RETURNING log),
 s AS MATERIALIZED (SELECT t.* FROM c JOIN t ON t.log = c.log),
+q AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
+    SELECT s.log, r.prev, r.id, r.parent, r.base, r.bytes FROM unnest($16, $17, $18, $19, $20, $21)
+        AS r (n, prev, id, parent, base, bytes) JOIN s ON s.n = r.n),
 )";
 
 // The inputs that the stored ones take, as the function put_work does it.
@@ -73,9 +76,11 @@ std::string postgresJoinedSql(bool has_slots) {
 }
 
 std::vector<Oid> postgresJoinedTypes(bool has_slots) {
-    std::vector<Oid> types{bytea_array_type, bytea_array_type,  uuid_array_type,   uuid_array_type,   uuid_array_type,
-                           uuid_array_type,  bytea_array_type,  text_type,         bigint_array_type, bigint_array_type,
-                           uuid_array_type,  bigint_array_type, bigint_array_type, bytea_array_type};
+    std::vector<Oid> types{
+        bytea_array_type,  bytea_array_type, uuid_array_type,   uuid_array_type,   uuid_array_type, uuid_array_type,
+        bytea_array_type,  text_type,        bigint_array_type, bigint_array_type, uuid_array_type, bigint_array_type,
+        bigint_array_type, bytea_array_type, uuid_array_type,   bigint_array_type, uuid_array_type, uuid_array_type,
+        uuid_array_type,   uuid_array_type,  bytea_array_type};
     if (has_slots) types.push_back(bigint_array_type);
     return types;
 }

@@ -209,36 +209,52 @@ bool PostgresPut::putAll(PostgresConnection& connection) const {
 
 std::size_t PostgresPut::joinedBytes() const noexcept {
     constexpr std::size_t fixed = 200;  // ids and numbers
-    return fixed + request_.log.thread_id.size() + request_.log.checkpoint_ns.size() +
-           request_.commits.front().bytes.size() + request_.summary.size();
+    std::size_t bytes = request_.log.thread_id.size() + request_.log.checkpoint_ns.size() + request_.summary.size();
+    for (const CommitRow& row : request_.commits) bytes += fixed + row.bytes.size();
+    return bytes;
 }
 
 void PostgresPut::addTo(PostgresJoinedColumns& columns) const {
-    const CommitRow& row = request_.commits.front();
+    const CommitRow& first = request_.commits.front();
+    const CheckpointId head = request_.commits.back().id;
+    ++columns.puts;
     columns.threads.add(request_.log.thread_id);
     columns.namespaces.add(request_.log.checkpoint_ns);
     columns.expected.addId(request_.expected_head);
-    columns.ids.addId(row.id);
-    columns.parents.addId(row.parent);
-    columns.bases.addId(row.base);
-    columns.bytes.add(row.bytes);
+    columns.last_ids.addId(head);
+    columns.parents.addId(first.parent);
+    columns.bases.addId(first.base);
+    columns.bytes.add(first.bytes);
     const ThreadOutlook& outlook = request_.outlook;
     columns.statuses.addNumber(static_cast<std::int64_t>(outlook.status));
     outlook.due ? columns.dues.addNumber(times::unixMs(*outlook.due)) : columns.dues.addNull();
-    columns.seconds_ago.addId(placeKeptFrom(row.id));
+    columns.seconds_ago.addId(placeKeptFrom(head));
     lease_ != nullptr ? columns.epochs.addNumber(lease_->epoch) : columns.epochs.addNull();
     lease_ != nullptr && lease_->takes ? columns.takes.addNumber(*lease_->takes) : columns.takes.addNull();
     hasSummary() ? columns.summaries.add(request_.summary) : columns.summaries.addNull();
+    columns.first_ids.addId(first.id);
+    for (std::size_t i = 1; i < request_.commits.size(); ++i) {
+        const CommitRow& row = request_.commits[i];
+        columns.further.places.addNumber(columns.puts);
+        columns.further.before.addId(request_.commits[i - 1].id);
+        columns.further.ids.addId(row.id);
+        columns.further.parents.addId(row.parent);
+        columns.further.bases.addId(row.base);
+        columns.further.bytes.add(row.bytes);
+    }
     columns.has_slots = fence_.hasSlots();
     if (columns.has_slots) columns.slots.addNumber(static_cast<std::int64_t>(slotOf(request_.log.thread_id)));
 }
 
 PostgresParameters PostgresJoinedColumns::encoded(bool sync) const {
     PostgresParameters parameters;
-    for (const PostgresArray* array : {&threads, &namespaces, &expected, &ids, &parents, &bases, &bytes})
+    for (const PostgresArray* array : {&threads, &namespaces, &expected, &last_ids, &parents, &bases, &bytes})
         parameters.owned(array->encoded());
     parameters.text(sync ? "on" : "off");
-    for (const PostgresArray* array : {&statuses, &dues, &seconds_ago, &epochs, &takes, &summaries})
+    for (const PostgresArray* array : {&statuses, &dues, &seconds_ago, &epochs, &takes, &summaries, &first_ids})
+        parameters.owned(array->encoded());
+    for (const PostgresArray* array :
+         {&further.places, &further.before, &further.ids, &further.parents, &further.bases, &further.bytes})
         parameters.owned(array->encoded());
     if (has_slots) parameters.owned(slots.encoded());
     return parameters;

@@ -14,10 +14,19 @@ namespace stategraph::checkpoint {
 
 /// The columns of a joined statement (postgres_joined_statement.hpp).
 struct PostgresJoinedColumns {
+    /// The commits of puts that have more than one, without the first.
+    struct Further {
+        PostgresArray places{bigint_type};
+        PostgresArray before{uuid_type};
+        PostgresArray ids{uuid_type};
+        PostgresArray parents{uuid_type};
+        PostgresArray bases{uuid_type};
+        PostgresArray bytes{bytea_type};
+    };
     PostgresArray threads{bytea_type};
     PostgresArray namespaces{bytea_type};
     PostgresArray expected{uuid_type};
-    PostgresArray ids{uuid_type};
+    PostgresArray last_ids{uuid_type};
     PostgresArray parents{uuid_type};
     PostgresArray bases{uuid_type};
     PostgresArray bytes{bytea_type};
@@ -27,8 +36,11 @@ struct PostgresJoinedColumns {
     PostgresArray epochs{bigint_type};
     PostgresArray takes{bigint_type};
     PostgresArray summaries{bytea_type};
+    PostgresArray first_ids{uuid_type};
+    Further further;
     PostgresArray slots{bigint_type};  // where the schema has only some of them
     bool has_slots = false;
+    std::int64_t puts = 0;
 
     PostgresParameters encoded(bool sync) const;
 };
@@ -54,8 +66,10 @@ public:
     /// bytes.
     bool isStored(PostgresConnection& connection) const;
 
-    /// Whether a joined statement can store it: it is one commit that follows its log's head, or begins its log.
-    bool mayBeJoined() const noexcept { return isOneCommit(); }
+    /// Whether a joined statement can store it: it is commits that follow its log's head, or begin its log.
+    bool mayBeJoined() const noexcept {
+        return !request_.commits.empty() && request_.writes.empty() && request_.compared.empty() && !is_old_;
+    }
     /// What it has of the bytes of a joined statement.
     std::size_t joinedBytes() const noexcept;
     /// Adds it to such a statement.
@@ -63,11 +77,10 @@ public:
 
 private:
     const char* durability() const noexcept { return request_.sync ? "on" : "off"; }
-    bool isOneCommit() const noexcept {
-        return request_.commits.size() == 1 && request_.writes.empty() && request_.compared.empty() && !is_old_;
-    }
+    // Whether the statement for a single commit can store it.
     bool isAppend() const noexcept {
-        return isOneCommit() && !request_.expected_head.empty() && (lease_ == nullptr || !lease_->takes);
+        return mayBeJoined() && request_.commits.size() == 1 && !request_.expected_head.empty() &&
+               (lease_ == nullptr || !lease_->takes);
     }
     bool hasSummary() const noexcept;
     PostgresResult run(PostgresConnection& connection, const PostgresStatement& statement,

@@ -21,6 +21,9 @@ const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options) 
     if (options.async_threads < 1 || options.async_threads > 64)
         throw InvalidArgumentError("async_threads is " + std::to_string(options.async_threads) +
                                    "; it must be 1 to 64");
+    if (options.commits_ahead < 1 || options.commits_ahead > 1000)
+        throw InvalidArgumentError("commits_ahead is " + std::to_string(options.commits_ahead) +
+                                   "; it must be 1 to 1000");
     if (options.read_only && options.set_up)
         throw InvalidArgumentError("set_up: a read_only database is not changed; set one of them only");
     if (!options.retention) return options;

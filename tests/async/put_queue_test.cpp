@@ -27,6 +27,8 @@ public:
     struct Put {
         std::vector<std::string> rows;
         std::size_t commits = 0;
+        sg::CheckpointId head = {};
+        sg::ThreadStatus status = {};
     };
     std::function<bool(const Put&)> refuses;
 
@@ -37,6 +39,8 @@ public:
         for (const sg::WriteRow& row : request.writes)
             put.rows.push_back(std::string(row.path) + "=" + std::string(row.bytes));
         put.commits = request.commits.size();
+        put.head = request.expected_head;
+        put.status = request.outlook.status;
         const bool is_refused = refuses && refuses(put);
         if (!is_refused) puts.push_back(put);
         under_way_ = false;
@@ -59,11 +63,15 @@ private:
 struct Log {
     std::shared_ptr<Notes> notes = std::make_shared<Notes>();
     LaterSaver saver{notes};
-    PutQueue queue;
+    PutQueue queue{4};
+    std::uint64_t commits = 0;
 
-    void commit(const std::string& text) {
-        const sg::CommitRow row{.id = {1, 1}, .base = {1, 1}, .bytes = text};
-        queue.add(saver, {.log = {"t"}, .expected_head = {}, .commits = {&row, 1}, .writes = {}},
+    void commit(const std::string& text, sg::ThreadOutlook outlook = {}) {
+        const sg::CheckpointId before{commits, commits};
+        ++commits;
+        const sg::CommitRow row{.id = {commits, commits}, .base = {commits, commits}, .bytes = text};
+        queue.add(saver,
+                  {.log = {"t"}, .expected_head = before, .commits = {&row, 1}, .writes = {}, .outlook = outlook},
                   PutQueue::Kind::commit);
     }
     PutQueue::PutPointer write(const std::string& path, const std::string& text,
@@ -93,6 +101,91 @@ TEST_CASE("pending writes that wait are one request, in which the last row of a 
     CHECK(log.notes->puts[1].rows == Rows{"p=3", "q=2"});
     CHECK(log.notes->puts[2].rows == Rows{"b"});
     CHECK(log.notes->puts[3].rows == Rows{"p=4"});
+}
+
+TEST_CASE("commits that come while a put is under way are one put, in order, with the last one's outlook") {
+    Log log;
+    log.saver.close();
+    log.commit("a");
+    log.commit("b");
+    log.commit("c", {sg::ThreadStatus::interrupted, {}});
+    log.write("p", "1");
+    log.commit("d", {sg::ThreadStatus::sleeping, {}});
+    log.commit("e", {sg::ThreadStatus::finished, {}});
+    log.saver.open();
+    log.queue.wait();
+    REQUIRE(log.notes->puts.size() == 4);
+    CHECK(log.notes->puts[0].rows == Rows{"a"});
+    CHECK(log.notes->puts[1].rows == Rows{"b", "c"});
+    CHECK((log.notes->puts[1].head == sg::CheckpointId{1, 1}));
+    CHECK((log.notes->puts[1].status == sg::ThreadStatus::interrupted));
+    CHECK(log.notes->puts[2].rows == Rows{"p=1"});
+    CHECK(log.notes->puts[3].rows == Rows{"d", "e"});
+    CHECK((log.notes->puts[3].status == sg::ThreadStatus::finished));
+}
+
+TEST_CASE("a commit that does not follow those that wait, or would be synced, is a put of its own") {
+    Log log;
+    log.saver.close();
+    log.commit("a");
+    log.commit("b");
+    ++log.commits;  // as if another writer's commit were in between
+    log.commit("d");
+    const sg::CheckpointId before{log.commits, log.commits};
+    const sg::CommitRow row{.id = {9, 9}, .base = {9, 9}, .bytes = "e"};
+    log.queue.add(log.saver, {.log = {"t"}, .expected_head = before, .commits = {&row, 1}, .writes = {}, .sync = true},
+                  PutQueue::Kind::commit);
+    log.saver.open();
+    log.queue.wait();
+    REQUIRE(log.notes->puts.size() == 4);
+    CHECK(log.notes->puts[2].rows == Rows{"d"});
+    CHECK(log.notes->puts[3].rows == Rows{"e"});
+}
+
+TEST_CASE("there is room while fewer commits than allowed, and nothing else, are under way or wait") {
+    Log log;
+    const auto has_room = [&log] { return log.queue.hasCome(PutQueue::Until::room); };
+    CHECK(has_room());
+    log.saver.close();
+    log.commit("a");
+    log.commit("b");
+    log.commit("c");
+    CHECK(has_room());
+    log.commit("d");
+    CHECK_FALSE(has_room());
+    log.saver.open();
+    log.queue.waitForRoom();
+    log.queue.wait();
+    log.saver.close();
+    log.write("p", "1");
+    CHECK_FALSE(has_room());
+    log.saver.open();
+    log.queue.waitForRoom();
+    CHECK(log.notes->puts.back().rows == Rows{"p=1"});
+    log.saver.close();
+    log.commit("e");
+    log.commit(std::string(std::size_t{1} << 20U, 'x'));  // what waits has enough bytes for one put
+    CHECK_FALSE(has_room());
+    log.saver.open();
+    log.queue.wait();
+    CHECK(log.notes->puts.back().commits == 1);
+    CHECK(has_room());
+}
+
+TEST_CASE("who waits for room hears of commits and pending writes that failed") {
+    Log log;
+    log.notes->refuses = [](const Notes::Put& put) { return put.rows == Rows{"p=1"} || put.rows == Rows{"b", "c"}; };
+    log.write("p", "1");
+    CHECK_THROWS_AS(log.queue.waitForRoom(), sg::SaverError);
+    CHECK_NOTHROW(log.queue.waitForRoom());
+    log.saver.close();
+    log.commit("a");
+    log.commit("b");
+    log.commit("c");
+    log.saver.open();
+    CHECK_THROWS_AS(log.queue.wait(), sg::SaverError);
+    CHECK_THROWS_AS(log.queue.waitForRoom(), sg::SaverError);
+    CHECK(log.notes->puts.size() == 1);
 }
 
 TEST_CASE("after a commit that fails nothing more is stored, and its failure is thrown from then on") {
@@ -197,7 +290,8 @@ TEST_CASE("whatever several threads add, puts do not overlap, commits keep their
         int last = 0;
         for (const Notes::Put& put : log.notes->puts) {
             if (put.commits > 0) {
-                CHECK(put.rows == Rows{std::to_string(++last)});
+                CHECK(put.rows.size() == put.commits);
+                for (const std::string& row : put.rows) CHECK(row == std::to_string(++last));
             } else {
                 found += static_cast<int>(put.rows.size());
             }

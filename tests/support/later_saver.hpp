@@ -61,7 +61,11 @@ public:
         await([this, count] { return puts_ >= count; });
     }
 
+    /// Set it before the first run: what `commitsAhead` returns.
+    std::size_t ahead = 4;
+
     bool answersLater() const noexcept override { return true; }
+    std::size_t commitsAhead() const noexcept override { return ahead; }
     void asyncPut(const stategraph::PutRequest& request, stategraph::PutCompletion& completion) noexcept override {
         try {
             answer(true, [this, &request, &completion]() noexcept {

@@ -46,15 +46,18 @@ CompiledGraph<Counted> loopTo(int steps, std::shared_ptr<BaseCheckpointSaver> sa
 
 }  // namespace
 
-TEST_CASE("a superstep on PostgreSQL is one round trip, whatever the durability") {
+TEST_CASE(
+    "a superstep on PostgreSQL is one round trip, whatever the durability, and with async several may share one") {
     constexpr int steps = 500;
-    for (const bool prepared : {true, false}) {
+    for (const auto& [prepared, ahead] : {std::pair(true, 1U), std::pair(false, 1U), std::pair(true, 32U)}) {
         const Schema schema;
-        const std::shared_ptr<PostgresSaver> saver = schema.open({.prepared_statements = prepared});
+        const std::shared_ptr<PostgresSaver> saver =
+            schema.open({.prepared_statements = prepared, .commits_ahead = ahead});
         const auto app = loopTo(steps, saver);
         int number = 0;
         for (const Durability durability : {Durability::async, Durability::sync}) {
             CAPTURE(prepared);
+            CAPTURE(ahead);
             const std::string thread = "t" + std::to_string(++number);
             const auto before = saver->roundTrips();
             const auto result = app.invoke(
@@ -64,7 +67,7 @@ TEST_CASE("a superstep on PostgreSQL is one round trip, whatever the durability"
             CAPTURE(trips);
             // The two commits of the input, the reads at the beginning of a run, and the statements prepared once per
             // connection.
-            CHECK(trips >= steps + 2);
+            if (ahead == 1 || durability == Durability::sync) CHECK(trips >= steps + 2);
             CHECK(trips <= steps + 16);
             CHECK(saver->list({.thread_id = thread}).size() == steps + 2);
         }

@@ -287,6 +287,60 @@ TEST_CASE("a put that meets another writer's lock waits alone, and those that we
     for (int i = 1; i < 5; ++i) CHECK(headOf(*saver, {named(i)}) == nthId(n));
 }
 
+TEST_CASE("puts of several commits are joined with others, and each is stored as a whole or not at all") {
+    const Schema schema;
+    const auto saver = schema.open(one_statement);
+    for (int i = 0; i < 5; ++i) putLine(*saver, {named(i)}, 1);
+    Joining joining(schema, *saver);
+    const auto wakes = std::chrono::system_clock::time_point(std::chrono::milliseconds(1'800'000'000'000));
+    // Appends the commits n + 1 to n + count after `head`; the last one says that the thread sleeps.
+    const auto append = [&](int thread, const char* ns, unsigned head, unsigned n, unsigned count) {
+        return [&saver, &wakes, thread, ns, head, n, count] {
+            std::vector<TestCommit> commits;
+            std::vector<CommitRow> rows;
+            for (unsigned at = n + 1; at <= n + count; ++at)
+                commits.push_back(makeCommit(at, at - 1, 0, named(thread)));
+            for (const TestCommit& commit : commits) rows.push_back(commit.row());
+            saver->put({.log = {named(thread), ns},
+                        .expected_head = head > 0 ? nthId(head) : CheckpointId(),
+                        .commits = rows,
+                        .writes = {},
+                        .outlook = {ThreadStatus::sleeping, wakes}});
+        };
+    };
+    unsigned n = 1;
+    for (int round = 0; round < 50 && (round < 3 || saver->joinedPuts() < 12); ++round, n += 3) {
+        CAPTURE(round);
+        const auto joined = saver->joinedPuts();
+        const auto said = joining.together(
+            {append(0, "", n, n, 3), append(1, "", n, n, 3), append(2, "", n - 1, n, 3),  // another head
+             append(3, "", n, n, 3), append(4, "", n, n, 3), append(4, "inner:1", n - 1, n - 1, 3)});
+        POSTGRES_SAYS(said[2], "ConcurrentUpdateError: another run committed first");
+        CHECK(said[0] + said[1] + said[3] + said[4] + said[5] == "");
+        CHECK(saver->joinedPuts() <= joined + 5);
+        CHECK(joining.together({append(2, "", n, n, 3)}) == nothings(1));  // the statement of one put
+    }
+    CHECK(saver->joinedPuts() >= 12);
+    for (int i = 0; i < 5; ++i) {
+        CAPTURE(i);
+        std::vector<CheckpointId> wanted;
+        for (unsigned at = n; at >= 1; --at) wanted.push_back(nthId(at));
+        CHECK(listIds(*saver, {named(i)}) == wanted);
+        CHECK(saver->getTuple({.log = {named(i)}, .checkpoint_id = nthId(n - 1)})->next->id == nthId(n));
+        std::set<std::string> ids;
+        shared_threads::checkLine(*saver, named(i), ids);
+        CHECK(ids.size() == n);
+    }
+    CHECK(headOf(*saver, {named(4), "inner:1"}) == nthId(n - 1));
+    const auto due = saver->dueThreads({.limit = 1000});
+    REQUIRE(due.has_value());
+    CHECK(due->size() == 5);
+    const auto newest = saver->newestThreads({.statuses = ThreadStatuses(ThreadStatus::sleeping), .limit = 1000});
+    REQUIRE(newest.has_value());
+    REQUIRE(newest->size() == 5);
+    for (const IndexedThread& each : *newest) CHECK(each.place.since == nthId(n));
+}
+
 TEST_CASE("join_puts refuses limits that cannot be") {
     const Schema schema;
     const auto open = [&](PostgresJoinOptions options) {
@@ -297,4 +351,9 @@ TEST_CASE("join_puts refuses limits that cannot be") {
     POSTGRES_SAYS(open({.bytes_max = 0}), "join_puts.bytes_max is 0");
     POSTGRES_SAYS(open({.statements_max = 0}), "join_puts.statements_max is 0");
     CHECK(open({.puts_max = 1'000, .bytes_max = 1, .statements_max = 1'000}) == "");
+    const auto openAhead = [&](std::size_t ahead) {
+        return postgresError([&] { (void)schema.open({.commits_ahead = ahead}); });
+    };
+    POSTGRES_SAYS(openAhead(0), "InvalidArgumentError: commits_ahead is 0; it must be 1 to 1000");
+    POSTGRES_SAYS(openAhead(1'001), "commits_ahead is 1001");
 }
