@@ -51,7 +51,7 @@ function(stategraph_example name)
     add_test(NAME ${test} COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:example_${name}>" ${how}
                                   "-DFOLDER=${PROJECT_BINARY_DIR}/examples/run/${path}" -P
                                   "${PROJECT_SOURCE_DIR}/cmake/${script}.cmake")
-    set_tests_properties(${test} PROPERTIES TIMEOUT 120)
+    set_tests_properties(${test} PROPERTIES TIMEOUT 300)
     if(needs_server)
       if(STATEGRAPH_POSTGRES_SERVER)
         set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED postgres
@@ -99,7 +99,7 @@ if(TARGET example_advisor)
     AND EXISTS "${PROJECT_SOURCE_DIR}/build/pages/node_modules/playwright-core")
     add_test(NAME pages.advisor COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/run.sh" $<TARGET_FILE:example_advisor>
                                 "${PROJECT_SOURCE_DIR}/build/pages" --offline)
-    set_tests_properties(pages.advisor PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS pages RUN_SERIAL ON)
+    set_tests_properties(pages.advisor PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS pages RUN_SERIAL ON)
   endif()
 endif()
 

@@ -122,6 +122,9 @@ if(STATEGRAPH_BUILD_TESTS)
        "${PROJECT_SOURCE_DIR}/tests/workflow_conformance/scenarios/*.json"
        "${PROJECT_SOURCE_DIR}/tests/workflow_conformance/wanted/*.json"
        "${PROJECT_SOURCE_DIR}/tests/workflow_conformance/*.ndjson")
+  if(STATEGRAPH_TEST_FOLDERS AND NOT "workflow" MATCHES "^(${STATEGRAPH_TEST_FOLDERS})$")
+    set(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES "")
+  endif()
   file(GLOB STATEGRAPH_KILL_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fault/kill/*.cpp")
   file(GLOB STATEGRAPH_PROCESS_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/process/*.cpp")
   if(STATEGRAPH_TEST_FOLDERS AND NOT "process" MATCHES "^(${STATEGRAPH_TEST_FOLDERS})$")

@@ -8,7 +8,7 @@ endif()
 # One program. CTest gets one entry per source file and not one per case (doctest_discover_tests): names of cases are
 # sentences, whose commas and brackets that script mangles; hundreds of processes under a sanitizer cost more than the
 # cases in them; and a file is what somebody works on: `ctest -R history/replay`.
-set(_test_seconds 600)
+set(_test_seconds 900)
 
 # The ways to drive a run, which several programs of tests go through; Boost.Asio makes it slow to compile.
 set(STATEGRAPH_DRIVERS "${PROJECT_SOURCE_DIR}/tests/support/drivers.cpp")
@@ -103,8 +103,8 @@ if(STATEGRAPH_WITH_POSTGRES AND STATEGRAPH_POSTGRES_SERVER)
     "${_postgres_folder}")
   add_test(NAME postgres.stop COMMAND "${PROJECT_SOURCE_DIR}/tests/storage/postgres/server.sh" stop
     "${_postgres_folder}")
-  set_tests_properties(postgres.start PROPERTIES TIMEOUT 120 FIXTURES_SETUP postgres)
-  set_tests_properties(postgres.stop PROPERTIES TIMEOUT 120 FIXTURES_CLEANUP postgres)
+  set_tests_properties(postgres.start PROPERTIES TIMEOUT 300 FIXTURES_SETUP postgres)
+  set_tests_properties(postgres.stop PROPERTIES TIMEOUT 300 FIXTURES_CLEANUP postgres)
 endif()
 function(stategraph_needs_postgres test)
   set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED postgres ENVIRONMENT
@@ -239,14 +239,14 @@ endif()
 #   // OPTIONS: -mavx      compiler options of this program
 #   // WITH: tests/x.cpp   a file that is part of it
 #   // NOT WITH: sanitize  not built where CMAKE_CXX_FLAGS has this text
-#   // TIMEOUT: 60         seconds (default 60)
+#   // TIMEOUT: 600        seconds (default 300)
 function(stategraph_process_tests)
   foreach(file IN LISTS STATEGRAPH_PROCESS_SOURCES)
     cmake_path(GET file STEM name)
     file(STRINGS "${file}" lines REGEX "^// (OPTIONS|WITH|NOT WITH|TIMEOUT): ")
     set(options "")
     set(others "")
-    set(seconds 60)
+    set(seconds 300)
     set(is_wanted ON)
     foreach(line IN LISTS lines)
       if(line MATCHES "^// OPTIONS: (.*)$")
@@ -318,10 +318,13 @@ if(STATEGRAPH_WITH_ROCKSDB)
       target_link_libraries(${target} PRIVATE stategraph_postgres PostgreSQL::PostgreSQL)
     endif()
   endforeach()
+  # 108 kills: 12 in each durability on each of three kinds of store. Each kind of store dies at other puts, which are
+  # every seventh one together.
   set(_kill_short --kills 12)
-  set(_kill_puts --mode puts --every 7)
+  set(_kill_puts --mode puts --every 21)
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    set(_kill_puts --mode puts --every 23) # a process takes ten times as long
+    set(_kill_short --kills 4) # a process takes ten times as long, and executes the same code before each kill
+    set(_kill_puts --mode puts --every 23)
   endif()
   set(_kill_modes short puts sigterm)
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
@@ -334,9 +337,12 @@ if(STATEGRAPH_WITH_ROCKSDB)
     set(_puts_everywhere OFF)
   endif()
   set(_kill_sigterm --mode sigterm --kills 6)
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    set(_kill_sigterm --mode sigterm --kills 2)
+  endif()
   if(STATEGRAPH_WITH_SQLITE)
     set(_kill_sqlite --saver sqlite ${_kill_short})
-    set(_kill_sqlite_puts --saver sqlite ${_kill_puts})
+    set(_kill_sqlite_puts --saver sqlite ${_kill_puts} --first 7)
     list(APPEND _kill_modes sqlite)
     if("puts" IN_LIST _kill_modes AND _puts_everywhere)
       list(APPEND _kill_modes sqlite_puts)
@@ -344,7 +350,7 @@ if(STATEGRAPH_WITH_ROCKSDB)
   endif()
   if(TEST postgres.start)
     set(_kill_postgres --saver postgres ${_kill_short})
-    set(_kill_postgres_puts --saver postgres ${_kill_puts})
+    set(_kill_postgres_puts --saver postgres ${_kill_puts} --first 14)
     list(APPEND _kill_modes postgres)
     if("puts" IN_LIST _kill_modes AND _puts_everywhere)
       list(APPEND _kill_modes postgres_puts)
@@ -357,7 +363,7 @@ if(STATEGRAPH_WITH_ROCKSDB)
       COMMAND ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
               $<TARGET_FILE:stategraph-kill> ${_kill_${name}} --dir "${_folder}" --child
               $<TARGET_FILE:stategraph-kill-child>)
-    set_tests_properties(kill.${name} PROPERTIES TIMEOUT 900 LABELS kill)
+    set_tests_properties(kill.${name} PROPERTIES TIMEOUT 1200 LABELS kill)
     if(name MATCHES "^postgres")
       stategraph_needs_postgres(kill.${name})
     endif()
@@ -426,7 +432,7 @@ foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
       ${CMAKE_COMMAND} "-DSOURCE=${file}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
       "-DINCLUDES=${_compile_fail_includes}" "-DOUTPUT=${PROJECT_BINARY_DIR}/tests/compile_fail/${name}.o" -P
       "${PROJECT_SOURCE_DIR}/cmake/CompileFail.cmake")
-  set_tests_properties(compile_fail.${name} PROPERTIES TIMEOUT 120)
+  set_tests_properties(compile_fail.${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
 # -------------------------------------------------------------------------------------------------------- includes
@@ -441,7 +447,7 @@ add_test(
     "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/sqlite3\\.h$|/libpq-fe\\.h$|/openssl/[^/]*\\.h$|/xxhash\\.h$"
     -P
     "${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake")
-set_tests_properties(includes PROPERTIES TIMEOUT 60)
+set_tests_properties(includes PROPERTIES TIMEOUT 300)
 
 # ----------------------------------------------------------------------------------------------------- the program
 # What it shows is tested in tests/inspect; here, that it begins, reads a folder, and ends with the right code.
@@ -478,7 +484,7 @@ mark_as_advanced(STATEGRAPH_MKDOCS STATEGRAPH_DOXYGEN)
 if(STATEGRAPH_TEST_COMPILER AND STATEGRAPH_MKDOCS AND STATEGRAPH_DOXYGEN)
   add_test(NAME docs.site COMMAND "${PROJECT_SOURCE_DIR}/scripts/site.sh" --offline
     "${PROJECT_BINARY_DIR}/tests/run/site")
-  set_tests_properties(docs.site PROPERTIES TIMEOUT 300)
+  set_tests_properties(docs.site PROPERTIES TIMEOUT 600)
 endif()
 
 # -------------------------------------------------------------------------------------------------------- consumer
@@ -512,9 +518,9 @@ foreach(how install subdirectory)
       "-DCXX=${CMAKE_CXX_COMPILER}"
       "-DGENERATOR=${CMAKE_GENERATOR}" "-DCONFIG=$<CONFIG>" -P "${PROJECT_SOURCE_DIR}/cmake/BuildConsumer.cmake")
 endforeach()
-set_tests_properties(consumer.subdirectory PROPERTIES TIMEOUT 900 PROCESSORS 2 COST 95)
+set_tests_properties(consumer.subdirectory PROPERTIES TIMEOUT 1200 PROCESSORS 2 COST 95)
 if(STATEGRAPH_INSTALL)
-  set_tests_properties(consumer.install PROPERTIES TIMEOUT 120 RESOURCE_LOCK build COST 60)
+  set_tests_properties(consumer.install PROPERTIES TIMEOUT 600 RESOURCE_LOCK build COST 60)
 endif()
 
 # What the tutorials show, built as a user builds it.
@@ -525,5 +531,5 @@ if(STATEGRAPH_INSTALL AND STATEGRAPH_WITH_ROCKSDB)
       ${CMAKE_COMMAND} "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}"
       "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_tutorials" "-DCACHE=${_consumer_cache}"
       "-DGENERATOR=${CMAKE_GENERATOR}" "-DCONFIG=$<CONFIG>" -P "${PROJECT_SOURCE_DIR}/cmake/BuildTutorials.cmake")
-  set_tests_properties(consumer.tutorials PROPERTIES TIMEOUT 300 RESOURCE_LOCK build COST 40)
+  set_tests_properties(consumer.tutorials PROPERTIES TIMEOUT 600 RESOURCE_LOCK build COST 40)
 endif()

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize
 // Checks that each file includes what declares the types it names, itself or through others. Builds that put several
 // sources into one unit compile without such an include, and those that compile each source alone do not.
 #include <cctype>

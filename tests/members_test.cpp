@@ -1,3 +1,4 @@
+// NOT WITH: sanitize
 // Limits the size of one object of the library: its data members, and the flags among them. A larger object is split
 // into several.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// NOT WITH: sanitize
 // packaging/ names options, folders and the version of the project, all of which must exist.
 #include <cctype>
 #include <filesystem>

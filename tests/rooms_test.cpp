@@ -1,3 +1,4 @@
+// NOT WITH: sanitize
 // Checks that the includes between folders are exactly those that docs/architecture.md lists.
 #include <filesystem>
 #include <fstream>

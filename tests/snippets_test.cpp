@@ -1,3 +1,4 @@
+// NOT WITH: sanitize
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -33,7 +33,7 @@ TEST_CASE("results are in the order of the calls, whichever ends first") {
     // Each call waits for the one after it.
     const auto backwards = agent::tool<Job>("work", {}, [&](const Job& job) {
         std::unique_lock lock(mutex);
-        changed.wait_for(lock, std::chrono::seconds(20),
+        changed.wait_for(lock, std::chrono::minutes(5),
                          [&] { return ended.size() == 5 - static_cast<std::size_t>(std::stoi(job.what)); });
         ended.push_back(job.what);
         changed.notify_all();
@@ -57,7 +57,7 @@ TEST_CASE("at most ten calls of a turn are under way at once, and all fourteen a
         ++begun;
         changed.notify_all();
         // The first ten wait for each other, so that an eleventh would be noticed.
-        changed.wait_for(lock, std::chrono::seconds(20), [&] { return begun >= 10; });
+        changed.wait_for(lock, std::chrono::minutes(5), [&] { return begun >= 10; });
         if (begun == 10) changed.wait_for(lock, std::chrono::milliseconds(30));
         --now;
         return std::string("ok");

@@ -104,7 +104,7 @@ TEST_CASE("tools that are coroutines and tools that block are called beside each
         // The blocking call ends only when both coroutines have ended, so they do run at the same time.
         std::atomic<bool> was_alone = false;
         const auto blocking = agent::tool<Job>("work", {}, [&was_alone, ledger](const Job& job) {
-            const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+            const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
             while (ledger->count("a") + ledger->count("c") < 2 && !was_alone) {
                 was_alone = std::chrono::steady_clock::now() > end;
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -79,7 +79,7 @@ TEST_CASE("what a tool of an agent in a step reports reaches the workflow's subs
         context.write("halfway");
         // The tool ends when the subscriber has its report. If reports were passed on only at the end, it would never
         // end.
-        was_in_time = seen.get_future().wait_for(20s) == std::future_status::ready;
+        was_in_time = seen.get_future().wait_for(5min) == std::future_status::ready;
         return "did " + job.what;
     });
     const auto flow = advisor({search}, std::make_shared<sg::MemorySaver>());

@@ -7,6 +7,7 @@
 
 #include "tests/async/stopped.hpp"
 #include "tests/async/support.hpp"
+#include "tests/support/enough_time.hpp"
 #include "tests/support/savers.hpp"
 
 // Coroutine nodes that are abandoned, because the run was stopped or is out of time, or because the attempt is.
@@ -184,27 +185,34 @@ TEST_CASE("a node that goes on and on is left behind by its run, on threads of i
 }
 
 TEST_CASE("an awaited attempt over its limit fails with NodeTimeoutError, and the policy decides about another") {
-    std::atomic<int> calls = 0;
-    Graph graph;
-    graph
-        .addNode("a",
-                 [&](const State&, sg::Runtime& runtime) -> Task<Update> {
-                     const int attempt = runtime.attempt();
-                     if (++calls == 1) co_await sg::sleepFor(runtime, 1h);
-                     co_return bar("attempt " + std::to_string(attempt));
-                 },
-                 {.retry = {.max_attempts = 2, .initial_interval = 0ms, .jitter = false}, .timeout = 200ms})
-        .addNode("b",
-                 [](const State&, sg::Runtime& runtime) -> Task<Update> {
-                     for (int i = 0; i < 8; ++i) {
-                         co_await sg::sleepFor(50ms);
-                         runtime.heartbeat();
-                     }
-                     co_return bar("beats");
-                 },
-                 {.idle_timeout = 300ms});
-    graph.addEdge(sg::START, "a").addEdge("a", "b");
-    CHECK(sg::syncWait(graph.compile().asyncInvoke(bar("in"))).values.bar == Strings{"in", "attempt 2", "beats"});
+    CHECK(withEnoughTime(150ms, [](std::chrono::milliseconds limit) {
+        const auto calls = std::make_shared<std::atomic<int>>(0);
+        Graph graph;
+        graph
+            .addNode("a",
+                     [calls](const State&, sg::Runtime& runtime) -> Task<Update> {
+                         const int attempt = runtime.attempt();
+                         if (++*calls == 1) co_await sg::sleepFor(runtime, 1h);
+                         co_return bar("attempt " + std::to_string(attempt));
+                     },
+                     {.retry = {.max_attempts = 2, .initial_interval = 0ms, .jitter = false}, .timeout = limit})
+            .addNode("b",
+                     [limit](const State&, sg::Runtime& runtime) -> Task<Update> {
+                         for (int i = 0; i < 8; ++i) {
+                             co_await sg::sleepFor(limit / 6);
+                             runtime.heartbeat();
+                         }
+                         co_return bar("beats");
+                     },
+                     {.idle_timeout = limit});
+        graph.addEdge(sg::START, "a").addEdge("a", "b");
+        try {
+            const auto done = sg::syncWait(graph.compile().asyncInvoke(bar("in")));
+            return done.values.bar == Strings{"in", "attempt 2", "beats"};
+        } catch (const sg::NodeError&) {
+            return false;  // the second attempt, or a beat, came too late
+        }
+    }));
 
     Graph silent;
     silent.addNode("silent", appendsLater("never", 1h), {.idle_timeout = 20ms}).addEdge(sg::START, "silent");

@@ -171,7 +171,7 @@ TEST_CASE("an attempt that times out while its effect is being stored is followe
         Graph graph;
         graph
             .addNode("node", node,
-                     {.retry = {.max_attempts = 3, .initial_interval = 0ms}, .timeout = std::chrono::milliseconds(20)})
+                     {.retry = {.max_attempts = 30, .initial_interval = 0ms}, .timeout = std::chrono::milliseconds(20)})
             .addEdge(sg::START, "node");
         const App app = graph.compile({.checkpointer = saver, .executor = twoThreads()});
         std::thread opens([&] {

@@ -184,17 +184,18 @@ TEST_CASE("a stop or a timeout that comes while a put is under way ends the run 
 TEST_CASE("a thread is cancelled while its awaited run has a put under way") {
     const auto saver = std::make_shared<LaterSaver>(std::make_shared<sg::MemorySaver>(), 200us);
     std::atomic<bool> is_inside = false;
-    const auto app = chainOf(
-                         [&](const State&) -> Task<Update> {
-                             is_inside = true;
-                             co_await sg::sleepFor(20ms);
-                             co_return {sg::add(&State::bar, "a")};
-                         },
-                         appendsLater("b"))
-                         .compile({.checkpointer = saver});
-    auto run = sg::spawn(twoThreads(), app.asyncInvoke(Update{}, {.thread_id = "t"}));
+    std::optional<App> app;
+    app = chainOf(
+              [&](const State&) -> Task<Update> {
+                  is_inside = true;
+                  while (!app->getState({.thread_id = "t"}).cancelled) co_await sg::sleepFor(1ms);
+                  co_return {sg::add(&State::bar, "a")};
+              },
+              appendsLater("b"))
+              .compile({.checkpointer = saver});
+    auto run = sg::spawn(twoThreads(), app->asyncInvoke(Update{}, {.thread_id = "t"}));
     while (!is_inside) std::this_thread::sleep_for(100us);
-    CHECK(app.cancelThread("t"));
+    CHECK(app->cancelThread("t"));
     (void)run.get();
-    CHECK_THROWS_AS((void)app.invoke(sg::RESUME, {.thread_id = "t"}), sg::InvalidArgumentError);
+    CHECK_THROWS_AS((void)app->invoke(sg::RESUME, {.thread_id = "t"}), sg::InvalidArgumentError);
 }

@@ -12,6 +12,7 @@
 
 #include "tests/golden/rows.hpp"
 #include "tests/support/fixed_ids.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/savers.hpp"
 
 // A log does not say whether the values in it were shared or copied.
@@ -130,7 +131,7 @@ std::uint64_t firstSeed() {
 
 TEST_CASE("the log of shared values is that of copied ones byte for byte, and each reads the other's threads") {
     const std::uint64_t first = firstSeed();
-    for (std::uint64_t seed = first; seed < first + 12; ++seed) {
+    for (std::uint64_t seed = first; seed < first + sanitized::some(12); ++seed) {
         INFO("repeat with STATEGRAPH_SEED=" << seed);
         for (const auto durability : {sg::Durability::sync, sg::Durability::exit}) {
             std::vector<std::string> logs;

@@ -6,6 +6,7 @@
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
+#include "tests/support/sanitized.hpp"
 
 // What is read back is what was stored: random updates through every reducer, compared checkpoint by checkpoint.
 namespace sg = stategraph;
@@ -171,7 +172,7 @@ void runRandomly(const SharedSaver& saver, std::uint64_t seed) {
 TEST_CASE("every checkpoint reads back as the state that its tasks saw, through forks, edits and every durability") {
     // quirk 8: there is one order of writes, live and read back.
     const std::uint64_t seed = bytes::seed();
-    for (std::uint64_t n = 0; n < 6; ++n) {
+    for (std::uint64_t n = 0; n < sanitized::some(6); ++n) {
         onBothSavers([&](const SharedSaver& saver) { runRandomly(saver, seed + n); });
     }
 }

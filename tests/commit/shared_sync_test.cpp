@@ -24,7 +24,7 @@ public:
         std::unique_lock lock(mutex_);
         most_ = std::max(most_, ++here_);
         changed_.notify_all();
-        changed_.wait_for(lock, std::chrono::seconds(20), [&] { return most_ == tasks; });
+        changed_.wait_for(lock, std::chrono::minutes(5), [&] { return most_ == tasks; });
         --here_;
     }
     int most() {

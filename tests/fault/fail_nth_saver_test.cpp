@@ -1,6 +1,7 @@
 #include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/fault/harness.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/savers.hpp"
 
 // Every call of a saver fails once, and all calls from each one on fail: before they have had an effect, and after.
@@ -21,9 +22,11 @@ constexpr Way ways[] = {{sg::Durability::sync, false, 1},  {sg::Durability::sync
                         {sg::Durability::async, true, 4},  {sg::Durability::exit, false, 1},
                         {sg::Durability::exit, true, 4}};
 
-/// Fails the nth call for each n. Returns how many calls there are.
+/// Fails the nth call for each n; with sanitizers for other ones each time. Returns how many calls there are, or a few
+/// more.
 std::size_t failEach(FaultPlan plan, const Way& way, const drivers::Driver& driver = drivers::blocking()) {
-    for (std::size_t n = 1; n < 1000; ++n) {
+    static std::size_t turn = 0;
+    for (std::size_t n = 1 + turn++ % sanitized::one_of; n < 1000; n += sanitized::one_of) {
         CAPTURE(n);
         plan.fail_at = n;
         const auto inner = std::make_shared<sg::MemorySaver>();

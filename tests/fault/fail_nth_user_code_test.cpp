@@ -1,4 +1,5 @@
 #include "tests/fault/harness.hpp"
+#include "tests/support/sanitized.hpp"
 
 // Every call of a user's code fails: of nodes, routers, reducers and codecs.
 using namespace fault;
@@ -17,10 +18,12 @@ constexpr Way ways[] = {{sg::Durability::sync, 1},
 
 enum class Kept : bool { not_surely, all_but_one };
 
-/// Fails the nth call for each n. Returns how many calls there are.
+/// Fails the nth call for each n; with sanitizers for other ones each time. Returns how many calls there are, or a few
+/// more.
 std::size_t failEach(Trip& trip, bool once, const Way& way, Kept kept,
                      const drivers::Driver& driver = drivers::blocking()) {
-    for (std::size_t n = 1; n < 1000; ++n) {
+    static std::size_t turn = 0;
+    for (std::size_t n = 1 + turn++ % sanitized::one_of; n < 1000; n += sanitized::one_of) {
         CAPTURE(n);
         const auto saver = std::make_shared<sg::MemorySaver>();
         Disturbed run(saver, saver,

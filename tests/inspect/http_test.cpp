@@ -23,7 +23,7 @@ namespace {
 
 /// Calls until a run of the page has ended.
 void waitForRun(Store& store, const std::string& thread) {
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < 60'000; ++i) {
         const auto head = store.ok({{"threads", thread, "head"}});
         if (!head.at("running").as_bool()) {
             CHECK(textAt(head, "/run_error") == "");

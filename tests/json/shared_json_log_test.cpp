@@ -196,16 +196,21 @@ TEST_CASE("the log of shared JSON is that of copied JSON byte for byte, on every
             ++seed;
             INFO("repeat with STATEGRAPH_SEED=" << first);
             std::string wanted;
-            const auto compare = [&](const drivers::Driver& by, const std::vector<Hold>& holds) {
-                savers::onEach([&](savers::Store& store) {
+            const auto compare = [&](const drivers::Driver& by, const std::vector<Hold>& holds, bool on_each = true) {
+                const auto on = [&](savers::Store& store) {
                     const std::string log = stored(store, by, holds, seed, durability);
                     if (wanted.empty()) wanted = log;
                     CHECK(log == wanted);
-                });
+                };
+                if (on_each) return savers::onEach(on);
+                savers::MemoryStore memory;
+                on(memory);
             };
-            compare(drivers::blocking(), {Hold::copied, Hold::copied});
+            // Whether a log is the same on every saver depends neither on the driver nor on the pair.
+            const bool is_first = seed <= first + 2;
+            compare(drivers::blocking(), {Hold::copied, Hold::copied}, is_first);
             compare(driver, {Hold::shared, Hold::shared});
-            compare(driver, {Hold::copied, Hold::shared});
+            compare(driver, {Hold::copied, Hold::shared}, is_first);
             CHECK(wanted.find("commit\t") != std::string::npos);
         }
     }

@@ -16,6 +16,8 @@
 #include <stategraph/model/scripted_model.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace sg = stategraph;
 namespace agent = stategraph::agent;
 namespace model = stategraph::model;
@@ -139,7 +141,7 @@ int asks(const fs::path& folder, const std::string& answer, const std::string& r
 }  // namespace
 
 int main() {
-    const fs::path base = fs::temp_directory_path() / ("stategraph-doubt-" + std::to_string(::getpid()));
+    const fs::path base = TemporaryFolder::make();
     for (const char* name : {"repeat", "happened", "again"}) fs::create_directories(base / name);
     const int failed = repeats(base / "repeat") +
                        asks(base / "happened", R"({"result":"it is gone"})", "it is gone", 1) +

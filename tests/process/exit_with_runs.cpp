@@ -84,7 +84,7 @@ void runAtTheVeryEnd() {
 bool endsWell(const char* what, void (*act)(int), int argument) {
     const pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(300);
         act(argument);
     }
     int status = 0;

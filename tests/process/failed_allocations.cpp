@@ -1,5 +1,5 @@
 // NOT WITH: sanitize
-// TIMEOUT: 120
+// TIMEOUT: 600
 // Each allocation of a run fails once, each in a separate process. The run must either end as if nothing had failed, or
 // report the failure and be resumable. No process may die, and no value may be destroyed twice.
 #include <atomic>
@@ -133,7 +133,7 @@ int runWithFailure(Kind kind, long number) {
     }
     if (app.getState({.thread_id = "1"}).values.out != std::vector<int>{0, 1, 2}) return 1;
     // Objects on the threads of attempts may be destroyed a little later.
-    for (int i = 0; i < 2000 && Counted::alive != alive; ++i) usleep(1000);
+    for (int i = 0; i < 200'000 && Counted::alive != alive; ++i) usleep(1000);
     return Counted::alive == alive ? 0 : 2;
 }
 
@@ -145,7 +145,7 @@ int main() {
         for (long number = 1;; ++number) {
             const pid_t child = fork();
             if (child == 0) {
-                alarm(20);
+                alarm(300);
                 std::_Exit(runWithFailure(kind, number));
             }
             int status = 0;

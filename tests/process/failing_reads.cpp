@@ -1,6 +1,5 @@
 // Long threads in the tables of a database are read for the first time, and each read of the disk fails in turn. The
 // call must fail and name the path, or return all that it returns on a healthy disk; and so must the next call.
-// TIMEOUT: 60
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>

@@ -12,6 +12,8 @@
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/stategraph.hpp>
 
+#include "tests/support/temporary_folder.hpp"
+
 // One process follows the database of another one that runs a thread and is killed with SIGKILL. The follower must then
 // see all that the killed process had committed, and a third process that opens the database for writing must find the
 // same.
@@ -48,12 +50,12 @@ int fail(const std::string& why) {
 
 int follow(const std::string& path, pid_t writer) {
     using namespace std::chrono;
-    const auto until = steady_clock::now() + seconds(60);
+    const auto until = steady_clock::now() + minutes(5);
     std::unique_ptr<App> app;
     std::size_t seen = 0;
     std::size_t times_grown = 0;
     while (times_grown < 20) {
-        if (steady_clock::now() > until) return fail("the follower saw nothing new for a minute");
+        if (steady_clock::now() > until) return fail("the follower saw nothing new for five minutes");
         try {
             if (!app) {
                 app = std::make_unique<App>(appOn(std::make_shared<sg::RocksDBSaver>(
@@ -84,9 +86,7 @@ int follow(const std::string& path, pid_t writer) {
 }  // namespace
 
 int main() {
-    const std::filesystem::path folder =
-        std::filesystem::temp_directory_path() / ("stategraph-follow-test-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder);
+    const std::filesystem::path folder = TemporaryFolder::make();
     const std::string path = (folder / "db").string();
     const pid_t writer = ::fork();
     if (writer == 0) write(path);

@@ -54,7 +54,7 @@ Child inChild(F act) {
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        alarm(20);
+        alarm(300);
         const std::string said = act();
         const bool is_written = write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
         std::_Exit(is_written ? 0 : 1);

@@ -89,7 +89,7 @@ private:
         world_->disarm();
         // Attempts that were abandoned may end a little later.
         for (int i = 0; reopens_ && !old.expired(); ++i) {
-            require(i < 5000, "something holds the saver after its runs have ended");
+            require(i < 300'000, "something holds the saver after its runs have ended");
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
         open();

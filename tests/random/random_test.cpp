@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/random/disturb.hpp"
+#include "tests/support/sanitized.hpp"
 #if STATEGRAPH_HAS_POSTGRES
 #include "tests/storage/postgres/postgres_helper.hpp"
 #endif
@@ -142,14 +143,15 @@ std::string shrunk(GraphPlan plan, std::uint64_t seed, Tried tried) {
 }  // namespace
 
 TEST_CASE("threads of random graphs end as if nobody had disturbed them") {
+    constexpr std::uint64_t usual = sanitized::some(60);
     const std::uint64_t first = given("STATEGRAPH_RANDOM_SEED", 1);
-    const std::uint64_t count = given("STATEGRAPH_RANDOM_GRAPHS", 60);
+    const std::uint64_t count = given("STATEGRAPH_RANDOM_GRAPHS", usual);
     const bool verbose = given("STATEGRAPH_RANDOM_VERBOSE", 0) != 0;
     const auto begun = std::chrono::steady_clock::now();
     std::uint64_t threads = 0;
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
-        // With sanitizers and on busy machines fewer graphs are tried.
-        if (count == 60 && std::chrono::steady_clock::now() - begun > std::chrono::seconds(20)) break;
+        // On busy machines fewer graphs are tried.
+        if (count == usual && std::chrono::steady_clock::now() - begun > std::chrono::seconds(20)) break;
         if (verbose) std::cout << "seed " << seed << std::endl;
         const GraphPlan plan = planOf(seed);
         INFO("STATEGRAPH_RANDOM_SEED=", seed);

@@ -25,7 +25,7 @@ public:
     /// Returns when it is `task`'s turn; the numbers of later supersteps follow those of the first one.
     void await(std::size_t task) {
         std::unique_lock lock(mutex_);
-        const bool came = next_.wait_for(lock, std::chrono::seconds(5), [&] { return whose() == task; });
+        const bool came = next_.wait_for(lock, std::chrono::minutes(5), [&] { return whose() == task; });
         if (!came) throw std::runtime_error("the turn never came");
     }
     void pass() {

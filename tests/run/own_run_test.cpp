@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -94,7 +95,12 @@ TEST_CASE("an abandoned node may wait for its thread's next turn, because its ru
     });
     graph.addEdge(sg::START, "a");
     self = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-    CHECK((self->invoke(Update{}, {.thread_id = "t", .timeout = 10ms}).status == sg::Status::timed_out));
+    const auto control = std::make_shared<sg::RunControl>();
+    std::jthread stops([&] {
+        while (calls == 0) std::this_thread::sleep_for(1ms);
+        control->requestStop();
+    });
+    CHECK((self->invoke(Update{}, {.thread_id = "t", .control = control}).status == sg::Status::cancelled));
     is_over.set_value();
     CHECK((waited.get_future().get() == sg::Status::done));
 }

@@ -7,6 +7,7 @@
 #include <stategraph/control.hpp>
 
 #include "tests/run/controlled.hpp"
+#include "tests/support/enough_time.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
@@ -39,25 +40,33 @@ TEST_CASE("a run that takes too long ends with timed_out and can go on") {
 }
 
 TEST_CASE("an attempt that takes too long fails with NodeTimeoutError, and the policy decides about another") {
-    std::atomic<int> calls{0};
     auto gate = std::make_shared<Gate>();
-    Graph graph;
-    graph.addNode("a",
-                  [&calls, gate](const State& state, sg::Runtime& rt) -> Update {
-                      if (++calls == 1) {
-                          gate->wait();
-                          return bar("late" + std::to_string(state.bar.size()));
-                      }
-                      return bar("attempt" + std::to_string(rt.attempt()));
-                  },
-                  {.retry = {.max_attempts = 2, .initial_interval = 0ms, .jitter = false}, .timeout = 30ms});
-    graph.addNode("b", appends("b"));
-    graph.addEdge(sg::START, "a").addEdge("a", "b");
-    CHECK(graph.compile().invoke(bar("in")).values.bar == Strings{"in", "attempt2", "b"});
+    const auto held = std::make_shared<std::atomic<int>>(0);
+    CHECK(withEnoughTime(30ms, [&](std::chrono::milliseconds limit) {
+        const auto calls = std::make_shared<std::atomic<int>>(0);
+        Graph graph;
+        graph.addNode("a",
+                      [calls, gate, held](const State& state, sg::Runtime& rt) -> Update {
+                          if (++*calls == 1) {
+                              ++*held;
+                              gate->wait();
+                              return bar("late" + std::to_string(state.bar.size()));
+                          }
+                          return bar("attempt" + std::to_string(rt.attempt()));
+                      },
+                      {.retry = {.max_attempts = 2, .initial_interval = 0ms, .jitter = false}, .timeout = limit});
+        graph.addNode("b", appends("b"));
+        graph.addEdge(sg::START, "a").addEdge("a", "b");
+        try {
+            return graph.compile().invoke(bar("in")).values.bar == Strings{"in", "attempt2", "b"};
+        } catch (const sg::NodeError&) {
+            return false;  // the second attempt did not begin in time
+        }
+    }));
 
     Graph once;
     once.addNode("a",
-                 [gate](const State&, sg::Runtime& rt) -> Update {
+                 [](const State&, sg::Runtime& rt) -> Update {
                      rt.waitFor(1min);
                      return {};
                  },
@@ -75,22 +84,28 @@ TEST_CASE("an attempt that takes too long fails with NodeTimeoutError, and the p
         }
     }
     gate->open();
-    gate->awaitLeft();
+    gate->awaitLeft(*held);
 }
 
 TEST_CASE("an idle timeout counts from the last sign of the node") {
-    Graph graph;
-    graph.addNode("beats",
-                  [](const State&, sg::Runtime& rt) -> Update {
-                      for (int i = 0; i < 8; ++i) {
-                          std::this_thread::sleep_for(std::chrono::milliseconds(25));
-                          rt.heartbeat();
-                      }
-                      return bar("beats");
-                  },
-                  {.idle_timeout = 150ms});
-    graph.addEdge(sg::START, "beats");
-    CHECK(graph.compile().invoke({}).values.bar == Strings{"beats"});
+    CHECK(withEnoughTime(150ms, [](std::chrono::milliseconds limit) {
+        Graph graph;
+        graph.addNode("beats",
+                      [limit](const State&, sg::Runtime& rt) -> Update {
+                          for (int i = 0; i < 8; ++i) {
+                              std::this_thread::sleep_for(limit / 6);
+                              rt.heartbeat();
+                          }
+                          return bar("beats");
+                      },
+                      {.idle_timeout = limit});
+        graph.addEdge(sg::START, "beats");
+        try {
+            return graph.compile().invoke({}).values.bar == Strings{"beats"};
+        } catch (const sg::NodeError&) {
+            return false;  // a beat came too late
+        }
+    }));
 
     Graph silent;
     silent.addNode("silent",

@@ -30,7 +30,7 @@ struct State {
 };
 
 void await(const std::atomic<bool>& flag) {
-    for (int left = 20'000; left > 0 && !flag; --left) std::this_thread::sleep_for(1ms);
+    for (int left = 300'000; left > 0 && !flag; --left) std::this_thread::sleep_for(1ms);
 }
 
 /// A graph whose run ends when the test permits it.

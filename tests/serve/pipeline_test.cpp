@@ -45,7 +45,7 @@ public:
     }
     bool wait() {
         std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, 20s, [&] { return is_open_; });
+        return changed_.wait_for(lock, 5min, [&] { return is_open_; });
     }
 
 private:

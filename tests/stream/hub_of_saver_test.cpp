@@ -66,11 +66,11 @@ TEST_CASE("a read that fails is an error of next, and the next call continues wh
     sg::StreamHub with_graph(app);
     const auto wanted = history(with_graph, StreamMode::updates);
     saver->before_list = [] { throw sg::SaverError("the disk is away"); };
-    CHECK_THROWS_AS(subscription.next(1s), sg::SaverError);
+    CHECK_THROWS_AS(subscription.next(5min), sg::SaverError);
     saver->before_list = nullptr;
     std::vector<std::string> got;
     while (got.size() < wanted.size()) {
-        const auto event = subscription.next(10s);
+        const auto event = subscription.next(5min);
         REQUIRE(event.has_value());
         got.push_back(std::string(toString(event->mode)) + " " + event->node + " " + std::to_string(event->step) + " " +
                       event->data.toJson() + " " + event->position.toString());
@@ -99,7 +99,7 @@ TEST_CASE("a subscriber sees what runs store that know nothing of the hub, and i
     std::vector<std::string> nodes;
     bool is_asked = false;
     while (!is_asked) {
-        const auto event = subscription.next(10s);
+        const auto event = subscription.next(5min);
         REQUIRE(event.has_value());
         nodes.push_back(event->node);
         is_asked = !event->interrupts.empty();
@@ -110,7 +110,7 @@ TEST_CASE("a subscriber sees what runs store that know nothing of the hub, and i
     CHECK(!subscription.next(250ms).has_value());
     // The same for a coroutine that waits: the subscription itself polls the store.
     std::thread answerer([&app] { app.invoke(sg::resume(std::string("yes")), {.thread_id = "t"}); });
-    const auto event = sg::syncWait(subscription.asyncNext(10s));
+    const auto event = sg::syncWait(subscription.asyncNext(5min));
     answerer.join();
     REQUIRE(event.has_value());
     CHECK(event->node == "ask");

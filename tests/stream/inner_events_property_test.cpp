@@ -7,6 +7,7 @@
 #include <stategraph/stream_hub.hpp>
 
 #include "tests/random/undisturbed.hpp"
+#include "tests/support/sanitized.hpp"
 
 // Random graphs with subgraphs in subgraphs, beside each other, from Sends, with logs of every kind, with questions,
 // forks and new input: what a late reader finds in the log is what a subscriber received while it happened.
@@ -203,6 +204,6 @@ TEST_CASE("of random graphs a late reader receives what a subscriber did, also f
     const char* const given = std::getenv("STATEGRAPH_RANDOM_SEED");
     const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
     const char* const count = std::getenv("STATEGRAPH_RANDOM_GRAPHS");
-    const std::uint64_t graphs = count != nullptr ? std::strtoull(count, nullptr, 10) : 60;
+    const std::uint64_t graphs = count != nullptr ? std::strtoull(count, nullptr, 10) : sanitized::some(60);
     for (std::uint64_t seed = first; seed < first + graphs; ++seed) Compared compared(seed);
 }

@@ -89,14 +89,14 @@ inline sg::NodeOptions leadsTo(Strings nodes) { return {.ends = std::move(nodes)
 /// An input that appends to bar.
 inline Update bar(std::string text) { return {sg::add(&State::bar, std::move(text))}; }
 
-/// A place where `count` threads wait for each other. Returns false if they do not all arrive within five seconds.
+/// A place where `count` threads wait for each other. Returns false if they do not all arrive within five minutes.
 class Meeting {
 public:
     explicit Meeting(std::size_t count) : missing_(count) {}
     bool arrive() {
         std::unique_lock lock(mutex_);
         if (--missing_ == 0) all_here_.notify_all();
-        return all_here_.wait_for(lock, std::chrono::seconds(5), [this] { return missing_ == 0; });
+        return all_here_.wait_for(lock, std::chrono::minutes(5), [this] { return missing_ == 0; });
     }
 
 private:
@@ -105,7 +105,7 @@ private:
     std::size_t missing_;
 };
 
-/// A signal that is given once. Waiting returns false if it does not come within five seconds.
+/// A signal that is given once. Waiting returns false if it does not come within five minutes.
 class Signal {
 public:
     void give() {
@@ -115,7 +115,7 @@ public:
     }
     bool await() {
         std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, std::chrono::seconds(5), [this] { return given_; });
+        return changed_.wait_for(lock, std::chrono::minutes(5), [this] { return given_; });
     }
     bool isGiven() {
         const std::lock_guard lock(mutex_);

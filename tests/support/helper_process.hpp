@@ -45,6 +45,8 @@ public:
     /// Stops the process, as if its computer slept, and continues it.
     void freeze() const { ::kill(process_, SIGSTOP); }
     void thaw() const { ::kill(process_, SIGCONT); }
+    /// Waits until the process is frozen.
+    void awaitFrozen() const { ::waitpid(process_, nullptr, WUNTRACED); }
     /// Sends a signal; SIGSTOP freezes the process, SIGCONT continues it.
     void signal(int number) const {
         if (process_ > 0) ::kill(process_, number);
@@ -67,9 +69,9 @@ inline std::string given(const char* name) {
     return text ? text : "";
 }
 
-/// Waits until the file has that many lines, for three minutes at most. Errors: std::runtime_error after that.
+/// Waits until the file has that many lines, for five minutes at most. Errors: std::runtime_error after that.
 inline void awaitLines(const std::filesystem::path& file, std::size_t wanted) {
-    for (int i = 0; i < 18'000; ++i) {
+    for (int i = 0; i < 30'000; ++i) {
         std::ifstream in(file);
         std::size_t lines = 0;
         for (std::string line; std::getline(in, line);) ++lines;

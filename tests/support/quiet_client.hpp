@@ -19,7 +19,7 @@ public:
         to.sin_family = AF_INET;
         to.sin_port = htons(port);
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        const timeval patience{20, 0};
+        const timeval patience{300, 0};
         ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         is_open_ = ::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
     }
@@ -33,7 +33,7 @@ public:
                       target, headers, std::strlen(body), body);
         send(text);
     }
-    /// Reads until the server closes. Returns false if it neither answered nor closed for twenty seconds.
+    /// Reads until the server closes. Returns false if it neither answered nor closed for five minutes.
     bool read() {
         while (readSome()) {
         }

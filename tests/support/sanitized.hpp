@@ -17,3 +17,16 @@
 #else
 #define STATEGRAPH_WITH_TSAN 0
 #endif
+
+namespace sanitized {
+
+/// Where cases differ in data alone, and the code that they execute is the same, a build with a sanitizer tries one of
+/// this many; a build without tries all. A prime number, so that what alternates from case to case still does.
+inline constexpr unsigned one_of = STATEGRAPH_WITH_ASAN || STATEGRAPH_WITH_TSAN ? 5 : 1;
+/// How many of such cases this build tries: `all`, or a part of them, but at least two.
+constexpr unsigned some(unsigned all) {
+    if (one_of == 1 || all <= 2) return all;
+    return all < 2 * one_of ? 2 : all / one_of;
+}
+
+}  // namespace sanitized

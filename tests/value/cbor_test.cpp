@@ -12,6 +12,7 @@
 #include <stategraph/error.hpp>
 
 #include "tests/checkpoint/bytes.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/value/cbor_bytes.hpp"
 
 namespace sg = stategraph;
@@ -126,7 +127,7 @@ TEST_CASE("a head in each of its forms says its number, is written in the shorte
         return false;
     };
     int wrong = 0;
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < static_cast<int>(sanitized::some(2000)); ++i) {
         const std::uint64_t number = random.number();
         std::string shortest;
         for (const auto& [size, form] : forms) {
@@ -181,7 +182,7 @@ TEST_CASE("random real numbers keep every bit in the fewest bytes that can") {
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     int wrong = 0;
-    for (int i = 0; i < 100000; ++i) {
+    for (int i = 0; i < static_cast<int>(sanitized::some(100'000)); ++i) {
         const auto single = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits()));
         const double value = random.chance(2) ? static_cast<double>(single) : std::bit_cast<double>(random.bits());
         if (std::isnan(value)) continue;
@@ -236,7 +237,7 @@ TEST_CASE("random items are passed over as a whole, and no beginning of one is")
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     int wrong = 0;
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < static_cast<int>(sanitized::some(2000)); ++i) {
         const std::string item = random.item();
         const std::string two = item + random.item();
         if (Decoder(two).raw() != item) ++wrong;

@@ -183,7 +183,7 @@ TEST_CASE("many slots whose nodes block are all used at once, and as many that w
 
 TEST_CASE("two workers of the same name do not mistake each other's threads for their own") {
     Place on;
-    const auto options = [] { return quick({.name = "the same", .slots = 3}); };
+    const auto options = [] { return quick({.name = "the same", .slots = 3, .lease = 10min}); };
     Running first(on, options());
     Running second(on, options());
     first.add("graph");

@@ -141,7 +141,7 @@ TEST_CASE("many slots share few connections: what they store at the same time go
         for (int i = 0; i < threads; ++i)
             inputs.push_back({.thread_id = "thread " + std::to_string(i), .graph = "graph", .input = inputOf(i)});
         (void)on.queue.submit(inputs);
-        Running running(on, quick({.slots = 32, .lease = 30s}));
+        Running running(on, quick({.slots = 32, .lease = 10min}));
         running.add("graph", {}, {.config = {.durability = durability}});
         running.start();
         on.await([&] { return running.worker.metrics().finished == threads; });

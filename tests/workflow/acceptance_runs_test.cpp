@@ -181,7 +181,7 @@ TEST_CASE("a process that dies in a parallel block leaves its finished members, 
     const auto dies = wf::step("dies", [&](const int& n) -> int {
         notes.add("dies");
         if (first->is_dead) return n + 2;
-        CHECK((stored.get_future().wait_for(30s) == std::future_status::ready));
+        CHECK((stored.get_future().wait_for(5min) == std::future_status::ready));
         first->is_dead = true;
         throw wf::PermanentError("the process has ended");
     });

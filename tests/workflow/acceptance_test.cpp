@@ -161,7 +161,7 @@ TEST_CASE("elements of a foreach suspend one by one, no more begin, and the resu
     const auto each = wf::step("each", [&](const Job& job, Asks& context) {
         notes.add(std::to_string(job.number));
         if (job.number == 2 && !context.resumeData()) third_begun.set_value();
-        if (job.number == 1 && !context.resumeData()) third_begun.get_future().wait_for(30s);
+        if (job.number == 1 && !context.resumeData()) third_begun.get_future().wait_for(5min);
         return job.number * 100 + (job.asks ? context.suspend("how many?") : 0);
     });
     const auto process = [&] {

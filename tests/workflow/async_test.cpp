@@ -5,6 +5,7 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/workflow/async.hpp>
 
+#include "tests/support/enough_time.hpp"
 #include "tests/support/hand_home.hpp"
 
 namespace sg = stategraph;
@@ -48,13 +49,18 @@ TEST_CASE("operations that are refused are refused when they are awaited") {
 }
 
 TEST_CASE("an awaited run sleeps without a thread, and a cancel ends its sleep") {
-    const auto flow = wf::workflow<int>("w").sleep(300ms).then(inc).commit(stored());
     wf::RunOptions options;
     options.waits = true;
-    CHECK(await(wf::asyncStart(flow, "1", 1, options)).result == 2);
-    CHECK((await(wf::asyncStart(flow, "2", 1)).status == RunStatus::waiting));
-    std::this_thread::sleep_for(310ms);
-    CHECK(await(wf::asyncRestart(flow, "2")).result == 2);
+    // A sleep whose time has passed before the run would stop does not stop it.
+    CHECK(withEnoughTime(200ms, [&](std::chrono::milliseconds time) {
+        const auto flow = wf::workflow<int>("w").sleep(time).then(inc).commit(stored());
+        CHECK(await(wf::asyncStart(flow, "1", 1, options)).result == 2);
+        const auto waits = await(wf::asyncStart(flow, "2", 1));
+        if (waits.status != RunStatus::waiting) return false;
+        std::this_thread::sleep_for(time + 10ms);
+        CHECK(await(wf::asyncRestart(flow, "2")).result == 2);
+        return true;
+    }));
     const auto days = wf::workflow<int>("days").sleep(24h).then(inc).commit(stored());
     std::jthread cancels([&] {
         while (days.get("3").status != RunStatus::waiting) std::this_thread::sleep_for(1ms);

@@ -8,8 +8,8 @@
 namespace workflow_conformance {
 namespace {
 
-// Sleeps of the records put what runs at once in an order, often 5 ms apart: a busy machine is later than that.
-constexpr int times_slower = 5;
+// Sleeps of the records put what runs at once in an order, often 10 ms apart: a busy machine is later than that.
+constexpr int times_slower = 40;
 
 std::vector<std::string> labelsOf(const json::value& label) {
     if (label.is_null()) return {};

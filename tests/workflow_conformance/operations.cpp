@@ -35,7 +35,8 @@ class CancelLater {
 public:
     CancelLater(const json::value& delay, std::shared_ptr<sg::RunControl> control) {
         if (delay.is_null()) return;
-        const std::chrono::milliseconds time(delay.to_number<std::int64_t>());
+        // A busy machine comes late to where the record's run was when it was cancelled: a sleep of 1.5 s.
+        const auto time = 10 * std::chrono::milliseconds(delay.to_number<std::int64_t>());
         thread_ = std::jthread([time, control = std::move(control)] {
             std::this_thread::sleep_for(time);
             control->requestStop();

@@ -53,7 +53,7 @@ void Storage::reopen() {
     const std::weak_ptr<sg::BaseCheckpointSaver> closed = saver_;
     saver_ = nullptr;
     // A task that ended late may hold it for a moment.
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
     while (!closed.expired()) {
         if (std::chrono::steady_clock::now() > end) {
             saver_ = closed.lock();

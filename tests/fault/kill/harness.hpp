@@ -21,6 +21,8 @@ struct Settings {
     int kills = 300;
     /// The process dies at every `every`th put.
     int every = 1;
+    /// How many puts later it begins with that.
+    int first = 0;
     std::uint64_t seed = 0;
     std::vector<sg::Durability> durabilities = {sg::Durability::sync, sg::Durability::async, sg::Durability::exit};
     /// Where threads are stored: rocksdb, sqlite or postgres.

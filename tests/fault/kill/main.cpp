@@ -15,6 +15,7 @@ constexpr const char* usage =
     "  --mode kills|puts|sigterm      (kills) at random times; at every put; handed over at SIGTERM\n"
     "  --kills N                      how many kills, or hand-overs, per durability (300)\n"
     "  --every N                      of the puts only each Nth (1)\n"
+    "  --first N                      begins N puts later (0)\n"
     "  --durability sync|async|exit   only this one\n"
     "  --saver rocksdb|sqlite|postgres  where threads are stored (rocksdb); postgres: on the server that\n"
     "                                 STATEGRAPH_TEST_POSTGRES names, in schemas of its own\n"
@@ -48,6 +49,8 @@ Settings parse(const std::vector<std::string>& arguments) {
             settings.kills = numberOf<int>(argument, value());
         } else if (argument == "--every") {
             settings.every = numberOf<int>(argument, value());
+        } else if (argument == "--first") {
+            settings.first = numberOf<int>(argument, value());
         } else if (argument == "--durability") {
             settings.durabilities = {durabilityOf(value())};
         } else if (argument == "--saver") {
@@ -64,6 +67,7 @@ Settings parse(const std::vector<std::string>& arguments) {
         }
     }
     if (settings.kills < 1 || settings.every < 1) throw std::invalid_argument("--kills and --every must be at least 1");
+    if (settings.first < 0) throw std::invalid_argument("--first must be at least 0");
     return settings;
 }
 

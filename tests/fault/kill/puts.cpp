@@ -73,7 +73,7 @@ void testPuts(const Settings& settings) {
         cases.push_back({durability, false});
         if (durability == sg::Durability::async) cases.push_back({durability, true});
     }
-    int shift = 0;
+    int shift = settings.first;
     for (const auto& tested : cases) {
         try {
             const auto undisturbed = runUndisturbed(settings, tested.durability, tested.arguments());

@@ -198,7 +198,7 @@ TEST_CASE("in a forked child asynchronous calls fail, and the child ends") {
     CHECK(before.wait().front() == "");
     const pid_t child = ::fork();
     if (child == 0) {
-        ::alarm(20);
+        ::alarm(300);
         Puts puts(*saver);
         puts.begin("t", sg::testing::nthId(1), 2);
         const bool fails = postgres_tests::has(puts.wait().front(), "SaverError");
@@ -217,7 +217,7 @@ TEST_CASE("commits of awaited runs are notified as those of blocking runs are") 
     const auto app = three().compile({.checkpointer = saver});
     const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::sync};
     (void)sg::syncWait(app.asyncInvoke({sg::set(&State::foo, std::string("x"))}, config));
-    for (int i = 0; i < 6'000 && saver->notifications() == 0; ++i) std::this_thread::sleep_for(10ms);
+    for (int i = 0; i < 30'000 && saver->notifications() == 0; ++i) std::this_thread::sleep_for(10ms);
     CHECK(saver->notifications() > 0);
 }
 

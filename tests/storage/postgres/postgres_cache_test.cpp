@@ -50,7 +50,7 @@ TEST_CASE("caches of several objects on PostgreSQL count right what they set, re
 
 TEST_CASE("a cache is empty after its server crashed, works on, and repeats what a cut connection took away") {
     Server server;
-    PostgresCache cache(server.conninfo(), {.set_up = true, .reconnect_for = 60s});
+    PostgresCache cache(server.conninfo(), {.set_up = true, .reconnect_for = 5min});
     cache.set("n", "k", "value", {});
     server.down();
     server.up();

@@ -1,5 +1,6 @@
 // PostgreSQL as people operate it: through PgBouncer in transaction mode, over TLS, and with a standby that takes over.
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -67,17 +68,22 @@ struct PgBouncerFactory {
     Schema schema{Pooled::conninfo()};
 };
 
-/// A port that nobody has now.
+/// A port that nobody has now. It is none of those that the system gives to clients and to other tests' servers: one of
+/// them could get it before the server has it.
 int freePort() {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0);
-    REQUIRE(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-    ::close(socket);
-    return ntohs(address.sin_port);
+    static int next = 0;
+    for (;;) {
+        const int port = 10'000 + (static_cast<int>(::getpid()) + 7 * next++) % 20'000;
+        const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        address.sin_port = htons(static_cast<std::uint16_t>(port));
+        const bool is_free = ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+        ::close(socket);
+        if (is_free) return port;
+        REQUIRE(next < 1000);
+    }
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #pragma once
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <memory>
@@ -8,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "tests/storage/postgres/postgres_helper.hpp"
@@ -15,6 +21,24 @@
 namespace postgres_tests {
 
 namespace sg_testing = stategraph::testing;
+
+/// Whether a thread of this process waits for something or has ended.
+inline bool isAsleep(pid_t thread) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text;
+    if (!std::getline(file, text)) return true;
+    const std::size_t name_end = text.rfind(") ");  // the name is in brackets, and may have some
+    return name_end != std::string::npos && text.compare(name_end + 2, 1, "S") == 0;
+}
+
+/// Returns when all of them have begun, and were asleep at three looks in a row. A thread that has not begun is 0.
+inline void awaitAsleep(const std::vector<std::atomic<pid_t>>& threads) {
+    for (int looks = 0; looks < 3;) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        const auto waits = [](const std::atomic<pid_t>& thread) { return thread != 0 && isAsleep(thread); };
+        looks = std::ranges::all_of(threads, waits) ? looks + 1 : 0;
+    }
+}
 
 /// Has a saver with one joined statement at a time join what it is given: while a first put waits for a lock, the
 /// others come, and all of them go with the next statement.
@@ -43,9 +67,14 @@ public:
                            ".commits'::regclass") == "0")
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         std::vector<std::future<std::string>> others;
-        for (const Call& call : calls)
-            others.push_back(std::async(std::launch::async, [&call] { return postgresError(call); }));
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));  // most of them wait then
+        std::vector<std::atomic<pid_t>> threads(calls.size());
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            others.push_back(std::async(std::launch::async, [&call = calls[i], &thread = threads[i]] {
+                thread = ::gettid();
+                return postgresError(call);
+            }));
+        }
+        awaitAsleep(threads);
         blocker.run("COMMIT");
         std::vector<std::string> said;
         for (auto& each : others) said.push_back(each.get());

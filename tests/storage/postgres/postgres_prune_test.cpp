@@ -83,7 +83,7 @@ TEST_CASE("an append that a prune overtakes waits for it and is refused") {
     auto append = std::async(std::launch::async,
                              [&] { return postgresError([&] { putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2)); }); });
     Raw watcher;
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 60'000; ++i) {
         if (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'") != "0") break;
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }

@@ -28,12 +28,12 @@ namespace {
 
 // `database` is a connection string, "#" and a schema.
 std::unique_ptr<PostgresStore> openFor(const std::string& database, const StoreOptions& options = {},
-                                       std::chrono::milliseconds timeout = 30s) {
+                                       std::chrono::milliseconds timeout = 5min) {
     const std::size_t at = database.find('#');
     return std::make_unique<PostgresStore>(
         database.substr(0, at), options,
         PostgresStoreOptions{
-            .schema = database.substr(at + 1), .set_up = true, .statement_timeout = timeout, .reconnect_for = 30s});
+            .schema = database.substr(at + 1), .set_up = true, .statement_timeout = timeout, .reconnect_for = 5min});
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ TEST_CASE("all that a killed process was told its store has is in PostgreSQL, an
 TEST_CASE("a server that crashes under a store's writers loses no put with sync, and they go on") {
     Server server;
     const std::string info = server.conninfo();
-    PostgresStoreOptions options{.set_up = true, .sync = true, .reconnect_for = 60s};
+    PostgresStoreOptions options{.set_up = true, .sync = true, .reconnect_for = 5min};
     PostgresStore store(info, {}, options);
     std::atomic<bool> is_done{false};
     std::atomic<int> stored{0};
@@ -139,7 +139,7 @@ TEST_CASE("a process that is frozen in the midst of a put holds up others no lon
     Helper helper("helper: puts pairs into a PostgreSQL store without an end", conninfo() + "#" + schema.name(),
                   folder / "notes", 3000);
     awaitLines(folder / "notes", 3);
-    const auto store = schema.openStore({}, {.statement_timeout = 20s});
+    const auto store = schema.openStore({}, {.statement_timeout = 5min});
     std::vector<StoreOp> puts;  // enough that one of them waits for whatever the process has locked
     for (int i = 0; i < 2000; ++i) puts.push_back(PutOp{{"n"}, std::to_string(i), Value(Doc{}), {}});
     for (int round = 0; round < 6; ++round) {

@@ -245,7 +245,7 @@ TEST_CASE("a PostgreSQL store that is open read_only reads, refreshes nothing an
 TEST_CASE("a put that waits for longer than statement_timeout stores nothing, and the next one works") {
     const Schema schema;
     (void)schema.openStore();
-    const auto store = schema.openStore({}, {.statement_timeout = 1s});
+    const auto store = schema.openStore({}, {.statement_timeout = 5s});
     store->put({"n"}, "a", Doc{{"v", "1"}});
     Raw other;
     other.run("BEGIN; LOCK TABLE " + schema.name() + ".store IN EXCLUSIVE MODE");

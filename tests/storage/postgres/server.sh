@@ -38,12 +38,12 @@ as_user() {
   setpriv --reuid=$user --regid="$(id -g $user)" --clear-groups "$@"
 }
 
-up() { (cd "$folder" && as_user "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w -t 60 start >/dev/null) || { cat "$folder/log" >&2; exit 1; }; }
+up() { (cd "$folder" && as_user "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w -t 300 start >/dev/null) || { cat "$folder/log" >&2; exit 1; }; }
 down() {
   if [ -e "$folder/pooler.pid" ]; then
     kill -9 "$(cat "$folder/pooler.pid")" 2>/dev/null || true
   else
-    (cd "$folder" && as_user "$bin/pg_ctl" -D "$folder/data" -m immediate -w -t 60 stop >/dev/null 2>&1) || true
+    (cd "$folder" && as_user "$bin/pg_ctl" -D "$folder/data" -m immediate -w -t 300 stop >/dev/null 2>&1) || true
   fi
 }
 
@@ -74,7 +74,7 @@ start() {
 listen_addresses = ''
 unix_socket_directories = '$folder'
 unix_socket_permissions = 0777
-max_connections = 60
+max_connections = 200
 shared_buffers = 64MB
 wal_level = minimal
 max_wal_senders = 0
@@ -138,7 +138,7 @@ logfile = $folder/log
 pidfile = $folder/pooler.pid
 CONF
   (cd "$folder" && as_user "$pgbouncer" -q -d "$folder/pooler.ini") || { cat "$folder/log" >&2; exit 1; }
-  for _ in $(seq 600); do
+  for _ in $(seq 3000); do
     [ -S "$folder/.s.PGSQL.5432" ] && [ -s "$folder/pooler.pid" ] && break
     sleep 0.1
   done
@@ -161,7 +161,7 @@ end_with() {
 case $command in
 start) start "${3:-$PPID}" "${@:4}" ;;
 standby) standby "$3" "$4" ;;
-promote) (cd "$folder" && as_user "$bin/pg_ctl" -D "$folder/data" -w -t 60 promote >/dev/null) ;;
+promote) (cd "$folder" && as_user "$bin/pg_ctl" -D "$folder/data" -w -t 300 promote >/dev/null) ;;
 tls) tls "$3" ;;
 pooler) pooler "$3" "$4" ;;
 stop) stop ;;

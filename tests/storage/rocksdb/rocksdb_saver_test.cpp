@@ -19,6 +19,7 @@
 #include "storage/memory/memory_thread.hpp"
 #include "storage/rocksdb/rocksdb_keys.hpp"
 
+#include "tests/support/helper_process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace {
@@ -39,6 +40,10 @@ STATEGRAPH_SAVER_CONTRACT(RocksDBFactory);
 
 namespace stategraph::testing {
 namespace {
+
+using helpers::awaitLines;
+using helpers::given;
+using helpers::Helper;
 
 // The exception that opening throws, as "SaverError: …" or "CorruptCheckpointError: …"; empty if it throws none.
 std::string openingError(const fs::path& path, const RocksDBSaverOptions& options = {}) {
@@ -101,42 +106,21 @@ std::string readingError(const fs::path& path) {
     return {};
 }
 
-// Starts this test program again with one of the skipped cases below.
-pid_t startHelper(const char* test_case, const fs::path& path, const fs::path& ready) {
-    ::setenv("STATEGRAPH_TEST_DATABASE", path.c_str(), 1);
-    ::setenv("STATEGRAPH_TEST_READY", ready.c_str(), 1);
-    const std::string filter = std::string("--test-case=") + test_case;
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::execl("/proc/self/exe", "helper", filter.c_str(), "--no-skip", "--no-run=false", static_cast<char*>(nullptr));
-        ::_exit(127);
-    }
-    ::unsetenv("STATEGRAPH_TEST_DATABASE");
-    ::unsetenv("STATEGRAPH_TEST_READY");
-    for (int i = 0; i < 3000 && !fs::exists(ready); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return child;
-}
-
-void killHelper(pid_t child) {
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-}
-
 }  // namespace
 
 TEST_CASE("helper: holds a database open" * doctest::skip()) {
-    const char* const path = std::getenv("STATEGRAPH_TEST_DATABASE");
-    if (!path) return;
+    const std::string path = given("STATEGRAPH_TEST_DATABASE");
+    if (path.empty()) return;
     const RocksDBSaver saver(path);
-    std::ofstream(std::getenv("STATEGRAPH_TEST_READY")) << "ready";
-    std::this_thread::sleep_for(std::chrono::seconds(60));  // the process is killed before that
+    std::ofstream(given("STATEGRAPH_TEST_NOTES")) << "ready\n";
+    std::this_thread::sleep_for(std::chrono::minutes(10));  // the process is killed before that
 }
 
 TEST_CASE("helper: commits without an end" * doctest::skip()) {
-    const char* const path = std::getenv("STATEGRAPH_TEST_DATABASE");
-    if (!path) return;
+    const std::string path = given("STATEGRAPH_TEST_DATABASE");
+    if (path.empty()) return;
     RocksDBSaver saver(path);
-    std::ofstream acknowledged(std::getenv("STATEGRAPH_TEST_READY"));
+    std::ofstream acknowledged(given("STATEGRAPH_TEST_NOTES"));
     for (unsigned n = 1;; ++n) {
         putOne(saver, {"t"}, n > 1 ? nthId(n - 1) : CheckpointId(), makeCommit(n, n - 1));
         acknowledged << n << '\n' << std::flush;
@@ -145,20 +129,20 @@ TEST_CASE("helper: commits without an end" * doctest::skip()) {
 
 TEST_CASE("a database that another process has open is an error that says so") {
     const TemporaryFolder folder;
-    const pid_t child = startHelper("helper: holds a database open", folder / "db", folder / "ready");
-    REQUIRE(fs::exists(folder / "ready"));
+    Helper helper("helper: holds a database open", folder / "db", folder / "ready");
+    awaitLines(folder / "ready", 1);
     const std::string error = openingError(folder / "db");
     CHECK_SAYS(error, "SaverError");
     CHECK_MENTIONS(error, "another process has it open");
-    killHelper(child);
+    helper.kill();
     CHECK(openingError(folder / "db").empty());
 }
 
 TEST_CASE("after a process was killed all that it was told is stored is there") {
     const TemporaryFolder folder;
-    const pid_t child = startHelper("helper: commits without an end", folder / "db", folder / "ready");
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    killHelper(child);
+    Helper helper("helper: commits without an end", folder / "db", folder / "ready");
+    awaitLines(folder / "ready", 100);
+    helper.kill();
     std::ifstream file(folder / "ready");
     unsigned last = 0;
     for (std::string text; std::getline(file, text) && !file.eof();) last = static_cast<unsigned>(std::stoul(text));

@@ -173,12 +173,13 @@ TEST_CASE("the next writer ends a move whose program is gone, whether it was cop
         CAPTURE(state);
         const std::string where = " WHERE slot = " + std::to_string(slot);
         clusters.run(0, "UPDATE {S}.slots SET version = version + 1, peer = 'b', state = " + state +
-                            ", until = clock_timestamp() + interval '300 ms'" + where);
+                            ", until = clock_timestamp() + interval '" + (state == "2" ? "1 hour" : "300 ms") + "'" +
+                            where);
         if (state == "2") {
             putOne(*saver, {name}, nthId(last), makeCommit(last + 1, last));
             ++last;
             CHECK(clusters.run(0, "SELECT count(*) FROM {S}.touched") == "1");
-            std::this_thread::sleep_for(350ms);
+            clusters.run(0, "UPDATE {S}.slots SET until = clock_timestamp() - interval '1 ms'" + where);
         }
         putOne(*saver, {name}, nthId(last), makeCommit(last + 1, last));
         ++last;

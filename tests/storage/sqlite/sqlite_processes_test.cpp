@@ -27,7 +27,7 @@ TEST_CASE("helper: appends to shared threads of a SQLite file" * doctest::skip()
     const std::string path = given("STATEGRAPH_TEST_DATABASE");
     if (path.empty()) return;
     const auto writer = static_cast<unsigned>(std::stoul(given("STATEGRAPH_TEST_NUMBER")));
-    SqliteSaver saver(path, {.busy_timeout = std::chrono::minutes(2)});  // a busy disk may delay a commit
+    SqliteSaver saver(path, {.busy_timeout = std::chrono::minutes(5)});  // a busy disk may delay a commit
     std::ofstream notes(given("STATEGRAPH_TEST_NOTES"));
     notes << "ready\n" << std::flush;
     for (int n = 0; n < 450; ++n) {
@@ -115,7 +115,7 @@ TEST_CASE("a reader beside a writing process sees a line that grows, whole at ev
     CheckpointId last;
     std::size_t growths = 0;
     const auto begin = std::chrono::steady_clock::now();
-    while (growths < 30 && std::chrono::steady_clock::now() - begin < std::chrono::minutes(2)) {
+    while (growths < 30 && std::chrono::steady_clock::now() - begin < std::chrono::minutes(5)) {
         const auto tuple = reader.getTuple({.log = {"t"}});
         REQUIRE(tuple);
         CHECK(tuple->id == tuple->head);
