@@ -22,7 +22,7 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* link, vo
     : env_(core, shared, link, place), breakpoints_(core, *shared.config, link == nullptr) {}
 
 RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config, bool is_root)
-    : before_(&core.before()), after_(&core.after()) {
+    : before_(&core.before()), after_(&core.after()), any_before_(core.before().any()), any_after_(core.after().any()) {
     if (!is_root || !(config.interrupt_before.isGiven() || config.interrupt_after.isGiven())) return;
     overrides_ = std::make_unique<Overrides>();
     if (config.interrupt_before.isGiven()) {
@@ -33,6 +33,8 @@ RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config
         overrides_->after = Breakpoints(core.topology(), config.interrupt_after.names());
         after_ = &overrides_->after;
     }
+    any_before_ = before_->any();
+    any_after_ = after_->any();
 }
 
 // A run that still has to report its end here is one whose end could not be stored.

@@ -206,14 +206,12 @@ void Execution::route(Runtime& runtime) {
 // again if a router fails.
 void Execution::routeAlone(Runtime& runtime) {
     WriteSet& writes = env_.superstep->memory().writes;
-    writes.clear();
-    writes.add(env_.core().schema(), task_.result.writes, node_.name);
     try {
-        writes.close(env_.core().schema());
+        writes.assign(env_.core().schema(), task_.result.writes, node_.name);
     } catch (const InvalidUpdateError&) {
         return;  // the end of the superstep will report it
     }
-    env_.prepareSingle(task_);
+    if (!env_.isQuiet()) env_.prepareSingle(task_);
     env_.superstep->memory().present_before = env_.state.values.present();
     env_.applyTasksWrites();
     try {
@@ -240,7 +238,7 @@ void Execution::routeBeside(Runtime& runtime) {
 }
 
 void Execution::finish() {
-    env_.taskFinished(task_);
+    if (!env_.isQuiet()) env_.taskFinished(task_);
     task_.progress.end(TaskStatus::finished);
 }
 

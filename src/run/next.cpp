@@ -9,11 +9,10 @@
 // Runs one superstep: from the plan to the commit, the pause or the failure that ends it.
 namespace stategraph::engine {
 
-// If the superstep of START is neither reported nor stored, it consists only of the input's writes and START's edges,
-// and needs no task.
+// Call it if the run has input to take. If the superstep of START is neither reported nor stored, it consists only of
+// the input's writes and START's edges, and needs no task.
 bool Run::startsQuietly() const noexcept {
-    if (!env_.schedule.has_input || env_.plan.size() != 1 || hasSaver() || env_.stop != nullptr || env_.teller.any() ||
-        env_.observation)
+    if (env_.plan.size() != 1 || hasSaver() || env_.stop != nullptr || env_.teller.any() || env_.observation)
         return false;
     return topology().nodes[topology().start].branches.empty() && !core().preparesWrites();
 }
@@ -39,9 +38,10 @@ std::string_view Run::checkpointMetadata() const noexcept {
 }
 
 bool Run::next() {
-    if (env_.link == nullptr && env_.teller.any()) env_.shared.events->at(env_.place.checkpoint);
+    const bool tells = env_.teller.any();  // which stays the same for the whole run
+    if (env_.link == nullptr && tells) env_.shared.events->at(env_.place.checkpoint);
     env_.superstep.reset();
-    if (startsQuietly()) startQuietly();
+    if (env_.schedule.has_input && startsQuietly()) startQuietly();
     SuperstepMemory& memory = env_.memory->superstep;
     memory.use(env_.plan);
     Superstep& superstep = env_.superstep.emplace(memory, start_ ? &*start_ : nullptr);
@@ -55,18 +55,18 @@ bool Run::next() {
     if (!only_start) ++env_.supersteps.begun;
     prepareTasks();
     // The reader of events may have spent some time since the commit.
-    if (env_.measures()) env_.times.beginSuperstep(env_.teller.any());
+    if (env_.measures()) env_.times.beginSuperstep(tells);
     if (superstep.todo().empty()) {
         if (env_.observation) env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size());
         return true;
     }
     const bool may_stop = !start_ || !start_->goesOn();
-    if (may_stop && breakpoints_.before().any() && stopsAt(breakpoints_.before())) {
+    if (may_stop && breakpoints_.anyBefore() && stopsAt(breakpoints_.before())) {
         pause(Status::breakpoint, {});
         return false;
     }
     if (topology().has_keys) prepareVisits();
-    if (env_.teller.any()) {
+    if (tells) {
         for (Task* task : tasks) env_.teller.taskStarts(*task);
     }
     if (env_.observation)
@@ -94,31 +94,43 @@ bool Run::endsFromOutside() {
 
 // Gives the tasks what is stored about them. Tasks that an earlier run finished do not run again.
 void Run::prepareTasks() {
+    const std::vector<Task*>& tasks = env_.superstep->tasks();
     std::vector<Task*>& todo = env_.superstep->todo();
     if (start_ && !start_->records.empty()) {
-        for (Task* task : env_.superstep->tasks()) {
-            const auto* fields = start_->records.find(pathOf(topology(), task->planned));
-            if (fields != nullptr) restoreTask(*task, *fields);
-        }
+        restoreTasks();
+    } else if (tasks.size() == 1) {
+        todo.push_back(tasks.front());
+    } else {
+        todo = tasks;
+    }
+    if (todo.size() > 1) orderTasks();
+}
+
+void Run::restoreTasks() {
+    for (Task* task : env_.superstep->tasks()) {
+        const auto* fields = start_->records.find(pathOf(topology(), task->planned));
+        if (fields != nullptr) restoreTask(*task, *fields);
     }
     for (Task* task : env_.superstep->tasks()) {
         if (task->isDone()) {
             env_.teller.emit(env_.teller.update(*task, true));
         } else {
-            todo.push_back(task);
+            env_.superstep->todo().push_back(task);
         }
     }
-    // Tasks begin in LangGraph's order: sends first, then triggered nodes. Subgraphs come last, so that events of
-    // single nodes do not wait for whole runs.
-    if (todo.size() > 1) {
-        env_.memory->superstep.in_turn.reserve(todo.size());
-        const auto place = [this](const Task* task) {
-            return 2 * env_.nodeOf(*task).subgraph.has_value() + !task->planned.is_send;
-        };
-        const auto before = [&](const Task* a, const Task* b) { return place(a) < place(b); };
-        if (!std::is_sorted(todo.begin(), todo.end(), before))
-            std::stable_sort(todo.begin(), todo.end(), before);  // std::stable_sort allocates
-    }
+}
+
+// Tasks begin in LangGraph's order: sends first, then triggered nodes. Subgraphs come last, so that events of single
+// nodes do not wait for whole runs.
+void Run::orderTasks() {
+    std::vector<Task*>& todo = env_.superstep->todo();
+    env_.memory->superstep.in_turn.reserve(todo.size());
+    const auto place = [this](const Task* task) {
+        return 2 * env_.nodeOf(*task).subgraph.has_value() + !task->planned.is_send;
+    };
+    const auto before = [&](const Task* a, const Task* b) { return place(a) < place(b); };
+    if (!std::is_sorted(todo.begin(), todo.end(), before))
+        std::stable_sort(todo.begin(), todo.end(), before);  // std::stable_sort allocates
 }
 
 // Determines the logs of subgraphs with keys before the first of them begins, because no two may continue the same log.

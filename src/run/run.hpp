@@ -26,6 +26,9 @@ public:
     RunBreakpoints(const detail::Core& core, const RunConfig& config, bool is_root);
     const Breakpoints& before() const noexcept { return *before_; }
     const Breakpoints& after() const noexcept { return *after_; }
+    /// Return whether there are any.
+    bool anyBefore() const noexcept { return any_before_; }
+    bool anyAfter() const noexcept { return any_after_; }
 
 private:
     struct Overrides {
@@ -35,6 +38,8 @@ private:
     const Breakpoints* before_;
     const Breakpoints* after_;
     std::unique_ptr<Overrides> overrides_;  // null if the config names none
+    bool any_before_;
+    bool any_after_;
 };
 
 /// The row of the root's checkpoint that says how a run from there ended (checkpoint::run_path).
@@ -171,6 +176,8 @@ private:
     void startQuietly();
     [[noreturn]] void throwAtLimit();
     void prepareTasks();
+    void restoreTasks();
+    void orderTasks();
     void prepareVisits();
     void restoreTask(Task& task, const checkpoint::TaskFields& fields);
     void restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, bool is_done) const;
@@ -182,7 +189,10 @@ private:
     void executeWithin(TaskWindow& window);
 
     // Supersteps end in superstep_end.cpp.
+    void applyAll();
     void advanceAll();
+    void tellSuperstep();
+    void leaveStart() noexcept;
     bool endUnfinished();
     void addOthers(Error& error, const Task& failed) const;
     [[noreturn]] void throwFailure(const Task& failed, std::vector<Interrupt> interrupts) const;
@@ -193,6 +203,7 @@ private:
 
     // The run is stored, and ends, in run_end.cpp.
     void commit(Source source);
+    void store(Source source);
     CommitStep commitStep(Source source, std::int64_t step);
     void noteSuperstep(MomentUs at, CommitStep& commit) const;
     void noteStored(Source source, MomentUs at);

@@ -48,39 +48,41 @@ void Run::noteStored(Source source, MomentUs at) {
 
 void Run::commit(Source source) {
     plan(topology(), env_.schedule, env_.plan);
-    if (hasSaver()) {
-        const CheckpointId before = env_.log.stored();
-        const bool measures = env_.times.measures();
-        MomentUs at = 0;
-        const auto began =
-            env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-        {
-            const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : ThreadClaim::Storing();
-            if (measures) at = env_.times.makeCheckpoint();
-            env_.place.checkpoint = measures ? env_.ids.next(env_.times.unixUs(at)) : env_.ids.next();
-            env_.place.parent = before;
-            end_row_.has_due = !env_.plan.empty();
-            if (env_.link == nullptr && end_row_.has_due && env_.shared.claim.isCancelled()) {
-                env_.log.putTaskWithCommit(env_.place.checkpoint, std::string(checkpoint::run_path),
-                                           noteRecord(checkpoint::thread_cancelled),
-                                           outlookAfter(checkpoint::thread_cancelled));
-            }
-            if (source == Source::input)
-                prepareInput(core(), env_.schedule, env_.place.log(), env_.place.checkpoint, env_.place.step);
-            CommitStep step = commitStep(source, env_.place.step);
-            if (source == Source::loop) noteSuperstep(at, step);
-            env_.log.commit(step);
-            if (measures) noteStored(source, at);
-        }
-        if (env_.observation) observeStored(before, env_.place.step, began);
-        env_.memory->superstep.drafts.writes.clear();
-        if (env_.link == nullptr && env_.log.stored() != before) env_.shared.events->committed(env_.log.stored());
-        if (start_) start_->records.clear();
-    }
+    if (hasSaver()) store(source);
     end_row_.says_running = false;
     end_row_.outlook = {};
     env_.place.source = source;
     ++env_.place.step;
+}
+
+// Stores the checkpoint that the superstep has reached.
+void Run::store(Source source) {
+    const CheckpointId before = env_.log.stored();
+    const bool measures = env_.times.measures();
+    MomentUs at = 0;
+    const auto began = env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+    {
+        const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : ThreadClaim::Storing();
+        if (measures) at = env_.times.makeCheckpoint();
+        env_.place.checkpoint = measures ? env_.ids.next(env_.times.unixUs(at)) : env_.ids.next();
+        env_.place.parent = before;
+        end_row_.has_due = !env_.plan.empty();
+        if (env_.link == nullptr && end_row_.has_due && env_.shared.claim.isCancelled()) {
+            env_.log.putTaskWithCommit(env_.place.checkpoint, std::string(checkpoint::run_path),
+                                       noteRecord(checkpoint::thread_cancelled),
+                                       outlookAfter(checkpoint::thread_cancelled));
+        }
+        if (source == Source::input)
+            prepareInput(core(), env_.schedule, env_.place.log(), env_.place.checkpoint, env_.place.step);
+        CommitStep step = commitStep(source, env_.place.step);
+        if (source == Source::loop) noteSuperstep(at, step);
+        env_.log.commit(step);
+        if (measures) noteStored(source, at);
+    }
+    if (env_.observation) observeStored(before, env_.place.step, began);
+    env_.memory->superstep.drafts.writes.clear();
+    if (env_.link == nullptr && env_.log.stored() != before) env_.shared.events->committed(env_.log.stored());
+    if (start_) start_->records.clear();
 }
 
 void Run::pause(Status status, std::vector<Interrupt> interrupts) {

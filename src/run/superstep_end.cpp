@@ -18,20 +18,14 @@ void Run::storeSuperstep() {
     for (Task* task : env_.superstep->todo()) {
         if (task->extra().inner_ids) env_.ids.observe(*task->extra().inner_ids);
     }
-    if (endUnfinished()) {
+    const auto is_done = [](const Task* task) { return task->isDone(); };
+    if (!std::ranges::all_of(env_.superstep->tasks(), is_done) && endUnfinished()) {
         if (env_.observation) env_.observation.superstepEnds(endingOf(outcome_.status));
         return;
     }
     const bool has_lasting = topology().has_lasting;
     if (has_lasting) findEndedVisits();  // called before the state changes, because the keys of visits are made from it
-    if (!env_.superstep->isApplied()) {
-        WriteSet& writes = env_.memory->superstep.writes;
-        writes.clear();
-        for (Task* task : env_.superstep->tasks())
-            writes.add(core().schema(), task->result.writes, env_.nodeOf(*task).name);
-        writes.close(core().schema());
-        env_.applyTasksWrites();
-    }
+    if (!env_.superstep->isApplied()) applyAll();
     advanceAll();
     if (has_lasting) {
         for (const auto& visit : env_.memory->superstep.ended_visits) env_.schedule.setVisit(visit.log, visit.at);
@@ -40,25 +34,53 @@ void Run::storeSuperstep() {
     env_.superstep->setApplied(false);
 }
 
+void Run::applyAll() {
+    WriteSet& writes = env_.memory->superstep.writes;
+    const std::vector<Task*>& tasks = env_.superstep->tasks();
+    if (tasks.size() == 1) {
+        writes.assign(core().schema(), tasks.front()->result.writes, env_.nodeOf(*tasks.front()).name);
+    } else {
+        writes.clear();
+        for (Task* task : tasks) writes.add(core().schema(), task->result.writes, env_.nodeOf(*task).name);
+        writes.close(core().schema());
+    }
+    env_.applyTasksWrites();
+}
+
 void Run::leaveSuperstep() {
     if (isPaused()) return;
-    if (env_.observation) env_.observation.superstepEnds(Ending::done);
-    if (env_.teller.any() && touchesOutput(env_.superstep->tasks())) env_.teller.values();
+    if (env_.observation || env_.teller.any()) tellSuperstep();
     if (env_.link == nullptr) env_.shared.effects.clear();
-    const bool stops = breakpoints_.after().any() && stopsAt(breakpoints_.after());
+    const bool stops = breakpoints_.anyAfter() && stopsAt(breakpoints_.after());
     env_.superstep.reset();
-    start_.reset();
+    if (start_) leaveStart();
     if (stops) pause(Status::breakpoint, {});
 }
+
+void Run::tellSuperstep() {
+    if (env_.observation) env_.observation.superstepEnds(Ending::done);
+    if (env_.teller.any() && touchesOutput(env_.superstep->tasks())) env_.teller.values();
+}
+
+// Only the first superstep of a run has a start, so that its destruction is not compiled into each one's path.
+[[gnu::noinline]] void Run::leaveStart() noexcept { start_.reset(); }
 
 // The writes are in the state already; now the tasks' edges and routes fire.
 void Run::advanceAll() {
     SuperstepMemory& memory = env_.memory->superstep;
     if (!memory.ending.empty()) endChannels(env_.state.values, memory.ending);
-    memory.routed.clear();
     // A task whose failure was handled leads only where its handler says.
-    for (Task* task : env_.superstep->tasks())
-        memory.routed.push_back({task->record.failure ? no_node : task->planned.node, &task->routes});
+    const auto routed = [](Task* task) {
+        return Routed{task->record.failure ? no_node : task->planned.node, &task->routes};
+    };
+    const std::vector<Task*>& tasks = env_.superstep->tasks();
+    if (tasks.size() == 1) {
+        const Routed only = routed(tasks.front());
+        advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = {&only, 1}, .is_step = true});
+        return;
+    }
+    memory.routed.clear();
+    for (Task* task : tasks) memory.routed.push_back(routed(task));
     advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = memory.routed, .is_step = true});
 }
 
@@ -124,11 +146,10 @@ private:
 
 }  // namespace
 
-// Returns whether the superstep cannot end, because a task failed, asked a question, or has a Command for the outer
-// graph. A failure counts first, then pauses. A superstep with a task whose end is unknown does not end either, because
-// its driver was lost.
+// Call it if a task is not done. Returns whether the superstep cannot end, because a task failed, asked a question, or
+// has a Command for the outer graph. A failure counts first, then pauses. A superstep with a task whose end is unknown
+// does not end either, because its driver was lost.
 bool Run::endUnfinished() {
-    if (std::ranges::all_of(env_.superstep->tasks(), [](const Task* task) { return task->isDone(); })) return false;
     Unfinished left(env_.superstep->tasks());
     outcome_.wake_at = left.wake_at;
     if (left.failed != nullptr) throwFailure(*left.failed, std::move(left.interrupts));

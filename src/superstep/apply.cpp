@@ -106,14 +106,35 @@ void WriteSet::sortByRank() {
 }
 
 void WriteSet::close(const Schema& schema) {
-    if (items_.size() == 1) {  // the usual case
-        ops_.assign(1, items_.front().op);
-        groups_.assign(1, {items_.front().channel, 0, 1});
-        return;
-    }
-    sortByRank();
     ops_.clear();
     groups_.clear();
+    if (items_.size() == 1) {  // the usual case
+        ops_.push_back(items_.front().op);
+        groups_.push_back({items_.front().channel, 0, 1});
+    } else {
+        closeSeveral(schema);
+    }
+}
+
+// A single write conflicts with nothing, so neither its writer nor its rank is needed.
+void WriteSet::assign(const Schema& schema, detail::Writes& writes, std::string_view writer) {
+    clear();
+    auto op = writes.begin();
+    const auto end = writes.end();
+    if (op != end) {
+        Op& first = *op;
+        if (!(++op != end)) {
+            ops_.push_back(&first);
+            groups_.push_back({first.channel, 0, 1});
+            return;
+        }
+    }
+    add(schema, writes, writer);
+    close(schema);
+}
+
+void WriteSet::closeSeveral(const Schema& schema) {
+    sortByRank();
     for (const Item& item : items_) {
         if (groups_.empty() || groups_.back().channel != item.channel) {
             groups_.push_back({item.channel, static_cast<std::uint32_t>(ops_.size()), 0});
@@ -153,7 +174,7 @@ void WriteSet::refuseConflicts(const Schema& schema, const Group& group, std::si
 
 namespace {
 
-void nestReducerError(const ChannelSpec& channel) {
+[[noreturn]] void nestReducerError(const ChannelSpec& channel) {
     std::throw_with_nested(InvalidUpdateError(
         "the reducer of channel '" + channel.name + "' failed: " + detail::describe(std::current_exception()),
         {.channel = channel.name}));
@@ -161,7 +182,22 @@ void nestReducerError(const ChannelSpec& channel) {
 
 bool leavesUnset(const ChannelSpec& channel, std::span<Op* const> ops) {
     if (beginsSet(channel.kind)) return false;
-    return std::any_of(ops.begin(), ops.end(), [](const Op* op) { return op->kind == WriteKind::clear; });
+    for (const Op* op : ops) {  // mostly one: std::any_of is compiled for many, and into a function of its own
+        if (op->kind == WriteKind::clear) return true;
+    }
+    return false;
+}
+
+// For one channel, and without a log: if it fails, there is nothing to undo.
+void applyGroup(State& state, const WriteSet& writes, const WriteSet::Group& group) {
+    const ChannelSpec& channel = state.schema().channel(group.channel);
+    const auto ops = writes.ops(group);
+    try {
+        channel.behaviour->apply(channel, state.value(channel), ops, nullptr);
+    } catch (...) {
+        nestReducerError(channel);
+    }
+    state.setPresent(group.channel, !leavesUnset(channel, ops));
 }
 
 }  // namespace
@@ -196,7 +232,10 @@ void endChannels(State& state, std::span<const ChannelIndex> ending) {
     }
 }
 
-void applyWrites(State& state, const WriteSet& writes, std::span<const ChannelIndex> ended, OperationLog* log) {
+namespace {
+
+// For several channels, or with a log.
+void applyGroups(State& state, const WriteSet& writes, std::span<const ChannelIndex> ended, OperationLog* log) {
     const Schema& schema = state.schema();
     auto next_ended = ended.begin();
     const auto logEnded = [&](ChannelIndex before_rank) {
@@ -242,6 +281,16 @@ void applyWrites(State& state, const WriteSet& writes, std::span<const ChannelIn
     logEnded(detail::channel_by_name);
     for (const WriteSet::Group& group : writes.groups()) {
         state.setPresent(group.channel, !leavesUnset(schema.channel(group.channel), writes.ops(group)));
+    }
+}
+
+}  // namespace
+
+void applyWrites(State& state, const WriteSet& writes, std::span<const ChannelIndex> ended, OperationLog* log) {
+    if (log == nullptr && writes.groups().size() == 1) {  // the usual case without a saver
+        applyGroup(state, writes, writes.groups().front());
+    } else {
+        applyGroups(state, writes, ended, log);
     }
 }
 

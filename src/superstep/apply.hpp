@@ -61,6 +61,8 @@ public:
     /// Sorts what was added, and refuses writes that a channel cannot take. Errors: InvalidUpdateError naming the
     /// channel and the writer.
     void close(const detail::Schema& schema);
+    /// Does all three for the writes of a superstep's only task.
+    void assign(const detail::Schema& schema, detail::Writes& writes, std::string_view writer);
 
     struct Group {
         detail::ChannelIndex channel;
@@ -88,6 +90,7 @@ private:
         std::uint16_t writer;
         detail::Op* op;
     };
+    void closeSeveral(const detail::Schema& schema);
     void sortByRank();
     void refuseConflicts(const detail::Schema& schema, const Group& group, std::size_t first_item) const;
 

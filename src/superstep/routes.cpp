@@ -8,12 +8,12 @@
 namespace stategraph::engine {
 namespace {
 
-[[noreturn]] void refuse(std::string_view from, std::string_view node, std::string why) {
-    throw InvalidUpdateError("'" + std::string(from) + "' leads to '" + std::string(node) + "', " + std::move(why),
+[[noreturn]] void refuse(std::string_view from, std::string_view node, std::string_view why) {
+    throw InvalidUpdateError("'" + std::string(from) + "' leads to '" + std::string(node) + "', " + std::string(why),
                              {.node = std::string(from)});
 }
 
-NodeIndex require(const Topology& topology, std::string_view node, std::string_view from) {
+inline NodeIndex require(const Topology& topology, std::string_view node, std::string_view from) {
     const NodeIndex found = topology.find(node);
     if (found == no_node) refuse(from, node, "and there is no such node");
     if (found == topology.start) refuse(from, node, "which nothing can lead to");

@@ -68,21 +68,10 @@ void Schedule::setEdge(NodeIndex node, EdgeState state, std::uint64_t at_version
     edge = {state, at_version};
 }
 
-void Schedule::fireOnly(std::span<const NodeIndex> nodes, std::span<const NodeIndex> more, std::uint64_t at_version) {
-    for (const NodeIndex node : active_edges_) edges_[node] = {};
-    active_edges_.clear();
-    const auto fire = [&](NodeIndex node) {
-        if (edges_[node].state == EdgeState::idle) active_edges_.push_back(node);
-        edges_[node] = {EdgeState::fired, at_version};
-    };
-    for (const NodeIndex node : nodes) fire(node);
-    for (const NodeIndex node : more) fire(node);
-    if (active_edges_.size() > 1) std::sort(active_edges_.begin(), active_edges_.end());
-}
-
 bool Schedule::arrive(const Topology& topology, JoinSlot slot, std::uint64_t at_version) {
     JoinState& state = joins_[slot.join];
-    state.arrived.resize((topology.joins[slot.join].sources.size() + 63) / 64);
+    const std::size_t words = (topology.joins[slot.join].sources.size() + 63) / 64;
+    if (state.arrived.size() != words) state.arrived.resize(words);
     std::uint64_t& word = state.arrived[slot.place >> 6U];
     const std::uint64_t bit = std::uint64_t{1} << (slot.place & 63U);
     if ((word & bit) != 0) return false;
@@ -111,7 +100,7 @@ void Schedule::resetJoin(JoinIndex join) {
 void Schedule::tidy() {
     const auto sortUnique = [](std::vector<std::uint32_t>& indexes) {
         if (indexes.size() < 2) return;
-        std::sort(indexes.begin(), indexes.end());
+        if (!std::is_sorted(indexes.begin(), indexes.end())) std::sort(indexes.begin(), indexes.end());
         indexes.erase(std::unique(indexes.begin(), indexes.end()), indexes.end());
     };
     std::erase_if(active_edges_, [this](NodeIndex node) { return edges_[node].state == EdgeState::idle; });

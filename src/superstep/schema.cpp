@@ -27,14 +27,22 @@ std::uint64_t fingerprintOf(std::span<const ChannelSpec> channels) {
     throw InvalidUpdateError(std::move(message), {.channel = channel.name});
 }
 
-void checkKind(const ChannelSpec& channel, const Op& op) {
-    if (op.kind == WriteKind::set && folds(channel.kind)) {
-        refuse(channel, "channel '" + channel.name + "' has the reducer " + channel.reducer +
-                            ": use add() to give it a value, or overwrite() to replace what it holds");
-    }
-    if (op.kind == WriteKind::add && !folds(channel.kind)) {
-        refuse(channel, "channel '" + channel.name + "' has no reducer: use set()");
-    }
+[[noreturn]] void refuseSet(const ChannelSpec& channel) {
+    refuse(channel, "channel '" + channel.name + "' has the reducer " + channel.reducer +
+                        ": use add() to give it a value, or overwrite() to replace what it holds");
+}
+[[noreturn]] void refuseAdd(const ChannelSpec& channel) {
+    refuse(channel, "channel '" + channel.name + "' has no reducer: use set()");
+}
+
+ChannelIndex indexOfNamed(const Schema& schema, const Op& op) {
+    const std::string_view name = op.type->name(op.value());
+    const ChannelSpec* channel = schema.find(name);
+    if (channel != nullptr) return channel->index;
+    std::string known;
+    for (const auto& each : schema.channels()) known += (known.empty() ? "" : ", ") + each.name;
+    throw InvalidUpdateError("there is no channel '" + std::string(name) + "'; the graph has " + known,
+                             {.channel = std::string(name)});
 }
 
 std::vector<ChannelSpec> specsOf(ChannelRows& rows) {
@@ -105,18 +113,11 @@ const ChannelSpec* Schema::find(std::string_view name) const noexcept {
 
 void Schema::check(Writes& writes) const {
     for (Op& op : writes) {
-        if (op.channel == channel_by_name) {
-            const std::string_view name = op.type->name(op.value());
-            const ChannelSpec* channel = find(name);
-            if (channel == nullptr) {
-                std::string known;
-                for (const auto& each : channels_) known += (known.empty() ? "" : ", ") + each.name;
-                throw InvalidUpdateError("there is no channel '" + std::string(name) + "'; the graph has " + known,
-                                         {.channel = std::string(name)});
-            }
-            op.channel = channel->index;
-        }
-        checkKind(channels_[op.channel], op);
+        if (op.channel == channel_by_name) [[unlikely]]
+            op.channel = indexOfNamed(*this, op);
+        const ChannelSpec& channel = channels_[op.channel];
+        if (op.kind == WriteKind::set && folds(channel.kind)) refuseSet(channel);
+        if (op.kind == WriteKind::add && !folds(channel.kind)) refuseAdd(channel);
     }
 }
 

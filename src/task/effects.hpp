@@ -41,7 +41,13 @@ public:
     }
     /// Call it at the end of the superstep: later tasks have other names.
     void clear() {
-        if (!any_.load(std::memory_order_relaxed)) return;  // the usual case; all threads that could set it have ended
+        // All threads that could set it have ended.
+        if (any_.load(std::memory_order_relaxed)) [[unlikely]]
+            clearEntries();
+    }
+
+private:
+    [[gnu::noinline]] void clearEntries() {
         const detail::LockGuard lock(mutex_);
         spare_ = entries_.extract(entries_.begin());
         spare_.mapped() = {};
@@ -49,7 +55,6 @@ public:
         any_.store(false, std::memory_order_relaxed);
     }
 
-private:
     detail::Mutex mutex_;
     std::atomic<bool> any_{false};
     std::map<std::string, Entry> entries_ SG_GUARDED_BY(mutex_);

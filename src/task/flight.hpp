@@ -48,7 +48,9 @@ public:
     };
 
     FlightSeat() = default;
-    ~FlightSeat() { end({}); }
+    ~FlightSeat() {
+        if (leader_ != nullptr) end({});
+    }
     FlightSeat(const FlightSeat&) = delete;
     FlightSeat& operator=(const FlightSeat&) = delete;
 

@@ -118,6 +118,34 @@ void checkUndo(unsigned seed, bool topics) {
     }
 }
 
+// One set is used for all supersteps, like that of a run; the other one is new, and is filled as if for several tasks.
+void checkOnlyTask(unsigned seed) {
+    Writer writer(seed, true);
+    Board board;
+    Board beside;
+    WriteSet assigned;
+    for (int step = 0; step < 40; ++step) {
+        CAPTURE(step);
+        Update update = writer.superstep().front();
+        schema().check(update);
+        Update again = update;
+        assigned.assign(schema(), update, "t");
+        WriteSet added;
+        added.add(schema(), again, "t");
+        added.close(schema());
+        REQUIRE(assigned.groups().size() == added.groups().size());
+        for (std::size_t i = 0; i < added.groups().size(); ++i) {
+            REQUIRE(assigned.groups()[i].channel == added.groups()[i].channel);
+            REQUIRE(assigned.ops(assigned.groups()[i]).size() == added.ops(added.groups()[i]).size());
+        }
+        sg::engine::OperationLog log;
+        applyWrites(board.state, assigned, {}, nullptr);
+        applyWrites(beside.state, added, {}, &log);
+        REQUIRE(board.values() == beside.values());
+        REQUIRE(board.state.present() == beside.state.present());
+    }
+}
+
 }  // namespace
 
 TEST_CASE("undoing a superstep restores every channel exactly") {
@@ -132,5 +160,13 @@ TEST_CASE("undoing a superstep restores topics too") {
     for (unsigned seed = 1; seed < 20; ++seed) {
         CAPTURE(seed);
         checkUndo(seed, true);
+    }
+}
+
+TEST_CASE("the writes of a superstep's only task have the effect that they have in a set for several") {
+    const unsigned first_seed = std::random_device{}();
+    for (unsigned seed = first_seed; seed < first_seed + 60; ++seed) {
+        CAPTURE(seed);
+        checkOnlyTask(seed);
     }
 }

@@ -69,10 +69,12 @@ struct Board {
     }
     static void add(WriteSet& writes, std::vector<Update>& updates) {
         static const std::vector<std::string> names = {"t0", "t1", "t2", "t3", "t4", "t5"};
-        for (std::size_t i = 0; i < updates.size(); ++i) {
-            schema().check(updates[i]);
-            writes.add(schema(), updates[i], names.at(i));
+        for (Update& update : updates) schema().check(update);
+        if (updates.size() == 1) {  // as in a run
+            writes.assign(schema(), updates.front(), names.front());
+            return;
         }
+        for (std::size_t i = 0; i < updates.size(); ++i) writes.add(schema(), updates[i], names.at(i));
         writes.close(schema());
     }
 };
