@@ -65,13 +65,28 @@ public:
             if (next_ >= channels.size()) next_ = 0;
             if (channels[place].name == name) return place;
         }
-        const std::size_t place = by_name_.try_emplace(name, channels.size()).first->second;
+        const std::size_t place = channels.size() < searched_max ? search(name, channels) : lookUp(name, channels);
         next_ = place + 1 < channels.size() ? place + 1 : 0;
         return place;
     }
 
 private:
+    template <class Channel>
+    static std::size_t search(std::string_view name, const std::vector<Channel>& channels) {
+        std::size_t place = 0;
+        while (place < channels.size() && channels[place].name != name) ++place;
+        return place;
+    }
+    template <class Channel>
+    std::size_t lookUp(std::string_view name, const std::vector<Channel>& channels) {
+        for (std::size_t known = by_name_.size(); known < channels.size(); ++known)
+            by_name_.emplace(channels[known].name, known);
+        const auto found = by_name_.find(name);
+        return found == by_name_.end() ? channels.size() : found->second;
+    }
+
     static constexpr std::size_t few = 4;
+    static constexpr std::size_t searched_max = 16;  // a table of fewer channels costs more than it saves
     std::size_t next_ = 0;
     std::unordered_map<std::string_view, std::size_t> by_name_;
 };

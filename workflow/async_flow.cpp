@@ -20,8 +20,8 @@ Task<Result<State>> invoke(Drive& drive) {
     RunInput input = drive.takeInput();
     if (auto* const update = std::get_if<Update<State>>(&input))
         return drive.graph().asyncInvoke(std::move(*update), drive.config());
-    if (auto* const command = std::get_if<Command<State>>(&input))
-        return drive.graph().asyncInvoke(*command, drive.config());
+    if (auto* const resumption = std::get_if<Resumption>(&input))
+        return drive.graph().asyncInvoke(resumption->command, drive.config());
     return drive.graph().asyncInvoke(RESUME, drive.config());
 }
 

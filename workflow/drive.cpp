@@ -6,6 +6,7 @@
 
 #include <stategraph/control.hpp>
 #include <stategraph/detail/mutex.hpp>
+#include <stategraph/detail/thread_read.hpp>
 #include <stategraph/error.hpp>
 
 #include "workflow/refuse.hpp"
@@ -54,9 +55,25 @@ void Drive::close() noexcept {
     if (std::exchange(is_known_, false)) flow_->live.erase(run_id_);
 }
 
+template <class Input>
+Result<State> Drive::begin(Input&& input) const {
+    return graph().invoke(std::forward<Input>(input), config_);
+}
+
+Result<State> Drive::begin(Resumption&& input) const {
+    if (!input.read) return graph().invoke(std::move(input.command), config_);
+    Result<State> result;
+    stategraph::detail::StateBox<State> box;
+    stategraph::detail::invokeAfter(*graph().core(), *input.read,
+                                    stategraph::detail::commandOf<State>(std::move(input.command)), config_, result,
+                                    box.object());
+    result.values = std::move(box.state);
+    return result;
+}
+
 RunView Drive::run() {
     try {
-        auto result = std::visit([&](auto& input) { return graph().invoke(std::move(input), config_); }, input_);
+        auto result = std::visit([&](auto& input) { return begin(std::move(input)); }, input_);
         while (const auto until = waitsUntil(result)) {
             sleepUntil(*until, session_->stop.get_token());
             if (isStopped() || !goOn(result)) break;

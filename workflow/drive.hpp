@@ -36,6 +36,9 @@ public:
     [[noreturn]] void rethrow() const;
 
 private:
+    template <class Input>
+    Result<State> begin(Input&& input) const;
+    Result<State> begin(Resumption&& input) const;
     bool goOn(Result<State>& result) const;
     void close() noexcept;
 

@@ -23,8 +23,7 @@ struct Suspended {
 struct Bailed {
     Value output;
 };
-// Thrown to leave the step afterwards. It is not a std::exception, so that the step's handlers do not catch it.
-struct Left {};
+using detail::StepLeft;
 
 class Context final : public StepContext {
 public:
@@ -51,11 +50,11 @@ public:
 
     void suspend(Value payload, std::vector<std::string> labels) override {
         noteQuestion(std::move(payload), std::move(labels));
-        leave();
+        throw StepLeft();
     }
     void bail(Value output) override {
         ending_ = Bailed{std::move(output)};
-        throw Left();
+        throw StepLeft();
     }
     void setState(Values values) override {
         if (step_.state) values = step_.state(Value(values)).as<Values>();
@@ -96,7 +95,6 @@ private:
         if (step_.suspend && !payload.isNull()) payload = step_.suspend(std::move(payload));
         ending_ = Suspended{std::move(payload), std::move(labels)};
     }
-    [[noreturn]] void leave() override { throw Left(); }
 
     const std::map<std::string, Reduce>& reducers_;
     const Step& step_;
@@ -174,7 +172,7 @@ Executed executeFunction(const Plan& plan, const Place& place, Record& record, c
         auto kept = calling.kept();
         try {
             calling.returned(kept ? std::move(*kept) : place.step->execute(record.payload, calling.context()));
-        } catch (const Left&) {
+        } catch (const StepLeft&) {
             calling.left();
         }
         executed = calling.end();
@@ -200,7 +198,7 @@ Task<Executed> awaitFunction(const Plan& plan, const Place& place, Record& recor
                 kept = co_await std::move(task);
             }
             calling.returned(std::move(*kept));
-        } catch (const Left&) {
+        } catch (const StepLeft&) {
             calling.left();
         }
         executed = calling.end();

@@ -9,7 +9,6 @@
 
 #include "workflow/drive.hpp"
 #include "workflow/flow_impl.hpp"
-#include "workflow/inner_questions.hpp"
 #include "workflow/listing.hpp"
 #include "workflow/refuse.hpp"
 #include "workflow/snapshot.hpp"
@@ -17,24 +16,6 @@
 
 // Operations on runs. Each consists of a run, of an edit of the graph's thread, or of both.
 namespace stategraph::workflow {
-namespace {
-
-// Returns what the caller changes in a run that is resumed. Answers that time travel left for steps that it did not
-// reach are dropped.
-Update<State> goingOnWith(const State& state, const RunOptions& options) {
-    Update<State> update;
-    if (!options.context.empty()) update.with(merge(&State::context, options.context));
-    if (state.is_single_step != options.single_step) update.with(set<&State::is_single_step>(options.single_step));
-    std::map<std::string, Record> dropped;
-    for (const auto& [id, record] : state.records) {
-        if (record.status == Word::none && !record.pending.isNull()) dropped.emplace(id, Record());
-    }
-    if (!dropped.empty()) update.with(merge(&State::records, std::move(dropped)));
-    return update;
-}
-
-}  // namespace
-
 // The run ends by itself after the current step. That it is to end is stored before.
 std::optional<bool> Flow::Impl::cancelLive(const std::string& run_id) const {
     std::shared_ptr<Session> session;
@@ -149,67 +130,6 @@ bool Flow::Impl::endUnlessLive(const std::string& run_id) const {
     return true;
 }
 
-std::vector<Question> Flow::Impl::questionOfLabel(const std::string& run_id, std::vector<Question> open,
-                                                  const ResumeTarget& target) const {
-    std::erase_if(
-        open, [&](const Question& each) { return std::ranges::find(each.labels, target.label) == each.labels.end(); });
-    if (open.empty()) refuse(Refusal::unknown_label, run_id, "no open question has the label '" + target.label + "'");
-    if (open.size() > 1)
-        refuse(Refusal::ambiguous, run_id,
-               "several open questions have the label '" + target.label + "'; name the step");
-    return open;
-}
-
-std::vector<Question> Flow::Impl::questionOfId(const std::string& run_id, std::vector<Question> open,
-                                               const StateSnapshot<State>& at, TaskId id) const {
-    const auto interrupts = at.interrupts();
-    const auto asked = std::ranges::find(interrupts, id, &Interrupt::id);
-    if (asked == interrupts.end())
-        refuse(Refusal::not_suspended, run_id, "the question " + id.toString() + " is not open");
-    std::erase_if(open, [&](const Question& each) { return each.key != asked->key; });
-    return open;
-}
-
-// Returns the questions that an answer is for: those of one step, or of the elements of one foreach.
-std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const StateSnapshot<State>& at,
-                                              const ResumeTarget& target) const {
-    if (isStored(at) && !target.seen.empty() && target.seen != at.config.checkpoint_id) {
-        refuse(Refusal::already_claimed, run_id, "it has continued since the checkpoint that the answer is for");
-    }
-    if (!isStored(at) || at.values.status != Word::none || at.interrupts().empty()) {
-        refuse(Refusal::not_suspended, run_id, "it waits for no answer");
-    }
-    std::vector<Question> open = openQuestions(*plan, at.values);
-    std::erase_if(open, [](const Question& each) { return !each.is_due; });
-    if (!target.question.empty()) return questionOfId(run_id, std::move(open), at, target.question);
-    if (!target.label.empty()) return questionOfLabel(run_id, std::move(open), target);
-    const std::vector<std::string> given = split(target.step);
-    const auto isBelow = [&](const std::vector<std::string>& path) {
-        const std::size_t common = std::min(given.size(), path.size());
-        return std::equal(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(common), path.begin());
-    };
-    std::vector<std::vector<std::string>> places;  // a foreach counts as one place
-    std::string all;
-    for (const Question& each : open) {
-        std::vector<std::string> place = each.path;
-        if (each.index) place.resize(each.index_at);
-        all += (all.empty() ? "'" : ", '") + joined(place) + "'";
-        if (isBelow(place) && std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
-    }
-    if (places.empty())
-        refuse(Refusal::not_suspended, run_id, "step '" + target.step + "' waits for no answer; open are " + all);
-    if (places.size() > 1)
-        refuse(Refusal::ambiguous, run_id, "several steps wait for answers, " + all + "; name one of them");
-    std::erase_if(open, [&](const Question& each) {
-        const bool is_there = each.path.size() >= places.front().size() &&
-                              std::equal(places.front().begin(), places.front().end(), each.path.begin());
-        const bool is_given = isBelow(each.path) && each.path.size() >= given.size();
-        return !is_there || !is_given || (target.index && each.index != target.index);
-    });
-    if (open.empty()) refuse(Refusal::not_suspended, run_id, "that element, or what is below it, waits for no answer");
-    return open;
-}
-
 Flow::Flow(Definition definition, const CompileOptions& options) {
     const auto plan = makePlan(definition, options);
     impl_ = std::make_shared<const Impl>(plan, options);
@@ -243,57 +163,6 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
     return Drive(impl_, run_id, impl_->startInput(run_id, std::move(input), options), options, false).run();
 }
 
-// Returns the question of a graph that is a step. The graph itself checks the answer.
-TaskId Flow::Impl::innerQuestionOf(const std::string& run_id, const StateSnapshot<State>& at,
-                                   const ResumeTarget& target) const {
-    std::vector<QuestionView> open = innerQuestions(*plan, at.tasks);
-    if (!target.seen.empty() && target.seen != at.config.checkpoint_id)
-        refuse(Refusal::already_claimed, run_id, "it has continued since the checkpoint that the answer is for");
-    if (!target.label.empty())
-        refuse(Refusal::unknown_label, run_id, "no open question has the label '" + target.label + "'");
-    const std::string element = target.index ? "[" + std::to_string(*target.index) + "]" : "";
-    std::erase_if(open, [&](const QuestionView& each) {
-        if (!target.question.empty()) return each.id != target.question;
-        const std::string wanted = target.step + element;
-        const bool is_below =
-            each.path == wanted || each.path.starts_with(wanted + ".") || each.path.starts_with(wanted + "[");
-        return !target.step.empty() && !is_below;
-    });
-    if (open.empty()) refuse(Refusal::not_suspended, run_id, "step '" + target.step + "' waits for no answer");
-    if (open.size() > 1) refuse(Refusal::ambiguous, run_id, "several questions are open there; name one by its id");
-    return open.front().id;
-}
-
-RunInput Flow::Impl::resumeInput(const std::string& run_id, const ResumeTarget& target, Value data,
-                                 const RunOptions& options) const {
-    auto at = read(run_id);
-    Command<State> command;
-    command.update = goingOnWith(at.values, options);
-    const auto interrupts = at.interrupts();
-    if (isStored(at) && at.values.status == Word::none && !interrupts.empty() && !asks(at.values)) {
-        at = read(run_id, true);
-        command.answers.emplace_back(innerQuestionOf(run_id, at, target), std::move(data));
-        return command;
-    }
-    for (const Question& question : questionsOf(run_id, at, target)) {
-        const auto asked = std::ranges::find(interrupts, question.key, &Interrupt::key);
-        if (asked == interrupts.end())
-            refuse(Refusal::already_claimed, run_id, "'" + question.key + "' has been answered");
-        try {
-            command.answers.emplace_back(asked->id, question.step->resume ? question.step->resume(data) : data);
-        } catch (const std::exception& error) {
-            refuse(Refusal::invalid_resume_data, run_id,
-                   "the answer is not what '" + question.key + "' takes: " + error.what());
-        }
-    }
-    return command;
-}
-
-RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data,
-                     const RunOptions& options) const {
-    return Drive(impl_, run_id, impl_->resumeInput(run_id, target, std::move(data), options), options, true).run();
-}
-
 std::variant<RunView, RunInput> Flow::Impl::restartInput(const std::string& run_id, const RunOptions& options) const {
     const auto at = read(run_id, true);
     RunView view = isStored(at) ? viewOf(*plan, at.values, at) : RunView();
@@ -302,7 +171,7 @@ std::variant<RunView, RunInput> Flow::Impl::restartInput(const std::string& run_
         refuse(Refusal::not_active, run_id, std::string("nothing of it was under way; it is ") + toString(view.status));
     }
     if (at.values.is_single_step == options.single_step && options.context.empty()) return RunInput(RESUME);
-    return RunInput(Command<State>{.update = goingOnWith(at.values, options)});
+    return RunInput(Resumption{{.update = goingOnWith(at.values, options)}});
 }
 
 RunView Flow::restart(const std::string& run_id, const RunOptions& options) const {

@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include <stategraph/detail/mutex.hpp>
+#include <stategraph/detail/thread_read.hpp>
 #include <stategraph/saver.hpp>
 
 #include "workflow/bell.hpp"
@@ -20,8 +20,13 @@
 
 namespace stategraph::workflow {
 
-/// The input of a run: that of a new run, answers and changes, or nothing if the run continues by itself.
-using RunInput = std::variant<Update<State>, Command<State>, ResumeTag>;
+/// Answers and changes with which a run is resumed.
+struct Resumption {
+    Command<State> command = {};
+    std::shared_ptr<stategraph::detail::ThreadRead> read = {};  // the thread as it was read; null if the run reads it
+};
+/// The input of a run: that of a new run, a resumption, or nothing if the run continues by itself.
+using RunInput = std::variant<Update<State>, Resumption, ResumeTag>;
 
 /// The implementation of Flow.
 struct Flow::Impl {
@@ -67,14 +72,26 @@ struct Flow::Impl {
     /// Ends it unless it is under way in this process; a run that begins meanwhile waits. Returns false if it is.
     bool endUnlessLive(const std::string& run_id) const;
     /// Returns whether the workflow itself waits for answers, and not a graph inside a step.
-    bool asks(const State& state) const {
-        return std::ranges::any_of(openQuestions(*plan, state), [](const Question& each) { return each.is_due; });
-    }
+    bool asks(const State& state) const { return hasDueQuestion(*plan, state); }
+    /// A run as it is stored, and the questions that it waits for.
+    struct ReadRun {
+        const State* state = nullptr;
+        std::vector<Interrupt> interrupts = {};
+        CheckpointId checkpoint_id = {};
+        // What owns the state; one of them is set.
+        std::shared_ptr<stategraph::detail::ThreadRead> read = {};
+        std::unique_ptr<StateSnapshot<State>> snapshot = {};
+
+        bool isStored() const noexcept { return !checkpoint_id.empty(); }
+    };
+    ReadRun readToResume(const std::string& run_id) const;
+    /// Returns what the caller changes in a run that is resumed. Answers that time travel left for steps that it did
+    /// not reach are dropped.
+    static Update<State> goingOnWith(const State& state, const RunOptions& options);
     TaskId innerQuestionOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const;
-    std::vector<Question> questionsOf(const std::string& run_id, const StateSnapshot<State>& at,
-                                      const ResumeTarget& target) const;
-    std::vector<Question> questionOfId(const std::string& run_id, std::vector<Question> open,
-                                       const StateSnapshot<State>& at, TaskId id) const;
+    std::vector<Question> questionsOf(const std::string& run_id, const ReadRun& at, const ResumeTarget& target) const;
+    std::vector<Question> questionOfId(const std::string& run_id, std::vector<Question> open, const ReadRun& at,
+                                       TaskId id) const;
     std::vector<Question> questionOfLabel(const std::string& run_id, std::vector<Question> open,
                                           const ResumeTarget& target) const;
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 
+#include <stategraph/detail/stop_on_return.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/runtime.hpp>
 
@@ -119,21 +121,45 @@ std::vector<Question> openQuestions(const Plan& plan, const State& state) {
     return open;
 }
 
-void giveAnswer(const Plan& plan, State& state, std::string_view key, const Value& answer) {
+bool hasDueQuestion(const Plan& plan, const State& state) {
+    const auto at = static_cast<std::size_t>(state.at);
+    if (at >= plan.definition.entries.size()) return false;
+    const Entry& due = plan.definition.entries[at];
+    const bool is_simple = due.kind != Entry::Kind::foreach;
+    bool may_ask = false;
+    for (const Step& step : due.steps) {
+        const auto found = state.records.find(step.id);
+        if (found == state.records.end() || found->second.status != Word::suspended) continue;
+        if (is_simple && !step.workflow) return true;
+        may_ask = true;
+    }
+    return may_ask && std::ranges::any_of(openQuestions(plan, state), &Question::is_due);
+}
+
+namespace {
+
+// The records that answers change.
+struct Answered {
+    std::map<std::string, Record> records;
+    std::map<std::int64_t, Record> items;
+};
+
+// Writes an answer where the step that asked finds it when it is executed again. `key` is that of the question.
+void giveAnswer(const Plan& plan, const State& before, Answered& after, std::string_view key, const Value& answer) {
     const FirstPart part = firstPart(key);
-    Record& record = state.records.at(std::string(part.id));
+    const std::string id(part.id);
+    Record& record = after.records.try_emplace(id, before.records.at(id)).first->second;
     if (part.index) {
-        giveTo(plan, state.items.at(*part.index), part.rest, answer);
+        Record& item = after.items.try_emplace(*part.index, before.items.at(*part.index)).first->second;
+        giveTo(plan, item, part.rest, answer);
         giveTo(plan, record, {}, answer);
     } else {
         giveTo(plan, record, part.rest, answer);
     }
 }
 
-namespace {
-
 // Returns the writes that answers make, and where the run continues.
-Command<State> goOn(const Plan& plan, const State& before, State after) {
+Command<State> goOn(const Plan& plan, const State& before, Answered after) {
     std::set<std::string> due;
     Update<State> update;
     std::map<std::string, Record> records;
@@ -158,15 +184,15 @@ Command<State> goOn(const Plan& plan, const State& before, State after) {
 
 // Returns nothing if no question has an answer.
 std::optional<Command<State>> takeAnswers(const Plan& plan, const State& state, Runtime& runtime) {
-    std::optional<State> after;
+    std::optional<Answered> after;
     for (Question& question : openQuestions(plan, state)) {
         if (!question.is_due) continue;
         const Suspension asked{joined(question.path), question.payload.isNull() ? Value(Values()) : question.payload,
                                question.labels};
         const std::optional<Value> answer = ask(runtime, question.key, asked);
         if (!answer) continue;
-        if (!after) after = state;
-        giveAnswer(plan, *after, question.key, *answer);
+        if (!after) after.emplace();
+        giveAnswer(plan, state, *after, question.key, *answer);
     }
     if (!after) return {};
     return goOn(plan, state, std::move(*after));
@@ -176,14 +202,15 @@ std::optional<Command<State>> takeAnswers(const Plan& plan, const State& state, 
 
 Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& runtime) {
     if (auto command = takeAnswers(plan, state, runtime)) return std::move(*command);
-    stopForAnswers(runtime);
+    stategraph::detail::stopOnReturn(runtime);
+    return {};
 }
 
 Command<State> enterNested(const Plan& plan, const State& state) {
     Update<State> begun{set<&State::goes_on>(false)};
     if (state.answers.empty()) return {.update = std::move(begun), .go_to = goingOn(plan, state)};
-    State after = state;
-    for (const auto& [key, answer] : state.answers) giveAnswer(plan, after, key, answer);
+    Answered after;
+    for (const auto& [key, answer] : state.answers) giveAnswer(plan, state, after, key, answer);
     Command<State> command = goOn(plan, state, std::move(after));
     command.update.with(set<&State::goes_on>(false));
     return command;

@@ -25,11 +25,11 @@ struct Question {
 /// Returns the open questions of a workflow and of workflows inside it, in the order of its steps.
 std::vector<Question> openQuestions(const Plan& plan, const State& state);
 
+/// Returns whether any of them is due. Cost: little, unless a foreach or a workflow inside asks.
+bool hasDueQuestion(const Plan& plan, const State& state);
+
 /// Returns a path as text, such as "outer.inner.step".
 std::string joined(const std::vector<std::string>& path);
 std::vector<std::string> split(std::string_view path);
-
-/// Writes an answer where the step that asked finds it when it is executed again. `key` is that of the question.
-void giveAnswer(const Plan& plan, State& state, std::string_view key, const Value& answer);
 
 }  // namespace stategraph::workflow

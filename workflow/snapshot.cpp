@@ -161,7 +161,7 @@ std::string snapshotJson(const Plan& plan, const std::string& run_id, const RunV
     if (view.status == RunStatus::failed) out["error"] = errorOf(view.error);
     out["requestContext"] = valuesJson(view.context);
     addTime(out, "timestamp", view.time);
-    return detail::jsonText(out);
+    return stategraph::detail::jsonText(out);
 }
 
 }  // namespace stategraph::workflow

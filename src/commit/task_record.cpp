@@ -38,7 +38,9 @@ std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes
     const auto tracked = [&schema](const Op& op) { return isStored(schema.channel(op.channel).kind); };
     std::size_t count = count_before;
     for (const Op& op : writes) count += tracked(op);
+    constexpr std::size_t most_are_shorter = 192;
     std::string list;
+    list.reserve(before != nullptr ? before->size() + most_are_shorter : most_are_shorter);
     Encoder out(list);
     out.array(count);
     if (before != nullptr) out.raw(*before);

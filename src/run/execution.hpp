@@ -100,6 +100,7 @@ inline bool Execution::mayBegin(int number) noexcept {
     if (number > 1 || task_.progress.wasLeft()) {  // otherwise it is as it was planned
         TaskExtra& extra = task_.useExtra();
         extra.asked_with_key.clear();
+        extra.asked.clear();
         extra.calls.clear();
     }
     task_.progress.begin();
@@ -187,6 +188,7 @@ template <class F>
 void Execution::asNode(F call, const char* who) {
     try {
         call();
+        if (!task_.extra().asked.empty()) asked_ = std::move(task_.useExtra().asked.front());  // stopOnReturn
     } catch (detail::InterruptSignal& signal) {
         asked_ = std::move(signal.interrupt);
     } catch (const MissingCheckpointerError&) {

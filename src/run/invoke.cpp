@@ -4,6 +4,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/metadata.hpp"
+#include "src/commit/thread_reading.hpp"
 #include "src/run/hub.hpp"
 #include "src/run/invoke.hpp"
 #include "src/task/flight.hpp"
@@ -91,10 +92,11 @@ namespace stategraph::detail {
 namespace {
 
 void runWith(const Core& core, RunInput& input, const RunConfig& config, engine::Events& events, void* values,
-             ChannelSet* present, RunOutcome& outcome) {
+             ChannelSet* present, RunOutcome& outcome, engine::ThreadReading* read = nullptr) {
     try {
         engine::RunShared shared = engine::shareRun(core, config, events);
         engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, values));
+        if (read != nullptr) run.haveReadBefore(*read);
         RunOutcome& came_to = run.drive(std::move(input));
         if (values != nullptr) engine::giveValues(run, values, present);
         outcome = std::move(came_to);
@@ -105,12 +107,12 @@ void runWith(const Core& core, RunInput& input, const RunConfig& config, engine:
 }
 
 void runSilently(const Core& core, RunInput& input, const RunConfig& config, void* values, ChannelSet* present,
-                 RunOutcome& outcome) {
+                 RunOutcome& outcome, engine::ThreadReading* read = nullptr) {
     if (config.hub == nullptr) {
-        runWith(core, input, config, engine::Events::nobody(), values, present, outcome);
+        runWith(core, input, config, engine::Events::nobody(), values, present, outcome, read);
     } else {
         engine::Events silent;
-        runWith(core, input, config, silent, values, present, outcome);
+        runWith(core, input, config, silent, values, present, outcome, read);
     }
 }
 
@@ -124,6 +126,11 @@ RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* 
 
 void invoke(const Core& core, RunInput&& input, const RunConfig& config, RunOutcome& outcome, void* values) {
     runSilently(core, input, config, values, nullptr, outcome);
+}
+
+void invokeAfter(const Core& core, ThreadRead& read, RunInput&& input, const RunConfig& config, RunOutcome& outcome,
+                 void* values) {
+    runSilently(core, input, config, values, nullptr, outcome, static_cast<engine::ThreadReading*>(&read));
 }
 
 void invoke(const Core& core, Writes&& input, const RunConfig& config, RunOutcome& outcome, void* values) {

@@ -1,6 +1,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/task_record.hpp"
+#include "src/commit/thread_reading.hpp"
 #include "src/commit/visit.hpp"
 #include "src/run/run.hpp"
 
@@ -154,6 +155,11 @@ void Run::standAt(const checkpoint::CommitFields& commit) noexcept {
     env_.place.step = commit.step + 1;
 }
 
+// Returns whether what the caller has read is the state of this graph's own thread.
+bool Run::mayBeginWith(const ThreadReading& read) const noexcept {
+    return env_.link == nullptr && start_->stop == nullptr && &read.state.schema() == &core().schema();
+}
+
 void Run::load(CheckpointId wanted, GoneNodes gone) {
     if (!env_.log.hasSaver()) return;
     Start& start = *start_;
@@ -187,10 +193,17 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     bool differs = false;
     bool goes_on = env_.link == nullptr;
     if (tuple) {
-        const checkpoint::Folded& from = start.from.emplace(checkpoint::fold(log, std::move(*tuple)));
+        ThreadReading* known = read_before_;
+        if (known != nullptr && !(mayBeginWith(*known) && known->isStill(*tuple))) known = nullptr;
+        const checkpoint::Folded& from =
+            start.from.emplace(known != nullptr ? std::move(known->from) : checkpoint::fold(log, std::move(*tuple)));
         if (env_.link != nullptr) goes_on = goesOnInside(from);
         if (!goes_on && env_.link->start.resuming && !env_.link->start.replaying) gone = GoneNodes::skip;
-        restoreState(from, env_.state.values);
+        if (known != nullptr) {
+            env_.state.values.take(known->state);
+        } else {
+            restoreState(from, env_.state.values);
+        }
         differs = restoreSchedule(topology(), core().schema(), from, env_.schedule, gone);
         standAt(from.commit);
         takeRecords();

@@ -18,6 +18,7 @@ namespace stategraph::engine {
 
 class TaskWindow;
 class WarmCache;
+struct ThreadReading;
 struct WarmThread;
 
 /// The nodes before and after which a run stops: the graph's, or those that its config names.
@@ -71,6 +72,8 @@ public:
     Run(const detail::Core& core, RunShared& shared, const ParentLink* link = nullptr, void* place = nullptr);
     ~Run();
 
+    /// Call it before `begin`, with what the caller has read of the thread (detail::invokeAfter).
+    void haveReadBefore(ThreadReading& read) noexcept { read_before_ = &read; }
     void begin(detail::RunInput&& input);
     /// The parts of `begin`. `enter` claims the thread; what `toRead` asks for can be read and given to `haveRead`,
     /// or else `start` reads it; after `start` the driver waits until the log is settled.
@@ -147,6 +150,7 @@ private:
     void findEndedVisits();
     void noteAbandonedVisits();
     void load(CheckpointId wanted, GoneNodes gone);
+    bool mayBeginWith(const ThreadReading& read) const noexcept;
     bool goesOnInside(const checkpoint::Folded& from) const;
     void standAt(const checkpoint::CommitFields& commit) noexcept;
     void takeRecords();
@@ -234,6 +238,7 @@ private:
 
     TaskEnv env_;
     std::optional<Start> start_;  // exists until the first superstep has ended
+    ThreadReading* read_before_ = nullptr;
     RunBreakpoints breakpoints_;
     EndRow end_row_;
     RunOutcome outcome_;

@@ -1,3 +1,4 @@
+#include <stategraph/detail/stop_on_return.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/runtime.hpp>
 
@@ -229,5 +230,11 @@ detail::InterruptSignal firstQuestion(Runtime& runtime) {
 }  // namespace
 
 void stopForAnswers(Runtime& runtime) { throw firstQuestion(runtime); }
+
+void detail::stopOnReturn(Runtime& runtime) {
+    (void)firstQuestion(runtime);
+    const auto held = runtime.taskContext().hold();
+    engine::TaskQuestions(*held.env, *held.task).noteStop();
+}
 
 }  // namespace stategraph

@@ -84,6 +84,12 @@ std::optional<Interrupt> TaskQuestions::firstAsked() const {
     return asked.front();
 }
 
+void TaskQuestions::noteStop() {
+    const detail::LockGuard lock(env_.shared.answers_mutex);
+    TaskExtra& extra = task_.useExtra();
+    extra.asked.assign(1, extra.asked_with_key.front());
+}
+
 std::vector<Interrupt> TaskQuestions::takeAsked(Interrupt* last) {
     const detail::LockGuard lock(env_.shared.answers_mutex);
     std::vector<Interrupt> asked;

@@ -28,6 +28,8 @@ public:
     Interrupt askedOf(TaskId id) const;
     /// Returns the first of them, or none if nothing was asked.
     std::optional<Interrupt> firstAsked() const;
+    /// Notes that the attempt stops for the questions with keys, of which there is one, once its node has returned.
+    void noteStop();
     /// Returns the questions with which the attempt ends: those at which graphs stopped that the node called, sorted by
     /// the calls' keys; the questions with keys, by key; and `last` (null if there is none) if it is not among them. A
     /// graph that sleeps sets the task's wake time.

@@ -222,6 +222,32 @@ inline Type typeOf(std::string_view rest) {
     return type;
 }
 
+// Returns the sizes, by its first byte, of an item without inner items whose size that byte determines; 0 for others.
+constexpr std::array<std::uint8_t, 256> makeSizes() {
+    std::array<std::uint8_t, 256> sizes{};
+    for (std::size_t lead = 0; lead < 0x80; ++lead) {
+        const std::size_t info = lead & 0x1fU;
+        const bool is_string = lead >= is_bytes;
+        if (info < 24) sizes[lead] = static_cast<std::uint8_t>(is_string ? 1 + info : 1);
+        if (info >= 24 && info <= 27 && !is_string) sizes[lead] = static_cast<std::uint8_t>(1U + (1U << (info - 24)));
+    }
+    sizes[0xf4] = sizes[0xf5] = sizes[0xf6] = 1;
+    sizes[0xf9] = 3;
+    sizes[0xfa] = 5;
+    sizes[0xfb] = 9;
+    return sizes;
+}
+constexpr std::array<std::uint8_t, 256> sizes = makeSizes();
+
+// Skips such an item. Returns false, and skips nothing, for another one and for one that is cut off.
+[[gnu::always_inline]] inline bool skipSmall(std::string_view& rest) noexcept {
+    if (rest.empty()) return false;
+    const std::size_t size = sizes[static_cast<unsigned char>(rest.front())];
+    if (size == 0 || size > rest.size()) return false;
+    rest.remove_prefix(size);
+    return true;
+}
+
 // An item has at least one byte, so a count above the number of bytes is wrong. It is refused before memory is
 // reserved.
 inline std::size_t takeCount(std::string_view& rest, Type type, std::size_t bytes_each) {
@@ -352,6 +378,7 @@ std::size_t Decoder::map() {
 }
 
 void Decoder::skip() {
+    if (skipSmall(rest_)) return;
     if (const Type single = typeOf(rest_); single != Type::array && single != Type::map && single != Type::end)
         return takeItem(rest_, single);
     // Not recursive, so that hostile bytes do not choose how much stack is used.
@@ -359,15 +386,17 @@ void Decoder::skip() {
     std::size_t level = 0;
     std::string_view rest = rest_;
     for (;;) {
-        const Type type = typeOf(rest);
-        if (type == Type::end) fail("a value", type);
         std::size_t inside = 0;
-        if (type == Type::array) {
-            inside = takeCount(rest, type, 1);
-        } else if (type == Type::map) {
-            inside = 2 * takeCount(rest, type, 2);
-        } else {
-            takeItem(rest, type);
+        if (!skipSmall(rest)) {
+            const Type type = typeOf(rest);
+            if (type == Type::end) fail("a value", type);
+            if (type == Type::array) {
+                inside = takeCount(rest, type, 1);
+            } else if (type == Type::map) {
+                inside = 2 * takeCount(rest, type, 2);
+            } else {
+                takeItem(rest, type);
+            }
         }
         if (inside > 0) {
             if (level + static_cast<std::size_t>(depth_) >= pending.size()) failDepth();
@@ -391,6 +420,10 @@ namespace detail {
 bool isDeeperThan(std::string_view cbor, int levels) {
     std::vector<std::size_t> pending;  // items still to skip, at each level of nesting
     while (!cbor.empty()) {
+        if (skipSmall(cbor)) {
+            while (!pending.empty() && --pending.back() == 0) pending.pop_back();
+            continue;
+        }
         const Type type = typeOf(cbor);
         std::size_t inside = 0;
         if (type == Type::array || type == Type::map) {

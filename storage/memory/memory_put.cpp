@@ -35,6 +35,23 @@ void checkExpected(const PutRequest& request, const Log* log) {
     }
 }
 
+// Moves rows into a log, without an allocation. Returns how many bytes the rows counted that they replace.
+std::size_t takePending(PendingWrites& staged, Log& log) noexcept {
+    std::size_t freed = 0;
+    while (!staged.empty()) {
+        auto write = staged.extract(staged.begin());
+        const checkpoint::WriteKeyView key = write.key();
+        const auto at = log.pending.lower_bound(key);
+        if (at == log.pending.end() || checkpoint::WriteKeyView(at->first) != key) {
+            log.pending.insert(at, std::move(write));
+        } else {
+            freed += checkpoint::sizeOf(*at);
+            at->second.swap(write.mapped());
+        }
+    }
+    return freed;
+}
+
 // What the index stores of the request; empty for a superstep of a run under way, which is why nothing is copied then.
 inline void takeSummary(const PutRequest& request, std::string& summary) {
     const bool is_known = request.outlook.status != ThreadStatus::unknown && request.log.checkpoint_ns.empty();
@@ -131,13 +148,7 @@ void MemorySaver::put(const PutRequest& request) {
         if (takes_over) taken.front().swap(*request.commits.front().buffer);
         log->bytes.takeOver(taken);
     }
-    for (const auto& write : staged) {
-        const auto old = log->pending.find(write.first);
-        if (old == log->pending.end()) continue;
-        freed += checkpoint::sizeOf(*old);
-        log->pending.erase(old);
-    }
-    log->pending.merge(staged);
+    freed += takePending(staged, *log);
     if (request.log.checkpoint_ns.empty() && !thread->index.stays(log->head(), request.outlook)) {
         freed += thread->summary.size();
         shard.index.note(*thread, log->head(), request.outlook, std::move(summary));

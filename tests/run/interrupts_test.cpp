@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/async.hpp>
 #include <stategraph/codec_std.hpp>
+#include <stategraph/detail/stop_on_return.hpp>
 
+#include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
@@ -261,4 +264,67 @@ TEST_CASE("new input abandons an open question") {
     CHECK(second.values.bar == Strings{"i", "before", "j", "before"});
     CHECK(second.interrupts.at(0).id != first.interrupts.at(0).id);
     CHECK(app.invoke(answer("x"), {.thread_id = "t"}).values.bar.back() == "after");
+}
+
+TEST_CASE("a stop on return counts for its attempt alone, also in a node with a time limit and in an error handler") {
+    const auto stop = [](sg::Runtime& rt) -> Update {
+        const auto answer = sg::ask<std::string>(rt, "k", "?");
+        if (answer) return {sg::add(&State::bar, *answer)};
+        sg::detail::stopOnReturn(rt);
+        return {};
+    };
+    const auto check = [](Graph& graph) {
+        const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+        for (const drivers::Driver& driver : drivers::all()) {
+            CAPTURE(driver.name);
+            const sg::RunConfig config{.thread_id = driver.name};
+            const auto asked = driver.run(app, Update{}, config);
+            REQUIRE(asked.interrupts.size() == 1);
+            CHECK(asked.interrupts.front().key == "k");
+            const auto done = driver.run(app, sg::Command<>{.answers = {{"k", "a"}}}, config);
+            REQUIRE(done.what() == "");
+            CHECK(done.values.bar == Strings{"a"});
+        }
+    };
+    Graph limited;
+    limited.addNode("n", [stop](const State&, sg::Runtime& rt) { return stop(rt); },
+                    {.timeout = std::chrono::hours(1)});
+    limited.addEdge(sg::START, "n");
+    check(limited);
+
+    Graph retried;  // the first attempt notes a stop, and then fails
+    retried.addNode("n",
+                    [stop](const State&, sg::Runtime& rt) -> Update {
+                        Update update = stop(rt);
+                        if (rt.attempt() == 1) throw std::runtime_error("again");
+                        return update;
+                    },
+                    {.retry = sg::RetryPolicy{.max_attempts = 2, .initial_interval = std::chrono::milliseconds(0)}});
+    retried.addEdge(sg::START, "n");
+    check(retried);
+
+    Graph handled;
+    handled.addNode("n", [stop](const State&, sg::Runtime& rt) -> Update {
+        (void)stop(rt);
+        throw std::runtime_error("fails after its stop");
+    });
+    handled.onError("n", [stop](const State&, const sg::NodeFailure&, sg::Runtime& rt) { return stop(rt); });
+    handled.addEdge(sg::START, "n");
+    check(handled);
+
+    Graph recovers;  // what the failed node noted does not stop its handler
+    recovers.addNode("n", [stop](const State&, sg::Runtime& rt) -> Update {
+        (void)stop(rt);
+        throw std::runtime_error("fails after its stop");
+    });
+    recovers.onError("n", [](const State&, const sg::NodeFailure&) -> Update {
+        return {sg::add(&State::bar, std::string("handled"))};
+    });
+    recovers.addEdge(sg::START, "n");
+    const App app = recovers.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    for (const drivers::Driver& driver : drivers::all()) {
+        const auto done = driver.run(app, Update{}, {.thread_id = driver.name});
+        REQUIRE(done.what() == "");
+        CHECK(done.values.bar == Strings{"handled"});
+    }
 }

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/async.hpp>
+#include <stategraph/detail/stop_on_return.hpp>
 #include <stategraph/functional.hpp>
 #include <stategraph/ndjson.hpp>
 
@@ -351,6 +352,36 @@ TEST_CASE("what a node asks without stopping is not asked, and stopping without 
         CHECK(app.getState({.thread_id = config.thread_id}).interrupts().empty());
     });
     const auto asks_nothing = [](const State&, sg::Runtime& rt) -> Update { sg::stopForAnswers(rt); };
+    onAll(asks_nothing, [](const App&, auto run, const sg::RunConfig&) {
+        CHECK(contains(run(Update{}).what(), "stops for answers, and has asked nothing"));
+    });
+}
+
+TEST_CASE("a node that stops on its return leaves its questions open, and drops what it returns") {
+    const auto node = [](const State&, sg::Runtime& rt) -> Update {
+        const auto legal = sg::ask<std::string>(rt, "legal", "may we?");
+        const auto price = sg::ask<int>(rt, "price", "how much?");
+        if (!legal || !price) {
+            sg::detail::stopOnReturn(rt);
+            return {sg::add(&State::bar, std::string("dropped"))};
+        }
+        return {sg::add(&State::bar, *legal + " " + std::to_string(*price))};
+    };
+    onAll(node, [](const App& app, auto run, const sg::RunConfig& config) {
+        const auto asked = run(Update{});
+        REQUIRE(asked.what() == "");
+        CHECK((asked.status == sg::Status::interrupted));
+        CHECK(keysOf(asked.interrupts) == Strings{"legal", "price"});
+        CHECK(app.getState({.thread_id = config.thread_id}).values.bar.empty());
+        CHECK(keysOf(run(answer({{"price", 5}})).interrupts) == Strings{"legal"});
+        const auto done = run(answer({{"legal", "yes"}}));
+        REQUIRE(done.what() == "");
+        CHECK(done.values.bar == Strings{"yes 5"});
+    });
+    const auto asks_nothing = [](const State&, sg::Runtime& rt) -> Update {
+        sg::detail::stopOnReturn(rt);
+        return {};
+    };
     onAll(asks_nothing, [](const App&, auto run, const sg::RunConfig&) {
         CHECK(contains(run(Update{}).what(), "stops for answers, and has asked nothing"));
     });

@@ -73,7 +73,7 @@ Part partOf(const json::value& value) {
 std::string shown(const json::value& value) {
     if (value.is_null()) return {};
     if (const json::string* const text = value.if_string()) return std::string(*text);
-    return detail::jsonText(value);
+    return stategraph::detail::jsonText(value);
 }
 
 json::value filled(const Part& part, const Scope& scope) {

@@ -84,11 +84,16 @@ public:
 
 private:
     friend class Context;
-    // The two halves of `suspend`. What the first one was given is gone when the second one leaves the step: an object
-    // that an exception must destroy on its way costs a microsecond.
+    // The first half of `suspend`; the second one throws detail::StepLeft. What this one was given is gone by then: an
+    // object that an exception must destroy on its way costs a microsecond.
     virtual void noteQuestion(Value payload, std::vector<std::string> labels) = 0;
-    [[noreturn]] virtual void leave() = 0;
 };
+
+namespace detail {
+/// Thrown to leave a step that has suspended or bailed, which its context knows. It is not a std::exception, so that
+/// the step's handlers do not catch it.
+struct StepLeft {};
+}  // namespace detail
 
 /// The function of a step.
 using Execute = std::function<Value(const Value& input, StepContext& context)>;
