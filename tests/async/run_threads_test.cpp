@@ -192,7 +192,9 @@ TEST_CASE("a node on such a thread that throws anything fails its run alone") {
     CHECK(second.error != nullptr);
 }
 
-#if !STATEGRAPH_WITH_TSAN
+// AddressSanitizer's allocator does not support a fork while another thread uses it: the child may wait for ever for a
+// lock that such a thread held.
+#if !STATEGRAPH_WITH_TSAN && !STATEGRAPH_WITH_ASAN
 TEST_CASE("a node that forks is executed in both processes, and its run continues in the parent alone") {
     std::atomic<int> child{-1};
     std::atomic<int> nodes{0};
