@@ -146,7 +146,8 @@ TEST_CASE("commits that wait are few puts, and with exit there is one") {
     }
 }
 
-TEST_CASE("a process that dies with commits on their way loses them as a whole, and another one goes on") {
+TEST_CASE(
+    "a process that dies loses the commits that are not stored yet and no other, and another process resumes the run") {
     const std::uint64_t seed = std::random_device()();
     CAPTURE(seed);
     std::mt19937_64 random(seed);
@@ -182,7 +183,7 @@ TEST_CASE("a process that dies with commits on their way loses them as a whole, 
     }
 }
 
-TEST_CASE("whichever put of a run that is ahead fails, the run fails with it, and goes on from what is stored") {
+TEST_CASE("whichever put of a run that is ahead fails, the run fails with it, and resumes from what is stored") {
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         for (std::size_t call = 1;; ++call) {

@@ -1,7 +1,5 @@
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -19,27 +17,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What a node waits for, for five minutes at most.
-class Signal {
-public:
-    void set() {
-        {
-            const std::lock_guard lock(mutex_);
-            is_set_ = true;
-        }
-        changed_.notify_all();
-    }
-    bool wait() {
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, 5min, [this] { return is_set_; });
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool is_set_ = false;
-};
-
 /// Two supersteps, of which the second one ends when a subscriber has received the update of the first.
 void checkFollows(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, const drivers::Driver& driver) {
     Signal received;
@@ -47,7 +24,7 @@ void checkFollows(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, const d
     Graph graph;
     graph.addNode("first", appends("first"));
     graph.addNode("second", [&](const State&) -> Update {
-        came = received.wait();
+        came = received.await();
         return bar("second");
     });
     graph.addEdge(sg::START, "first").addEdge("first", "second");
@@ -56,7 +33,7 @@ void checkFollows(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, const d
     auto subscription = hub.subscribe("t", {.modes = {sg::StreamMode::updates}});
     std::thread reader([&] {
         while (const auto event = subscription.next(5min)) {
-            if (event->node == "first") received.set();
+            if (event->node == "first") received.give();
             if (event->node == "second") break;
         }
     });
