@@ -12,6 +12,7 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/sharded_saver.hpp>
 
+#include "checkpoint/call_threads.hpp"
 #include "src/value/times.hpp"
 
 namespace stategraph {
@@ -87,6 +88,9 @@ struct ShardedSaver::Impl {
         return onAll([&](const ShardMap& /*map*/, std::size_t shard) { return onShard(shard, call); });
     }
 
+    /// `may_be_stored` says that an earlier try may have been stored before the slot moved.
+    void put(const PutRequest& request, bool may_be_stored);
+
     bool comesBefore(std::string_view a, std::string_view b) const noexcept;
     /// Pages that are merged must be in the order that Shards::order() says: a list that is read in pages would
     /// otherwise skip threads. Errors: SaverError.
@@ -106,12 +110,20 @@ struct ShardedSaver::Impl {
         if (first) std::rethrow_exception(first);
     }
 
+    /// Asynchronous calls for one thread (sharded_async.cpp).
+    class LaterCall;
+    class LaterPut;
+    class LaterRead;
+
     const std::shared_ptr<Shards> shards;
     const ShardedSaverOptions options;
     const ThreadOrder order;
     detail::Mutex refreshing;  // before `mutex`: one thread at a time reads the map
     mutable detail::Mutex mutex;
     Map map SG_GUARDED_BY(mutex);
+    // Asynchronous calls that cannot be passed on wait on them.
+    static constexpr std::size_t threads_max = 8;
+    std::unique_ptr<checkpoint::CallThreads> threads = std::make_unique<checkpoint::CallThreads>(threads_max);
 };
 
 }  // namespace stategraph

@@ -9,7 +9,8 @@
 #include "checkpoint/sharded_impl.hpp"
 #include "src/value/sha256.hpp"
 
-// Where threads are, and calls for one of them. Lists over many are in sharded_lists.cpp.
+// Where threads are, and calls for one of them. Lists over many are in sharded_lists.cpp, asynchronous calls in
+// sharded_async.cpp.
 namespace stategraph {
 namespace {
 
@@ -75,6 +76,15 @@ std::size_t FixedShards::count() const noexcept { return shards_.size(); }
 std::string_view FixedShards::name(std::size_t shard) const { return shards_.at(shard).name; }
 BaseCheckpointSaver& FixedShards::saver(std::size_t shard) { return *shards_.at(shard).saver; }
 ShardMap FixedShards::readMap() { return map_; }
+BaseCheckpointSaver* FixedShards::opened(std::size_t shard) noexcept { return shards_[shard].saver.get(); }
+bool FixedShards::answersLater() const noexcept {
+    return std::ranges::all_of(shards_, [](const NamedShard& shard) { return shard.saver->answersLater(); });
+}
+std::size_t FixedShards::commitsAhead() const noexcept {
+    std::size_t least = shards_.front().saver->commitsAhead();
+    for (const NamedShard& shard : shards_) least = std::min(least, shard.saver->commitsAhead());
+    return least;
+}
 ThreadOrder FixedShards::order() const noexcept { return order_; }
 
 ShardedSaver::Impl::Impl(std::shared_ptr<Shards> given, const ShardedSaverOptions& given_options)
@@ -104,7 +114,9 @@ ShardedSaver::ShardedSaver(std::shared_ptr<Shards> shards, const ShardedSaverOpt
     if (!shards) throw InvalidArgumentError("a ShardedSaver needs shards, and was given none");
     impl_ = std::make_unique<Impl>(std::move(shards), options);
 }
-ShardedSaver::~ShardedSaver() = default;
+ShardedSaver::~ShardedSaver() {
+    if (impl_->threads->isInChild()) (void)impl_->threads.release();
+}
 
 ShardMap ShardedSaver::map() const { return *impl_->current(); }
 const std::shared_ptr<Shards>& ShardedSaver::shards() const noexcept { return impl_->shards; }
@@ -122,9 +134,8 @@ void ShardedSaver::onShardOf(std::string_view thread_id, const std::function<voi
     });
 }
 
-void ShardedSaver::put(const PutRequest& request) {
-    bool may_be_stored = false;
-    impl_->onThread(request.log.thread_id, [&](BaseCheckpointSaver& saver) {
+void ShardedSaver::Impl::put(const PutRequest& request, bool may_be_stored) {
+    onThread(request.log.thread_id, [&](BaseCheckpointSaver& saver) {
         if (may_be_stored && isStored(saver, request)) return;
         try {
             saver.put(request);
@@ -134,6 +145,8 @@ void ShardedSaver::put(const PutRequest& request) {
         }
     });
 }
+
+void ShardedSaver::put(const PutRequest& request) { impl_->put(request, false); }
 
 std::optional<CheckpointTuple> ShardedSaver::getTuple(const TupleQuery& query) {
     return impl_->onThread(query.log.thread_id, [&](BaseCheckpointSaver& saver) { return saver.getTuple(query); });

@@ -121,6 +121,9 @@ public:
     std::size_t count() const noexcept override;
     std::string_view name(std::size_t shard) const override;
     BaseCheckpointSaver& saver(std::size_t shard) override;
+    BaseCheckpointSaver* opened(std::size_t shard) noexcept override;
+    bool answersLater() const noexcept override;
+    std::size_t commitsAhead() const noexcept override;
     /// Asks every cluster that can be reached; one that cannot has the slots that others know of. Ends moves that were
     /// decided when their program died. Errors: SaverError if none can be reached.
     ShardMap readMap() override;

@@ -74,6 +74,12 @@ public:
     virtual BaseCheckpointSaver& saver(std::size_t shard) = 0;
     /// The newest map that can be found out. Errors: SaverError.
     virtual ShardMap readMap() = 0;
+    /// The saver if it is open; null: `saver` may have to wait for a storage until it is.
+    virtual BaseCheckpointSaver* opened(std::size_t /*shard*/) noexcept { return nullptr; }
+    /// Whether all of the savers answer later (BaseCheckpointSaver::answersLater), and the least commitsAhead of them.
+    /// Neither changes.
+    virtual bool answersLater() const noexcept { return false; }
+    virtual std::size_t commitsAhead() const noexcept { return 1; }
     /// How all of the savers order threads. A list that meets a saver with another order fails with a SaverError.
     virtual ThreadOrder order() const noexcept { return ThreadOrder::bytes; }
 };
@@ -95,6 +101,9 @@ public:
     std::string_view name(std::size_t shard) const override;
     BaseCheckpointSaver& saver(std::size_t shard) override;
     ShardMap readMap() override;
+    BaseCheckpointSaver* opened(std::size_t shard) noexcept override;
+    bool answersLater() const noexcept override;
+    std::size_t commitsAhead() const noexcept override;
     ThreadOrder order() const noexcept override;
 
 private:
@@ -118,6 +127,9 @@ struct ShardedSaverOptions {
 /// listings, and reads the map, to begin anew if a slot moved meanwhile; if that happens again and again for
 /// `move_wait`, it throws ThreadMovedError. So do the functions of the index. A copy from one shard to another goes row
 /// by row. A prune of every thread prunes shard by shard.
+///
+/// It answers later if the shards do (Shards::answersLater). A thread of its own then waits only for a shard that is
+/// not open yet, or for a slot that moves: at most 8 calls do so at the same time, and the others wait for them.
 ///
 /// Errors: those of the shard, with its name. While a shard cannot be reached, calls for its threads and lists over
 /// every thread fail; calls for threads of other shards do not notice. Safe from any thread.
@@ -154,6 +166,10 @@ public:
     std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
     std::optional<std::uint64_t> storedBytes() override;
+    bool answersLater() const noexcept override;
+    std::size_t commitsAhead() const noexcept override;
+    void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;
+    void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override;
 
 private:
     struct Impl;

@@ -13,15 +13,15 @@
 namespace stategraph {
 namespace {
 
+using checkpoint::CallThreads;
 using checkpoint::PostgresJoiner;
 using checkpoint::PostgresPut;
-using checkpoint::PostgresThreads;
 using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
 // It deletes itself.
-class PostgresSaver::Impl::LaterPut final : public PostgresThreads::Work, public PostgresJoiner::Later {
+class PostgresSaver::Impl::LaterPut final : public CallThreads::Work, public PostgresJoiner::Later {
 public:
     LaterPut(Impl& of, const PutRequest& request, const PutLease* lease, PutCompletion& completion)
         : impl_(of),
@@ -137,7 +137,7 @@ void PostgresSaver::asyncPut(const PutRequest& request, const PutLease& lease, P
 
 void PostgresSaver::asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept {
     // It deletes itself.
-    struct LaterRead final : PostgresThreads::Work {
+    struct LaterRead final : CallThreads::Work {
         LaterRead(PostgresSaver& from, const TupleQuery& asked, TupleCompletion& told)
             : saver(from), query(asked), completion(told) {}
         void run() noexcept override {

@@ -11,6 +11,7 @@
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/saver_rules.hpp>
 
+#include "checkpoint/call_threads.hpp"
 #include "checkpoint/retention.hpp"
 #include "storage/postgres/postgres_fence.hpp"
 #include "storage/postgres/postgres_joiner.hpp"
@@ -18,7 +19,6 @@
 #include "storage/postgres/postgres_pool.hpp"
 #include "storage/postgres/postgres_statements.hpp"
 #include "storage/postgres/postgres_tables.hpp"
-#include "storage/postgres/postgres_threads.hpp"
 
 // What the PostgreSQL saver's files share. postgres_tables.hpp defines the rows. A call stores or removes rows in a
 // single statement, which is a transaction (a prune uses one transaction for each thread), and reads them in a single
@@ -65,7 +65,7 @@ struct PostgresSaver::Impl {
           joiner(pool, statements, options.join_puts),
           read_only(options.read_only),
           commits_ahead(options.commits_ahead),
-          threads(std::make_unique<checkpoint::PostgresThreads>(options.async_threads)) {}
+          threads(std::make_unique<checkpoint::CallThreads>(options.async_threads)) {}
 
     /// Looks at the schema, or sets it up, before anything else is called.
     void open(bool set_up);
@@ -108,7 +108,7 @@ struct PostgresSaver::Impl {
     std::unique_ptr<checkpoint::PostgresNotifier> notifier;  // null: nothing is sent
     std::unique_ptr<checkpoint::Retention> retention;
     // Of asynchronous calls. The time is that at which one of them gave up to reconnect, as a count of the clock.
-    std::unique_ptr<checkpoint::PostgresThreads> threads;
+    std::unique_ptr<checkpoint::CallThreads> threads;
     std::atomic<std::chrono::steady_clock::rep> gave_up{0};
 };
 

@@ -137,6 +137,17 @@ std::size_t PostgresShards::count() const noexcept { return impl_->clusters.size
 std::string_view PostgresShards::name(std::size_t shard) const { return impl_->clusters.at(shard)->settings.name; }
 std::size_t PostgresShards::find(std::string_view name) const { return impl_->find(name); }
 BaseCheckpointSaver& PostgresShards::saver(std::size_t shard) { return *cluster(shard); }
+BaseCheckpointSaver* PostgresShards::opened(std::size_t shard) noexcept {
+    Impl::Cluster& cluster = *impl_->clusters[shard];
+    const detail::LockGuard lock(cluster.mutex);
+    return cluster.saver.get();
+}
+bool PostgresShards::answersLater() const noexcept { return true; }
+std::size_t PostgresShards::commitsAhead() const noexcept {
+    std::size_t least = impl_->clusters.front()->settings.options.commits_ahead;
+    for (const auto& cluster : impl_->clusters) least = std::min(least, cluster->settings.options.commits_ahead);
+    return least;
+}
 std::shared_ptr<PostgresSaver> PostgresShards::cluster(std::size_t shard) {
     return impl_->open(*impl_->clusters.at(shard));
 }

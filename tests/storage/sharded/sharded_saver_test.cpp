@@ -22,6 +22,7 @@
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "src/value/sha256.hpp"
+#include "tests/storage/sharded/movable_shards.hpp"
 
 // The contract over several savers, where threads go, and what is done when a slot has moved. Shards on PostgreSQL:
 namespace sg = stategraph;
@@ -30,104 +31,6 @@ using namespace std::chrono_literals;
 using namespace stategraph::testing;
 
 namespace {
-
-/// A saver that has some slots, as a cluster has: calls for a thread of another slot are refused.
-class SlotSaver final : public sg::BaseCheckpointSaver {
-public:
-    std::set<std::size_t> slots;
-    std::atomic<bool> is_down{false};
-    std::atomic<int> calls{0};
-    std::function<void()> after_put;
-
-    void put(const sg::PutRequest& request) override {
-        check(request.log.thread_id);
-        inner_.put(request);
-        if (const auto call = std::exchange(after_put, nullptr)) call();
-    }
-    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
-        check(query.log.thread_id);
-        return inner_.getTuple(query);
-    }
-    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override {
-        if (query.thread_id) check(*query.thread_id);
-        if (is_down) throw sg::SaverError("the storage is gone");
-        auto rows = inner_.list(query);
-        std::erase_if(rows, [&](const auto& row) { return !slots.contains(sg::slotOf(row.thread_id)); });
-        return rows;
-    }
-    void deleteThread(std::string_view thread_id) override {
-        check(thread_id);
-        inner_.deleteThread(thread_id);
-    }
-    void copyThread(std::string_view from, std::string_view to) override {
-        check(from);
-        check(to);
-        inner_.copyThread(from, to);
-    }
-    std::size_t prune(const sg::PruneRequest& request) override {
-        if (is_down) throw sg::SaverError("the storage is gone");
-        return inner_.prune(request);
-    }
-    sg::MemorySaver& inner() { return inner_; }
-
-private:
-    void check(std::string_view thread_id) {
-        ++calls;
-        if (is_down) throw sg::SaverError("the storage is gone");
-        if (!slots.contains(sg::slotOf(thread_id))) throw sg::ThreadMovedError("the slot is elsewhere");
-    }
-    sg::MemorySaver inner_;
-};
-
-/// Two of them, whose map a test changes.
-class MovableShards final : public sg::Shards {
-public:
-    MovableShards() {
-        for (std::size_t slot = 0; slot < sg::shard_slots; ++slot) savers[map.shard_of[slot]].slots.insert(slot);
-    }
-    std::size_t count() const noexcept override { return savers.size(); }
-    std::string_view name(std::size_t shard) const override { return shard == 0 ? "left" : "right"; }
-    sg::BaseCheckpointSaver& saver(std::size_t shard) override { return savers.at(shard); }
-    sg::ShardMap readMap() override {
-        ++reads;
-        if (during_read) during_read();
-        return map;
-    }
-    sg::ThreadOrder order() const noexcept override { return sg::ThreadOrder::size_then_bytes; }
-
-    void move(const std::string& thread_id) {
-        const std::size_t slot = sg::slotOf(thread_id);
-        std::size_t& shard = map.shard_of[slot];
-        savers[shard].slots.erase(slot);
-        for (const auto& row : savers[shard].inner().list({.thread_id = thread_id})) moved.push_back(row);
-        savers[shard].inner().deleteThread(thread_id);
-        shard = 1 - shard;
-        savers[shard].slots.insert(slot);
-        ++map.version;
-        sg::CheckpointId head;
-        for (auto row = moved.rbegin(); row != moved.rend(); ++row) {
-            const sg::CommitRow commit{row->id, head, row->id, row->bytes};
-            savers[shard].inner().put(
-                {.log = {thread_id}, .expected_head = head, .commits = {&commit, 1}, .writes = {}});
-            head = row->id;
-        }
-        moved.clear();
-    }
-
-    std::array<SlotSaver, 2> savers;
-    sg::ShardMap map = sg::ShardMap::evenly(2);
-    std::vector<sg::ListedCheckpoint> moved;
-    std::function<void()> during_read;
-    int reads = 0;
-};
-
-/// Names of threads on the left, and on the right.
-std::string nameOn(std::size_t shard, int number = 0) {
-    for (int i = 0;; ++i) {
-        const std::string name = "thread " + std::to_string(i);
-        if (sg::ShardMap::evenly(2).shard_of[sg::slotOf(name)] == shard && number-- == 0) return name;
-    }
-}
 
 std::string errorOf(const std::function<void()>& call) {
     try {
@@ -218,13 +121,13 @@ TEST_CASE("a call for a slot that is nowhere waits for as long as move_wait says
     const auto shards = std::make_shared<MovableShards>();
     sg::ShardedSaver saver(shards, {.move_wait = 30ms});
     const std::string name = nameOn(0);
-    shards->savers[0].slots.erase(sg::slotOf(name));
+    shards->savers[0].take(sg::slotOf(name));
     CHECK_THROWS_AS(putLine(saver, {name}, 1), sg::ThreadMovedError);
     CHECK(shards->reads >= 2);
     // Somebody gives it back while a call waits.
     const int before = shards->reads;
     shards->during_read = [&] {
-        if (shards->reads == before + 2) shards->savers[0].slots.insert(sg::slotOf(name));
+        if (shards->reads == before + 2) shards->savers[0].give(sg::slotOf(name));
     };
     sg::ShardedSaver patient(shards, {.move_wait = std::chrono::milliseconds::max()});
     CHECK_NOTHROW(putLine(patient, {name}, 1));

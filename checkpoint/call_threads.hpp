@@ -1,6 +1,7 @@
 #pragma once
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -8,9 +9,9 @@
 
 namespace stategraph::checkpoint {
 
-/// Threads that wait for the server on behalf of asynchronous calls. They begin when they are needed, and end with this
+/// Threads that wait for a storage on behalf of asynchronous calls. They begin when they are needed, and end with this
 /// object. What is to be done waits in a list that needs no memory, and has one entry for each call under way.
-class PostgresThreads {
+class CallThreads {
 public:
     /// What a thread is to do. It must exist until `run` is called, which may destroy it.
     class Work {
@@ -22,11 +23,15 @@ public:
         ~Work() = default;
     };
 
-    explicit PostgresThreads(std::size_t threads_max) : threads_max_(threads_max) {}
-    PostgresThreads(const PostgresThreads&) = delete;
-    PostgresThreads& operator=(const PostgresThreads&) = delete;
-    /// Does first what is left. Not in a forked child, which does not have the threads.
-    ~PostgresThreads();
+    explicit CallThreads(std::size_t threads_max);
+    CallThreads(const CallThreads&) = delete;
+    CallThreads& operator=(const CallThreads&) = delete;
+    /// Does first what is left. Not in a forked child, which does not have the threads: the owner forgets this object
+    /// there.
+    ~CallThreads();
+
+    /// Whether this is a fork of the process that created this object.
+    bool isInChild() const noexcept;
 
     /// Has one of the threads do it, the oldest work first. If none can be started, the calling thread does it.
     void submit(Work& work) noexcept;
@@ -36,6 +41,7 @@ private:
     bool tryToStart() noexcept SG_REQUIRES(mutex_);
 
     const std::size_t threads_max_;
+    const std::int64_t process_;
     detail::Mutex mutex_;
     std::condition_variable came_;
     Work* first_ SG_GUARDED_BY(mutex_) = nullptr;

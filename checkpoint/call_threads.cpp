@@ -1,8 +1,27 @@
-#include "storage/postgres/postgres_threads.hpp"
+#include "checkpoint/call_threads.hpp"
+
+#if __has_include(<unistd.h>)
+#include <unistd.h>
+#endif
 
 namespace stategraph::checkpoint {
+namespace {
 
-PostgresThreads::~PostgresThreads() {
+std::int64_t thisProcess() noexcept {
+#if __has_include(<unistd.h>)
+    return ::getpid();
+#else
+    return 0;  // where no process is a fork of another
+#endif
+}
+
+}  // namespace
+
+CallThreads::CallThreads(std::size_t threads_max) : threads_max_(threads_max), process_(thisProcess()) {}
+
+bool CallThreads::isInChild() const noexcept { return process_ != thisProcess(); }
+
+CallThreads::~CallThreads() {
     std::vector<std::thread> ended;
     {
         const detail::LockGuard lock(mutex_);
@@ -13,7 +32,7 @@ PostgresThreads::~PostgresThreads() {
     for (std::thread& each : ended) each.join();
 }
 
-bool PostgresThreads::tryToStart() noexcept {
+bool CallThreads::tryToStart() noexcept {
     if (threads_.size() == threads_max_) return false;
     try {
         threads_.reserve(threads_max_);
@@ -24,7 +43,7 @@ bool PostgresThreads::tryToStart() noexcept {
     }
 }
 
-void PostgresThreads::submit(Work& work) noexcept {
+void CallThreads::submit(Work& work) noexcept {
     {
         const detail::LockGuard lock(mutex_);
         if (waiting_ < idle_ || tryToStart() || !threads_.empty()) {
@@ -39,7 +58,7 @@ void PostgresThreads::submit(Work& work) noexcept {
     work.run();
 }
 
-void PostgresThreads::serve() noexcept {
+void CallThreads::serve() noexcept {
     detail::UniqueLock lock(mutex_);
     for (;;) {
         if (first_ == nullptr) {
