@@ -219,6 +219,33 @@ Command<State> itemFailed(const Plan& plan, const Place& place, const Item& item
     return leaveItem(plan, place, item, state, std::move(items), {});
 }
 
+namespace {
+
+// Returns the first element that failed, else the first that bailed, else the first that asks, or null.
+const Record* endingOf(const Items& items) noexcept {
+    const auto rank = [](const Record* item) {
+        if (item == nullptr) return 0;
+        return item->status == Word::failed ? 3 : item->status == Word::bailed ? 2 : item->status == Word::suspended;
+    };
+    const Record* ending = nullptr;
+    for (const auto& [index, item] : items) {
+        if (rank(&item) > rank(ending)) ending = &item;
+    }
+    return ending;
+}
+
+// Returns what the elements returned, in their order.
+std::vector<Value> outputsOf(const Items& items, std::size_t count) {
+    std::vector<Value> outputs(count);
+    for (const auto& [index, item] : items) {
+        if (index >= 0 && static_cast<std::size_t>(index) < count)
+            outputs[static_cast<std::size_t>(index)] = item.output;
+    }
+    return outputs;
+}
+
+}  // namespace
+
 Command<State> endForeach(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
     const Step& step = *place.step;
     Update<State> update;
@@ -229,15 +256,8 @@ Command<State> endForeach(const Plan& plan, const Place& place, const State& sta
     }
     Records records{*state.records.find(step.id)};
     Record& record = records.begin()->second;
-    const auto count = record.payload.as<std::vector<Value>>().size();
     record.pending = {};
-    const Record* ending = nullptr;
-    for (const Word status : {Word::failed, Word::bailed, Word::suspended}) {
-        for (std::size_t i = 0; i < count && ending == nullptr; ++i) {
-            const Record* const item = findItem(state, i);
-            if (item != nullptr && item->status == status) ending = item;
-        }
-    }
+    const Record* const ending = endingOf(state.items);
     if (ending != nullptr && ending->status == Word::suspended) {
         record.status = Word::suspended;
         tellStep(runtime, RunEvent::Kind::step_suspended, place.path, record.status);
@@ -254,13 +274,7 @@ Command<State> endForeach(const Plan& plan, const Place& place, const State& sta
         record.payload = {};
         record.output = ending->output;
     } else {
-        std::vector<Value> outputs;
-        outputs.reserve(count);
-        for (std::size_t i = 0; i < count; ++i) {
-            const Record* const item = findItem(state, i);
-            outputs.push_back(item != nullptr ? item->output : Value());
-        }
-        record.output = Value(outputs);
+        record.output = Value(outputsOf(state.items, record.payload.as<std::vector<Value>>().size()));
         outcome.value = record.output;
     }
     record.ended_ms = plan.nowMs();

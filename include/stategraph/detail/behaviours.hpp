@@ -250,9 +250,7 @@ struct MergeFold {
     static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
         Map& held = Access::require(channel, value, ops);
         Map changed = std::move(Access::written(*ops.front()));
-        for (Op* op : ops.subspan(1)) {
-            for (auto& [key, entry] : Access::written(*op)) changed.insert_or_assign(key, std::move(entry));
-        }
+        for (Op* op : ops.subspan(1)) takeAll(changed, Access::written(*op));
         if (log) {
             writeLoggedOp(*log, channel.name, LogOp::put);
             encodeItem(*log, changed);
@@ -286,10 +284,23 @@ struct MergeFold {
         Decoder in(piece.value);
         Map entries{};
         decodeItem(in, entries);
-        for (auto& [key, entry] : entries) held.insert_or_assign(key, std::move(entry));
+        takeAll(held, entries);
     }
 
 private:
+    // Moves the entries to a map, where they replace those with the same keys. The tasks' entries often come in the
+    // order of their keys, so each is first tried at the end.
+    static void takeAll(Map& to, Map& entries) {
+        if constexpr (requires { to.insert(to.end(), entries.extract(entries.begin())); }) {
+            while (!entries.empty()) {
+                auto node = entries.extract(entries.begin());
+                const auto at = to.insert(to.end(), std::move(node));
+                if (!node.empty()) Access::mapped(*at) = std::move(node.mapped());
+            }
+        } else {
+            for (auto& [key, entry] : entries) to.insert_or_assign(key, std::move(entry));
+        }
+    }
     // `give` moves an entry to a map that does not have its key.
     static void place(Map& held, Undo& undo, typename Map::iterator entry, auto give) {
         const auto found = held.find(Access::key(*entry));
