@@ -83,6 +83,8 @@ private:
     static constexpr std::string_view null_bytes = "\xf6";
     static void requireEnd(const Decoder& decoder);
     [[noreturn]] static void failDepth();
+    /// Takes one well-formed CBOR item. Throws WrongTypeError if it is nested too deep.
+    void take(std::string_view item);
 
     std::string bytes_;  // empty for null, which default-constructed and moved-from values are
 };
@@ -113,7 +115,7 @@ template <>
 struct Codec<Value> {
     static constexpr bool is_any_shape = true;
     static void encode(Encoder& encoder, const Value& value) { encoder.raw(value.bytes()); }
-    static void decode(Decoder& decoder, Value& value) { value = Value::fromCbor(std::string(decoder.raw())); }
+    static void decode(Decoder& decoder, Value& value) { value.take(decoder.raw()); }
 };
 
 }  // namespace stategraph

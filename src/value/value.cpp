@@ -6,17 +6,26 @@
 #include <stategraph/error.hpp>
 
 namespace stategraph {
+namespace {
+
+// States and results of tasks are Values too: maps around values that may have the greatest allowed depth.
+constexpr int levels_around = 16;
+
+}  // namespace
 
 Value Value::fromCbor(std::string cbor) {
     Decoder decoder(cbor);
     decoder.skip();
     requireEnd(decoder);
-    // States and results of tasks are Values too: maps around values that may have the greatest allowed depth.
-    constexpr int levels_around = 16;
     if (detail::isTooDeep(cbor, levels_around)) failDepth();
     Value value;
     value.bytes_ = std::move(cbor);
     return value;
+}
+
+void Value::take(std::string_view item) {
+    if (detail::isTooDeep(item, levels_around)) failDepth();
+    bytes_ = item;
 }
 
 void Value::requireEnd(const Decoder& decoder) {
