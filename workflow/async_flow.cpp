@@ -62,14 +62,15 @@ Task<RunView> toItsEnd(std::unique_ptr<Drive> drive) {
 
 Task<RunView> started(FlowPointer flow, std::string run_id, Value input, RunOptions options) {
     RunInput given = flow->startInput(run_id, std::move(input), options);
-    auto drive = std::make_unique<Drive>(flow, run_id, std::move(given), options, false);
+    const Claim claim = options.only_new ? Claim::start : Claim::run;
+    auto drive = std::make_unique<Drive>(flow, run_id, std::move(given), options, claim);
     RunView view = co_await toItsEnd(std::move(drive));
     co_return view;
 }
 
 Task<RunView> resumed(FlowPointer flow, std::string run_id, ResumeTarget target, Value data, RunOptions options) {
     RunInput given = flow->resumeInput(run_id, target, std::move(data), options);
-    auto drive = std::make_unique<Drive>(flow, run_id, std::move(given), options, true);
+    auto drive = std::make_unique<Drive>(flow, run_id, std::move(given), options, Claim::resume);
     RunView view = co_await toItsEnd(std::move(drive));
     co_return view;
 }
@@ -77,7 +78,15 @@ Task<RunView> resumed(FlowPointer flow, std::string run_id, ResumeTarget target,
 Task<RunView> restarted(FlowPointer flow, std::string run_id, RunOptions options) {
     auto given = flow->restartInput(run_id, options);
     if (auto* const ended = std::get_if<RunView>(&given)) co_return std::move(*ended);
-    auto drive = std::make_unique<Drive>(flow, run_id, std::get<RunInput>(std::move(given)), options, true);
+    auto drive = std::make_unique<Drive>(flow, run_id, std::get<RunInput>(std::move(given)), options, Claim::resume);
+    RunView view = co_await toItsEnd(std::move(drive));
+    co_return view;
+}
+
+Task<RunView> travelled(FlowPointer flow, std::string run_id, std::string step, std::optional<Value> input,
+                        std::optional<Value> data, RunOptions options) {
+    flow->travelTo(run_id, step, std::move(input), std::move(data), options);
+    auto drive = std::make_unique<Drive>(flow, run_id, RESUME, options, Claim::run);
     RunView view = co_await toItsEnd(std::move(drive));
     co_return view;
 }
@@ -92,6 +101,11 @@ Task<RunView> asyncResume(const Flow& flow, std::string run_id, ResumeTarget tar
 }
 Task<RunView> asyncRestart(const Flow& flow, std::string run_id, RunOptions options) {
     return restarted(AsyncFlow::of(flow), std::move(run_id), std::move(options));
+}
+Task<RunView> asyncTimeTravel(const Flow& flow, std::string run_id, std::string step, std::optional<Value> input,
+                              std::optional<Value> data, RunOptions options) {
+    return travelled(AsyncFlow::of(flow), std::move(run_id), std::move(step), std::move(input), std::move(data),
+                     std::move(options));
 }
 
 }  // namespace stategraph::workflow

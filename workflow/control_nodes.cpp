@@ -50,11 +50,12 @@ Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state
         return conditionFailed(plan, entry, state, error);
     }
     std::vector<std::string> all;
-    const auto& members = membersOf(plan.definition.entries[entry], state, all);
+    const Entry& block = plan.definition.entries[entry];
+    const auto& members = membersOf(block, state, all);
     for (const Word status : {Word::failed, Word::bailed, Word::suspended}) {
         for (const std::string& id : members) {
             const Record& record = state.records.at(id);
-            if (record.status != status) continue;
+            if (record.status != status || (status == Word::failed && block.allows_failure)) continue;
             return advance(plan, state, entry,
                            {status, record.status == Word::failed ? Value(record.error) : record.output},
                            std::move(update), false);
@@ -63,7 +64,7 @@ Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state
     Values outputs;
     for (const std::string& id : members) outputs.emplace(id, state.records.at(id).output);
     try {
-        Outcome outcome{Word::success, combined(plan.definition.entries[entry], outputs)};
+        Outcome outcome{Word::success, combined(block, outputs)};
         update.with(overwrite<&State::chosen>({}));
         return advance(plan, state, entry, std::move(outcome), std::move(update), state.is_canceled);
     } catch (const std::exception& error) {

@@ -22,18 +22,23 @@ void sleepUntil(std::chrono::system_clock::time_point until, const std::stop_tok
     changed.wait_until(lock.native(), stop, until, [] { return false; });
 }
 
+// Of two callers that begin the same new run, one is refused where its input is stored, before a step runs.
+Durability durabilityOf(const RunOptions& options, Claim claim) {
+    return claim == Claim::start && options.durability == Durability::exit ? Durability::async : options.durability;
+}
+
 }  // namespace
 
 Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInput input, const RunOptions& options,
-             bool claims)
+             Claim claim)
     : flow_(std::move(flow)),
       run_id_(std::move(run_id)),
       input_(std::move(input)),
       waits_(options.waits),
-      claims_(claims),
+      claim_(claim),
       session_(std::make_shared<Session>()),
       config_{.thread_id = flow_->threadOf(run_id_),
-              .durability = options.durability,
+              .durability = durabilityOf(options, claim),
               .hub = options.hub,
               .control = options.control,
               .context = std::shared_ptr<const Session>(session_)} {
@@ -118,19 +123,21 @@ RunView Drive::end(const Result<State>& result) {
 }
 
 void Drive::rethrow() const {
-    if (!claims_) throw;
     try {
         throw;
     } catch (const ThreadBusyError& error) {
         refuse(Refusal::already_claimed, run_id_, error.message());
     } catch (const ConcurrentUpdateError& error) {
+        if (claim_ == Claim::run) throw;  // it has run
         refuse(Refusal::already_claimed, run_id_, error.message());
     } catch (const RefusedError&) {
         throw;
     } catch (const InvalidArgumentError& error) {
+        if (claim_ != Claim::resume) throw;
         refuse(Refusal::already_claimed, run_id_, error.message());
         // The answer to a graph's question was refused, and the question stays open.
     } catch (const WrongTypeError& error) {
+        if (claim_ != Claim::resume) throw;
         refuse(Refusal::invalid_resume_data, run_id_, error.message());
     }
 }

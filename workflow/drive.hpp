@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,13 +10,16 @@
 
 namespace stategraph::workflow {
 
+/// What another caller may do at the same time, of whom one is refused. `run`: nothing, but the run must not be under
+/// way. `start`: begin the same new run. `resume`: answer or restart the run.
+enum class Claim : std::uint8_t { run, start, resume };
+
 /// One call of start, resume or restart while it drives its run, blocking or awaited. The run is registered as long as
 /// it is under way, so that it can be cancelled.
 class Drive {
 public:
-    /// `claims` says that another caller may do the same at the same time; then one of them is refused.
     Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInput input, const RunOptions& options,
-          bool claims);
+          Claim claim);
     ~Drive();
     Drive(const Drive&) = delete;
     Drive& operator=(const Drive&) = delete;
@@ -46,7 +50,7 @@ private:
     std::string run_id_;
     RunInput input_;
     bool waits_;
-    bool claims_;
+    Claim claim_;
     std::shared_ptr<Session> session_;
     RunConfig config_;
     bool is_known_ SG_GUARDED_BY(flow_->mutex) = false;

@@ -211,8 +211,26 @@ Task<Executed> awaitFunction(const Plan& plan, const Place& place, Record& recor
     co_return executed;
 }
 
+// Returns whether the failure of a run is permanent. A member that was allowed to fail is not its failure.
 bool hasPermanentFailure(const State& state) {
-    return std::ranges::any_of(state.records, [](const auto& each) { return each.second.is_permanent; });
+    return std::ranges::any_of(
+        state.records, [&](const auto& each) { return each.second.is_permanent && each.second.error == state.error; });
+}
+
+// Whether the record has nothing but an answer that time travel left for a step that was not reached.
+bool isUnreached(const std::pair<const std::string, Record>& each) noexcept { return each.second.status == Word::none; }
+
+// Returns records with the answers that time travel has brought for steps inside, by the keys of their questions.
+std::map<std::string, Record> answersInside(const Values& answers) {
+    std::map<std::string, Record> records;
+    for (const auto& [key, answer] : answers) {
+        const std::size_t end = key.find_first_of(".[");
+        const std::size_t dot = key.find('.');
+        Record& record = records[key.substr(0, end)];
+        record.pending = answer;
+        if (dot != std::string::npos) record.answers.emplace(key.substr(dot + 1), answer);
+    }
+    return records;
 }
 
 State beginningInside(const Record& record, const State& outer, bool goes_on) {
@@ -224,6 +242,7 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
         state.goes_on = true;
         state.reduced.clear();  // the outer workflow has them
         state.answers = record.answers;
+        std::erase_if(state.records, isUnreached);
     } else {
         state.input = record.payload;
         state.data = record.payload;
@@ -291,6 +310,8 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
         record.attempts = attempt;
         const State begin = beginningInside(record, outer, goes_on);
         Update<State> input = goes_on ? updateOf(begin) : beginningOf(begin);
+        if (!goes_on && attempt == 1 && !record.answers.empty())
+            input.with(merge(&State::records, answersInside(record.answers)));
         State inner = runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt));
         goes_on = false;
         outer.shared = inner.shared;
@@ -320,6 +341,7 @@ void beginRecord(const Plan& plan, const Record* before, const Value& input, boo
     if (is_loop) record.iteration = goes_on ? before->iteration : has_run ? before->iteration + 1 : 1;
     if (goes_on || record.iteration > 1) record.resumed = before->resumed;
     if (before != nullptr && (goes_on || !has_run)) record.pending = before->pending;
+    if (before != nullptr && !has_run) record.answers = before->answers;
     if (!record.pending.isNull()) record.resumed = record.pending;
 }
 

@@ -8,6 +8,7 @@
 #include <stategraph/workflow/run.hpp>
 
 #include "workflow/drive.hpp"
+#include "workflow/execution.hpp"
 #include "workflow/flow_impl.hpp"
 #include "workflow/listing.hpp"
 #include "workflow/refuse.hpp"
@@ -91,18 +92,50 @@ std::vector<Flow::DueRun> Flow::Impl::dueRuns(std::chrono::system_clock::time_po
     return due;
 }
 
-// Makes an edit after which nothing is due. A sleep that has begun keeps its record.
+namespace {
+
+// Adds the records of what is under way, without which it would be forgotten where the run ends: sleeps, and workflows
+// inside with what their steps have done. Returns whether they, or finished tasks, are more than the commit has.
+bool addUnderWay(const Plan& plan, State& state, const std::vector<TaskSnapshot>& tasks) {
+    bool is_more = false;
+    for (const TaskSnapshot& task : tasks) {
+        is_more = is_more || task.finished;
+        const Place* const place = plan.findPlace(task.name);
+        if (task.finished || place == nullptr || plan.entryOf(*place).kind == Entry::Kind::foreach) continue;
+        if (plan.entryOf(*place).kind == Entry::Kind::sleep) {
+            state.records.insert_or_assign(task.name, Record{.status = Word::waiting, .payload = state.data});
+            is_more = true;
+        } else if (place->nested && !task.calls.empty()) {
+            const SnapshotData& inside = *task.calls.back().state;
+            State inner = inside.values_as_cbor.as<State>();
+            (void)addUnderWay(*place->nested->plan, inner, inside.tasks);
+            const auto before = state.records.find(task.name);
+            const Entry::Kind kind = plan.entryOf(*place).kind;
+            Record record;
+            beginRecord(plan, before == state.records.end() ? nullptr : &before->second, state.data,
+                        kind == Entry::Kind::dowhile || kind == Entry::Kind::dountil, record);
+            record.status = Word::running;
+            record.child = Value(inner);
+            state.records.insert_or_assign(task.name, std::move(record));
+            is_more = true;
+        }
+    }
+    return is_more;
+}
+
+}  // namespace
+
+// Makes an edit after which nothing is due. What was under way keeps its records.
 void Flow::Impl::end(const std::string& run_id, bool ends_success) const {
-    const auto at = read(run_id);
+    const auto at = read(run_id, true);
     if (!isStored(at) || (at.values.status == Word::success && !ends_success) || at.values.status == Word::failed ||
         at.values.status == Word::canceled)
         return;
+    State state = at.values;
     Update<State> update{set<&State::status>(Word::canceled)};
-    const auto& entries = plan->definition.entries;
-    const auto entry = static_cast<std::size_t>(at.values.at);
-    if (at.values.status == Word::none && entry < entries.size() && entries[entry].kind == Entry::Kind::sleep) {
-        update.with(
-            merge(&State::records, {{entries[entry].id, Record{.status = Word::waiting, .payload = at.values.data}}}));
+    if (state.status == Word::none && addUnderWay(*plan, state, at.tasks)) {
+        state.status = Word::canceled;
+        update = updateOf(state);
     }
     graph.updateState({.thread_id = threadOf(run_id)}, std::move(update), {.as_node = wait_node});
 }
@@ -135,8 +168,19 @@ Flow::Flow(Definition definition, const CompileOptions& options) {
     impl_ = std::make_shared<const Impl>(plan, options);
 }
 
+Values Flow::Impl::checkedState(const std::string& run_id, Values state) const {
+    try {
+        return plan->definition.state ? plan->definition.state(Value(state)).as<Values>() : std::move(state);
+    } catch (const std::exception& error) {
+        refuse(Refusal::invalid_state, run_id,
+               std::string("its state is not what the workflow takes: ") + error.what());
+    }
+}
+
 RunInput Flow::Impl::startInput(const std::string& run_id, Value input, const RunOptions& options) const {
     const Definition& definition = plan->definition;
+    const bool has_run = hasRun(run_id);
+    if (has_run && options.only_new) refuse(Refusal::already_claimed, run_id, "it has been started before");
     State state;
     try {
         state.input = definition.input ? definition.input(std::move(input)) : std::move(input);
@@ -144,23 +188,19 @@ RunInput Flow::Impl::startInput(const std::string& run_id, Value input, const Ru
         refuse(Refusal::invalid_input, run_id,
                std::string("its input is not what the workflow takes: ") + error.what());
     }
-    try {
-        const Values begin = options.state.value_or(Values());
-        state.shared = definition.state ? definition.state(Value(begin)).as<Values>() : begin;
-    } catch (const std::exception& error) {
-        refuse(Refusal::invalid_state, run_id,
-               std::string("its state is not what the workflow takes: ") + error.what());
-    }
+    state.shared = checkedState(run_id, options.state.value_or(Values()));
     state.data = state.input;
     state.is_single_step = options.single_step;
     state.context = options.context;
     state.metadata = options.metadata;
-    if (hasRun(run_id)) return updateOf(state);  // the run begins again
+    if (has_run) return updateOf(state);  // the run begins again
     return beginningOf(std::move(state));
 }
 
 RunView Flow::start(const std::string& run_id, Value input, const RunOptions& options) const {
-    return Drive(impl_, run_id, impl_->startInput(run_id, std::move(input), options), options, false).run();
+    return Drive(impl_, run_id, impl_->startInput(run_id, std::move(input), options), options,
+                 options.only_new ? Claim::start : Claim::run)
+        .run();
 }
 
 std::variant<RunView, RunInput> Flow::Impl::restartInput(const std::string& run_id, const RunOptions& options) const {
@@ -177,7 +217,7 @@ std::variant<RunView, RunInput> Flow::Impl::restartInput(const std::string& run_
 RunView Flow::restart(const std::string& run_id, const RunOptions& options) const {
     auto input = impl_->restartInput(run_id, options);
     if (auto* const view = std::get_if<RunView>(&input)) return std::move(*view);
-    return Drive(impl_, run_id, std::get<RunInput>(std::move(input)), options, true).run();
+    return Drive(impl_, run_id, std::get<RunInput>(std::move(input)), options, Claim::resume).run();
 }
 
 RunView Flow::cancel(const std::string& run_id) const {
@@ -201,20 +241,41 @@ RunView Flow::cancel(const std::string& run_id) const {
     return view;
 }
 
-RunView Flow::timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input,
-                         std::optional<Value> data, const RunOptions& options) const {
-    const auto at = impl_->read(run_id, true);
+void Flow::Impl::travelTo(const std::string& run_id, const std::string& step, std::optional<Value> input,
+                          std::optional<Value> data, const RunOptions& options) const {
+    const auto at = read(run_id, true);
     const std::vector<std::string> path = split(step);
-    if (!Impl::isStored(at) || path.empty() || viewOf(*impl_->plan, at.values, at).status == RunStatus::running) {
-        refuse(Refusal::invalid_target, run_id, "it has not run, or is under way");
+    if (path.empty()) refuse(Refusal::invalid_target, run_id, "no step is named to which to travel");
+    State state;
+    if (isStored(at)) {
+        if (viewOf(*plan, at.values, at).status == RunStatus::running) {
+            refuse(Refusal::invalid_target, run_id,
+                   "it is under way, or its process died; wait for its end, or cancel it");
+        }
+        state = at.values;
+    } else {
+        state.metadata = options.metadata;
     }
-    State state = at.values;
-    const Targets to = travel(*impl_->plan, state, path, {std::move(input), options.state, std::move(data)});
+    Travel how{.run_id = run_id,
+               .input = std::move(input),
+               .data = std::move(data),
+               .outputs = options.outputs,
+               .is_new = !isStored(at)};
+    if (options.state) how.state = checkedState(run_id, *options.state);
+    const Targets to = travel(*plan, state, path, how);
     state.is_single_step = options.single_step;
     for (const auto& [key, value] : options.context) state.context.insert_or_assign(key, value);
-    impl_->graph.updateState({.thread_id = impl_->threadOf(run_id)}, updateOf(state),
-                             {.as_node = wait_node, .go_to = to});
-    return Drive(impl_, run_id, RESUME, options, false).run();
+    try {
+        graph.updateState({.thread_id = threadOf(run_id)}, updateOf(state), {.as_node = wait_node, .go_to = to});
+    } catch (const ConcurrentUpdateError& error) {
+        refuse(Refusal::already_claimed, run_id, error.message());
+    }
+}
+
+RunView Flow::timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input,
+                         std::optional<Value> data, const RunOptions& options) const {
+    impl_->travelTo(run_id, step, std::move(input), std::move(data), options);
+    return Drive(impl_, run_id, RESUME, options, Claim::run).run();
 }
 
 RunView Flow::get(const std::string& run_id, CheckpointId at) const { return impl_->view(run_id, at); }

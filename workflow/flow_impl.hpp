@@ -63,6 +63,10 @@ struct Flow::Impl {
     RunInput startInput(const std::string& run_id, Value input, const RunOptions& options) const;
     RunInput resumeInput(const std::string& run_id, const ResumeTarget& target, Value data,
                          const RunOptions& options) const;
+    /// Takes the run to a step, where it is to be resumed. Errors: RefusedError.
+    void travelTo(const std::string& run_id, const std::string& step, std::optional<Value> input,
+                  std::optional<Value> data, const RunOptions& options) const;
+    Values checkedState(const std::string& run_id, Values state) const;
     std::variant<RunView, RunInput> restartInput(const std::string& run_id, const RunOptions& options) const;
     /// Ends the run of this process that is under way, and returns whether it is stored that the run is canceled.
     /// Returns none if no run is under way.

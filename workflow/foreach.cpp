@@ -73,7 +73,7 @@ void tellProgress(const Place& place, const Item& item, const Record& record, Ru
 Items answeredFirst(const Record* before) {
     Items items;
     if (before != nullptr && before->status == Word::none && !before->pending.isNull())
-        items.emplace(0, Record{.pending = before->pending});
+        items.emplace(0, Record{.pending = before->pending, .answers = before->answers});
     return items;
 }
 

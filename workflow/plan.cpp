@@ -74,6 +74,8 @@ private:
             std::ranges::any_of(entry.conditions, [](const auto& each) { return !each; })) {
             fault(where + "an entry needs " + std::to_string(conditions) + " conditions");
         }
+        if (entry.allows_failure && entry.kind != Kind::parallel)
+            fault(where + "only the members of a parallel may fail (allows_failure)");
         if (entry.concurrency < 1) fault(where + "the concurrency of a foreach must be at least 1");
     }
 

@@ -33,6 +33,7 @@ void addOpen(const Plan& plan, const Step& step, const Record& record, Question 
         whole.payload = std::move(inner.payload);
         whole.labels = std::move(inner.labels);
         whole.step = inner.step;
+        whole.is_due = at.is_due && inner.is_due;
         open.push_back(std::move(whole));
     }
 }

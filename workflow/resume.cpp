@@ -149,7 +149,8 @@ RunInput Flow::Impl::resumeInput(const std::string& run_id, const ResumeTarget& 
 
 RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data,
                      const RunOptions& options) const {
-    return Drive(impl_, run_id, impl_->resumeInput(run_id, target, std::move(data), options), options, true).run();
+    return Drive(impl_, run_id, impl_->resumeInput(run_id, target, std::move(data), options), options, Claim::resume)
+        .run();
 }
 
 }  // namespace stategraph::workflow

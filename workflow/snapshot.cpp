@@ -85,6 +85,8 @@ json::object entryJson(const Entry& entry) {
         case Kind::then:
             return {{"type", "step"}, {"step", stepOf(entry.steps.front())}};
         case Kind::parallel:
+            if (entry.allows_failure)
+                return {{"type", "parallel"}, {"steps", members()}, {"opts", json::object{{"allowFailure", true}}}};
             return {{"type", "parallel"}, {"steps", members()}};
         case Kind::branch:
             return {{"type", "conditional"}, {"steps", members()}};

@@ -1,8 +1,14 @@
 #include "workflow/travel.hpp"
 
+#include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include <stategraph/error.hpp>
+
+#include "workflow/questions.hpp"
+#include "workflow/refuse.hpp"
 
 namespace stategraph::workflow {
 namespace {
@@ -12,119 +18,220 @@ bool hasRun(const State& state, const std::string& id) {
     return found != state.records.end() && found->second.status != Word::none;
 }
 
-[[noreturn]] void refuseTarget(const Plan& plan, const std::string& id, const std::string& why) {
-    throw RefusedError(Refusal::invalid_target, "step '" + plan.prefix + id + "' cannot be travelled to: " + why);
-}
+/// One travel inside one workflow: to a step of it, or to one inside a step of it.
+class Traveller {
+public:
+    Traveller(const Plan& plan, State& state, std::span<const std::string> path, const Travel& how)
+        : plan_(plan), state_(state), path_(path), id_(path.front()), how_(how), place_(placeOf(plan, id_)) {}
 
-void checkPast(const Plan& plan, const State& state, const std::string& target, std::size_t at) {
-    for (std::size_t i = 0; i < at; ++i) {
-        const Entry& entry = plan.definition.entries[i];
-        if (entry.kind == Entry::Kind::branch) continue;
-        for (const std::string& id : idsOf(entry)) {
-            if (!hasRun(state, id)) refuseTarget(plan, target, "step '" + plan.prefix + id + "' before it has not run");
+    Targets go() {
+        std::erase_if(state_.records,
+                      [](const auto& each) { return each.second.status == Word::none; });  // left by an earlier travel
+        takeOutputs();
+        checkPast();
+        std::optional<Record> inner = travelInside();
+        if (how_.state) state_.shared = *how_.state;
+        const std::map<std::string, Record> siblings = siblingRecords();
+        const std::map<std::string, Record> answers = inner ? std::map<std::string, Record>() : answered();
+        forget();
+        state_.at = static_cast<std::int64_t>(place_.entry);
+        state_.chosen.clear();
+        state_.additions.clear();
+        state_.status = Word::none;
+        state_.error.clear();
+        state_.result = {};
+        state_.is_canceled = false;
+        state_.records.insert(siblings.begin(), siblings.end());
+        if (inner) {
+            state_.records.insert_or_assign(id_, std::move(*inner));
+            if (entry().kind == Entry::Kind::branch) state_.chosen = {id_};
+            return goingOn(plan_, state_);
+        }
+        setInput(how_.input ? std::optional(checkedInput(*how_.input)) : std::nullopt);
+        state_.records.insert(answers.begin(), answers.end());
+        const bool has_siblings = entry().kind == Entry::Kind::parallel && entry().steps.size() > 1;
+        return has_siblings ? goingOn(plan_, state_) : plan_.beginnings[place_.entry];
+    }
+
+private:
+    [[noreturn]] void refuseTarget(const std::string& why) const {
+        refuse(Refusal::invalid_target, how_.run_id,
+               "step '" + plan_.prefix + id_ + "' cannot be travelled to: " + why);
+    }
+    const Place& placeOf(const Plan& plan, const std::string& id) const {
+        const Place* const place = plan.findPlace(id);
+        if (place == nullptr) refuseTarget("there is no such step");
+        return *place;
+    }
+    const Entry& entry() const noexcept { return plan_.entryOf(place_); }
+
+    // Gives steps the outputs that the caller has for them. Those of steps inside the target are passed on.
+    void takeOutputs() {
+        for (const auto& [path, output] : how_.outputs) {
+            const std::string id = path.substr(0, path.find('.'));
+            if (id.size() < path.size() && id == id_ && path_.size() > 1) {
+                inner_outputs_.emplace(path.substr(id.size() + 1), output);
+                continue;
+            }
+            const Place* const place = plan_.findPlace(path);
+            if (place == nullptr)
+                refuseTarget("an output is given for '" + plan_.prefix + path + "', and there is no such step");
+            const bool is_sibling =
+                place->entry == place_.entry && entry().kind == Entry::Kind::parallel && path != id_;
+            if (place->entry >= place_.entry && !is_sibling)
+                refuseTarget("an output is given for '" + plan_.prefix + path + "', which does not come before it");
+            const std::int64_t now = plan_.nowMs();
+            state_.records.insert_or_assign(
+                path, Record{.status = Word::success, .output = output, .started_ms = now, .ended_ms = now});
         }
     }
-}
 
-// Forgets the records of an entry and of all entries after it. Returns the steps that had asked.
-std::vector<std::string> forget(const Plan& plan, State& state, std::size_t at) {
-    std::vector<std::string> asked;
-    for (std::size_t i = at; i < plan.definition.entries.size(); ++i) {
-        for (const std::string& id : idsOf(plan.definition.entries[i])) {
-            const auto found = state.records.find(id);
-            if (found == state.records.end()) continue;
-            if (found->second.status == Word::suspended) asked.push_back(id);
-            if (plan.definition.entries[i].kind == Entry::Kind::foreach) state.items.clear();
-            state.records.erase(found);
+    // In a run that was never started, the input of the target stands for what the entry before it would have returned.
+    void checkPast() const {
+        const bool stands_for_entry = how_.is_new && how_.input && path_.size() == 1;
+        for (std::size_t i = 0; i + (stands_for_entry ? 1 : 0) < place_.entry; ++i) {
+            const Entry& before = plan_.definition.entries[i];
+            if (before.kind == Entry::Kind::branch) continue;
+            for (const std::string& each : idsOf(before)) {
+                if (!hasRun(state_, each)) refuseTarget("step '" + plan_.prefix + each + "' before it has not run");
+            }
         }
     }
-    return asked;
-}
 
-// Sets the input of the entry: the new input, or what the entry before it has returned.
-void setInput(const Plan& plan, State& state, std::size_t at, const std::optional<Value>& input) {
-    if (at == 0) {
-        if (input) state.input = *input;
-        state.data = state.input;
-        return;
+    // If the target is inside a step of this workflow, returns that step's record, which continues from there.
+    std::optional<Record> travelInside() {
+        if (path_.size() == 1) return {};
+        const Nested* const nested = plan_.findNested(id_);
+        if (nested == nullptr || entry().kind == Entry::Kind::foreach)
+            refuseTarget("it is not a workflow that has steps of its own");
+        const auto known = state_.records.find(id_);
+        Record record = known == state_.records.end() ? Record() : known->second;
+        State inner;
+        if (record.child.isNull()) {
+            if (!how_.is_new && inner_outputs_.empty()) refuseTarget("it is a workflow that has not run");
+            record.payload = inputOf();
+            inner.input = record.payload;
+            inner.data = record.payload;
+        } else {
+            inner = record.child.as<State>();
+        }
+        (void)Traveller(*nested->plan, inner, path_.subspan(1),
+                        {how_.run_id, how_.input, how_.state, how_.data, std::move(inner_outputs_), how_.is_new})
+            .go();
+        record.child = Value(inner);
+        record.status = Word::running;
+        record.output = {};
+        record.pending = {};
+        record.answers.clear();
+        if (record.started_ms == 0) record.started_ms = plan_.nowMs();
+        return record;
     }
-    const Entry& before = plan.definition.entries[at - 1];
-    const std::vector<std::string> ids = idsOf(before);
-    if (input) {
-        state.data = *input;
+
+    std::map<std::string, Record> siblingRecords() const {
+        std::map<std::string, Record> siblings;
+        if (entry().kind != Entry::Kind::parallel) return siblings;
+        for (const std::string& sibling : idsOf(entry())) {
+            const auto found = state_.records.find(sibling);
+            if (sibling != id_ && found != state_.records.end()) siblings.insert(*found);
+        }
+        return siblings;
+    }
+
+    // Forgets the records of the target's entry and of all entries after it.
+    void forget() {
+        for (std::size_t i = place_.entry; i < plan_.definition.entries.size(); ++i) {
+            for (const std::string& id : idsOf(plan_.definition.entries[i])) {
+                const bool is_known = state_.records.erase(id) > 0;
+                if (is_known && plan_.definition.entries[i].kind == Entry::Kind::foreach) state_.items.clear();
+            }
+        }
+    }
+
+    // Refuses an input that the target's check refuses. The step checks it again when it runs.
+    Value checkedInput(const Value& input) const {
+        Value checked = input;
+        try {
+            if (place_.entry == 0 && plan_.definition.input) checked = plan_.definition.input(std::move(checked));
+            if (place_.step != nullptr && place_.step->input && entry().kind != Entry::Kind::foreach)
+                (void)place_.step->input(checked);
+        } catch (const std::exception& error) {
+            refuse(Refusal::invalid_input, how_.run_id,
+                   "its input is not what step '" + place_.path + "' takes: " + error.what());
+        }
+        return checked;
+    }
+    // Returns records for the steps at the target and after it that had asked, with the answer for their next
+    // execution. For a workflow it is addressed to its steps that had asked. Call it before the steps are forgotten.
+    std::map<std::string, Record> answered() const {
+        std::map<std::string, Record> records;
+        if (!how_.data) return records;
+        for (const Question& each : openQuestions(plan_, state_)) {
+            const std::string& id = each.path.front();
+            const std::size_t at = plan_.findPlace(id)->entry;
+            const bool is_sibling = at == place_.entry && entry().kind == Entry::Kind::parallel && id != id_;
+            if (at < place_.entry || is_sibling) continue;
+            Record& record = records[id];
+            record.pending = checkedData(each);
+            const std::size_t dot = each.key.find('.');
+            if (dot != std::string::npos) record.answers.emplace(each.key.substr(dot + 1), record.pending);
+        }
+        return records;
+    }
+    Value checkedData(const Question& question) const {
+        try {
+            return question.step->resume ? question.step->resume(*how_.data) : *how_.data;
+        } catch (const std::exception& error) {
+            refuse(Refusal::invalid_resume_data, how_.run_id,
+                   "the answer is not what '" + plan_.prefix + question.key + "' takes: " + error.what());
+        }
+    }
+
+    // What the entry before the target has returned.
+    Value inputOf() const {
+        if (place_.entry == 0) return state_.input;
+        const Entry& before = plan_.definition.entries[place_.entry - 1];
+        const std::vector<std::string> ids = idsOf(before);
+        const bool passes_on = before.kind == Entry::Kind::sleep;  // also if its time has not come
+        if (!isBlock(before)) {
+            const Record& record = state_.records.at(ids.front());
+            return passes_on && record.status == Word::waiting ? record.payload : record.output;
+        }
+        Values outputs;
+        for (const std::string& id : ids) {
+            const auto found = state_.records.find(id);
+            if (found != state_.records.end()) outputs.emplace(id, found->second.output);
+        }
+        return combined(before, outputs);
+    }
+
+    // Sets the input of the target's entry: the new input, or what the entry before it has returned.
+    void setInput(const std::optional<Value>& input) {
+        state_.data = input ? *input : inputOf();
+        if (!input) return;
+        if (place_.entry == 0) {
+            state_.input = *input;
+            return;
+        }
+        const Entry& before = plan_.definition.entries[place_.entry - 1];
         if (isBlock(before)) return;
-        Record& record = state.records.at(ids.front());
+        Record& record = state_.records[idsOf(before).front()];
         record.output = *input;
         record.status = Word::success;
-        return;
     }
-    if (!isBlock(before)) {
-        state.data = state.records.at(ids.front()).output;
-        return;
-    }
-    Values outputs;
-    for (const std::string& id : ids) {
-        const auto found = state.records.find(id);
-        if (found != state.records.end()) outputs.emplace(id, found->second.output);
-    }
-    state.data = combined(before, outputs);
-}
+
+    const Plan& plan_;
+    State& state_;
+    std::span<const std::string> path_;
+    const std::string& id_;
+    const Travel& how_;
+    const Place& place_;
+    Values inner_outputs_ = {};
+};
 
 }  // namespace
 
 Targets travel(const Plan& plan, State& state, std::span<const std::string> path, const Travel& how) {
-    const std::string& id = path.front();
-    const Place* const place = plan.findPlace(id);
-    if (place == nullptr) refuseTarget(plan, id, "there is no such step");
-    const std::size_t at = place->entry;
-    const Entry& entry = plan.definition.entries[at];
-    std::erase_if(state.records,
-                  [](const auto& each) { return each.second.status == Word::none; });  // left by an earlier time travel
-    checkPast(plan, state, id, at);
-    const Nested* const nested = plan.findNested(id);
-    const auto known = state.records.find(id);
-    std::optional<Record> kept;
-    if (path.size() > 1) {
-        if (nested == nullptr || known == state.records.end() || known->second.child.isNull()) {
-            refuseTarget(plan, id, "it is not a workflow that has run");
-        }
-        kept = known->second;
-        State inner = kept->child.as<State>();
-        (void)travel(*nested->plan, inner, path.subspan(1), how);
-        kept->child = Value(inner);
-    }
-    if (how.state) state.shared = *how.state;
-    std::map<std::string, Record> siblings;
-    if (entry.kind == Entry::Kind::parallel) {
-        for (const std::string& sibling : idsOf(entry)) {
-            const auto found = state.records.find(sibling);
-            if (sibling != id && found != state.records.end()) siblings.insert(*found);
-        }
-    }
-    const std::vector<std::string> asked = forget(plan, state, at);
-    state.at = static_cast<std::int64_t>(at);
-    state.chosen.clear();
-    state.additions.clear();
-    state.status = Word::none;
-    state.error.clear();
-    state.result = {};
-    state.is_canceled = false;
-    state.records.merge(siblings);
-    if (kept) {
-        kept->status = Word::running;
-        kept->output = {};
-        kept->pending = {};
-        kept->answers.clear();
-        state.records.insert_or_assign(id, std::move(*kept));
-        if (entry.kind == Entry::Kind::branch) state.chosen = {id};
-        return goingOn(plan, state);
-    }
-    setInput(plan, state, at, how.input);
-    for (const std::string& step : asked) {
-        if (how.data && !state.records.contains(step))
-            state.records.insert_or_assign(step, Record{.pending = *how.data});
-    }
-    return entry.kind == Entry::Kind::parallel && entry.steps.size() > 1 ? goingOn(plan, state) : plan.beginnings[at];
+    return Traveller(plan, state, path, how).go();
 }
 
 }  // namespace stategraph::workflow

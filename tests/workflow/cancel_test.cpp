@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -16,6 +17,7 @@
 #include "tests/support/door.hpp"
 #include "tests/support/hand_home.hpp"
 #include "tests/support/meanwhile.hpp"
+#include "tests/support/savers.hpp"
 
 // A run that is cancelled while a step executes: what is stored then, and how another process continues.
 namespace sg = stategraph;
@@ -230,4 +232,35 @@ TEST_CASE("a run that is cancelled by any thread at any time is canceled, or had
         if (seen == RunStatus::canceled) CHECK((ended == RunStatus::canceled));
         CHECK((flow.get("1").status == ended));
     }
+}
+
+TEST_CASE("a cancelled run keeps what was under way: finished members, and what a workflow inside has done") {
+    savers::onEach([](savers::Store& store) {
+        const auto inner = wf::workflow<int>("inner")
+                               .then(wf::step("first", [](const int& n) { return n + 1; }))
+                               .sleep(1h, "nap")
+                               .then(wf::step("last", [](const int& n) { return n * 10; }))
+                               .commit();
+        const auto finished = wf::step("finished", [](const int& n, wf::Context& context) {
+            context.setState("key", n);
+            return n;
+        });
+        const auto make = [&] {
+            return wf::workflow<int>("w")
+                .parallel(finished, wf::step("inside", inner))
+                .map([](const std::tuple<int, int>& both) { return std::get<0>(both) + std::get<1>(both); })
+                .commit({.checkpointer = store.open()});
+        };
+        REQUIRE((make().start("1", 1).status == RunStatus::waiting));
+        const auto run = make().cancel("1");
+        CHECK((run.status == RunStatus::canceled));
+        CHECK((run.view.steps.at("finished").status == StepStatus::success));
+        CHECK(run.view.state.at("key") == sg::Value(1));
+        CHECK((run.view.steps.at("inside.first").status == StepStatus::success));
+        CHECK((run.view.steps.at("inside.nap").status == StepStatus::waiting));
+        CHECK_FALSE(run.view.steps.contains("inside.last"));
+        // So time travel can continue behind the sleep.
+        CHECK(make().flow().timeTravel("1", "inside.last", {}, {}).result == sg::Value(21));
+        CHECK(make().flow().timeTravel("1", "inside.last", sg::Value(5), {}).result == sg::Value(51));
+    });
 }

@@ -227,12 +227,12 @@ private:
         const std::string at = where + "." + std::string(form->name);
         const bool is_loop = entry.kind == Kind::dowhile || entry.kind == Kind::dountil;
         const bool computes = entry.kind == Kind::map || entry.kind == Kind::sleep;
-        const bool is_foreach = entry.kind == Kind::foreach;
         (void)objectAt(value, where,
-                       {form->name, is_loop      ? "when"
-                                    : computes   ? "id"
-                                    : is_foreach ? "concurrency"
-                                                 : form->name});
+                       {form->name, is_loop                        ? "when"
+                                    : computes                     ? "id"
+                                    : entry.kind == Kind::foreach  ? "concurrency"
+                                    : entry.kind == Kind::parallel ? "allowFailure"
+                                                                   : form->name});
         if (entry.kind == Kind::parallel && of.is_array()) {
             for (const json::value& each : of.get_array()) addStep(entry, steps, each, at);
         } else if (entry.kind == Kind::branch) {
@@ -243,6 +243,10 @@ private:
         if (is_loop) entry.conditions.push_back(conditionAt(object->if_contains("when"), where + ".when"));
         if (const json::value* const most = object->if_contains("concurrency"))
             entry.concurrency = static_cast<int>(std::min(numberAt(*most, where + ".concurrency", 1), 1e6));
+        if (const json::value* const allows = object->if_contains("allowFailure")) {
+            if (!allows->is_bool()) fault(where + ".allowFailure", "it must be true or false");
+            entry.allows_failure = allows->is_bool() && allows->get_bool() && entry.kind == Kind::parallel;
+        }
         if (computes) {
             const json::value* const id = object->if_contains("id");
             entry.id =

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,9 @@ Task<RunView> asyncResume(const Flow& flow, std::string run_id, ResumeTarget tar
                           RunOptions options = {});
 /// Flow::restart for coroutines.
 Task<RunView> asyncRestart(const Flow& flow, std::string run_id, RunOptions options = {});
+/// Flow::timeTravel for coroutines.
+Task<RunView> asyncTimeTravel(const Flow& flow, std::string run_id, std::string step, std::optional<Value> input,
+                              std::optional<Value> data, RunOptions options = {});
 
 namespace detail {
 template <class Out>
@@ -47,6 +51,16 @@ Task<RunResult<Out>> asyncResume(const Workflow<In, Out>& workflow, std::string 
 template <class In, class Out>
 Task<RunResult<Out>> asyncRestart(const Workflow<In, Out>& workflow, std::string run_id, RunOptions options = {}) {
     return detail::typed<Out>(asyncRestart(workflow.flow(), std::move(run_id), std::move(options)));
+}
+template <class In, class Out, class SIn, class SOut, class Ask, class Answer>
+Task<RunResult<Out>> asyncTimeTravel(const Workflow<In, Out>& workflow, std::string run_id,
+                                     const TypedStep<SIn, SOut, Ask, Answer>& step,
+                                     const std::optional<std::type_identity_t<SIn>>& input = {},
+                                     RunOptions options = {}) {
+    std::optional<Value> given;
+    if (input) given = Value(*input);
+    return detail::typed<Out>(
+        asyncTimeTravel(workflow.flow(), std::move(run_id), step.id(), std::move(given), {}, std::move(options)));
 }
 
 }  // namespace stategraph::workflow

@@ -169,6 +169,8 @@ struct Entry {
     int concurrency = 1;
     /// For a parallel or a branch: combines the outputs; none: {step: output}.
     Combine combine = {};
+    /// For a parallel: a member that fails, with all its attempts, does not fail the run, and its output is null.
+    bool allows_failure = false;
 };
 
 /// A workflow as data.

@@ -40,11 +40,11 @@ enum class Refusal : std::uint8_t {
     not_suspended,  // neither the run nor the step or item that was named waits for an answer
     ambiguous,      // several steps wait, and none was named
     unknown_label,
-    already_claimed,  // another caller is answering, or has answered
+    already_claimed,  // another caller is answering, or has answered; the run is under way, or was started before
     invalid_resume_data,
     invalid_input,
     invalid_state,
-    invalid_target,  // only for timeTravel: there is no such step, or a step before it has not run
+    invalid_target,  // only for timeTravel: no such step, a step before it has not run, or the run is under way
     not_active,      // only for restart: nothing was under way
 };
 const char* toString(Refusal why) noexcept;
@@ -173,6 +173,12 @@ struct RunOptions {
     Values context = {};
     /// For `start`: metadata by which the run can be listed, such as a customer or a region. It is stored.
     Values metadata = {};
+    /// For `start`: refuses a run that has been started before, in any process and whatever became of it, with
+    /// already_claimed; so a request that is delivered twice is executed once. Otherwise such a run begins again.
+    bool only_new = false;
+    /// For `timeTravel`: outputs of steps before the one that is travelled to, or beside it in a parallel, by their
+    /// paths ("price", "outer.inner"). They replace what these steps have returned, and the steps need not have run.
+    Values outputs = {};
     /// Whether sleeps are waited for in this process; if not, the run returns RunStatus::waiting.
     bool waits = false;
     /// Called for each event of the run, one at a time, on the threads of its tasks. What it throws is ignored.
@@ -233,6 +239,7 @@ public:
     /// Errors: InvalidGraphError that names every fault of the definition.
     Flow(Definition definition, const CompileOptions& options = CompileOptions::defaults());
 
+    /// Begins a run, or begins it again. Errors: RefusedError, also for a run that a caller in this process drives.
     RunView start(const std::string& run_id, Value input, const RunOptions& options = {}) const;
     /// Answers an open question, and continues the run. Errors: RefusedError.
     RunView resume(const std::string& run_id, const ResumeTarget& target, Value data,
@@ -246,7 +253,10 @@ public:
     RunView cancel(const std::string& run_id) const;
     /// Continues from a step that has run, or that is next: the run forgets the results of this step and of those after
     /// it, and its history keeps them. `input` is the input of the step, recorded as the output of the entry before it.
-    /// `data` is an answer for a step that was suspended. Errors: RefusedError.
+    /// `data` is an answer for a step that was suspended. A run that was never started begins in this way at the step:
+    /// RunOptions::outputs and `input` are then what the steps before it would have returned, and its input is null
+    /// unless the step is in the first entry. Errors: RefusedError; the checks of the step's input, of the answer and
+    /// of the state are made before anything is stored.
     RunView timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input,
                        std::optional<Value> data, const RunOptions& options = {}) const;
     /// The run as it is, or as it was at a checkpoint of its history.

@@ -39,6 +39,19 @@ template <class F, class T>
 concept ConditionOn =
     std::is_invocable_r_v<bool, const F&, const T&> || std::is_invocable_r_v<bool, const F&, const T&, const Scope&>;
 
+// Functions of one argument, which is the input of an entry, or of two, the second of which is the Scope.
+template <class F, class T>
+concept CallableOn = std::is_invocable_v<const F&, const T&> || std::is_invocable_v<const F&, const T&, const Scope&>;
+template <class T, class F>
+auto callOn(const F& function, const Scope& scope) {
+    const auto value = scope.input().template as<T>();
+    if constexpr (std::is_invocable_v<const F&, const T&, const Scope&>) {
+        return function(value, scope);
+    } else {
+        return function(value);
+    }
+}
+
 template <class F>
 struct Reducer;
 template <class C, class R, class A, class B>
@@ -78,6 +91,22 @@ struct ForeachOptions {
     int concurrency = 1;
 };
 
+/// The type of `allow_failure`.
+struct AllowFailure {};
+/// The first argument of a Chain::parallel whose members may fail: `parallel(allow_failure, a, b)`.
+inline constexpr AllowFailure allow_failure = {};
+
+/// Makes a step from a workflow, to be a member of a block, the body of a loop or of a foreach, or to have options. Its
+/// questions and steps have the paths "id.step".
+template <class In, class Out>
+TypedStep<In, Out> step(std::string id, const Workflow<In, Out>& workflow, StepOptions options = {}) {
+    TypedStep<In, Out> made;
+    made.step.id = std::move(id);
+    made.step.workflow = workflow.definition();
+    std::move(options).putInto(made.step);
+    return made;
+}
+
 /// A workflow that is being built: `In` is its input, `Out` the output of its last entry. Each operator returns a
 /// longer chain. The compiler checks that the types fit; everything else is checked by `commit`.
 template <class In, class Out>
@@ -94,7 +123,7 @@ public:
     /// Adds a workflow as a step.
     template <class WIn, class WOut>
     Chain<In, WOut> then(std::string id, const Workflow<WIn, WOut>& workflow) && {
-        return std::move(*this).then(stepOf(std::move(id), workflow));
+        return std::move(*this).then(step(std::move(id), workflow));
     }
     /// Adds steps that all receive the same input; returns their outputs as a tuple.
     template <class... S>
@@ -105,6 +134,16 @@ public:
             return detail::outputsInOrder(ids, outputs);
         };
         return add<std::tuple<typename S::Output...>>(std::move(entry));
+    }
+    /// The same, but a member that fails does not fail the run; returns a tuple of optionals, which lack its output.
+    template <class... S>
+    auto parallel(AllowFailure, const S&... steps) && {
+        (requireInput<typename S::Input>(), ...);
+        Entry entry{.kind = Entry::Kind::parallel, .steps = {steps.step...}, .allows_failure = true};
+        entry.combine = [ids = std::vector<std::string>{steps.id()...}](const Values& outputs) {
+            return detail::outputsInOrder(ids, outputs);
+        };
+        return add<std::tuple<std::optional<typename S::Output>...>>(std::move(entry));
     }
     /// Runs each `when(condition, step)` whose condition holds; returns their outputs as a tuple of optionals.
     template <class... Condition, class... S>
@@ -141,51 +180,42 @@ public:
         return add<std::vector<SOut>>(
             {.kind = Entry::Kind::foreach, .steps = {step.step}, .concurrency = options.concurrency});
     }
-    /// Converts the value by `f(const T&)` or `f(const T&, const Scope&)`.
+    /// Converts the value by `f(const T&)` or `f(const T&, const Scope&)`. `id` names the map in views of the run; an
+    /// empty one is replaced by one that is made of the workflow's id and the place.
     template <class F>
-    auto map(F function) && {
-        constexpr bool scoped = std::is_invocable_v<const F&, const Out&, const Scope&>;
-        static_assert(scoped || std::is_invocable_v<const F&, const Out&>,
+    auto map(F function, std::string id = {}) && {
+        static_assert(detail::CallableOn<F, Out>,
                       "stategraph: a map is f(const T&), T being what the entry before returns");
-        Entry entry{.kind = Entry::Kind::map, .id = nextId("mapping")};
-        entry.transform = [function](const Scope& scope) {
-            const auto value = scope.input().template as<Out>();
-            if constexpr (scoped) {
-                return Value(function(value, scope));
-            } else {
-                return Value(function(value));
-            }
-        };
-        if constexpr (scoped) {
-            return add<std::decay_t<std::invoke_result_t<const F&, const Out&, const Scope&>>>(std::move(entry));
-        } else {
-            return add<std::decay_t<std::invoke_result_t<const F&, const Out&>>>(std::move(entry));
-        }
+        Entry entry{.kind = Entry::Kind::map, .id = id.empty() ? nextId("mapping") : std::move(id)};
+        entry.transform = [function](const Scope& scope) { return Value(detail::callOn<Out>(function, scope)); };
+        return add<std::decay_t<decltype(detail::callOn<Out>(function, std::declval<const Scope&>()))>>(
+            std::move(entry));
     }
-    /// Suspends the run; any process can resume it when the time has come.
-    Chain<In, Out> sleep(std::chrono::milliseconds time) && {
-        return add<Out>({.kind = Entry::Kind::sleep, .id = nextId("sleep"), .transform = [time](const Scope&) {
-                             return Value(time.count());
-                         }});
+    /// Suspends the run; any process can resume it when the time has come. `id` is as that of a map.
+    Chain<In, Out> sleep(std::chrono::milliseconds time, std::string id = {}) && {
+        return std::move(*this).sleepFor([time](const Scope&) { return time; }, std::move(id));
     }
-    /// Sleeps for the std::chrono duration that `f(const T&)` returns.
+    /// Sleeps for the std::chrono duration that `f(const T&)` or `f(const T&, const Scope&)` returns.
     template <class F>
-        requires std::is_invocable_v<const F&, const Out&>
-    Chain<In, Out> sleep(F function) && {
-        Entry entry{.kind = Entry::Kind::sleep, .id = nextId("sleep")};
-        entry.transform = [function](const Scope& scope) {
-            const auto time = function(scope.input().template as<Out>());
-            return Value(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
-        };
-        return add<Out>(std::move(entry));
+        requires detail::CallableOn<F, Out>
+    Chain<In, Out> sleep(F function, std::string id = {}) && {
+        return std::move(*this).sleepFor(
+            [function](const Scope& scope) { return detail::callOn<Out>(function, scope); }, std::move(id));
     }
-    Chain<In, Out> sleepUntil(std::chrono::system_clock::time_point time) && {
-        Entry entry{.kind = Entry::Kind::sleep, .id = nextId("sleep")};
-        entry.transform = [time](const Scope&) {
-            return Value(
-                std::chrono::duration_cast<std::chrono::milliseconds>(time - std::chrono::system_clock::now()).count());
-        };
-        return add<Out>(std::move(entry));
+    Chain<In, Out> sleepUntil(std::chrono::system_clock::time_point time, std::string id = {}) && {
+        return std::move(*this).sleepFor([time](const Scope&) { return time - std::chrono::system_clock::now(); },
+                                         std::move(id));
+    }
+    /// Sleeps until the time_point of std::chrono::system_clock that `f(const T&)` or `f(const T&, const Scope&)`
+    /// returns.
+    template <class F>
+        requires detail::CallableOn<F, Out>
+    Chain<In, Out> sleepUntil(F function, std::string id = {}) && {
+        return std::move(*this).sleepFor(
+            [function](const Scope& scope) {
+                return detail::callOn<Out>(function, scope) - std::chrono::system_clock::now();
+            },
+            std::move(id));
     }
     /// The retry policy of steps that do not set their own.
     Chain<In, Out> retry(RetryPolicy policy) && {
@@ -229,9 +259,14 @@ private:
     static void requireInput() {
         static_assert(std::is_same_v<SIn, Out>, "stategraph: the step does not take what the entry before it returns");
     }
-    template <class WIn, class WOut>
-    static TypedStep<WIn, WOut> stepOf(std::string id, const Workflow<WIn, WOut>& workflow) {
-        return {.step = {.id = std::move(id), .workflow = workflow.definition()}};
+    // `function(scope)` returns a duration.
+    template <class F>
+    Chain<In, Out> sleepFor(F function, std::string id) && {
+        Entry entry{.kind = Entry::Kind::sleep, .id = id.empty() ? nextId("sleep") : std::move(id)};
+        entry.transform = [function](const Scope& scope) {
+            return Value(std::chrono::duration_cast<std::chrono::milliseconds>(function(scope)).count());
+        };
+        return add<Out>(std::move(entry));
     }
     template <class SIn, class SOut, class Ask, class Answer, class F>
     Chain<In, SOut> loop(Entry::Kind kind, const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
@@ -294,7 +329,8 @@ public:
         return RunResult<Out>(flow_.restart(run_id, options));
     }
     RunResult<Out> cancel(const std::string& run_id) const { return RunResult<Out>(flow_.cancel(run_id)); }
-    /// Continues from before `step`, with `input` instead of its former input.
+    /// Continues from before `step`, with `input` instead of its former input. RunOptions::outputs has what steps
+    /// before it return.
     template <class SIn, class SOut, class Ask, class Answer>
     RunResult<Out> timeTravel(const std::string& run_id, const TypedStep<SIn, SOut, Ask, Answer>& step,
                               std::optional<std::type_identity_t<SIn>> input = {},
