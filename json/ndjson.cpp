@@ -253,10 +253,13 @@ std::vector<Interrupt> questionsIn(const LineFields& fields) {
         const json::value* const id = asked != nullptr ? asked->if_contains("id") : nullptr;
         const json::value* const index = asked != nullptr ? asked->if_contains("index") : nullptr;
         const json::value* const value = asked != nullptr ? asked->if_contains("value") : nullptr;
-        if (id == nullptr || !id->is_string() || index == nullptr || !index->is_int64() || index->get_int64() < 0)
-            fields.wrong("interrupts", R"(a list of {"id", "index", "value"})");
+        const json::value* const key = asked != nullptr ? asked->if_contains("key") : nullptr;
+        if (id == nullptr || !id->is_string() || index == nullptr || !index->is_int64() || index->get_int64() < 0 ||
+            (key != nullptr && !key->is_string()))
+            fields.wrong("interrupts", R"(a list of {"id", "index", "value"}, with "key" for a question that has one)");
         questions.push_back({TaskId(textOf(*id)), static_cast<std::uint64_t>(index->get_int64()),
-                             value != nullptr ? valueOf(*value) : Value()});
+                             value != nullptr ? valueOf(*value) : Value(),
+                             key != nullptr ? std::string(textOf(*key)) : std::string()});
     }
     return questions;
 }

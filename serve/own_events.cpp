@@ -39,8 +39,10 @@ std::string lineSchema(StreamModes modes, const NdjsonOptions& options) {
     }
     const json::value question{
         {"type", "object"},
-        {"properties", {{"id", typed("string")}, {"index", typed("integer")}, {"value", json::object()}}},
-        {"required", {"id", "index", "value"}}};
+        {"properties",
+         {{"id", typed("string")}, {"index", typed("integer")}, {"value", json::object()}, {"key", typed("string")}}},
+        {"required", {"id", "index", "value"}},
+        {"additionalProperties", false}};
     const std::vector<std::pair<std::string, json::value>> members{
         {"ns", {{"type", "array"}, {"items", typed("string")}}},
         {"data", json::object()},

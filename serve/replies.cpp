@@ -2,6 +2,7 @@
 #include <charconv>
 #include <map>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -82,12 +83,16 @@ public:
     /// Returns the first row that matches the target, and sets what `route` names. A target that matches no other row
     /// belongs to a page.
     static const Row& rowOf(Route& route);
+    /// Says that there is nothing at a path, and which targets there are.
+    static std::string nothingAt(const std::string& path);
 
     Operations(Connection& connection, const Request& request, const Route& route,
                const std::shared_ptr<Endpoint>& endpoint)
         : connection_(connection), request_(request), route_(route), endpoint_(endpoint) {}
 
 private:
+    static std::span<const Row> rows();
+
     Reply health();
     Reply page();
     Reply schema();
@@ -122,9 +127,8 @@ private:
     const std::shared_ptr<Endpoint>& endpoint_;  // null if the row's target has no ":endpoint"
 };
 
-const Connection::Operations::Row& Connection::Operations::rowOf(Route& route) {
-    static constexpr Row page_row{"GET", "", &Operations::page};
-    static constexpr Row rows[] = {
+std::span<const Connection::Operations::Row> Connection::Operations::rows() {
+    static constexpr Row all[] = {
         {"GET", "/health", &Operations::health},
         {"GET", "/:endpoint/schema", &Operations::schema},
         {"GET", "/:endpoint/:thread/state", &Operations::state},
@@ -137,10 +141,25 @@ const Connection::Operations::Row& Connection::Operations::rowOf(Route& route) {
         {"POST", "/:endpoint/chat", &Operations::chat},
         {"GET", "/:endpoint/chat/:thread/stream", &Operations::chatStream},
     };
-    for (const Row& row : rows) {
+    return all;
+}
+
+const Connection::Operations::Row& Connection::Operations::rowOf(Route& route) {
+    static constexpr Row page_row{"GET", "", &Operations::page};
+    for (const Row& row : rows()) {
         if (route.fits(row.target)) return row;
     }
     return page_row;
+}
+
+std::string Connection::Operations::nothingAt(const std::string& path) {
+    std::string text = "there is nothing at " + path + "; the targets are ";
+    const char* separator = "";
+    for (const Row& row : rows()) {
+        text.append(separator).append(row.method).append(" ").append(row.target);
+        separator = ", ";
+    }
+    return errorJson(text);
 }
 
 Config Connection::Operations::config() const {
@@ -307,8 +326,7 @@ Connection::Reply Connection::Operations::health() {
 Connection::Reply Connection::Operations::page() {
     const stategraph::detail::LockGuard lock(shared().mutex);
     const auto page = shared().pages.find(route_.path);
-    if (page == shared().pages.end())
-        return json(http::status::not_found, errorJson("there is nothing at " + route_.path));
+    if (page == shared().pages.end()) return json(http::status::not_found, nothingAt(route_.path));
     return connection_.textAnswer(request_, http::status::ok, page->second.content_type, page->second.text);
 }
 
@@ -336,7 +354,10 @@ Connection::Reply Connection::dispatch(const Request& request) {
     const Operations::Row& row = Operations::rowOf(route);
     const std::string_view method = request.method_string();
     if (method != row.method && !(method == "HEAD" && row.method == "GET")) {
-        return textAnswer(request, http::status::method_not_allowed, json_type, errorJson("this takes another method"));
+        if (row.target.empty() && !shared_->hasPage(route.path))
+            return textAnswer(request, http::status::not_found, json_type, Operations::nothingAt(route.path));
+        return textAnswer(request, http::status::method_not_allowed, json_type,
+                          errorJson(route.path + " takes " + std::string(row.method) + ", not " + std::string(method)));
     }
     std::shared_ptr<Endpoint> endpoint;
     if (row.target.starts_with("/:endpoint")) {

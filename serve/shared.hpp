@@ -41,6 +41,11 @@ struct Shared {
         return found == handlers.end() ? nullptr : found->second;
     }
 
+    bool hasPage(const std::string& path) const {
+        const stategraph::detail::LockGuard lock(mutex);
+        return pages.contains(path);
+    }
+
     const ServerOptions options;
     const std::shared_ptr<RunTable> runs;
     std::atomic<std::size_t> connections = 0;

@@ -215,7 +215,7 @@ TEST_CASE("the blocks of the documents that are bound to a file have its lines")
     CHECK(bound > 3);
 }
 
-TEST_CASE("every binding stands directly before a block") {
+TEST_CASE("every binding is directly before a block") {
     for (const auto& [name, file] : snippets::pages()) {
         const snippets::Lines page = snippets::linesOf(file);
         bool is_block = false;

@@ -34,8 +34,8 @@ public:
     /// Removes all entries.
     virtual void clear() = 0;
 
-    /// Only for statistics: a task waited for an equal one, and `lookups` of its calls of `get` found nothing.
-    /// `is_given`: it took the other task's result.
+    /// Is called for statistics only: a task waited for an equal one, and `lookups` of its calls of `get` found
+    /// nothing. `is_given`: it took the other task's result.
     virtual void waitedFor([[maybe_unused]] std::uint64_t lookups, [[maybe_unused]] bool is_given) noexcept {}
 };
 
@@ -51,10 +51,10 @@ struct CacheStats {
 
 /// The options of a MemoryCache.
 struct MemoryCacheOptions {
-    /// At most this many bytes of values, names and bookkeeping (an estimate); at least 1. The entries not read or
-    /// written for longest make room; a value that is larger by itself is not kept.
+    /// The cache holds at most this many bytes of values, names and bookkeeping (an estimate); at least 1. The entries
+    /// not read or written for longest make room; a value that is larger by itself is not kept.
     std::size_t bytes_max = 64U << 20U;
-    /// For tests: the source of the time (IdSource::now); none: the system's clock.
+    /// Provides the time in tests (IdSource::now). None: the system's clock does.
     std::shared_ptr<IdSource> clock = {};
 };
 

@@ -34,8 +34,8 @@ struct CauseTask {
     std::string name;
     /// Empty if the task ran in an earlier superstep, or if only its name is known.
     std::string path;
-    /// For a source of a join: the step of the checkpoint at which it had arrived. None if that checkpoint was pruned
-    /// or is more than 1,000 checkpoints back.
+    /// The step of the checkpoint at which a source of a join had arrived. None if that checkpoint was pruned or is
+    /// more than 1,000 checkpoints back.
     std::optional<std::int64_t> arrived = {};
 };
 
@@ -54,7 +54,7 @@ struct TaskCauses {
     TaskId id;
     std::string name;
     std::string path;
-    /// All causes, if several made the task due in the same superstep.
+    /// The causes; there are several if several made the task due in the same superstep.
     std::vector<Cause> causes;
 };
 

@@ -283,7 +283,7 @@ constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<
     return detail::makeChannel(name, member, detail::asReducer(std::move(reducer)), former.names);
 }
 
-/// The same with notes after the reducer: `sg::defaulted`, `sg::describe("text")`.
+/// Does the same with notes after the reducer: `sg::defaulted`, `sg::describe("text")`.
 template <class S, class T, class... More>
 constexpr auto channel(std::string_view name, T S::*member, TableNote note, const More&... more) {
     return detail::withNote(channel(name, member, more...), note);
@@ -300,9 +300,9 @@ constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<
     return detail::withNote(channel(name, member, std::move(reducer), former, more...), note);
 }
 
-/// The same with the member's own name as the channel's: `sg::channel<&State::foo>()`,
-/// `sg::channel<&State::bar>(sg::append)`. To rename the member, list the old name with `formerly`, or give the
-/// channel its name as text.
+/// Does the same with the member's own name as the channel's: `sg::channel<&State::foo>()`,
+/// `sg::channel<&State::bar>(sg::append)`. To rename the member, list the old name with `formerly`, or give the channel
+/// its name as text.
 template <auto Member, class... Options>
 constexpr auto channel(Options... options) {
     return channel(detail::memberName<Member>(), Member, std::move(options)...);
@@ -313,7 +313,8 @@ template <class... Entries>
 constexpr auto channels(Entries... entries) {
     return detail::ChannelTable<Entries...>{{{std::move(entries)}...}};
 }
-/// The same for a state whose channels have no reducers and the members' names: `sg::channels<&State::a, &State::b>()`.
+/// Does the same for a state whose channels have no reducers and the members' names: `sg::channels<&State::a,
+/// &State::b>()`.
 template <auto... Member>
     requires(sizeof...(Member) > 0)
 constexpr auto channels() {

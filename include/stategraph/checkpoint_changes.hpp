@@ -84,7 +84,7 @@ struct ChannelHistoryEntry {
 };
 /// Which part of a channel's history to read.
 struct ChannelHistoryQuery {
-    /// At most this many entries; at least 1.
+    /// The page has at most this many entries; at least 1.
     std::size_t limit = 100;
     /// How many checkpoints of the branch may be looked at; at least 1.
     std::size_t commits_max = 100'000;

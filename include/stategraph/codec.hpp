@@ -122,7 +122,7 @@ struct EnumName {
 
 namespace detail {
 
-/// The same without its type; `number` has the bits of an unsigned integer.
+/// The same row without the type of the enum; `number` has the bits of an unsigned integer.
 struct EnumRow {
     std::string_view name;
     std::int64_t number;

@@ -125,7 +125,7 @@ struct Answer {
     Answer(const std::string& key, Value value) : Answer(std::string_view(key), std::move(value)) {}
     Answer(const char* key, Value value) : Answer(std::string_view(key), std::move(value)) {}
 
-    /// Empty: the interrupt is named by its key.
+    /// Names the interrupt. Empty: its key names it.
     TaskId interrupt_id;
     Value value;
     std::string key;

@@ -51,12 +51,12 @@ std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver,
     return detail::checkThreads(saver, *graph.core(), options);
 }
 
-/// The same without the program, from descriptions of its graph and of the graphs inside it (describeGraphs, in
+/// Does the same without the program, from descriptions of its graph and of the graphs inside it (describeGraphs, in
 /// graph_description.hpp); the graph itself comes first. It finds due nodes that no longer exist, nodes that finished
 /// tasks lead to, and channels whose values are of another kind than the graph's (DescribedChannel::holds), also in
 /// subgraphs that are due and described. What only the program knows, it does not find: types within a kind, such as
-/// the members of a map, and types of payloads. Threads that cannot be read are among the found ones.
-/// Errors: InvalidArgumentError if `graphs` is empty; SaverError. Cost: reads the newest checkpoints of open threads.
+/// the members of a map, and types of payloads. Threads that cannot be read are among the found ones. Errors:
+/// InvalidArgumentError if `graphs` is empty; SaverError. Cost: reads the newest checkpoints of open threads.
 std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver, std::span<const GraphDescription> graphs,
                                                    const CompatibilityOptions& options = {});
 

@@ -87,8 +87,8 @@ public:
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override;
-    /// As the inner saver says. Sealing is done by the caller's thread, opening by that of the completion. A request
-    /// that compares pending writes is stored by `put`, because their rows have to be read first.
+    /// Is true if the inner saver answers later. Sealing is done by the caller's thread, opening by that of the
+    /// completion. A request that compares pending writes is stored by `put`, because their rows have to be read first.
     bool answersLater() const noexcept override;
     std::size_t commitsAhead() const noexcept override;
     void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;

@@ -61,8 +61,11 @@ class Error : public std::runtime_error {
 public:
     Error(Errc code, std::string message, ErrorContext context = {});
 
+    /// The kind of the error, for code that handles several types alike.
     Errc code() const noexcept { return code_; }
+    /// The message without its context.
     const std::string& message() const noexcept { return message_; }
+    /// Where it happened, as far as it is known.
     const ErrorContext& context() const noexcept { return context_; }
     const char* what() const noexcept override { return text_.c_str(); }
 
@@ -88,6 +91,7 @@ private:
 class InvalidGraphError : public Error {
 public:
     explicit InvalidGraphError(std::vector<std::string> faults);
+    /// All faults, each one a sentence.
     const std::vector<std::string>& faults() const noexcept { return faults_; }
 
 private:
@@ -207,17 +211,19 @@ public:
 class NodeError : public Error {
 public:
     NodeError(std::string message, std::exception_ptr original, std::string task_id, ErrorContext context);
+    /// What the node threw.
     const std::exception_ptr& original() const noexcept { return original_; }
     /// The text of the original exception alone. If that was an error of this library, its context is included only if
     /// it says more than the context of this error.
     const std::string& reason() const noexcept { return reason_; }
+    /// The id of the task (TaskSnapshot::id) as text.
     const std::string& taskId() const noexcept { return task_id_; }
     /// The number of the Send that created the task, in its superstep, from 0; none if an edge, a join or a goto made
     /// the task due.
     std::optional<std::uint64_t> sendIndex() const noexcept { return context().send; }
     /// The payload of that Send; null without a Send.
     const Value& input() const noexcept;
-    /// For the library.
+    /// Is called by the library.
     void setSend(std::uint64_t index, Value input);
     /// The questions at which other tasks of the superstep stopped; they are open (stategraph/interrupt.hpp).
     const std::vector<Interrupt>& interrupts() const noexcept;
@@ -257,8 +263,8 @@ private:
 namespace detail {
 /// The message of any exception, "unknown exception" if it is not a std::exception.
 std::string describe(const std::exception_ptr& error);
-/// The same for an error inside another one, whose message contains `known`: the context of an error of this library is
-/// left out if `known` contains all of it.
+/// Does the same for an error inside another one, whose message contains `known`: the context of an error of this
+/// library is left out if `known` contains all of it.
 std::string describeWithin(const ErrorContext& known, const std::exception_ptr& error);
 }  // namespace detail
 

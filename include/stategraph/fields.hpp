@@ -76,7 +76,7 @@ template <class T, class Struct, std::size_t N>
 constexpr Field<T Struct::*, N> field(std::string_view name, T Struct::*member, Formerly<N> former) {
     return {name, member, former.names};
 }
-/// The same with notes, in any order: `sg::defaulted`, `sg::describe("text")`, and once `sg::formerly("name")`.
+/// Does the same with notes, in any order: `sg::defaulted`, `sg::describe("text")`, and once `sg::formerly("name")`.
 template <class T, class Struct, class... More>
 constexpr auto field(std::string_view name, T Struct::*member, TableNote note, const More&... more) {
     return detail::withNote(field(name, member, more...), note);
@@ -87,7 +87,7 @@ constexpr auto field(std::string_view name, T Struct::*member, Formerly<N> forme
     return detail::withNote(field(name, member, former, more...), note);
 }
 
-/// The same under the member's own name: `sg::field<&T::member>()`. Renaming the member then needs formerly() too.
+/// Does the same under the member's own name: `sg::field<&T::member>()`. Renaming the member then needs formerly() too.
 template <auto Member, class... Options>
 constexpr auto field(Options... options) {
     return field(detail::memberName<Member>(), Member, options...);
@@ -104,7 +104,7 @@ template <class... Entry>
 constexpr Fields<Entry...> fields(Entry... entry) {
     return {{{entry}...}};
 }
-/// The same with the members' own names as names: `sg::fields<&T::a, &T::b>()`.
+/// Does the same with the members' own names as names: `sg::fields<&T::a, &T::b>()`.
 template <auto... Member>
     requires(sizeof...(Member) > 0)
 constexpr auto fields() {

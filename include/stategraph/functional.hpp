@@ -59,6 +59,7 @@ public:
     Flow(const Flow&) = delete;
     Flow& operator=(const Flow&) = delete;
 
+    /// The runtime of the node that executes the function.
     Runtime& runtime() noexcept { return runtime_; }
 
     /// Calls `fn(args…)` once for this run; the result (anything storable) is stored before this returns. What the last
@@ -71,6 +72,7 @@ public:
     detail::Returned<F, A...> call(std::string_view name, F&& fn, A&&... args) {
         return callWith(name, CallOptions(), std::forward<F>(fn), std::forward<A>(args)...);
     }
+    /// Does the same with retries and a cache (CallOptions).
     template <class F, class... A>
     detail::Returned<F, A...> callWith(std::string_view name, const CallOptions& options, F&& fn, A&&... args) {
         detail::checkCall(runtime_, name, options);
@@ -87,6 +89,7 @@ public:
     auto start(std::string_view name, F fn, A... args) {
         return startWith(name, CallOptions(), std::move(fn), std::move(args)...);
     }
+    /// Does the same with retries and a cache (CallOptions).
     template <class F, class... A>
     auto startWith(std::string_view name, const CallOptions& options, F fn, A... args) {
         using R = detail::Returned<F, A...>;

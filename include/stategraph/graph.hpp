@@ -70,7 +70,7 @@ public:
         return *this;
     }
 
-    /// The same for a node with a typed payload.
+    /// Does the same for a node with a typed payload.
     template <class Payload, class F>
     StateGraph& addNode(NodeId<Payload> id, F&& action, const NodeOptions& options = NodeOptions::defaults()) {
         requireStorable<Payload>();
@@ -87,7 +87,7 @@ public:
         return *this;
     }
 
-    /// The same with two functions that convert the state: `Update<InnerInput> to_inner(const S&)`, `Update<S>
+    /// Does the same with two functions that convert the state: `Update<InnerInput> to_inner(const S&)`, `Update<S>
     /// from_inner(const Inner&)`.
     template <class Inner, class InnerInput, class InnerOutput, class To, class From>
         requires std::is_invocable_v<const To&, const S&>
@@ -159,8 +159,11 @@ public:
         return addStep(std::move(name), std::forward<F>(action), std::forward<Rest>(rest)...);
     }
 
+    /// Adds an edge from START to a node.
     StateGraph& setEntryPoint(std::string node) { return addEdge(START, std::move(node)); }
+    /// Adds an edge from a node to END.
     StateGraph& setFinishPoint(std::string node) { return addEdge(std::move(node), END); }
+    /// Adds conditional edges from START.
     template <class F>
     StateGraph& setConditionalEntryPoint(F&& router, PathMap ends = {}) {
         return addConditionalEdges(START, std::forward<F>(router), std::move(ends));
@@ -171,7 +174,9 @@ public:
         return CompiledGraph<S, Input, Output>(builder_.compile(options));
     }
 
+    /// Draws the graph as it is now, also one that does not compile yet.
     std::string toMermaid() const { return builder_.toMermaid(); }
+    /// Draws the graph for Graphviz.
     std::string toDot() const { return builder_.toDot(); }
 
 private:

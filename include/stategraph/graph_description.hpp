@@ -71,7 +71,7 @@ struct DescribedEnd {
 /// A router of a node.
 struct DescribedBranch {
     std::string from;
-    /// None: the router may lead to any node.
+    /// The nodes to which the router may lead. None: it may lead to any node.
     std::optional<std::vector<DescribedEnd>> ends;
     static constexpr auto fields() {
         return stategraph::fields(field("from", &DescribedBranch::from), field("ends", &DescribedBranch::ends));
@@ -152,8 +152,8 @@ GraphDescription describeGraph(const App& app) {
     return detail::describeGraph(*app.core());
 }
 
-/// The same for a graph and all graphs inside it, each once; the graph itself comes first. `stategraph check --graph`
-/// reads their JSON, `toJson(describeGraphs(app))`.
+/// Does the same for a graph and all graphs inside it, each once; the graph itself comes first. `stategraph check
+/// --graph` reads their JSON, `toJson(describeGraphs(app))`.
 template <class App>
 std::vector<GraphDescription> describeGraphs(const App& app) {
     return detail::describeGraphs(*app.core());

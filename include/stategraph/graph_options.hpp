@@ -71,8 +71,8 @@ struct NodeDefaults {
 /// The saver of a graph: a saver, or one of the constants below.
 class Checkpointer {
 public:
-    /// As a node, the graph uses the saver of the graph around it and begins with a new state at each visit; at the
-    /// root it has no saver.
+    /// The default: as a node, the graph uses the saver of the graph around it and begins with a new state at each
+    /// visit; at the root it has no saver.
     Checkpointer() = default;
     template <class Saver>
     Checkpointer(std::shared_ptr<Saver> saver) : kind_(detail::CheckpointerKind::own), saver_(std::move(saver)) {}
@@ -128,7 +128,7 @@ struct CompileOptions {
     NodeNames interrupt_after = {};
     /// Runs tasks at the same time; null: the common executor.
     std::shared_ptr<Executor> executor = {};
-    /// For tests: the source of ids.
+    /// Provides the ids in tests.
     std::shared_ptr<IdSource> ids = {};
     /// Is notified of what every run does (stategraph/observer.hpp).
     std::shared_ptr<Observer> observer = {};

@@ -197,14 +197,14 @@ class JsonState {
 public:
     /// Has no channels: an output has this state before it is assigned.
     JsonState() noexcept = default;
-    /// For tests of nodes: the state before any write, with `values` set. Errors: InvalidGraphError,
+    /// Creates, for tests of nodes, the state before any write, with `values` set. Errors: InvalidGraphError,
     /// InvalidArgumentError (an unknown channel).
     explicit JsonState(const JsonSchema& schema, const boost::json::object& values = {});
 
     bool has(std::string_view channel) const noexcept;
     /// The value of a channel; null if there is no such channel or it is unset. Cost: as SharedJson::get.
     const boost::json::value* find(std::string_view channel) const;
-    /// Errors: InvalidArgumentError if there is no such channel or it is unset.
+    /// Returns the value of a channel. Errors: InvalidArgumentError if there is no such channel or it is unset.
     const boost::json::value& at(std::string_view channel) const;
     /// null if the channel is unset. Errors: InvalidArgumentError if there is no such channel.
     const boost::json::value& operator[](std::string_view channel) const;
@@ -214,7 +214,7 @@ public:
     SharedJson shared(std::string_view channel) const;
     /// A copy of all set channels, in the order in which the schema names them.
     boost::json::object toObject() const;
-    /// The same, so that nodes and routers may take a `const boost::json::value&`.
+    /// Does the same, so that nodes and routers may take a `const boost::json::value&`.
     operator boost::json::value() const { return toObject(); }
 
     /// Whether channels of the same names have the same values.

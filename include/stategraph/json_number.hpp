@@ -26,7 +26,7 @@ public:
             natural_ = number;
         }
     }
-    /// Errors: WrongTypeError if the value is not a number.
+    /// Reads a number. Errors: WrongTypeError if the value is not a number.
     explicit JsonNumber(const boost::json::value& json);
 
     boost::json::value toJson() const noexcept;

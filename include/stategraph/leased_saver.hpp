@@ -21,15 +21,15 @@ namespace stategraph {
 /// PostgresSaver itself. An EncryptedSaver can wrap it. Safe from any thread.
 class LeasedSaver final : public BaseCheckpointSaver {
 public:
-    /// Errors: InvalidArgumentError for null.
+    /// Writes through `saver`. Errors: InvalidArgumentError for null.
     explicit LeasedSaver(std::shared_ptr<PostgresSaver> saver);
     ~LeasedSaver() override;
 
     /// From now on puts to the thread are made under this lease, which replaces an earlier one of this object. The
     /// first put of commits to the thread's own log takes the input that `lease.takes` names.
     void hold(std::string_view thread_id, const PutLease& lease);
-    /// The same for a thread that had no commit when it was claimed (Claim::head): reading its own log returns none,
-    /// and sends no request, until this process has put to it.
+    /// Does the same for a thread that had no commit when it was claimed (Claim::head): reading its own log returns
+    /// none, and sends no request, until this process has put to it.
     void holdNew(std::string_view thread_id, const PutLease& lease);
     /// Whether the input of `hold` was taken, or there was none.
     bool hasTaken(std::string_view thread_id) const;
@@ -40,10 +40,10 @@ public:
 
     const std::shared_ptr<PostgresSaver>& saver() const noexcept;
 
-    /// Errors: also LeaseLostError.
+    /// Puts under the lease of the thread. Errors: also LeaseLostError.
     void put(const PutRequest& request) override;
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
-    /// As PostgresSaver's: workers await their runs, so that one that waits for the server has no thread.
+    /// Is true, as with a PostgresSaver: workers await their runs, so that one that waits for the server has no thread.
     bool answersLater() const noexcept override;
     std::size_t commitsAhead() const noexcept override;
     void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;

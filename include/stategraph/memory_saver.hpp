@@ -23,8 +23,8 @@ enum class WhenFull : std::uint8_t {
 
 /// The options of a MemorySaver.
 struct MemorySaverOptions {
-    /// At most this many bytes of rows, names and bookkeeping (an estimate, see storedBytes); at least 1. A `put` needs
-    /// room for all of its rows, for a moment also where they replace others.
+    /// The saver holds at most this many bytes of rows, names and bookkeeping (an estimate, see storedBytes); at least
+    /// 1. A `put` needs room for all of its rows, for a moment also where they replace others.
     std::optional<std::size_t> bytes_max = {};
     /// What happens to a `put` that exceeds the limit.
     WhenFull when_full = WhenFull::refuse;
@@ -48,7 +48,7 @@ public:
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;
-    /// At most 256 descriptions, 16 MiB together; more are not kept.
+    /// Keeps at most 256 descriptions, 16 MiB together; more are not kept.
     void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
     std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
     std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query) override;

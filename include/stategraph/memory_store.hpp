@@ -12,8 +12,8 @@ namespace stategraph {
 
 /// The options of a MemoryStore.
 struct MemoryStoreOptions {
-    /// At most this many bytes of rows and bookkeeping (an estimate, see storedBytes); at least 1. A batch of puts that
-    /// needs more throws StoreError and changes nothing. Expired items count until they are removed.
+    /// The store holds at most this many bytes of rows and bookkeeping (an estimate, see storedBytes); at least 1. A
+    /// batch of puts that needs more throws StoreError and changes nothing. Expired items count until they are removed.
     std::optional<std::size_t> bytes_max = {};
 };
 

@@ -17,17 +17,17 @@ namespace stategraph {
 /// Which events are written, and the fields of each line. These are "ns", "data", "mode", "node" and "step"; "time"
 /// (milliseconds since 1970) and "attempt" where the event has them; for a HubEvent "durable" and "position"
 /// (StreamPosition::toString; a text, because not every reader keeps integers of 53 bits); and "interrupts" if there
-/// are some: [{"id", "index", "value"}…].
+/// are some: [{"id", "index", "value"}…], with "key" for a question that has one.
 struct NdjsonOptions {
-    /// Only events of these modes; empty: all.
+    /// Writes only events of these modes; empty: all.
     StreamModes modes = {};
-    /// Only events of these nodes; empty: all.
+    /// Writes only events of these nodes; empty: all.
     std::vector<std::string> nodes = {};
-    /// Only events of these namespaces and of those inside them, with "" for the root graph; none: all.
+    /// Writes only events of these namespaces and of those inside them, with "" for the root graph; none: all.
     std::optional<std::vector<std::string>> namespaces = {};
-    /// Fields that get another name: {"data", "payload"}.
+    /// Gives fields another name: {"data", "payload"}.
     std::vector<std::pair<std::string, std::string>> rename = {};
-    /// Fields that are omitted.
+    /// Omits these fields.
     std::vector<std::string> omit = {};
     /// Flush the stream after this many lines; 0: never.
     std::size_t flush_every = 1;

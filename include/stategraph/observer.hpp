@@ -116,6 +116,7 @@ public:
     Observer& operator=(const Observer&) = delete;
     virtual ~Observer();
 
+    /// Each of these is called for the event that its argument describes; the defaults do nothing.
     virtual void runStarts(const RunStart&) {}
     virtual void runEnds(const RunEnd&) {}
     virtual void superstepStarts(const SuperstepStart&) {}

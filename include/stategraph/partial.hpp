@@ -75,7 +75,7 @@ consteval std::size_t indexInTable(std::index_sequence<I...>) {
 template <detail::HasFields T>
 class Partial {
 public:
-    /// Errors: as PartialJson.
+    /// Begins a value. Errors: as PartialJson.
     explicit Partial(const PartialJsonOptions& options = {}) : json_(options) {}
 
     /// Appends to the text, as PartialJson::feed does.

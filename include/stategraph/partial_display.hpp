@@ -17,9 +17,9 @@ struct PartialDisplayItem {
 
 /// The limits of a PartialDisplay.
 struct PartialDisplayOptions {
-    /// At most this many items; the oldest are dropped beyond that. At least 1.
+    /// The list has at most this many items; beyond that the oldest are dropped. At least 1.
     std::size_t items_max = 1000;
-    /// At most this many names at a time; more are an error. At least 1. `end` frees a name.
+    /// There may be this many names at a time; more are an error. At least 1. `end` frees a name.
     std::size_t names_max = 100;
     /// The limits for the JSON of each name.
     PartialJsonOptions json = {};
@@ -32,7 +32,7 @@ struct PartialDisplayOptions {
 /// item. An object may be used by one thread at a time.
 class PartialDisplay {
 public:
-    /// Errors: InvalidArgumentError for options that are out of range.
+    /// Begins an empty list. Errors: InvalidArgumentError for options that are out of range.
     explicit PartialDisplay(const PartialDisplayOptions& options = {});
     PartialDisplay(PartialDisplay&& other) noexcept;
     PartialDisplay& operator=(PartialDisplay&& other) noexcept;

@@ -61,7 +61,7 @@ inline constexpr std::size_t partial_number_bytes_max = 1024;
 /// assigned to.
 class PartialJson {
 public:
-    /// Errors: InvalidArgumentError for options that are out of range.
+    /// Begins a text. Errors: InvalidArgumentError for options that are out of range.
     explicit PartialJson(const PartialJsonOptions& options = {});
     PartialJson(PartialJson&& other) noexcept;
     PartialJson& operator=(PartialJson&& other) noexcept;

@@ -19,13 +19,13 @@ struct PostgresCacheOptions {
     std::string schema = "stategraph";
     /// Call `PostgresCache::setUp` when opening. Off: a schema without a cache's tables is an error that says so.
     bool set_up = false;
-    /// At most this many bytes of values and bookkeeping (an estimate), of all processes together; at least 1. A `set`
-    /// that would pass the limit of its own object removes the entries written longest ago, until a tenth is free; a
-    /// value that is larger than that by itself is not kept. Sets of other objects at the same moment may pass the
-    /// limit by what they write.
+    /// The cache holds at most this many bytes of values and bookkeeping (an estimate), of all processes together; at
+    /// least 1. A `set` that would pass the limit of its own object removes the entries written longest ago, until a
+    /// tenth is free; a value that is larger than that by itself is not kept. Sets of other objects at the same moment
+    /// may pass the limit by what they write.
     std::uint64_t bytes_max = std::uint64_t{1} << 30U;
-    /// At most this many connections, each for one call at a time; the limits of this and of the options below are
-    /// those of PostgresSaverOptions.
+    /// There are at most this many connections, each for one call at a time; the limits of this and of the options
+    /// below are those of PostgresSaverOptions.
     std::size_t connections_max = 8;
     /// How long a call waits for a free connection.
     std::chrono::milliseconds connection_wait = std::chrono::seconds(10);
@@ -37,7 +37,7 @@ struct PostgresCacheOptions {
     std::chrono::milliseconds reconnect_for = std::chrono::seconds(5);
     /// Turn it off for connections through a pooler in transaction mode.
     bool prepared_statements = true;
-    /// For tests: the source of the time (IdSource::now); none: the system's clock.
+    /// Provides the time in tests (IdSource::now). None: the system's clock does.
     std::shared_ptr<IdSource> clock = {};
 };
 

@@ -36,7 +36,8 @@ struct QueuedInput {
 
 /// What happened to an input that was submitted.
 struct Receipt {
-    /// Its number in the queue, ascending within a thread; for a repeated key the number of the first input.
+    /// The number of the input in the queue, ascending within a thread; for a repeated key the number of the first
+    /// input.
     std::int64_t number = 0;
     /// Whether it was stored by this call; false: its key existed already.
     bool is_new = true;
@@ -130,7 +131,7 @@ struct Claim {
     CheckpointId head = {};
     /// The version of the graph that last ran it; none if no worker has run it since it entered the queue.
     std::optional<GraphFingerprint> version = {};
-    /// For an idle thread: its first input, which the first put of a run takes (PutLease::takes).
+    /// The first input of an idle thread, which the first put of a run takes (PutLease::takes).
     std::optional<std::int64_t> input_number = {};
     Value input = {};
     std::string error = {};
@@ -188,7 +189,7 @@ struct Release {
 /// ThreadId::size_max bytes). A call whose connection breaks is made once more over a new one.
 class PostgresQueue {
 public:
-    /// Errors: InvalidArgumentError for null.
+    /// Uses the database of `saver`. Errors: InvalidArgumentError for null.
     explicit PostgresQueue(std::shared_ptr<PostgresSaver> saver);
 
     static constexpr std::size_t inputs_max = 1'000;            // waiting inputs of one thread

@@ -18,9 +18,10 @@ class PostgresShards;
 
 /// Which puts of a process's threads a PostgresSaver joins in one statement.
 struct PostgresJoinOptions {
-    /// At most this many puts in one statement, 1 to 1,000; 1: none are joined.
+    /// One statement has at most this many puts, 1 to 1,000; 1: none are joined.
     std::size_t puts_max = 64;
-    /// At most this many bytes of names and records in one statement, 1 byte to 100 MiB. A put with more is made alone.
+    /// One statement has at most this many bytes of names and records, 1 byte to 100 MiB. A put with more is made
+    /// alone.
     std::size_t bytes_max = std::size_t{1} << 20U;
     /// How many such statements are under way at once, each with a connection; at least 1. Puts that come meanwhile
     /// wait for one of them to end.
@@ -132,7 +133,7 @@ public:
     /// (PostgresSaverOptions::async_threads).
     bool answersLater() const noexcept override { return true; }
     void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;
-    /// The same under a lease, which is copied.
+    /// Does the same under a lease, which is copied.
     void asyncPut(const PutRequest& request, const PutLease& lease, PutCompletion& completion) noexcept;
     void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override;
     std::size_t commitsAhead() const noexcept override;

@@ -21,7 +21,7 @@ namespace stategraph {
 struct PostgresCluster {
     /// Stored in the schema when it is set up, 1 to 63 bytes; a cluster keeps its name when it gets another address.
     std::string name = {};
-    /// As of a PostgresSaver.
+    /// Names the server and the database, as for a PostgresSaver.
     std::string conninfo = {};
     /// `read_only` is impossible; `set_up` has no effect.
     PostgresSaverOptions options = {};
@@ -107,7 +107,7 @@ struct ShardsStatus {
 /// A cluster is connected to when it is first needed. Safe from any thread.
 class PostgresShards final : public Shards {
 public:
-    /// Errors: InvalidArgumentError for no clusters, and for names and options that cannot be.
+    /// Uses these clusters. Errors: InvalidArgumentError for no clusters, and for names and options that cannot be.
     explicit PostgresShards(std::vector<PostgresCluster> clusters);
     ~PostgresShards() override;
 

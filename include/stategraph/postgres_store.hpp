@@ -25,8 +25,8 @@ struct PostgresStoreOptions {
     /// Whether a put returns only when it is on the server's disk (synchronous_commit=on). Off: a put survives the
     /// death of this process; a crash of the server loses at most the newest ones, of about half a second.
     bool sync = false;
-    /// At most this many connections, each for one call at a time; the limits of this and of the options below are
-    /// those of PostgresSaverOptions.
+    /// There are at most this many connections, each for one call at a time; the limits of this and of the options
+    /// below are those of PostgresSaverOptions.
     std::size_t connections_max = 8;
     /// How long a call waits for a free connection.
     std::chrono::milliseconds connection_wait = std::chrono::seconds(10);

@@ -47,11 +47,11 @@ struct RecoverOptions {
     RunConfig run = {};
     /// Selects threads; null: all. Called from one thread.
     ThreadFilter only = {};
-    /// Also threads whose newest checkpoint another version of this graph made, or another graph that shares the saver.
-    /// Off: they are reported and skipped.
+    /// Resumes also threads whose newest checkpoint another version of this graph made, or another graph that shares
+    /// the saver. Off: they are reported and skipped.
     bool other_versions = false;
-    /// Also threads that an edit left with tasks due (Unfinished::edited). Off: they wait for the caller that edited
-    /// them.
+    /// Resumes also threads that an edit left with tasks due (Unfinished::edited). Off: they wait for the caller that
+    /// edited them.
     bool edited = false;
     /// How many threads are run at once; at least 1.
     std::size_t concurrency = 4;

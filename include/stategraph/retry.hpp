@@ -128,9 +128,9 @@ struct RetryPolicy {
     friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
 
-/// For code that retries in the same way as nodes. Returns the policy by which another attempt follows the failed one,
-/// number `attempt`: `first`, or the first of its others that accepts the error. Null: none follows. Predicates are not
-/// called if no policy permits another attempt. Throws what a predicate throws.
+/// Serves code that retries in the same way as nodes. Returns the policy by which another attempt follows the failed
+/// one, number `attempt`: `first`, or the first of its others that accepts the error. Null: none follows. Predicates
+/// are not called if no policy permits another attempt. Throws what a predicate throws.
 const RetryPolicy* policyAfter(const RetryPolicy& first, const std::exception_ptr& error, int attempt);
 /// How long to wait before the attempt after `attempt`; with jitter, another time at each call.
 std::chrono::duration<double, std::milli> retryWait(const RetryPolicy& policy, int attempt);

@@ -12,10 +12,11 @@ namespace stategraph {
 
 /// The options of a RocksDBCache.
 struct RocksDBCacheOptions {
-    /// At most this many bytes of keys and values, as they are before RocksDB packs them; at least 1. The entries
-    /// written longest ago make room, until a tenth is free; one that is larger than that by itself is not kept.
+    /// The cache holds at most this many bytes of keys and values, as they are before RocksDB packs them; at least 1.
+    /// The entries written longest ago make room, until a tenth is free; one that is larger than that by itself is not
+    /// kept.
     std::uint64_t bytes_max = std::uint64_t{1} << 30U;
-    /// For tests: the source of the time (IdSource::now); none: the system's clock.
+    /// Provides the time in tests (IdSource::now). None: the system's clock does.
     std::shared_ptr<IdSource> clock = {};
 };
 

@@ -29,7 +29,7 @@ struct RocksDBSaverOptions {
     bool follow = false;
     /// How old the view may be. 0: it is updated before each call, which costs some 10 µs if nothing is new.
     std::chrono::milliseconds follow_every = std::chrono::milliseconds(10);
-    /// Used as they are, instead of the saver's own options, if not null. Used during construction only. Set
+    /// If not null, these options are used as they are instead of the saver's own, during construction only. Set
     /// `info_log`: in builds of RocksDB with assertions (Debian's is one) the log that it makes by itself ends the
     /// process when the disk is full.
     const rocksdb::Options* rocksdb_options = nullptr;

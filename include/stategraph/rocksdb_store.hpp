@@ -24,10 +24,10 @@ struct RocksDBStoreOptions {
     /// Whether a put returns only when it is on disk (fsync). Off: it survives the death of the process, but not of the
     /// machine.
     bool sync = false;
-    /// Used as they are, instead of the store's own options, if not null. Used during construction only. Set
+    /// If not null, these options are used as they are instead of the store's own, during construction only. Set
     /// `info_log`: see RocksDBSaverOptions.
     const rocksdb::Options* rocksdb_options = nullptr;
-    /// The same option as RocksDBSaverOptions::drop_damaged_log. Off: damage is a CorruptStoreError.
+    /// Is the same option as RocksDBSaverOptions::drop_damaged_log. Off: damage is a CorruptStoreError.
     bool drop_damaged_log = false;
 };
 

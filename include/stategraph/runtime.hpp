@@ -49,18 +49,23 @@ public:
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
 
+    /// The name of the node.
     std::string_view node() const noexcept;
     /// The number of the superstep, as in the metadata of checkpoints.
     std::int64_t step() const noexcept;
     /// How many supersteps are left before the recursion limit, including this one.
     int remainingSteps() const noexcept;
+    /// Whether this superstep is the last one that the recursion limit allows.
     bool isLastStep() const noexcept { return remainingSteps() == 1; }
     /// The number of the attempt, from 1.
     int attempt() const noexcept;
+    /// The id of the task, which is the same in every attempt and in every process.
     TaskId taskId() const;
+    /// The thread of the run; empty if the run has none.
     std::string_view threadId() const noexcept;
     /// The checkpoint whose superstep is running; none without a saver.
     CheckpointId checkpointId() const noexcept;
+    /// The namespace of the graph's log, which is empty for the root graph.
     std::string_view checkpointNs() const noexcept;
 
     /// The value of RunConfig::context. Errors: InvalidArgumentError if the run was given none, or one of another type.
@@ -171,7 +176,7 @@ template <class T>
 void checkAnswer(const Value& answer) {
     (void)answer.template asStrict<T>();
 }
-/// Null: every value is accepted.
+/// Returns the check for answers of a type. Null: every value is accepted.
 template <class T>
 constexpr AnswerCheck answerCheck() noexcept {
     if constexpr (std::is_same_v<T, Value>) {
@@ -198,7 +203,7 @@ struct GivenAnswer {
 /// The answer to the task's next question without a key. Throws a private type, through the node, if there is none yet.
 /// `check` is kept with the question, so that a wrong answer is refused before it is stored.
 GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check);
-/// The same for the question with this key.
+/// Does the same for the question with this key.
 GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCheck check);
 /// The answer to the question with this key; none: the question is open as soon as the node stops.
 std::optional<GivenAnswer> askAlso(Runtime& runtime, std::string_view key, Value question, AnswerCheck check);
@@ -232,8 +237,8 @@ public:
     /// Stores that the effect is about to be performed.
     void begin();
     void finish(Value result);
-    /// The same for coroutines. If the saver answers later, they return what is to be awaited (EffectStored); otherwise
-    /// it is stored already, and they return null.
+    /// These do the same for coroutines. If the saver answers later, they return what is to be awaited (EffectStored);
+    /// otherwise it is stored already, and they return null.
     std::shared_ptr<engine::EffectPut> beginLater();
     std::shared_ptr<engine::EffectPut> finishLater(Value result);
     [[noreturn]] void wrongType(const WrongTypeError& why) const;
@@ -308,7 +313,7 @@ auto checkDoubt(const Effect& effect, Check& check) {
 }
 /// The last answer has the wrong type: it is withdrawn, and the run ends with this error.
 [[noreturn]] void refuseLastAnswer(Runtime& runtime, const WrongTypeError& why);
-/// The same for an answer that `findAnswer` found.
+/// Does the same for an answer that `findAnswer` found.
 [[noreturn]] void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongTypeError& why);
 
 template <class T>

@@ -116,13 +116,14 @@ struct ListQuery {
     std::optional<std::string> thread_id = {};
     /// none: every namespace. "" is the root's.
     std::optional<std::string> checkpoint_ns = {};
-    /// Only commits older than this one.
+    /// Lists only commits older than this one.
     CheckpointId before = {};
-    /// At most this many commits.
+    /// Lists at most this many commits.
     std::optional<std::size_t> limit = {};
-    /// Only the newest of each log (below `before`).
+    /// Lists only the newest commit of each log (below `before`).
     bool heads = false;
-    /// Only threads after this one, in the order of listings; together with `limit` this lists all threads in pages.
+    /// Lists only threads after this one, in the order of listings; together with `limit` this lists all threads in
+    /// pages.
     std::optional<std::string> after_thread_id = {};
     /// Whether each commit comes with its pending writes.
     bool with_writes = false;
@@ -152,9 +153,9 @@ struct IndexedThread {
 struct OpenThreadsQuery {
     /// The statuses; `finished` among them has no effect.
     ThreadStatuses statuses = ThreadStatuses::open();
-    /// Only those after this one in the order of listings; none: from the first on.
+    /// Lists only threads after this one in the order of listings; none: from the first on.
     std::optional<std::string> after_thread_id = {};
-    /// At most this many.
+    /// The page has at most this many threads.
     std::size_t limit = 50;
     /// With IndexedThread::summary.
     bool with_summaries = false;
@@ -163,9 +164,9 @@ struct OpenThreadsQuery {
 /// Which of the newest threads to list.
 struct NewestThreadsQuery {
     ThreadStatuses statuses = ThreadStatuses::all();
-    /// Only those after this one; none: from the newest on.
+    /// Lists only threads after this one; none: from the newest on.
     std::optional<ThreadPlace> before = {};
-    /// At most this many.
+    /// The page has at most this many threads.
     std::size_t limit = 50;
     /// With IndexedThread::summary.
     bool with_summaries = false;
@@ -180,11 +181,11 @@ struct DueThread {
 
 /// Which sleeping threads to list.
 struct DueThreadsQuery {
-    /// Only those whose wake time is not later.
+    /// Lists only threads whose wake time is not later.
     std::chrono::system_clock::time_point until = std::chrono::system_clock::time_point::max();
-    /// Only those after this one; none: from the first on.
+    /// Lists only threads after this one; none: from the first on.
     std::optional<DueThread> after = {};
-    /// At most this many.
+    /// The page has at most this many threads.
     std::size_t limit = 50;
 };
 
@@ -253,8 +254,8 @@ struct PruneRequest {
     /// `rewriter`), or if the rewritten records would be too much for one atomic write (1 GiB a thread, or a
     /// MemorySaver's limit).
     Rewrite rewrite = Rewrite::always;
-    /// Used in place of `checkpoint::wholeCommit`; null: that function. An EncryptedSaver passes its own to the inner
-    /// saver.
+    /// Is called in place of `checkpoint::wholeCommit`; null: that function. An EncryptedSaver passes its own to the
+    /// inner saver.
     CommitRewriter* rewriter = nullptr;
     /// For a request for every thread: threads that could not be read are added here, and are not changed. Null: they
     /// are only skipped.

@@ -19,14 +19,16 @@ namespace stategraph {
 /// thread.
 class ShardedQueue {
 public:
-    /// Errors: InvalidArgumentError for null, and for shards that are not PostgresShards.
+    /// Uses the clusters of `saver`. Errors: InvalidArgumentError for null, and for shards that are not PostgresShards.
     explicit ShardedQueue(std::shared_ptr<ShardedSaver> saver);
 
     /// Stores inputs, those of one cluster all or none. If a cluster fails, those of clusters before it may have been
     /// stored: give inputs keys, and submit all of them again. Receipts are in the order of `inputs`; their numbers
     /// ascend within a thread.
     std::vector<Receipt> submit(std::span<const QueuedInput> inputs);
+    /// Stores one input.
     Receipt submit(const QueuedInput& input);
+    /// These and `find` do what PostgresQueue does, in the cluster that has the thread.
     bool withdraw(std::string_view thread_id, std::int64_t number);
     bool cancel(std::string_view thread_id);
     bool wake(std::string_view thread_id);

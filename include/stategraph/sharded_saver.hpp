@@ -67,7 +67,7 @@ public:
 
     /// How many there are. It does not change.
     virtual std::size_t count() const noexcept = 0;
-    /// For messages.
+    /// Returns the name of a shard, for messages.
     virtual std::string_view name(std::size_t shard) const = 0;
     /// Opens the shard if that was not done. The saver exists as long as this object. Errors: SaverError if it cannot
     /// be opened now; a later call tries again.

@@ -95,7 +95,7 @@ public:
     using Type = T;
 
     Shared() noexcept = default;
-    /// Errors: std::bad_alloc, and those of T's constructor.
+    /// Copies a value into a block that copies share. Errors: std::bad_alloc, and those of T's constructor.
     Shared(const T& value) : block_(new Block(value)) {}
     Shared(T&& value) : block_(new Block(std::move(value))) {}
     Shared(const Shared& other) noexcept : block_(other.block_) {

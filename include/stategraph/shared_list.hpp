@@ -138,7 +138,7 @@ public:
     const T& operator[](std::size_t index) const noexcept { return data()[index]; }
     const T& front() const noexcept { return data()[0]; }
     const T& back() const noexcept { return data()[size_ - 1]; }
-    /// Errors: InvalidArgumentError if there is no such element.
+    /// Returns an element. Errors: InvalidArgumentError if there is no such element.
     const T& at(std::size_t index) const {
         if (index >= size_) failIndex(index);
         return data()[index];

@@ -58,8 +58,7 @@ struct TaskSnapshot {
     std::optional<Config> state_config;
     /// The newest checkpoint of that log, if it was requested.
     std::shared_ptr<const SnapshotData> state;
-    /// For a task that is not finished: the graphs that its node called, by key, if the states of subgraphs were
-    /// requested.
+    /// The graphs that the node of an unfinished task called, by key, if the states of subgraphs were requested.
     std::vector<CallSnapshot> calls = {};
 };
 
@@ -139,11 +138,11 @@ struct GetStateOptions {
 
 /// Which checkpoints a history contains.
 struct HistoryOptions {
-    /// At most this many; at least 1.
+    /// Lists at most this many checkpoints; at least 1.
     std::optional<std::size_t> limit = {};
-    /// Only those older than this checkpoint.
+    /// Lists only checkpoints older than this one.
     CheckpointId before = {};
-    /// Only those whose metadata has all of these; "source" and "step" count as metadata.
+    /// Lists only checkpoints whose metadata has all of these entries; "source" and "step" count as metadata.
     Metadata filter = {};
     /// If off, `values` and `values_as_cbor` stay empty, and a history costs less. On: the first two checkpoints cost
     /// as much as `getState`, and each further one what changed between them: a channel that was appended to is

@@ -63,7 +63,7 @@ struct SpanParent {
 
 /// The options of a SpanObserver.
 struct SpanObserverOptions {
-    /// None: each root run is a trace of its own.
+    /// The span around all runs. None: each root run is a trace of its own.
     std::optional<SpanParent> parent = {};
     /// How many spans may be open at once; more are counted and not recorded. At least 1.
     std::size_t open_max = 65536;
@@ -76,7 +76,7 @@ struct SpanObserverOptions {
 /// serve any number of runs.
 class SpanObserver final : public Observer {
 public:
-    /// Errors: InvalidArgumentError for a limit of 0.
+    /// Sends spans to `exporter`. Errors: InvalidArgumentError for a limit of 0.
     explicit SpanObserver(std::shared_ptr<SpanExporter> exporter, const SpanObserverOptions& options = {});
     ~SpanObserver() override;
 
@@ -105,7 +105,7 @@ public:
     /// The stream must outlive it. `service_name` is the resource's "service.name".
     explicit OtlpJsonExporter(std::ostream& out, std::string service_name = "stategraph");
     ~OtlpJsonExporter() override;
-    /// Errors: SaverError if the stream fails.
+    /// Writes the span as a line of JSON. Errors: SaverError if the stream fails.
     void take(Span&& span) override;
 
 private:

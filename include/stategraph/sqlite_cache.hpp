@@ -13,13 +13,13 @@ namespace stategraph {
 
 /// The options of a SqliteCache.
 struct SqliteCacheOptions {
-    /// At most this many bytes of namespaces, keys, values and bookkeeping (an estimate), of all processes together; at
-    /// least 1. A `set` that would pass the limit of its own object removes the entries written longest ago, until a
-    /// tenth is free; a value that is larger than that by itself is not kept.
+    /// The cache holds at most this many bytes of namespaces, keys, values and bookkeeping (an estimate), of all
+    /// processes together; at least 1. A `set` that would pass the limit of its own object removes the entries written
+    /// longest ago, until a tenth is free; a value that is larger than that by itself is not kept.
     std::uint64_t bytes_max = std::uint64_t{1} << 30U;
     /// How long a write waits for the writes of other processes before it is a SaverError; at least 0.
     std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
-    /// For tests: the source of the time (IdSource::now); none: the system's clock.
+    /// Provides the time in tests (IdSource::now). None: the system's clock does.
     std::shared_ptr<IdSource> clock = {};
 };
 

@@ -24,9 +24,9 @@ struct SqliteStoreOptions {
     bool sync = false;
     /// How long a write waits for the writes of other processes before it is a StoreError; at least 0.
     std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
-    /// The same option as SqliteSaverOptions::readers_max.
+    /// Is the same option as SqliteSaverOptions::readers_max.
     std::size_t readers_max = 4;
-    /// The same option as SqliteSaverOptions::drop_damaged_log. Off: damage is a CorruptStoreError.
+    /// Is the same option as SqliteSaverOptions::drop_damaged_log. Off: damage is a CorruptStoreError.
     bool drop_damaged_log = false;
 };
 

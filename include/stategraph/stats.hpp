@@ -56,7 +56,7 @@ struct StorageBytes {
 /// What one thread stores.
 struct ThreadStats : StorageBytes {
     std::string thread_id;
-    /// Its logs: the root's and those of subgraphs.
+    /// The number of logs: the root's and those of subgraphs.
     std::uint64_t namespaces = 0;
     /// When its newest commit was made.
     std::chrono::system_clock::time_point newest_at = {};
@@ -77,7 +77,7 @@ struct SaverStats {
     std::vector<DamagedThread> damaged = {};
 };
 
-/// All of it as one JSON object.
+/// Returns all of it as one JSON object.
 std::string toJson(const SaverStats& stats);
 /// The totals in a few lines, for people.
 std::ostream& operator<<(std::ostream& out, const SaverStats& stats);

@@ -92,7 +92,7 @@ struct GetOp {
 struct PutOp {
     StoreNamespace ns = {};
     std::string key = {};
-    /// None: removes the item.
+    /// The value of the item. None: the put removes the item.
     std::optional<Value> value = {};
     PutOptions options = {};
 };
@@ -113,7 +113,7 @@ struct StoreResult {
     std::optional<StoreItem> item = {};
     std::vector<SearchItem> items = {};
     std::vector<StoreNamespace> namespaces = {};
-    /// For a search or a listing: the items that cannot be read. A namespace that holds only such items is listed.
+    /// The items that a search or a listing could not read. A namespace that holds only such items is listed.
     std::vector<DamagedItem> damaged = {};
 };
 
@@ -170,7 +170,7 @@ struct StoreOptions {
     /// Null: nothing is encrypted. A store that was filled with one needs it from then on, and one that was filled
     /// without has no use for it.
     std::shared_ptr<RowCipher> cipher = {};
-    /// For tests: the source of the time.
+    /// Provides the time in tests.
     std::shared_ptr<IdSource> clock = {};
 };
 

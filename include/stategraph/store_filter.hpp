@@ -60,7 +60,7 @@ public:
     /// Equal as a whole: maps with the same entries in any order, arrays with the same elements.
     StoreFilter eq(const Value& operand) const;
     StoreFilter ne(const Value& operand) const;
-    /// For numbers and texts.
+    /// These compare numbers and texts.
     StoreFilter gt(const Value& operand) const;
     StoreFilter gte(const Value& operand) const;
     StoreFilter lt(const Value& operand) const;

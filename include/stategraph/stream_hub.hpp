@@ -109,8 +109,8 @@ struct SubscribeOptions {
     bool subgraphs = false;
     /// Whether a task's start has the task's input, as in StreamOptions.
     bool task_inputs = true;
-    /// At most this many ephemeral events wait; for `block` and `disconnect`, a run may also be this many checkpoints
-    /// ahead. At least 1.
+    /// At most this many ephemeral events wait in the buffer; for `block` and `disconnect`, a run may also be this many
+    /// checkpoints ahead. At least 1.
     std::size_t capacity = 1024;
     /// How many bytes of ephemeral events may wait (one larger event waits alone); at least 1.
     std::size_t capacity_bytes = 8U << 20U;
@@ -151,8 +151,8 @@ public:
     /// The next event; waits for it without a limit. None: the subscription has ended. Errors: SaverError,
     /// CorruptCheckpointError; the position is then unchanged, and the call can be repeated.
     std::optional<HubEvent> next();
-    /// The same, but waits at most that long; 0: not at all. None: the time is over, or the subscription has ended.
-    /// Errors: also InvalidArgumentError for a negative time.
+    /// Does the same, but waits at most that long (0: not at all). It also returns none if the time is over. Errors:
+    /// also InvalidArgumentError for a negative time.
     std::optional<HubEvent> next(std::chrono::milliseconds timeout);
     /// The next event for coroutines, with `#include <stategraph/async.hpp>`: `auto event = co_await
     /// subscription.asyncNext()`. No thread waits meanwhile. The log is read where the coroutine resumes, which takes
@@ -161,7 +161,7 @@ public:
     Task<std::optional<HubEvent>> asyncNext();
     /// Waits at most that long. Errors: also InvalidArgumentError for a negative time, before it is awaited.
     Task<std::optional<HubEvent>> asyncNext(std::chrono::milliseconds timeout);
-    /// For a node: ends with CancelledError when the run is stopped or the attempt's time is up.
+    /// Waits in a node: it ends with CancelledError when the run is stopped or the attempt's time is up.
     Task<std::optional<HubEvent>> asyncNext(Runtime& runtime);
     /// Ends the wait of the current or the next reader, which receives none. The subscription stays.
     void wake() noexcept;
@@ -226,8 +226,8 @@ public:
     StreamHub& operator=(const StreamHub&) = delete;
     ~StreamHub();
 
-    /// Errors: InvalidArgumentError (no thread id, a limit of 0), MissingCheckpointerError (`from`, without a saver),
-    /// SaverError.
+    /// Begins a subscription. Errors: InvalidArgumentError (no thread id, a limit of 0), MissingCheckpointerError
+    /// (`from`, without a saver), SaverError.
     Subscription subscribe(const ThreadId& thread_id, const SubscribeOptions& options = {});
     /// Makes the subscribers of a thread read the log: after an edit of its state, or a run without the hub.
     void notify(const ThreadId& thread_id);

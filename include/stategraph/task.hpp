@@ -92,7 +92,8 @@ public:
         self.resume();
         return met_.exchange(true, std::memory_order_acq_rel);
     }
-    /// The same; when it ends, perhaps before this returns, `finished(waiter)` is called, which may destroy it.
+    /// Does the same; when the task ends, perhaps before this returns, `finished(waiter)` is called, which may destroy
+    /// it.
     void startWith(std::coroutine_handle<> self, Finished finished, void* waiter, Home home) {
         begin(finished, waiter, home);
         self.resume();

@@ -37,8 +37,8 @@ struct TimelineEntry {
     std::size_t open_questions = 0;
     /// The error of the first task that has one; empty if there is none.
     std::string error;
-    /// Its record is encrypted, and this saver does not have the key: the step, the source, the metadata, errors and
-    /// names are not known; `next` has one empty name if anything is due, and `open_questions` counts tasks.
+    /// Whether the record is encrypted and this saver does not have the key: the step, the source, the metadata, errors
+    /// and names are not known; `next` has one empty name if anything is due, and `open_questions` counts tasks.
     bool is_sealed = false;
     /// Why it cannot be read, as a sentence; then nothing is known but its id and sizes.
     std::string damaged;
@@ -46,9 +46,9 @@ struct TimelineEntry {
 
 /// Which part of a log to list.
 struct TimelineQuery {
-    /// Only those older than this checkpoint.
+    /// Lists only checkpoints older than this one.
     CheckpointId before = {};
-    /// At most this many; at least 1.
+    /// The page has at most this many checkpoints; at least 1.
     std::size_t limit = 100;
 };
 

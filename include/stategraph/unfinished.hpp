@@ -52,15 +52,15 @@ struct UnfinishedThread {
 struct UnfinishedQuery {
     /// The reason; none: all of them, and also threads that cannot be read.
     std::optional<Unfinished> reason = {};
-    /// Only threads after this one in the order of listings.
+    /// Lists only threads after this one in the order of listings.
     std::optional<std::string> after_thread_id = {};
-    /// At most this many; at least 1.
+    /// Lists at most this many threads; at least 1.
     std::optional<std::size_t> limit = {};
     /// If not empty: only these threads, in this order; `after_thread_id` is then ignored.
     std::vector<std::string> thread_ids = {};
-    /// Only threads whose newest checkpoint has all of these entries in its metadata, with equal values. These come
-    /// from the run that made it (RunConfig::metadata). A checkpoint of an edit has none; that of `cancelThread` keeps
-    /// those before it. A damaged thread has none either.
+    /// Lists only threads whose newest checkpoint has all of these entries in its metadata, with equal values. These
+    /// come from the run that made it (RunConfig::metadata). A checkpoint of an edit has none; that of `cancelThread`
+    /// keeps those before it. A damaged thread has none either.
     Metadata metadata = {};
 };
 
@@ -69,12 +69,12 @@ struct UnfinishedQuery {
 /// that of reading the commit and its pending writes.
 std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head);
 
-/// The same for a thread that an index lists as `indexed`; informs the saver if it waits for something else. Failures
-/// of that are ignored.
+/// Does the same for a thread that an index lists as `indexed`; informs the saver if it waits for something else.
+/// Failures of that are ignored.
 std::optional<UnfinishedThread> unfinishedThread(BaseCheckpointSaver& saver, const ListedCheckpoint& head,
                                                  const ThreadOutlook& indexed);
-/// The same; also gives the saver the summary of the thread (stategraph/thread_summary.hpp), if the index was asked for
-/// it and has none.
+/// Does the same, and also gives the saver the summary of the thread (stategraph/thread_summary.hpp), if the index was
+/// asked for it and has none.
 std::optional<UnfinishedThread> unfinishedThread(BaseCheckpointSaver& saver, const ListedCheckpoint& head,
                                                  const IndexedThread& indexed);
 

@@ -92,7 +92,7 @@ auto set(detail::TypeOfMember<Member> value) {
     detail::checkSet<Member>();
     return detail::setMember(Member, std::move(value));
 }
-/// The same for a member that is chosen at run time: `sg::set(member, value)`. A channel with a reducer is an
+/// Does the same for a member that is chosen at run time: `sg::set(member, value)`. A channel with a reducer is an
 /// InvalidUpdateError when the update is applied, or does not compile if every channel of its type has one.
 template <class S, class T>
 auto set(T S::*member, std::type_identity_t<T> value) {
@@ -123,7 +123,7 @@ auto add(V&& item) {
     detail::checkAdd<Member>();
     return detail::addItem(Member, std::forward<V>(item));
 }
-/// The same for a member that is chosen at run time, as `set`.
+/// Does the same for a member that is chosen at run time, as `set`.
 template <class S, class T>
 auto add(T S::*member, std::type_identity_t<T> value) {
     detail::checkAddOfType<S, T>();
@@ -216,7 +216,7 @@ public:
         static_assert(detail::never<T>,
                       "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not a State");
     }
-    /// The same for `{{"channel", value}}`.
+    /// Does the same for `{{"channel", value}}`.
     Update(std::initializer_list<detail::NamedWrite>) {}
 
     /// One write for each entry of an object that comes from outside, such as an edit sent as JSON:

@@ -32,7 +32,7 @@ public:
         if (detail::isTooDeep(bytes_)) failDepth();
     }
 
-    /// For a struct without a codec. Never called: it lets the compiler name the remedy.
+    /// Catches structs without a codec. It is never called: it lets the compiler name the remedy.
     template <class T>
         requires(std::is_aggregate_v<T> && std::is_class_v<T> && !Encodable<T> && !std::same_as<T, detail::Anything>)
     Value(const T&) {

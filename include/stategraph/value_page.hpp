@@ -21,7 +21,7 @@ struct ValueItem {
     ValueKind kind = ValueKind::null;
     /// The number of elements of a list or map; the number of bytes of a text or bytes.
     std::size_t size = 0;
-    /// Its size as CBOR.
+    /// The size of the value as CBOR.
     std::size_t stored_bytes = 0;
     /// The JSON of a short value, or the beginning of a long text; otherwise empty.
     std::string json;
@@ -41,7 +41,7 @@ struct ValuePage {
 /// Which part of a value to read.
 struct ValuePageQuery {
     std::size_t from = 0;
-    /// At most this many elements; at least 1.
+    /// The page has at most this many elements; at least 1.
     std::size_t count = 50;
     /// A text that takes more bytes than this as CBOR is cut; a list or a map is left out.
     std::size_t bytes_max = 2'000;

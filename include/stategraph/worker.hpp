@@ -26,7 +26,8 @@ namespace stategraph {
 /// Which threads a worker takes from one queue.
 struct WorkerQueue {
     std::string name = "default";
-    /// Its share of the free slots, relative to the other queues that have something to do; 1 to 1,000.
+    /// The share of the free slots that the queue gets, relative to the other queues that have something to do; 1 to
+    /// 1,000.
     int weight = 1;
     /// How many of its threads this worker runs at once; at least 1, none: as many as the worker has slots.
     std::optional<std::size_t> limit = {};
@@ -45,7 +46,7 @@ struct WorkerEvent {
     std::string thread_id;
     std::string graph;
     std::string queue;
-    /// None: the lease was lost, and another worker has the thread.
+    /// How the work ended. None: the lease was lost, and another worker has the thread.
     std::optional<WorkOutcome> outcome;
     /// The error of the run, or why the worker gave the thread back; empty if neither.
     std::string error;
@@ -65,9 +66,9 @@ struct WorkerOptions {
     std::chrono::milliseconds lease = std::chrono::seconds(30);
     /// How often an idle worker asks for work, with a variation of a quarter; at least 1 ms.
     std::chrono::milliseconds poll_interval = std::chrono::milliseconds(200);
-    /// Also listen for notifications (PostgresSaverOptions::notify of the programs that give work), and ask for work
-    /// when one comes. This takes one more connection and one more thread. Without notifications the worker still asks
-    /// every `poll_interval`. Impossible with a saver for poolers (`prepared_statements` off).
+    /// Whether the worker also listens for notifications (PostgresSaverOptions::notify of the programs that give work),
+    /// and asks for work when one comes. This takes one more connection and one more thread. Without notifications the
+    /// worker still asks every `poll_interval`. Impossible with a saver for poolers (`prepared_statements` off).
     bool listen = false;
     /// After this many attempts without progress a thread is set aside with its error; at least 1. Each claim is an
     /// attempt, including one that a crash of the process ended.
@@ -191,7 +192,7 @@ private:
 /// process dies, as with `recover()`; use Runtime::once for effects. Everything in the log happens once.
 class Worker {
 public:
-    /// Errors: InvalidArgumentError for null and for invalid options.
+    /// Prepares a worker; `run` starts it. Errors: InvalidArgumentError for null and for invalid options.
     explicit Worker(std::shared_ptr<LeasedSaver> saver, WorkerOptions options = {});
     /// `run` must have returned; if it has not, the program is terminated with a message.
     ~Worker();

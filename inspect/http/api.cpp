@@ -82,13 +82,13 @@ bool fits(std::string_view path, ApiCall& call) {
 
 const ApiRow& rowOf(ApiCall& call) {
     const std::string_view method = call.request.request.method();
-    bool has_other = false;
+    std::string others;
     for (const ApiRow& row : rows) {
         if (!fits(row.path, call)) continue;
         if (row.method == method || (row.method == "GET" && method == "HEAD")) return row;
-        has_other = true;
+        others.append(others.empty() ? "" : " or ").append(row.method);
     }
-    if (has_other) throw Refused{405, "this takes another method"};
+    if (!others.empty()) throw Refused{405, "this operation takes " + others + ", not " + std::string(method)};
     throw Refused{404, "there is no such operation; docs/inspector_api.md lists them"};
 }
 

@@ -37,6 +37,37 @@ PostgresParameters names(std::span<const std::string> threads) {
 
 }  // namespace
 
+/// Rows for one statement of the target, as columns. They are stored when there are enough of them.
+class SlotCopy::Part {
+public:
+    Part(SlotCopy& copy, const PostgresStatement& write, std::vector<Oid> types)
+        : copy_(copy), write_(write), types_(std::move(types)), columns_(types_.begin(), types_.end()) {}
+
+    PostgresArray& operator[](int column) { return columns_.at(static_cast<std::size_t>(column)); }
+    /// Ends a row, of which `bytes` bytes count.
+    void endRow(std::size_t bytes) {
+        bytes_ += bytes;
+        copy_.bytes_ += bytes;
+        if (++rows_ == part_rows || bytes_ >= part_bytes) flush();
+    }
+    void flush() {
+        if (rows_ == 0) return;
+        PostgresParameters parameters = copy_.arrival();
+        for (const PostgresArray& column : columns_) parameters.owned(column.encoded());
+        copy_.store(write_, parameters);
+        columns_ = std::vector<PostgresArray>(types_.begin(), types_.end());
+        rows_ = bytes_ = 0;
+    }
+
+private:
+    SlotCopy& copy_;
+    const PostgresStatement& write_;
+    const std::vector<Oid> types_;
+    std::vector<PostgresArray> columns_;
+    std::size_t rows_ = 0;
+    std::size_t bytes_ = 0;
+};
+
 SlotCopy::SlotCopy(PostgresConnection& from, PostgresConnection& to, const Schemas& schemas, std::function<void()> tick)
     : from_(from), to_(to), source_(sourceOf(schemas.from)), target_(targetOf(schemas.to)), tick_(std::move(tick)) {
     // Rows of some tables pass as text.
@@ -263,41 +294,17 @@ void SlotCopy::copyCommits(const PostgresResult& logs, const std::map<LogKey, Ch
         wanted.addNumber(logs.number(row, 0));
         after.addId(head == heads.end() ? CheckpointId() : head->second);
     }
-    struct Part {
-        PostgresArray logs{bigint_type};
-        PostgresArray prevs{uuid_type};
-        PostgresArray ids{uuid_type};
-        PostgresArray parents{uuid_type};
-        PostgresArray bases{uuid_type};
-        PostgresArray bytes{bytea_type};
-        std::size_t size = 0;
-        std::size_t rows = 0;
-    };
-    Part part;
-    const auto flush = [&] {
-        if (part.rows == 0) return;
-        PostgresParameters parameters = arrival();
-        for (const PostgresArray* array : {&part.logs, &part.prevs, &part.ids, &part.parents, &part.bases, &part.bytes})
-            parameters.owned(array->encoded());
-        store(target_.put_commits, parameters);
-        part = Part();
-    };
-    const auto take = [&](const PostgresResult& row) {
-        part.logs.addNumber(numbers.at(row.number(0, 0)));
-        part.prevs.addId(row.id(0, 1));
-        part.ids.addId(row.id(0, 2));
-        part.parents.addId(row.id(0, 3));
-        part.bases.addId(row.id(0, 4));
-        part.bytes.add(row.bytes(0, 5));
-        part.size += row.bytes(0, 5).size();
-        ++commits_;
-        bytes_ += row.bytes(0, 5).size();
-        if (++part.rows == part_rows || part.size >= part_bytes) flush();
-    };
+    Part part(*this, target_.put_commits, {bigint_type, uuid_type, uuid_type, uuid_type, uuid_type, bytea_type});
     PostgresParameters parameters;
     parameters.owned(wanted.encoded()).owned(after.encoded());
-    from_.stream(source_.commits, parameters, reading, take);
-    flush();
+    from_.stream(source_.commits, parameters, reading, [&](const PostgresResult& row) {
+        part[0].addNumber(numbers.at(row.number(0, 0)));
+        for (int id = 1; id <= 4; ++id) part[id].addId(row.id(0, id));  // prev, id, parent, base
+        part[5].add(row.bytes(0, 5));
+        ++commits_;
+        part.endRow(row.bytes(0, 5).size());
+    });
+    part.flush();
 }
 
 void SlotCopy::copyWrites(const std::map<std::int64_t, std::int64_t>& numbers) {
@@ -309,55 +316,26 @@ void SlotCopy::copyWrites(const std::map<std::int64_t, std::int64_t>& numbers) {
     }
     PostgresParameters to_drop = arrival();
     store(target_.drop_writes, to_drop.owned(dropped.encoded()));
-    struct Part {
-        PostgresArray logs{bigint_type};
-        PostgresArray ids{uuid_type};
-        PostgresArray paths{bytea_type};
-        PostgresArray bytes{bytea_type};
-        std::size_t size = 0;
-        std::size_t rows = 0;
-    };
-    Part part;
-    const auto flush = [&] {
-        if (part.rows == 0) return;
-        PostgresParameters parameters = arrival();
-        for (const PostgresArray* array : {&part.logs, &part.ids, &part.paths, &part.bytes})
-            parameters.owned(array->encoded());
-        store(target_.put_writes, parameters);
-        part = Part();
-    };
+    Part part(*this, target_.put_writes, {bigint_type, uuid_type, bytea_type, bytea_type});
     PostgresParameters parameters;
     from_.stream(source_.writes, parameters.owned(old.encoded()), reading, [&](const PostgresResult& row) {
-        part.logs.addNumber(numbers.at(row.number(0, 0)));
-        part.ids.addId(row.id(0, 1));
-        part.paths.add(row.bytes(0, 2));
-        part.bytes.add(row.bytes(0, 3));
-        part.size += row.bytes(0, 3).size();
-        bytes_ += row.bytes(0, 3).size();
-        if (++part.rows == part_rows || part.size >= part_bytes) flush();
+        part[0].addNumber(numbers.at(row.number(0, 0)));
+        part[1].addId(row.id(0, 1));
+        part[2].add(row.bytes(0, 2));
+        part[3].add(row.bytes(0, 3));
+        part.endRow(row.bytes(0, 3).size());
     });
-    flush();
+    part.flush();
 }
 
 void SlotCopy::storeTexts(const PostgresStatement& read, const PostgresParameters& which,
                           const PostgresStatement& write) {
-    PostgresArray texts(text_type);
-    std::size_t size = 0;
-    std::size_t rows = 0;
-    const auto flush = [&] {
-        if (rows == 0) return;
-        PostgresParameters parameters = arrival();
-        store(write, parameters.owned(texts.encoded()));
-        texts = PostgresArray(text_type);
-        size = rows = 0;
-    };
+    Part part(*this, write, {text_type});
     from_.stream(read, which, reading, [&](const PostgresResult& row) {
-        texts.add(row.bytes(0, 0));
-        size += row.bytes(0, 0).size();
-        bytes_ += row.bytes(0, 0).size();
-        if (++rows == part_rows || size >= part_bytes) flush();
+        part[0].add(row.bytes(0, 0));
+        part.endRow(row.bytes(0, 0).size());
     });
-    flush();
+    part.flush();
 }
 
 void SlotCopy::copyGraphs() {

@@ -56,6 +56,7 @@ public:
     void resetCounts() noexcept { commits_ = bytes_ = 0; }
 
 private:
+    class Part;
     using LogKey = std::pair<std::string, std::string>;  // thread, namespace
 
     struct Source {

@@ -70,7 +70,7 @@ TEST_CASE("at most ten calls of a turn are under way at once, and all fourteen a
     CHECK(results(result.values).size() == 14);
 }
 
-TEST_CASE("a turn ends after five calls of the model unless it is told otherwise, and says why") {
+TEST_CASE("a turn ends after five calls of the model unless an option says otherwise, and says why") {
     const auto endless = model::scripted([](const model::Request&) { return model::assistant({call("c", "more")}); });
     const auto ledger = std::make_shared<Ledger>();
     SUBCASE("the default") {
@@ -134,7 +134,7 @@ TEST_CASE("a budget is of a turn: the next one begins anew, and a pause does not
     CHECK(ledger->count("more") == 4);
 }
 
-TEST_CASE("what is wrong with a call is a result for the model, and the loop goes on") {
+TEST_CASE("what is wrong with a call is a result for the model, and the loop continues") {
     const auto ledger = std::make_shared<Ledger>();
     const auto broken =
         agent::tool<Job>("broken", {}, [](const Job&) -> std::string { throw std::runtime_error("the disk is full"); });

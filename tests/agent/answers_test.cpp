@@ -82,7 +82,7 @@ TEST_CASE("an answer is read as the type that was asked for") {
     }
 }
 
-TEST_CASE("the model is told the answer's schema and the tools'") {
+TEST_CASE("the model receives the schemas of the answer and of the tools") {
     std::string schema, tools;
     const auto ledger = std::make_shared<Ledger>();
     const agent::Agent helper({.model = model::scripted([&](const model::Request& request) {
@@ -97,7 +97,7 @@ TEST_CASE("the model is told the answer's schema and the tools'") {
     CHECK(tools == sg::jsonSchema<Job>());
 }
 
-TEST_CASE("tools that are coroutines and tools that block are called beside each other, with every driver") {
+TEST_CASE("tools that are coroutines and tools that block are called at the same time, with every driver") {
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         const auto ledger = std::make_shared<Ledger>();
@@ -127,7 +127,8 @@ TEST_CASE("tools that are coroutines and tools that block are called beside each
 }
 
 TEST_CASE(
-    "a model that fails is asked again if that may help, and what it had told is told with the number of the attempt") {
+    "a model that fails is asked again if that may help, and what it had reported is reported with the number of the "
+    "attempt") {
     std::atomic<int> asked = 0;
     agent::Options options{.model = std::make_shared<const Shaky>(asked)};
     options.retry = sg::RetryPolicy{.max_attempts = 3, .initial_interval = std::chrono::milliseconds(1)};
@@ -154,7 +155,7 @@ TEST_CASE(
     CHECK(asked == 1);
 }
 
-TEST_CASE("pieces of answers and calls are told while they are made, under the id of the whole") {
+TEST_CASE("pieces of answers and calls are reported while they are created, under the id of the whole") {
     const auto ledger = std::make_shared<Ledger>();
     const agent::Agent helper(
         {.model = model::scripted({model::assistant({call("c1", "dig a hole")}), model::assistant("It is done now.")}),

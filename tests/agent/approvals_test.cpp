@@ -65,7 +65,7 @@ TEST_CASE("all approvals of a turn are open at once, and are answered in any ord
     }
 }
 
-TEST_CASE("a declined call does not run, its reason goes to the model, and the loop goes on") {
+TEST_CASE("a declined call does not run, its reason goes to the model, and the loop continues") {
     const auto ledger = std::make_shared<Ledger>();
     const agent::Agent helper(
         {.model = model::scripted({model::assistant({call("c1", "dig", "gated")}), model::assistant("a pity")}),
@@ -102,7 +102,8 @@ TEST_CASE("a person who approves may edit the arguments, to others that the tool
     CHECK(ledger->count("dig") == 0);
 }
 
-TEST_CASE("who must approve is said by the tool, its arguments, the agent or the run; a rule that throws says yes") {
+TEST_CASE(
+    "the tool, its arguments, the agent or the run say whether a call needs approval; a rule that throws says yes") {
     const auto ledger = std::make_shared<Ledger>();
     const auto asksFor = [&](agent::ApprovalRule rule, std::function<bool(std::string_view, const sg::Value&)> agents,
                              agent::RunApproval run) {
@@ -129,7 +130,7 @@ TEST_CASE("who must approve is said by the tool, its arguments, the agent or the
     CHECK(asksFor({}, {}, {.tools = {"work"}}) == 2);
 }
 
-TEST_CASE("of two who approve a call at once one wins, and the tool runs once") {
+TEST_CASE("of two people who approve a call at once one wins, and the tool runs once") {
     for (int round = 0; round < 20; ++round) {
         const auto ledger = std::make_shared<Ledger>();
         const auto saver = std::make_shared<sg::MemorySaver>();
@@ -155,7 +156,7 @@ TEST_CASE("of two who approve a call at once one wins, and the tool runs once") 
     }
 }
 
-TEST_CASE("a client's tool pauses the run, and goes on with the result that it is given") {
+TEST_CASE("a client's tool pauses the run, and continues with the result that it is given") {
     const agent::Agent helper(
         {.model = model::scripted(
              {model::assistant({call("c1", "door", "open"), call("c2", "gate", "open")}), model::assistant("ok")}),

@@ -6,7 +6,7 @@
 
 using namespace tools;
 
-TEST_CASE("a tool with a schema from outside is checked by it, and the model is told which member is wrong") {
+TEST_CASE("a tool with a schema from outside is checked by it, and the model learns which member is wrong") {
     const std::string schema = R"({"type": "object", "required": ["city"], "properties": {
         "city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "default": 3}}})";
     const auto seen = std::make_shared<Ledger>();

@@ -67,7 +67,7 @@ TEST_CASE("a provider that never finishes its tools is stopped by the budget") {
     CHECK(searched.values.stop_reason == "tool-called");
 }
 
-TEST_CASE("a model that calls a provider's tool as a function is told so, and nobody is asked") {
+TEST_CASE("a model that calls a provider's tool as a function gets a result that says so, and nobody is asked") {
     agent::Options given = options({model::assistant({call("c", "x", "web_search")}), model::assistant("done")});
     given.approval = [](std::string_view, const sg::Value&) { return true; };
     const auto ended = agent::Agent(given).graph().invoke(agent::said("?"), {.thread_id = "t"});

@@ -154,7 +154,7 @@ TEST_CASE("a tool that asks is called again with the answer, and a wrong answer 
     CHECK(ledger->count("rake") == static_cast<int>(drivers::all().size()));  // the sibling's result was kept
 }
 
-TEST_CASE("a reader who comes when the turn is over gets everything that was stored of it, once") {
+TEST_CASE("a reader that comes when the turn is over gets everything that was stored of it, once") {
     const auto ledger = std::make_shared<Ledger>();
     const auto saver = std::make_shared<sg::MemorySaver>();
     const auto make = [&] {

@@ -149,7 +149,7 @@ TEST_CASE("after a task or a run was awaited, the coroutine can be cancelled as 
 }
 
 TEST_CASE(
-    "a coroutine that was cancelled already, and goes on all the same, gets a run that ends before its first node") {
+    "a coroutine that was cancelled already, and continues all the same, gets a run that ends before its first node") {
     const auto app = chainOf(appends("a")).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     asio::io_context context(1);
     asio::cancellation_signal signal;

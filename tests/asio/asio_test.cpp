@@ -117,7 +117,7 @@ TEST_CASE("many runs on a pool of Asio's, blocking nodes among theirs") {
     CHECK(right == 200);
 }
 
-TEST_CASE("an execution context that is destroyed takes its runs with it, and their threads go on elsewhere") {
+TEST_CASE("an execution context that is destroyed takes its runs with it, and their threads continue elsewhere") {
     savers::onEachAndLater([](savers::Store& store) {
         const auto saver = store.open();
         const auto held = std::make_shared<int>(1);

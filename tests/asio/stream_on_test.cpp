@@ -284,7 +284,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "an execution context can be destroyed while its coroutines await a subscription and the run tells of itself") {
+    "an execution context can be destroyed while its coroutines await a subscription and the run reports events") {
     const App app = chainOf(appends("a"), appends("b")).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     for (int round = 0; round < 50; ++round) {
         sg::StreamHub hub(app);

@@ -65,7 +65,7 @@ TEST_CASE("every driver begins, asks, takes the answer, fails, resumes and gives
     CHECK(names.size() == 36);
 }
 
-TEST_CASE("every driver gives values without a saver too, and streams tell their events") {
+TEST_CASE("every driver returns values without a saver too, and streams report their events") {
     const App app = chainOf(appends("a"), appendsLater("b")).compile();
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using sg::Status;
 using namespace stopped;
 
-TEST_CASE("a coroutine node that waits for something else is given up, and nothing that it does later lands") {
+TEST_CASE("a coroutine node that waits for something else is abandoned, and its late results are discarded") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         const auto control = std::make_shared<sg::RunControl>();
@@ -69,7 +69,7 @@ TEST_CASE("a coroutine node that waits for something else is given up, and nothi
     });
 }
 
-TEST_CASE("an awaited run whose time is over leaves its sleeping nodes, whoever drives it") {
+TEST_CASE("an awaited run whose time is over leaves its sleeping nodes, in every driver") {
     Graph inner;
     inner.addNode("x", appendsLater("x", 1h)).addEdge(sg::START, "x");
     Graph graph;
@@ -143,7 +143,7 @@ TEST_CASE("a sleep of the longest time that can be said does not wake at once, a
     }
 }
 
-TEST_CASE("a node that goes on and on is left behind by its run, on threads of its own") {
+TEST_CASE("a node that never ends is abandoned by its run, on threads of its own") {
     const auto go_on = std::make_shared<std::atomic<bool>>(true);
     const auto held = std::make_shared<int>(1);
     const auto rounds = std::make_shared<std::atomic<int>>(0);

@@ -186,7 +186,7 @@ TEST_CASE("an attempt that times out while its effect is being stored is followe
     }
 }
 
-TEST_CASE("a run that is destroyed while its effect is being stored waits for it, and its thread can go on") {
+TEST_CASE("a run that is destroyed while its effect is being stored waits for it, and its thread can continue") {
     for (const bool can_be_left : {false, true}) {
         const auto saver = std::make_shared<LaterSaver>();
         std::atomic<int> paid = 0;

@@ -94,7 +94,7 @@ TEST_CASE("another writer's commit refuses that of an awaited run, which stores 
     }
 }
 
-TEST_CASE("a run that is destroyed while a call of its saver is under way waits for it, and its thread can go on") {
+TEST_CASE("a run that is destroyed while a call of its saver is under way waits for it, and its thread can continue") {
     for (std::size_t answered = 0; answered < 5; ++answered) {
         CAPTURE(answered);
         const auto saver = std::make_shared<LaterSaver>();

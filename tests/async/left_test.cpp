@@ -70,7 +70,8 @@ std::size_t readUntil(sg::AsyncStream<State, State>& stream, When when) {
 }  // namespace
 
 TEST_CASE(
-    "who leaves an awaited stream while nodes run ends them, and the thread is resumed at once with nothing lost") {
+    "a reader that leaves an awaited stream while nodes run ends them, and the thread is resumed at once with nothing "
+    "lost") {
     savers::onEach([](savers::Store& store) {
         const auto app = wide(true).compile({.checkpointer = store.open(), .executor = twoThreads()});
         int number = 0;

@@ -172,7 +172,7 @@ TEST_CASE("there is room while fewer commits than allowed, and nothing else, are
     CHECK(has_room());
 }
 
-TEST_CASE("who waits for room hears of commits and pending writes that failed") {
+TEST_CASE("a caller that waits for room learns of commits and pending writes that failed") {
     Log log;
     log.notes->refuses = [](const Notes::Put& put) { return put.rows == Rows{"p=1"} || put.rows == Rows{"b", "c"}; };
     log.write("p", "1");

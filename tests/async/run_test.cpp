@@ -119,7 +119,7 @@ TEST_CASE("coroutine nodes of a superstep wait at the same time, on one thread")
     CHECK(app.invoke({}).values.n == 50);
 }
 
-TEST_CASE("blocking nodes beside coroutines run on the executor meanwhile") {
+TEST_CASE("blocking nodes run on the executor while coroutines wait") {
     Graph graph;
     const auto waiting = std::this_thread::get_id();
     std::atomic<int> elsewhere = 0;

@@ -145,7 +145,7 @@ TEST_CASE("a run that is destroyed takes its coroutine nodes with it, also if it
     CHECK(app.getState(thread_t).next == Strings{"b"});
 }
 
-TEST_CASE("many runs that end while others are stopped are each done or cancelled, and go on") {
+TEST_CASE("many runs that end while others are stopped are each done or cancelled, and continue") {
     const auto executor = twoThreads();
     const auto saver = std::make_shared<sg::MemorySaver>();
     const auto app = chainOf(appendsLater("a", 500us), appendsLater("b", 500us), appendsLater("c", 500us))

@@ -102,7 +102,7 @@ TEST_CASE("what the run fails with comes after its events") {
     CHECK_FALSE(sg::syncWait(events.next()).has_value());
 }
 
-TEST_CASE("who stops reading stops the run, and the thread goes on from there") {
+TEST_CASE("a reader that stops reading stops the run, and the thread continues from there") {
     savers::onEachAndLater([](savers::Store& store) {
         const auto app =
             chainOf(appendsLater("a"), appendsLater("b"), appendsLater("c")).compile({.checkpointer = store.open()});
@@ -115,7 +115,7 @@ TEST_CASE("who stops reading stops the run, and the thread goes on from there") 
     });
 }
 
-TEST_CASE("a reader who is too far behind is the failure of the node that writes") {
+TEST_CASE("a reader that is too late is the failure of the node that writes") {
     const auto app = chainOf([](const State&, sg::Runtime& runtime) -> Task<Update> {
                          for (int i = 0; i < 70'000; ++i) runtime.write(i);
                          co_return Update{};

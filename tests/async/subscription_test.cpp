@@ -57,7 +57,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("awaited events of a subscription are those of one that blocks, whatever drives the run") {
+TEST_CASE("awaited events of a subscription are those of one that blocks, in every driver") {
     for (const drivers::Driver& driver : drivers::affordable()) {
         CAPTURE(driver.name);
         const App app = talks().compile({.checkpointer = std::make_shared<sg::MemorySaver>()});

@@ -84,7 +84,7 @@ TEST_CASE("results that can only be moved are moved") {
     CHECK(*result == 7);
 }
 
-TEST_CASE("a sleep lasts, and goes on on the thread that waits") {
+TEST_CASE("a sleep lasts, and resumes on the thread that waits") {
     const auto sleeps = []() -> Task<std::thread::id> {
         co_await sg::sleepFor(5ms);
         co_return std::this_thread::get_id();
@@ -133,7 +133,7 @@ TEST_CASE("schedule changes the thread, for what comes after it too") {
     CHECK(ids[2] == ids[1]);
 }
 
-TEST_CASE("a spawned task runs on the executor, and its end is told once") {
+TEST_CASE("a spawned task runs on the executor, and its end is reported once") {
     auto spawning = sg::spawn(twoThreads(), gives(4));
     CHECK(spawning.get() == 4);
     CHECK(spawning.isDone());

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 // The behaviour of every cache, and the memory cache's limit.
 namespace sg = stategraph;
 
-TEST_CASE("a cache gives back what was set, by namespace and key, bytes of any kind") {
+TEST_CASE("a cache returns what was set, by namespace and key, bytes of any kind") {
     caches::onEach([](const std::shared_ptr<sg::BaseCache>& cache, ManualClock&) {
         const std::string zeros("a\0b\xFF", 4);
         CHECK_FALSE(cache->get("n", "k"));

@@ -31,7 +31,7 @@ struct Chat {
 
 }  // namespace
 
-TEST_CASE("what reading a checkpoint takes does not grow with the branches beside it") {
+TEST_CASE("what reading a checkpoint takes does not grow with the other branches") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         sg::StateGraph<Notes> graph;

@@ -156,7 +156,7 @@ TEST_CASE("every operation folds: set, append, put, edit, clear") {
     CHECK(valueOf(log.fold(4), "list") == R"(["new"])");
 }
 
-TEST_CASE("joins, deferred edges, who ran last and the fingerprints fold too") {
+TEST_CASE("joins, deferred edges, the node that ran last and the fingerprints fold too") {
     Log log;
     log.fields.joins = {{"a+b:c", {"a"}}, {"x+y:z", {"x"}}};
     log.fields.deferred = {{"d", cp::Deferral::waiting}, {"e", cp::Deferral::waiting}};
@@ -206,7 +206,7 @@ TEST_CASE("a base that is no ancestor is an error, not a read of half a state") 
     CHECK(whyNot(log.tuple(3, 1, 3)) != "it can be read");
 }
 
-TEST_CASE("parents that make a circle, or lie in the future, end as an error") {
+TEST_CASE("parents that form a cycle, or lie in the future, end as an error") {
     Log log;
     log.commit(1, 2, 5, {});
     log.commit(2, 1, 5, {});

@@ -96,7 +96,7 @@ TEST_CASE("a namespace lives for one task if its first part names one") {
     }
 }
 
-TEST_CASE("a thread without commits counts as used, and one whose root moved on is not held by what it left behind") {
+TEST_CASE("a thread without commits counts as used, and one whose root has continued is not held by what it left") {
     const auto since = nthId(10).time();
     const auto never = [] { return false; };
     CHECK(checkpoint::ThreadUse(since).isUsed());

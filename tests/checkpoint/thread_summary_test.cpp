@@ -97,7 +97,7 @@ TEST_CASE("bytes that are no summary are read as none") {
     }
 }
 
-TEST_CASE("runs tell an index their metadata and their questions with what their threads wait for") {
+TEST_CASE("runs give an index their metadata and their questions with what their threads wait for") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         const App app = askingApp(saver);

@@ -269,7 +269,7 @@ TEST_CASE("of two answers to one question at once exactly one is stored") {
     });
 }
 
-TEST_CASE("a run that is under way on the thread is not answered behind its back") {
+TEST_CASE("a run that is under way on the thread is not answered from outside") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     Log log;
     Graph graph;

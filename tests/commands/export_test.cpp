@@ -85,7 +85,7 @@ TEST_CASE("names that are not UTF-8 are written as base64") {
     CHECK(differences(rowsOf(other, name), rowsOf(*saver, name)) == "");
 }
 
-TEST_CASE("a stream may have several threads, and an imported one goes on") {
+TEST_CASE("a stream may have several threads, and an imported one continues") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = askingApp(saver);
     std::stringstream stream;

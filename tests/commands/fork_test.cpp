@@ -182,7 +182,7 @@ TEST_CASE("what cannot be forked is refused, and nothing is stored") {
     });
 }
 
-TEST_CASE("a fork of a checkpoint that a prune takes meanwhile, or behind another writer, is refused") {
+TEST_CASE("a fork of a checkpoint that a prune takes meanwhile, or after another writer, is refused") {
     onSavers([](const Saver& store) {
         const auto saver = std::make_shared<Meanwhile>(store);
         const App app = everyKind(store);

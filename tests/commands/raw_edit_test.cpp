@@ -208,7 +208,7 @@ TEST_CASE("a program that finds a value of another type says where, and what to 
     });
 }
 
-TEST_CASE("an edit behind another writer is refused, and a saver that fails at any of its calls makes one or none") {
+TEST_CASE("an edit after another writer is refused, and a saver that fails at any of its calls makes one or none") {
     onSavers([](const Saver& store) {
         const auto saver = std::make_shared<Meanwhile>(store);
         const App app = twoSteps(store);

@@ -86,7 +86,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("submitted Commands: update, goto and answers with an update beside") {
+TEST_CASE("submitted Commands: update, goto, and answers with an update") {
     onSavers([](const Saver& saver) {
         Log log;
         const App app = wholeApp(saver, log);
@@ -163,7 +163,7 @@ TEST_CASE("what invoke refuses at its beginning submit refuses, and stores nothi
     CHECK_THROWS_AS(without.submit(bar("i"), {.thread_id = "t"}), sg::MissingCheckpointerError);
 }
 
-TEST_CASE("subscribers and observers are told of the run that takes an input up, and not of its storing") {
+TEST_CASE("subscribers and observers are notified of the run that takes an input, and not of its storing") {
     struct Counting final : sg::Observer {
         int runs = 0;
         void runStarts(const sg::RunStart&) override { ++runs; }

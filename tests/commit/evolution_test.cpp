@@ -164,7 +164,7 @@ TEST_CASE("a channel that was added is as before any write in old checkpoints") 
     });
 }
 
-TEST_CASE("a renamed channel is found under its former name, and goes on under its new one") {
+TEST_CASE("a renamed channel is found under its former name, and continues under its new one") {
     onBothSavers([](const SharedSaver& saver) { renames<OldA>(saver); });
     onBothSavers([](const SharedSaver& saver) { renames<OldZ>(saver); });
 }

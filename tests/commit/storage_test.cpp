@@ -136,7 +136,7 @@ TEST_CASE("a big channel that nobody writes is not stored again") {
     CHECK(app.getState(T).values.constant.size() == 100'000);
 }
 
-TEST_CASE("full snapshots appear as replaying grows dear, and every checkpoint reads the same through them") {
+TEST_CASE("full snapshots appear as replaying becomes expensive, and every checkpoint reads the same through them") {
     onBothSavers([](const SharedSaver& saver) {
         const auto app = counting(saver, 400);
         app.invoke(sg::Update<Big>(), {.thread_id = "t", .recursion_limit = 1000});

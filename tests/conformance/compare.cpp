@@ -1,32 +1,9 @@
 #include "tests/conformance/compare.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace conformance {
 namespace {
-
-// Returns the value with keys in order, and whole numbers as integers.
-json::value canonical(const json::value& value) {
-    if (const json::object* object = value.if_object()) {
-        std::vector<std::string> keys;
-        for (const auto& entry : *object) keys.emplace_back(entry.key());
-        std::sort(keys.begin(), keys.end());
-        json::object sorted;
-        for (const auto& key : keys) sorted.emplace(key, canonical(object->at(key)));
-        return sorted;
-    }
-    if (const json::array* array = value.if_array()) {
-        json::array items;
-        for (const json::value& item : *array) items.push_back(canonical(item));
-        return items;
-    }
-    if (value.is_double() && std::floor(value.get_double()) == value.get_double() &&
-        std::fabs(value.get_double()) < 9e15) {
-        return static_cast<std::int64_t>(value.get_double());
-    }
-    return value;
-}
 
 void order(json::array::iterator begin, json::array::iterator end) {
     std::sort(begin, end,

@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,5 +19,10 @@ const json::value& get(const json::object& object, std::string_view key);
 std::string text(const json::value& value);
 /// Returns the names in a list, or none if there is no list.
 std::vector<std::string> names(const json::value& list);
+
+/// Returns the value with keys in order and whole numbers as integers, so that equal values have the same text.
+json::value canonical(const json::value& value);
+/// Returns the number as 64 bits if it fits and has no fraction.
+std::optional<std::int64_t> asInteger(const json::value& value);
 
 }  // namespace conformance

@@ -126,7 +126,7 @@ TEST_CASE("a saver copies a thread to an id that is too long for runs, and back:
     });
 }
 
-TEST_CASE("whatever a node throws, the error names the node, what it threw is shown, and the thread goes on") {
+TEST_CASE("for any exception of a node, the error names the node, what it threw is shown, and the thread continues") {
     for (const auto durability : {sg::Durability::async, sg::Durability::sync, sg::Durability::exit}) {
         for (const Thrown& thrown : everyKind()) {
             CAPTURE(thrown.name);
@@ -152,7 +152,7 @@ TEST_CASE("whatever a node throws, the error names the node, what it threw is sh
     }
 }
 
-TEST_CASE("ids ascend on clocks that stand still, go backwards, are before 1970 or far ahead") {
+TEST_CASE("ids ascend on clocks that stop, go backwards, are before 1970 or far ahead") {
     static constexpr Moment now(1'700'000'000s);
     Moment falling = now;
     std::uint64_t random = 1;

@@ -153,7 +153,7 @@ TEST_CASE("arrivals of a source that was removed are dropped, those of the other
     });
 }
 
-TEST_CASE("where the target has no join any more, or several that could go on, what arrived is dropped") {
+TEST_CASE("where the target has no join any more, or several that could continue, what arrived is dropped") {
     onBothSavers([](const SharedSaver& saver) {
         wait(saver, {ab});
         CHECK(resumed(joining(saver, {})) == plus(waited, {"b", "b2"}));
@@ -178,7 +178,7 @@ TEST_CASE("joins that did not change are not mixed with one that did") {
     });
 }
 
-TEST_CASE("an old program goes on at a join that a newer one changed, and the other way round") {
+TEST_CASE("an old program continues at a join that a newer one changed, and the other way round") {
     onBothSavers([](const SharedSaver& saver) {
         wait(saver, {{{"a", "b2"}, "end"}});
         joining(saver, {{{"a", "b", "b2"}, "end"}}).invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {"b2"}});
@@ -212,7 +212,7 @@ TEST_CASE("a node that was due by a join which has changed since is due all the 
     }
 }
 
-TEST_CASE("a deferred join that is full and waits goes on in the join that took its place") {
+TEST_CASE("a deferred join that is full and waits continues in the join that took its place") {
     onBothSavers([](const SharedSaver& saver) {
         // The node end waits for everything else, so the join is full when b2 is next.
         joining(saver, {ab}, {"end"}).invoke(says("i"), {.thread_id = "t", .interrupt_before = {"b2"}});

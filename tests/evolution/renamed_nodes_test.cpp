@@ -141,7 +141,7 @@ TEST_CASE("whichever of a renamed program's versions runs a thread, from pause t
     }
 }
 
-TEST_CASE("a thread that stands at a question beside finished siblings goes on under new names on both savers") {
+TEST_CASE("a thread that waits at a question with finished siblings continues under new names on both savers") {
     onBothSavers([](const SharedSaver& saver) {
         stopAtQuestion(saver);
         const LineApp app = everything(saver, true);
@@ -205,7 +205,7 @@ TEST_CASE("users see and write the new name; ids, paths and namespaces keep the 
     });
 }
 
-TEST_CASE("who ran last is known under the new name, and a failing node is told by it") {
+TEST_CASE("the node that ran last is known under the new name, and a failing node is reported by it") {
     onBothSavers([](const SharedSaver& saver) {
         chainOf({"a", "b"})
             .compile({.checkpointer = saver, .interrupt_before = {"b"}})
@@ -230,7 +230,7 @@ TEST_CASE("who ran last is known under the new name, and a failing node is told 
     });
 }
 
-TEST_CASE("a renamed node of a graph whose channels are named at run time goes on too") {
+TEST_CASE("a renamed node of a graph whose channels are named at run time continues too") {
     onBothSavers([](const SharedSaver& saver) {
         const auto app = [&](const std::string& name) {
             sg::JsonSchema schema;

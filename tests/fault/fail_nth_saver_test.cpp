@@ -143,7 +143,7 @@ TEST_CASE("every call for reading, editing and removing passes a failure on, and
     });
 }
 
-TEST_CASE("a fault saver says of itself what the one in it says, where it is not told otherwise") {
+TEST_CASE("a fault saver says of itself what the saver in it says, unless it overrides that") {
     const auto inner = std::make_shared<sg::MemorySaver>();
     CHECK_FALSE(FaultSaver(inner).putIsSlow());
     CHECK(FaultSaver(inner, {}, true).putIsSlow());

@@ -61,7 +61,7 @@ void failEachWay(Trip& trip, std::size_t at_least, Kept kept) {
 
 }  // namespace
 
-TEST_CASE("any call of users' code may fail, whoever drives the run") {
+TEST_CASE("any call of users' code may fail, in every driver") {
     struct Code {
         Trip& trip;
         Kept kept;

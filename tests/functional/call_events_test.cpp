@@ -46,8 +46,8 @@ Strings calls(const Events& events) {
 }  // namespace
 
 TEST_CASE(
-    "each call of an entrypoint is told when it begins and how it ended, and what was restored, whatever drives the "
-    "run") {
+    "each call of an entrypoint is reported when it begins and when it has ended, and what was restored, in every "
+    "driver") {
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         std::atomic<bool> fails = true;
@@ -93,8 +93,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a call that asks is told as paused, one whose result is in the cache as cached, and several of one name by their "
-    "keys") {
+    "a call that asks is reported as paused, one whose result is in the cache as cached, and several of one name by "
+    "their keys") {
     const auto flow = sg::entrypoint(
         "flow",
         [](const int& input, sg::Flow& fn) {
@@ -128,7 +128,7 @@ TEST_CASE(
     CHECK(told("c", input).front() == "known cached 0");
 }
 
-TEST_CASE("calls that run at once are told one at a time, each with its beginning and its end") {
+TEST_CASE("calls that run at once are reported one at a time, each with its beginning and its end") {
     const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
         std::vector<sg::FlowFuture<int>> futures;
         for (int i = 0; i < input; ++i)

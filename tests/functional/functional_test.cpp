@@ -107,7 +107,7 @@ TEST_CASE("the next run of a thread finds what the last one returned, or what it
     CHECK(counts.invoke("b", {.thread_id = "u"}).values == "b1");
 }
 
-TEST_CASE("calls that are started go on at once, and are stored like others") {
+TEST_CASE("calls that are started run at the same time, and are stored like others") {
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         std::atomic<int> calls{0};
@@ -297,7 +297,7 @@ TEST_CASE("cached calls are kept apart by name and namespace, and not kept when 
     CHECK(log.take() == Strings{"one", "two", "one v2", "a|b", "a in b|", "fails"});
 }
 
-TEST_CASE("without a cache, with one that fails and with one that gives back something else calls are made") {
+TEST_CASE("without a cache, with one that fails and with one that returns something else calls are made") {
     for (const int kind : {0, 1, 2}) {
         Log log;
         const auto cache = std::make_shared<WatchedCache>();

@@ -173,7 +173,7 @@ TEST_CASE("an attempt of a function counts its calls from the beginning") {
     CHECK(log.entries().size() == 2);
 }
 
-TEST_CASE("a started function that calls on the Flow it was started on is refused, and told what to do") {
+TEST_CASE("a started function that calls on the Flow it was started on is refused, and the error says what to do") {
     for (const bool starts : {false, true}) {
         const auto flow = sg::entrypoint("flow", [starts](const int&, sg::Flow& fn) {
             return fn

@@ -30,7 +30,7 @@ std::string faultsOf(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("nodes in a circle that return Commands compile, and a Command without a goto ends the run") {
+TEST_CASE("nodes in a cycle that return Commands compile, and a Command without a goto ends the run") {
     Graph graph;
     graph.addNode("ask", until(5, "ask", "answer"), {.ends = {"answer"}});
     graph.addNode("answer", until(5, "answer", "ask"), {.ends = {"ask"}});
@@ -59,7 +59,7 @@ TEST_CASE("a node that leads to itself by Commands compiles, a coroutine too") {
     CHECK(awaited.compile().invoke(Update{}).values.bar.size() == 2);
 }
 
-TEST_CASE("one node of a circle that may end is enough; one whose own edge leads on is none") {
+TEST_CASE("one node of a cycle that may end is enough; one whose own edge leads on is none") {
     Graph one;
     one.addNode("a", until(9, "a", "b"), {.ends = {"b"}})
         .addNode("b", appends("b"))

@@ -151,7 +151,7 @@ TEST_CASE("a node that only a handler leads to is reached if the handler says so
     CHECK(contains(faultsOf(unknown).at(0), "ends of error handler of node 'a': there is no node 'nowhere'"));
 }
 
-TEST_CASE("a drawing shows where an error handler leads, beside the way that the node goes itself") {
+TEST_CASE("a drawing shows where an error handler leads, next to the node's own edges") {
     Graph graph;
     graph.addNode("a", appends("a")).addNode("b", appends("b")).addEdge(sg::START, "a");
     graph.onError("a", [](const State&, const sg::NodeFailure&) -> Command { return {.go_to = {"b"}}; }, {"b"});

@@ -240,7 +240,7 @@ TEST_CASE("a declaration on an unreachable node reaches nothing") {
     CHECK(faultsOf(spec).size() == 2);
 }
 
-TEST_CASE("a circle without exit is a fault that names its nodes") {
+TEST_CASE("a cycle without exit is a fault that names its nodes") {
     auto spec = graph({"in", "b", "a", "self"});
     path(spec, {START, "in", "a", "b", "a"});
     edge(spec, "in", "self");
@@ -273,7 +273,7 @@ TEST_CASE("a circle without exit is a fault that names its nodes") {
     }
 }
 
-TEST_CASE("a node without anything behind it is an end") {
+TEST_CASE("a node without anything after it is an end") {
     auto spec = graph({"a", "b", "c"});
     path(spec, {START, "a", "b", "a"});
     branch(spec, "b", Ends{{"c", "c"}});

@@ -66,7 +66,7 @@ TEST_CASE("a replay that comes to the log after its first superstep finds what i
     });
 }
 
-TEST_CASE("after a pause inside a replay the visit goes on, whichever branch visited the log last") {
+TEST_CASE("after a pause inside a replay the visit continues, whichever branch visited the log last") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = rememberer(saver);
         for (int i = 0; i < 3; ++i) app.invoke(sg::Update<Line>{}, calm());

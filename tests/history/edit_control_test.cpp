@@ -44,7 +44,7 @@ LineGraph sending() {
 
 }  // namespace
 
-TEST_CASE("an edit leads where it says, beside its node's edges: names and Sends, as a Command would") {
+TEST_CASE("an edit leads where it says, in addition to its node's edges: names and Sends, as a Command would") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = sending().compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
@@ -83,7 +83,7 @@ TEST_CASE("an edit that leads to what does not exist, or carries the wrong paylo
     });
 }
 
-TEST_CASE("as START the values are taken as input, and as INPUT they wait for START, beside what was due") {
+TEST_CASE("as START the values are taken as input, and as INPUT they wait for START, in addition to what was due") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = chainOf({"a", "b"}).compile({.checkpointer = saver, .interrupt_before = {"b"}});
         // On a new thread.
@@ -209,7 +209,7 @@ TEST_CASE("edits that follow a copy give its tasks their results, of several Sen
     });
 }
 
-TEST_CASE("a thread that was edited is not in flight, and recover() goes on with it only if asked") {
+TEST_CASE("a thread that was edited is not in flight, and recover() resumes it only if asked") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = chainOf({"a", "b", "c"}).compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
@@ -235,7 +235,7 @@ TEST_CASE("a thread that was edited is not in flight, and recover() goes on with
     });
 }
 
-TEST_CASE("a run that goes on from an edit is in flight from its first superstep on, in every driver") {
+TEST_CASE("a run that continues from an edit is in flight from its first superstep on, in every driver") {
     for (const drivers::Driver& driver : drivers::all()) {
         for (const bool by_id : {false, true}) {
             CAPTURE(driver.name);

@@ -132,7 +132,7 @@ TEST_CASE("an edit drops the open questions, and an answer then finds none") {
     });
 }
 
-TEST_CASE("a subgraph that waits is edited through its own config, and goes on with it") {
+TEST_CASE("a subgraph that waits is edited through its own config, and continues with it") {
     onBothSavers([](const SharedSaver& saver) {
         LineGraph inner;
         inner.addNode("p", saying("p")).addNode("ask", asking("ask")).addEdge(sg::START, "p").addEdge("p", "ask");

@@ -90,7 +90,7 @@ TEST_CASE("two nodes in a row leave the four checkpoints of the reference's tabl
     });
 }
 
-TEST_CASE("another input goes on with the steps: an input checkpoint at 3, then 4, 5 and 6") {
+TEST_CASE("another input continues the steps: an input checkpoint at 3, then 4, 5 and 6") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = chainOf({"a", "b"}).compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});

@@ -39,7 +39,7 @@ TEST_CASE("a hundred forks of one checkpoint write the same channel, and each re
     });
 }
 
-TEST_CASE("a run goes on from an edit without another fork, and again from the same edit") {
+TEST_CASE("a run continues from an edit without another fork, and again from the same edit") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = chainOf({"a", "b"}).compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});

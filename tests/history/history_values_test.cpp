@@ -107,7 +107,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("a history goes on where it is while the thread is pruned and grows") {
+TEST_CASE("a history continues where it is while the thread is pruned and grows") {
     onBothSavers([](const SharedSaver& saver) {
         const NotesApp app = notes(saver);
         for (int i = 0; i < 5; ++i) app.invoke({sg::set(&Notes::last, "input")}, {.thread_id = "t"});

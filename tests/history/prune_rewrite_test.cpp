@@ -234,7 +234,7 @@ TEST_CASE("what a state holds at first is there once after a prune") {
     });
 }
 
-TEST_CASE("random threads with forks, edits and questions look the same after a prune, and go on the same") {
+TEST_CASE("random threads with forks, edits and questions look the same after a prune, and continue the same") {
     const auto seed = bytes::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     savers::onEach([&](savers::Store& store) {

@@ -126,7 +126,7 @@ TEST_CASE("a finished thread is unused, whatever its subgraphs asked on the way"
     });
 }
 
-TEST_CASE("a thread that failed is in use until it goes on") {
+TEST_CASE("a thread that failed is in use until it continues") {
     savers::onEach([](savers::Store& store) {
         bool fails = true;
         Graph graph;

@@ -307,7 +307,7 @@ TEST_CASE("each checkpoint of a history of a JSON state is what getState says of
     });
 }
 
-TEST_CASE("a walk goes on behind an error with the right values, and what it stood at stays") {
+TEST_CASE("a walk continues after an error with the right values, and its place stays") {
     const auto seed = bytes::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     bytes::Random random(seed);

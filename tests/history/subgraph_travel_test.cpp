@@ -130,7 +130,7 @@ TEST_CASE("a run can begin two graphs deep") {
     });
 }
 
-TEST_CASE("a run from an edited checkpoint inside goes on with the edit") {
+TEST_CASE("a run from an edited checkpoint inside continues with the edit") {
     onBothSavers([](const SharedSaver& saver) {
         Log log;
         const LineApp app =
@@ -251,7 +251,7 @@ TEST_CASE("siblings of the way run again, other visits of the same subgraph from
     });
 }
 
-TEST_CASE("an attempt after one that failed inside goes on where that one stopped, not where the run began") {
+TEST_CASE("an attempt after one that failed inside continues where that one stopped, not where the run began") {
     onBothSavers([](const SharedSaver& saver) {
         Log log;
         int failures = 0;
@@ -366,8 +366,8 @@ TEST_CASE("from every checkpoint of every log of a thread a run comes to the sam
 }
 
 TEST_CASE(
-    "a saver that fails at whatever call of a run from inside loses nothing: the run can be made again, or the thread "
-    "go on") {
+    "a saver that fails at any call of a run from inside loses nothing: the run can be made again, or the thread "
+    "resumed") {
     for (const bool goes_on : {false, true}) {
         for (std::size_t nth = 1;; ++nth) {
             INFO("call ", nth);

@@ -140,7 +140,7 @@ TEST_CASE("log draws the branches of a thread") {
     CHECK(sg::parseJson(json.out).toJson().find("\"source\":\"update\"") != std::string::npos);
 }
 
-TEST_CASE("show tells tasks, questions, errors and values, and pages of one") {
+TEST_CASE("show prints tasks, questions, errors and values, and pages of one value") {
     const Database database;
     const Answer asks = database.run({"show", "asks"});
     CHECK(asks.exit == Exit::done);
@@ -173,7 +173,7 @@ TEST_CASE("diff shows what a checkpoint changed, and what differs between two") 
     CHECK(database.run({"diff", "asks", "nobody"}).exit == Exit::no);
 }
 
-TEST_CASE("why and blame name who it was") {
+TEST_CASE("why and blame name the node that it was") {
     const Database database;
     CHECK(database.run({"why", "asks"}).out == "ask  a goto of gather\n");
     CHECK(database.run({"why", "asks@2"}).out == "gather  the join of left and right\n");

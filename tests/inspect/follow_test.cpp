@@ -62,7 +62,7 @@ TEST_CASE("a thread's head is sent again when a run, or an answer alone, has cha
     while (after.at("checkpoint_id").as_string() != newest) after = head.next();
 }
 
-TEST_CASE("who follows a thread that does not exist yet is sent its first checkpoint") {
+TEST_CASE("a client that follows a thread that does not exist yet is sent its first checkpoint") {
     Store store;
     Followed head(store.server.port(), "/api/threads/new/head");
     CHECK(head.next().at("checkpoint_id").is_null());

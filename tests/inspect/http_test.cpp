@@ -147,7 +147,7 @@ TEST_CASE("a graph comes with the graphs inside it, and a task with the log of i
     CHECK(textAt(store.ok({{"threads", "nested", "checkpoints", first}}), "/tasks/0/subgraph_ns") == ns);
 }
 
-TEST_CASE("who follows a thread sees that something is new, and how much") {
+TEST_CASE("a client that follows a thread sees that something is new, and how much") {
     Store store;
     const auto before = store.ok({{"threads", "asks", "head"}});
     const std::string id = textAt(before, "/checkpoint_id");

@@ -34,7 +34,7 @@ std::string storeOf(const postgres_tests::Schema& schema) {
 
 }  // namespace
 
-TEST_CASE("the command opens a PostgreSQL database, reads beside the program that writes it, and stores for it") {
+TEST_CASE("the command opens a PostgreSQL database, reads next to the program that writes it, and stores for it") {
     const postgres_tests::Schema schema;
     const std::string store = storeOf(schema);
     const CommandRun missing = run({"ls", "--store", store});

@@ -24,7 +24,7 @@ CommandRun run(const std::vector<std::string>& arguments, std::istream* in = nul
 
 }  // namespace
 
-TEST_CASE("the command opens a SQLite file, reads beside the program that writes it, and stores for it") {
+TEST_CASE("the command opens a SQLite file, reads next to the program that writes it, and stores for it") {
     const TemporaryFolder folder;
     const std::string path = (folder / "threads.db").string();
     const auto saver = std::make_shared<sg::SqliteSaver>(path);

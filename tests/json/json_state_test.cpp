@@ -67,7 +67,7 @@ TEST_CASE("a json state knows its set channels, and names those it has when aske
     CHECK(out.str() == R"({"foo":1,"bar":[]})");
 }
 
-TEST_CASE("faults of a schema are all told when a graph is made of it") {
+TEST_CASE("faults of a schema are all reported when a graph is created from it") {
     JsonSchema schema;
     schema.channel("a").channel("a").channel("").input({"a", "b"}).output({"a", "a"});
     try {
@@ -108,7 +108,7 @@ TEST_CASE("reducers fold what supersteps write") {
     CHECK(folded(JsonReducer::binary("minus", minus, 10), {written("1"), written("2")}) == 7);
 }
 
-TEST_CASE("a sum of integers that leaves 64 bits goes on as unsigned and then as a double") {
+TEST_CASE("a sum of integers that leaves 64 bits continues as unsigned and then as a double") {
     CHECK(folded(JsonReducer::sum(INT64_MAX), {written("1")}) == static_cast<std::uint64_t>(INT64_MAX) + 1);
     CHECK(folded(JsonReducer::sum(UINT64_MAX), {written("-1")}) == UINT64_MAX - 1);
     CHECK(folded(JsonReducer::sum(UINT64_MAX), {written("1")}).is_double());
@@ -285,7 +285,7 @@ TEST_CASE("memory of the caller's is not kept") {
     CHECK(graph.compile().invoke(Update()).values["foo"] == parsed(R"({"a":[1,2,3]})"));
 }
 
-TEST_CASE("json nodes run where they can be given up, with their state and with a Send's payload") {
+TEST_CASE("json nodes run where they can be abandoned, with their state and with a Send's payload") {
     JsonSchema schema;
     schema.channel("bar", JsonReducer::append());
     Graph graph(schema);

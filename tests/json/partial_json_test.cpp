@@ -221,7 +221,7 @@ TEST_CASE("integers of 64 bits are exact, other numbers are rounded correctly") 
     CHECK(fed("1" + std::string(900, '0') + "e-400").value() == std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("what is open can be told from what is closed") {
+TEST_CASE("what is open can be distinguished from what is closed") {
     const sg::PartialJson partial = fed(R"({"a":"x","b":[1,{"c":tru)");
     const json::value& root = partial.value();
     CHECK(partial.isOpen(root));

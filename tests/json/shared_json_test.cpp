@@ -161,7 +161,7 @@ TEST_CASE("channels that are written shared values hold the same objects, and so
                          sg::InvalidArgumentError);
 }
 
-TEST_CASE("whoever changes its copy changes nobody else's") {
+TEST_CASE("a change of one copy changes no other copy") {
     std::vector<SharedJson> kept;
     const JsonState state = after(
         {[&](const JsonState& s) {
@@ -282,7 +282,7 @@ TEST_CASE("lists in lists are nested more deeply than the stack has room for, an
     CHECK_THROWS_AS(app.invoke({sg::write("one", 1)}, {.thread_id = "t"}), sg::InvalidUpdateError);
 }
 
-TEST_CASE("the writes of tasks beside each other are judged by how deep they are with their shared parts") {
+TEST_CASE("the writes of parallel tasks are judged by how deep they are with their shared parts") {
     // Kept parts of up to 64 levels are not looked at again.
     json::value deep = word;
     for (int i = 0; i < 60; ++i) deep = json::array{std::move(deep)};

@@ -55,7 +55,7 @@ std::string lastLine(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a line is drawn anew as tasks end, and the run's own stands in its place at the end, in every driver") {
+TEST_CASE("a line is drawn anew as tasks end, and the run's own replaces it at the end, in every driver") {
     std::atomic<bool> fails{false};
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = fan(10, fails).compile({.checkpointer = saver});

@@ -24,6 +24,7 @@
 #include <stategraph/serve/server.hpp>
 #include <stategraph/stategraph.hpp>
 
+#include "tests/serve/served_state.hpp"
 #include "tests/support/quiet_client.hpp"
 
 // The nth allocation of a server fails, for every n, in each operation of the server; and its sockets fail. Every
@@ -85,16 +86,6 @@ namespace agent = stategraph::agent;
 namespace model = stategraph::model;
 namespace serve = stategraph::serve;
 using namespace std::chrono_literals;
-
-// Not in an unnamed namespace: coroutines that the server's templates instantiate with it have external names.
-namespace served {
-
-struct State {
-    std::vector<std::string> said = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("said", &State::said, sg::append)); }
-};
-
-}  // namespace served
 
 namespace {
 

@@ -42,7 +42,7 @@ std::vector<sg::Config> pastOf(const App& app, const std::string& thread) {
 
 }  // namespace
 
-TEST_CASE("edges, routers' Sends, joins, gotos and deferrals are told apart, whoever drives the run") {
+TEST_CASE("edges, routers' Sends, joins, gotos and deferrals are distinguished, in every driver") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         const App app = graph().compile({.checkpointer = saver});
@@ -114,7 +114,7 @@ TEST_CASE("without a description the log says what it can") {
     CHECK(told(old, past[4])["ask"] == "unknown gather");
 }
 
-TEST_CASE("where a commit stands for several supersteps, causes are what may be said") {
+TEST_CASE("where a commit covers several supersteps, causes are what may be said") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = graph().compile({.checkpointer = saver});
     app.invoke(about("tea"), {.thread_id = "t", .durability = sg::Durability::exit});

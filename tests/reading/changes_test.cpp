@@ -72,7 +72,7 @@ TEST_CASE("the difference of two checkpoints has the channels whose values diffe
     });
 }
 
-TEST_CASE("a channel's history leads back to the first write, with those who wrote it") {
+TEST_CASE("a channel's history leads back to the first write, with the tasks that wrote it") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         const App app = graph().compile({.checkpointer = saver});

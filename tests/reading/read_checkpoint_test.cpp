@@ -109,7 +109,7 @@ TEST_CASE("a timeline has all branches, newest first, in pages that meet") {
     });
 }
 
-TEST_CASE("a timeline counts open questions and tells errors") {
+TEST_CASE("a timeline counts open questions and shows errors") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         Graph failing;

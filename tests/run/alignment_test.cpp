@@ -191,7 +191,7 @@ TEST_CASE("a Task gives an over-aligned value") {
     CHECK(sg::syncWait(outer()) == 1);
 }
 
-TEST_CASE("of an update whose copy fails nothing is left behind") {
+TEST_CASE("an update whose copy fails leaves nothing") {
     const int before = Heavy::alive;
     {
         const sg::Update<TwoHeavy> update{sg::set(&TwoHeavy::a, Heavy()), sg::set(&TwoHeavy::b, Heavy())};

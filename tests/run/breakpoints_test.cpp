@@ -116,7 +116,7 @@ TEST_CASE("one named node stops the whole superstep, before any of it runs") {
     CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"a", "b"});
 }
 
-TEST_CASE("a breakpoint inside a subgraph stops the run around it, and the subgraph goes on where it was") {
+TEST_CASE("a breakpoint inside a subgraph stops the run around it, and the subgraph continues where it was") {
     savers::onEach([](savers::Store& store) {
         Log log;
         Graph inner;

@@ -116,7 +116,7 @@ TEST_CASE("a run waits no longer than its deadline") {
     CHECK(first.get().values.bar == Strings{"slow:1", "last:1"});
 }
 
-TEST_CASE("a run that replaces another cancels it before its next superstep and goes on from there") {
+TEST_CASE("a run that replaces another cancels it before its next superstep and continues from there") {
     savers::onEach([](savers::Store& store) {
         Spinner spinner;
         const App app = spinner.graph().compile({.checkpointer = store.open()});
@@ -136,7 +136,7 @@ TEST_CASE("a run that replaces another cancels it before its next superstep and 
     });
 }
 
-TEST_CASE("a cancelled run leaves its thread as it was after its last superstep, ready to go on") {
+TEST_CASE("a cancelled run leaves its thread as it was after its last superstep, ready to continue") {
     Spinner spinner;
     const App app = spinner.graph().compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), spinner.config()); });
@@ -152,7 +152,7 @@ TEST_CASE("a cancelled run leaves its thread as it was after its last superstep,
     CHECK(done.values.n == cancelled.values.n + 1);
 }
 
-TEST_CASE("a run is cancelled inside a subgraph too, and goes on there") {
+TEST_CASE("a run is cancelled inside a subgraph too, and continues there") {
     Spinner spinner;
     Graph outer;
     outer.addNode("child", spinner.graph().compile()).addEdge(sg::START, "child");
@@ -166,7 +166,7 @@ TEST_CASE("a run is cancelled inside a subgraph too, and goes on there") {
     CHECK(second.get().values.n == spinner.runs);  // the finished work of the subgraph was not repeated
 }
 
-TEST_CASE("who gave up waiting replaces nobody") {
+TEST_CASE("a run that no longer waits replaces no other run") {
     Slow slow;
     const App app = slow.app(std::make_shared<sg::MemorySaver>());
     auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });

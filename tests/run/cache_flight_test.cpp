@@ -52,7 +52,7 @@ TEST_CASE("of equal tasks of one superstep one runs, and all have its result") {
     });
 }
 
-TEST_CASE("of equal tasks of several runs one runs, also where nodes may be given up") {
+TEST_CASE("of equal tasks of several runs one runs, also where nodes may be abandoned") {
     for (const bool apart : {false, true}) {
         Counts counts;
         const auto cache = std::make_shared<sg::MemoryCache>();
@@ -135,7 +135,7 @@ TEST_CASE("where the first one asks, every one asks for itself") {
     });
 }
 
-TEST_CASE("a run that is stopped waits no longer, and one whose first task was given up goes on by itself") {
+TEST_CASE("a run that is stopped waits no longer, and one whose first task was abandoned continues by itself") {
     for (const bool stops_leader : {false, true}) {
         Counts counts;
         auto gate = std::make_shared<std::binary_semaphore>(0);

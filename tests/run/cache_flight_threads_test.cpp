@@ -121,7 +121,7 @@ TEST_CASE("a subgraph that leads may have an equal of itself inside") {
     atOnce(3, [&](int) { CHECK_FALSE(app.invoke(Update{}).values.bar.empty()); });
 }
 
-TEST_CASE("who reads a run's events may start an equal run meanwhile") {
+TEST_CASE("a reader of a run's events may start an equal run meanwhile") {
     Counts counts;
     Graph graph;
     graph.addNode("a",

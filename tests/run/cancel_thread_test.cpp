@@ -161,7 +161,7 @@ TEST_CASE("a thread whose node failed is cancelled with what its finished tasks 
     CHECK(saver->unfinishedThreads().empty());
 }
 
-TEST_CASE("a cancel while a node runs is stored at once, whoever drives the run, and the run goes on if it is to") {
+TEST_CASE("a cancel while a node runs is stored at once, in every driver, and the run continues if it is to") {
     for (const auto durability : {sg::Durability::sync, sg::Durability::async}) {
         for (const drivers::Driver& driver : drivers::crossed()) {
             CAPTURE(driver.name);
@@ -244,7 +244,8 @@ TEST_CASE("a run that is under way ends before its next superstep, and its cance
     }
 }
 
-TEST_CASE("who does not want to wait for the run under way is told that the thread is busy, and the cancel is stored") {
+TEST_CASE(
+    "a caller that does not wait for the run under way learns that the thread is busy, and the cancel is stored") {
     Working working;
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = working.app(saver);

@@ -239,7 +239,7 @@ TEST_CASE("a Command's goto on a finished thread runs that node and what follows
     CHECK(app.invoke(Command{.go_to = {"z", sg::END}}, {.thread_id = "t"}).values.bar.back() == "z");
 }
 
-TEST_CASE("a Command's goto at a breakpoint runs beside what waits") {
+TEST_CASE("a Command's goto at a breakpoint runs in addition to what waits") {
     Log log;
     const auto app = chain(log, std::make_shared<sg::MemorySaver>(), {{"b"}});
     app.invoke(bar("i"), {.thread_id = "t"});
@@ -248,7 +248,7 @@ TEST_CASE("a Command's goto at a breakpoint runs beside what waits") {
     CHECK(log.takeSorted() == Strings{"b", "c", "z"});
 }
 
-TEST_CASE("a Send of a Command that a run is given runs beside the Sends that wait, and takes the place of none") {
+TEST_CASE("a Send of a Command that a run is given runs in addition to the Sends that wait, and replaces none") {
     savers::onEach([](savers::Store& store) {
         Log log;
         Graph graph;

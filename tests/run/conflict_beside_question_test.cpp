@@ -44,7 +44,7 @@ sg::Update<State> ask(const State&, sg::Runtime& runtime) { return bar(sg::inter
 
 }  // namespace
 
-TEST_CASE("a conflict beside a question fails the run at once, and the question stays open") {
+TEST_CASE("a conflict in the superstep of a question fails the run at once, and the question stays open") {
     checkConflict(ask);
     const App app = conflicting(std::make_shared<sg::MemorySaver>(), ask);
     const sg::RunConfig t{.thread_id = "t"};
@@ -56,14 +56,14 @@ TEST_CASE("a conflict beside a question fails the run at once, and the question 
     CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"edited"});
 }
 
-TEST_CASE("a conflict beside a task that sleeps fails the run at once") {
+TEST_CASE("a conflict in the superstep of a task that sleeps fails the run at once") {
     checkConflict([](const State&, sg::Runtime& runtime) -> Update {
         runtime.sleepUntil(std::chrono::system_clock::time_point(4'000'000'000s));
         return {};
     });
 }
 
-TEST_CASE("a conflict beside a subgraph that pauses fails the run at once") {
+TEST_CASE("a conflict in the superstep of a subgraph that pauses fails the run at once") {
     Graph inner;
     inner.addNode("ask", ask).addEdge(sg::START, "ask");
     checkConflict(inner.compile());

@@ -50,7 +50,7 @@ TEST_CASE("a stopped run ends with what is committed, and a node that looks at i
     });
 }
 
-TEST_CASE("a node that ignores its token is given up, and nothing that it does later lands") {
+TEST_CASE("a node that ignores its token is abandoned, and its late results are discarded") {
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         auto control = std::make_shared<sg::RunControl>();
@@ -220,7 +220,7 @@ TEST_CASE("an interrupt, a Send and an exception go through an attempt of its ow
 }
 
 TEST_CASE(
-    "an error handler that ignores its token is given up with its run, and RESUME calls it again, and not the node") {
+    "an error handler that ignores its token is abandoned with its run, and RESUME calls it again, and not the node") {
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         for (const bool beside : {false, true}) {

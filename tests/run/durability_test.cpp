@@ -173,7 +173,7 @@ TEST_CASE("exit: at a breakpoint and at the recursion limit the last superstep i
     CHECK(saver->takeLines() == Strings{"commit 1 loop write run"});
 }
 
-TEST_CASE("a saver that fails makes the run fail, and the thread goes on from what it stored") {
+TEST_CASE("a saver that fails makes the run fail, and the thread continues from what it stored") {
     for (const bool is_slow : {false, true}) {
         for (const auto durability : {sg::Durability::async, sg::Durability::sync}) {
             for (std::size_t failing = 0; failing < 4; ++failing) {

@@ -59,7 +59,7 @@ TEST_CASE("an effect is not repeated when a failed run is resumed, in whatever o
     });
 }
 
-TEST_CASE("what an effect returned is stored before the node goes on") {
+TEST_CASE("what an effect returned is stored before the node continues") {
     const auto saver = std::make_shared<RecordingSaver>();
     for (const auto durability : {sg::Durability::async, sg::Durability::sync}) {
         saver->takeLines();
@@ -76,7 +76,7 @@ TEST_CASE("what an effect returned is stored before the node goes on") {
     }
 }
 
-TEST_CASE("effects of parallel tasks and of Sends to one node are told apart") {
+TEST_CASE("effects of parallel tasks and of Sends to one node are distinguished") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     Log log;
     bool fails = true;

@@ -61,7 +61,7 @@ TEST_CASE("history shows the failure and what the handler made of it") {
     }
 }
 
-TEST_CASE("a handler's Command goes on where it says, with names and Sends") {
+TEST_CASE("a handler's Command continues where it says, with names and Sends") {
     Log log;
     for (const bool beside : {false, true}) {
         Graph graph = broken(log, beside);
@@ -79,7 +79,7 @@ TEST_CASE("a handler's Command goes on where it says, with names and Sends") {
 }
 
 TEST_CASE(
-    "a failed node does not arrive at its joins; one that a Send runs beside a sound one fires their edges once") {
+    "a failed node does not arrive at its joins; one that a Send runs next to a sound one fires their edges once") {
     Log log;
     Graph graph = broken(log, true);
     graph.addNode("both", appends(log, "both")).addEdge({"x", "ok"}, "both").onError("x", handles(log));

@@ -40,7 +40,7 @@ std::size_t countOf(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a failed Send's error and snapshot name its index and its payload, whatever drives the run") {
+TEST_CASE("a failed Send's error and snapshot name its index and its payload, in every driver") {
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         const App app = oddFails().compile(

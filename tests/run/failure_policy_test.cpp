@@ -88,7 +88,7 @@ TEST_CASE("collect: what the library refuses is collected too, and a crowd of fa
     CHECK(contains(error.what(), "and 10 more"));
 }
 
-TEST_CASE("collect: failures inside a subgraph come before those beside it") {
+TEST_CASE("collect: failures inside a subgraph come before those of its siblings") {
     Five five;
     Graph graph;
     graph.addNode("sub", five.graph(sg::FailurePolicy::collect)).addEdge(sg::START, "sub");
@@ -158,8 +158,8 @@ TEST_CASE("cancel_siblings: tasks that run already end, and their results are ke
 }
 
 TEST_CASE(
-    "cancel_siblings: a failure that is tried again, or handled, stops nobody; in turn who waits for a retry has "
-    "begun") {
+    "cancel_siblings: a failure that is tried again, or handled, stops no task; in turn a task that waits for a retry "
+    "has begun") {
     Log log;
     Graph graph;
     graph.addNode("a",
@@ -187,7 +187,7 @@ TEST_CASE(
     CHECK(log.take() == Strings{"a", "b", "a"});
 }
 
-TEST_CASE("cancel_siblings: while a run goes on over such a failure the thread is in flight, and failed after it") {
+TEST_CASE("cancel_siblings: while a run continues over such a failure the thread is in flight, and failed after it") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     std::atomic<bool> broken{true};
     bool was_in_flight = false;

@@ -239,7 +239,7 @@ TEST_CASE("a failing reducer fails the run by name, and the thread is as it was"
     }
 }
 
-TEST_CASE("nothing to go on with is an error: a fresh thread and an unknown checkpoint") {
+TEST_CASE("nothing to resume is an error: a fresh thread and an unknown checkpoint") {
     Log log;
     Switch on;
     const auto saver = std::make_shared<sg::MemorySaver>();

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using namespace graph_calls;
 
 TEST_CASE(
-    "whichever call of the saver fails, the thread goes on to the same end, and nothing that has ended runs again") {
+    "whichever call of the saver fails, the thread continues to the same end, and nothing that has ended runs again") {
     bool is_first_store = true;  // the other stores run only some of the cases, as they are slow
     savers::onEach([&](savers::Store& store) {
         const bool all = std::exchange(is_first_store, false);
@@ -152,7 +152,7 @@ TEST_CASE("a saver that fails below a call of an error handler fails the run, an
     }
 }
 
-TEST_CASE("a run that is abandoned in a call goes on there") {
+TEST_CASE("a run that is abandoned in a call continues there") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         for (const bool awaited : {false, true}) {
@@ -267,7 +267,7 @@ TEST_CASE("a drain inside a call ends the run there") {
     CHECK(log.take() == Strings{"second"});
 }
 
-TEST_CASE("what a call fails with can be caught by the node, and a resumed one goes on where it failed") {
+TEST_CASE("what a call fails with can be caught by the node, and a resumed one continues where it failed") {
     Log log;
     auto fails = std::make_shared<bool>(true);
     sg::StateGraph<Work, Work, WorkResult> graph;

@@ -13,7 +13,7 @@ using namespace graphs;
 using namespace std::chrono_literals;
 using namespace graph_calls;
 
-TEST_CASE("questions inside a call are the thread's, and an answer goes on inside without repeating what has ended") {
+TEST_CASE("questions inside a call are the thread's, and an answer resumes inside without repeating what has ended") {
     savers::onEach([](savers::Store& store) {
         Log log;
         const auto saver = store.open();

@@ -82,7 +82,7 @@ std::size_t liveBytes() { return mallinfo2().uordblks; }
 
 }  // namespace
 
-TEST_CASE("a wide fan-out is read and resumed with n log n comparisons, whatever drives it") {
+TEST_CASE("a wide fan-out is read and resumed with n log n comparisons, in every driver") {
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         for (const auto durability : {sg::Durability::async, sg::Durability::exit}) {

@@ -118,7 +118,7 @@ TEST_CASE("an answer that names none of several is refused with the list, and no
     }
 }
 
-TEST_CASE("a wrong answer beside a right one leaves only its own question open") {
+TEST_CASE("a wrong answer together with a right one leaves only its own question open") {
     Log log;
     Graph graph;
     for (const char* name : {"p", "q"}) {
@@ -142,7 +142,7 @@ TEST_CASE("a wrong answer beside a right one leaves only its own question open")
 }
 
 // quirk 43: both are reported
-TEST_CASE("an error beside interrupts reports both, and both can be gone on from") {
+TEST_CASE("an error and interrupts of one superstep are both reported, and both can be resumed") {
     savers::onEach([](savers::Store& store) {
         Log log;
         bool fails = true;
@@ -193,7 +193,7 @@ TEST_CASE("a question inside subgraphs, up to three deep, is answered from outsi
 }
 
 // design 6: "several interrupts inside one subgraph"; quirk 36
-TEST_CASE("several questions inside one subgraph are all shown, and answered one by one beside finished siblings") {
+TEST_CASE("several questions inside one subgraph are all shown, and answered one by one next to finished siblings") {
     savers::onEach([](savers::Store& store) {
         Log log;
         const auto app = [&] {

@@ -37,7 +37,7 @@ std::string stored(sg::BaseCheckpointSaver& saver) {
 
 }  // namespace
 
-TEST_CASE("a node that asks stops the run, and goes on from its beginning with the answer") {
+TEST_CASE("a node that asks stops the run, and continues from its beginning with the answer") {
     savers::onEach([](savers::Store& store) {
         Log log;
         const App app = asking(log, store.open());

@@ -143,7 +143,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("a node finds out whether an answer is there, and does once what stands before the question") {
+TEST_CASE("a node finds out whether an answer exists, and does once what comes before the question") {
     Log log;
     const auto node = [&log](const State&, sg::Runtime& rt) -> Update {
         if (!sg::answerOf<int>(rt, "amount")) log.add("told about amount");
@@ -167,7 +167,7 @@ TEST_CASE("a node finds out whether an answer is there, and does once what stand
     });
 }
 
-TEST_CASE("an answer of the wrong type is refused by whoever looks at it, and the question with a key stays open") {
+TEST_CASE("an answer of the wrong type is refused by every reader of it, and the question with a key stays open") {
     for (const bool looks : {false, true}) {
         CAPTURE(looks);
         const auto node = [looks](const State&, sg::Runtime& rt) -> Update {

@@ -82,7 +82,7 @@ const auto by_customer = [] { return sg::perThread(customerOf); };
 
 }  // namespace
 
-TEST_CASE("a subgraph with a key has a log for each key of a thread, and each goes on with its own") {
+TEST_CASE("a subgraph with a key has a log for each key of a thread, and each continues with its own") {
     savers::onEach([](savers::Store& store) {
         const auto visit = [&](const char* thread, const char* customer) {
             return shopOf(deskOf(by_customer()), store.open())
@@ -140,7 +140,7 @@ TEST_CASE("without a saver a key names the visits' events, and nothing is refuse
     CHECK(seen == std::set<std::string>{"desk:=ann"});
 }
 
-TEST_CASE("visits with keys that ask at once are shown with their logs and go on inside, each when it is answered") {
+TEST_CASE("visits with keys that ask at once are shown with their logs and resume inside, each when it is answered") {
     savers::onEach([](savers::Store& store) {
         Log log;
         sg::StateGraph<Desk> inner;

@@ -104,7 +104,7 @@ App oneNode(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, std::shared_p
 
 }  // namespace
 
-TEST_CASE("an observer is told of the run, its supersteps, tasks and checkpoints, in order") {
+TEST_CASE("an observer is notified of the run, its supersteps, tasks and checkpoints, in order") {
     savers::onEach([](savers::Store& store) {
         Notes notes;
         oneNode(store.open()).invoke(bar("i"), {.thread_id = "t", .observer = &notes});
@@ -115,7 +115,7 @@ TEST_CASE("an observer is told of the run, its supersteps, tasks and checkpoints
     });
 }
 
-TEST_CASE("the graph's observer and the run's are both told, one that is both once") {
+TEST_CASE("the graph's observer and the run's are both notified, one that is both once") {
     const auto graphs = std::make_shared<Notes>();
     Notes runs;
     const App app = oneNode(nullptr, graphs);
@@ -125,7 +125,7 @@ TEST_CASE("the graph's observer and the run's are both told, one that is both on
     CHECK(graphs->take().size() == 10);
 }
 
-TEST_CASE("retries, failures and interrupts are told") {
+TEST_CASE("retries, failures and interrupts are reported") {
     savers::onEach([](savers::Store& store) {
         Graph graph;
         graph.addNode("bad",
@@ -154,7 +154,7 @@ TEST_CASE("retries, failures and interrupts are told") {
     });
 }
 
-TEST_CASE("a subgraph's run is told inside the task's") {
+TEST_CASE("a subgraph's run is reported inside the task's") {
     Graph plain;
     plain.addNode("x", appends("x")).addEdge(sg::START, "x");
     Graph graph;
@@ -183,7 +183,8 @@ TEST_CASE("a subgraph's run is told inside the task's") {
                                   "run done after 1"});
 }
 
-TEST_CASE("with durability exit one checkpoint is told, also of a run that fails; a run nobody walks on is left") {
+TEST_CASE(
+    "with durability exit one checkpoint is reported, also of a run that fails; a run that nobody continues is left") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         Notes notes;
@@ -213,7 +214,7 @@ TEST_CASE("with durability exit one checkpoint is told, also of a run that fails
     });
 }
 
-TEST_CASE("a run that its time limit ends, or that sleeps, is told so") {
+TEST_CASE("a run that its time limit ends, or that sleeps, is reported so") {
     Graph graph;
     graph.addNode("a", [](const State& state, sg::Runtime& runtime) -> Update {
         if (state.foo == "sleep") runtime.sleepUntil(std::chrono::system_clock::time_point(4'000'000'000s), "long");
@@ -230,7 +231,7 @@ TEST_CASE("a run that its time limit ends, or that sleeps, is told so") {
     CHECK(Strings(told.end() - 3, told.end()) == Strings{"a 1 sleeping", "step 1 sleeping", "run sleeping after 1"});
 }
 
-TEST_CASE("a run that is refused at its beginning is told as failed") {
+TEST_CASE("a run that is refused at its beginning is reported as failed") {
     Notes notes;
     const App app = oneNode(std::make_shared<sg::MemorySaver>());
     CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t", .observer = &notes}), sg::EmptyInputError);
@@ -247,7 +248,7 @@ TEST_CASE("an observer that throws does no harm, and is counted") {
     CHECK(throws.failures() == 13);
 }
 
-TEST_CASE("tasks that run at once are told from their threads") {
+TEST_CASE("tasks that run at once are reported from their threads") {
     Graph graph;
     Strings names;
     for (int i = 0; i < 20; ++i) {
@@ -352,7 +353,7 @@ TEST_CASE("spans are written as OTLP/JSON, a line each") {
     CHECK_THROWS_AS(exporter.take(std::move(span)), sg::SaverError);
 }
 
-TEST_CASE("a handled failure is one end of the attempt that failed, and no success besides, whatever drives the run") {
+TEST_CASE("a handled failure is one end of the attempt that failed, and no success besides, in every driver") {
     Graph graph;
     graph.addNode("x", [](const State&) -> Update { throw std::runtime_error("no"); },
                   {.retry = {.max_attempts = 2, .initial_interval = 0.1ms, .jitter = false}});

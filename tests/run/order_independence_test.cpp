@@ -137,7 +137,7 @@ TEST_CASE("all completion orders of five tasks, Sends, Commands and routers amon
     CHECK(orders == 120);
 }
 
-TEST_CASE("whoever drives the run stores the same bytes as the others, in every order") {
+TEST_CASE("every driver stores the same bytes as the others, in every order") {
     std::string expected;
     std::size_t number = 0;
     std::vector<std::size_t> order{0, 1, 2, 3, 4};

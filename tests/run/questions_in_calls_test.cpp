@@ -82,7 +82,7 @@ void checkFlow(F function, const Strings& questions, const std::string& result) 
 
 }  // namespace
 
-TEST_CASE("a question behind one that a function asked, which is called once, gets its own answer") {
+TEST_CASE("a question after one that a function asked, which is called once, gets its own answer") {
     checkAnswers(
         [](const State&, sg::Runtime& rt) -> Update {
             const auto zero = sg::interrupt<std::string>(rt, "zero");
@@ -183,7 +183,7 @@ TEST_CASE("each call of a flow asks for itself, also if it is tried again") {
         {"first?", "second?", "between?", "third?", "fourth?"}, "A(first?)A(second?)A(between?)A(third?)A(fourth?)");
 }
 
-TEST_CASE("functions that a flow starts at once each get their own answer, whoever asks first") {
+TEST_CASE("functions that a flow starts at once each get their own answer, whichever asks first") {
     int runs = 0;
     checkFlow(
         [&runs](const int&, sg::Flow& flow) {

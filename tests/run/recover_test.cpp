@@ -256,7 +256,7 @@ TEST_CASE("recover drives on every thread that is in flight, and no other") {
     });
 }
 
-TEST_CASE("what a recovered thread fails with is reported, and the others go on") {
+TEST_CASE("what a recovered thread fails with is reported, and the others continue") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     World w;
     for (const char* thread : {"1", "2", "3"}) {
@@ -280,7 +280,7 @@ TEST_CASE("what a recovered thread fails with is reported, and the others go on"
     CHECK_THROWS_AS(world(w).compile().recover(), sg::MissingCheckpointerError);
 }
 
-TEST_CASE("recover leaves threads of other graphs and versions alone, unless told") {
+TEST_CASE("recover leaves threads of other graphs and versions alone, unless an option says otherwise") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const auto mortal = std::make_shared<Mortal>(saver);
     World w;

@@ -123,7 +123,7 @@ TEST_CASE("a limit below 1 is refused before anything is stored") {
     CHECK(saver->list({}).empty());
 }
 
-TEST_CASE("a subgraph that met its limit goes on inside when the run is resumed") {
+TEST_CASE("a subgraph that met its limit continues inside when the run is resumed") {
     savers::onEach([](savers::Store& store) {
         Graph graph;
         graph.addNode(

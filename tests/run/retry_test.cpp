@@ -139,7 +139,7 @@ TEST_CASE("interrupts are not failures: they are never tried again") {
 }
 
 // quirk 19
-TEST_CASE("a subgraph that is tried again goes on inside, and what had finished there does not run again") {
+TEST_CASE("a subgraph that is tried again continues inside, and what had finished there does not run again") {
     Log log;
     Graph inner;
     inner.addNode("one", appends(log, "one")).addEdge(sg::START, "one").addEdge("one", "two");

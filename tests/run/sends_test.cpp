@@ -75,7 +75,7 @@ TEST_CASE("map and reduce: a task for each Send, results in the order of sends, 
 }
 
 // quirk 30: triggered nodes, by name, come before sends, by index
-TEST_CASE("a node that is triggered beside sends writes before them") {
+TEST_CASE("a node that is triggered in the superstep of Sends writes before them") {
     Graph graph;
     graph.addNode(
         "a",
@@ -146,7 +146,7 @@ TEST_CASE("a send to a subgraph gives it the payload as input") {
     CHECK(graph.compile().invoke(bar("i")).values.bar == Strings{"i", "x!", "y!"});
 }
 
-TEST_CASE("payloads are stored, and decoded when another process goes on") {
+TEST_CASE("payloads are stored, and decoded when another process continues") {
     savers::onEach([](savers::Store& store) {
         Log log;
         const auto app = [&] {

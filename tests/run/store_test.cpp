@@ -56,7 +56,7 @@ TEST_CASE("nodes of all threads share the graph's store") {
     });
 }
 
-TEST_CASE("a node that may be given up has the store too") {
+TEST_CASE("a node that may be abandoned has the store too") {
     const auto store = std::make_shared<MemoryStore>();
     const auto app = remembering().compile({.store = store});
     RunConfig config;

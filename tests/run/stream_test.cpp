@@ -70,7 +70,7 @@ TEST_CASE("the order of values, updates, tasks and checkpoints in a chain of two
     });
 }
 
-TEST_CASE("each mode alone tells its own") {
+TEST_CASE("each mode alone reports its own events") {
     Log log;
     const App app = chain(log, std::make_shared<sg::MemorySaver>());
     const auto counts = [&](sg::StreamModes modes) {
@@ -86,7 +86,7 @@ TEST_CASE("each mode alone tells its own") {
     CHECK(counts({StreamMode::tasks, StreamMode::debug}) == 12);
 }
 
-TEST_CASE("the callback is told the same as the range, and both give the outcome") {
+TEST_CASE("the callback receives the same as the range, and both give the outcome") {
     const auto full = [](const sg::StreamEvent& event) { return toJson(event); };
     for (const bool fails : {false, true}) {
         Strings by_range;
@@ -182,7 +182,8 @@ TEST_CASE("events of subgraphs come with their namespace, if they are asked for"
     CHECK(all == Strings{"out|in|custom x", "out|in|updates x", "out|updates in", "updates out", "updates out"});
 }
 
-TEST_CASE("who leaves the range early stops the run after the superstep, and the thread goes on from there") {
+TEST_CASE(
+    "a reader that leaves the range early stops the run after the superstep, and the thread continues from there") {
     for (const auto durability : {sg::Durability::async, sg::Durability::sync, sg::Durability::exit}) {
         for (const bool live : {false, true}) {
             for (const bool routed : {false, true}) {
@@ -246,7 +247,7 @@ TEST_CASE("an error comes after the events before it, and a failed task has an e
     CHECK(all == Strings{"start a", "updates {\"a\":{\"bar\":[\"a\"]}}", "end a", "start b", "end b"});
 }
 
-TEST_CASE("a callback that throws ends the run with its exception, and the thread goes on exactly") {
+TEST_CASE("a callback that throws ends the run with its exception, and the thread continues exactly") {
     for (const auto durability : {sg::Durability::async, sg::Durability::sync, sg::Durability::exit}) {
         for (const bool routed : {false, true}) {
             CAPTURE(routed);
@@ -278,7 +279,7 @@ TEST_CASE("a superstep that writes nothing has no values event, and a node that 
 }
 
 // quirk 32: what an earlier run finished starts again in the stream, marked as cached, and does not end again
-TEST_CASE("on resume finished tasks are told as cached") {
+TEST_CASE("on resume finished tasks are reported as cached") {
     Log log;
     Graph graph;
     graph.addNode("ask", asks(log, "ask"))
@@ -296,7 +297,7 @@ TEST_CASE("on resume finished tasks are told as cached") {
                             "updates {\"ok\":{\"bar\":[\"ok\"]},\"__metadata__\":{\"cached\":true}}"});
 }
 
-TEST_CASE("a breakpoint is told in updates, and a resumed run begins with the values it found") {
+TEST_CASE("a breakpoint is reported in updates, and a resumed run begins with the values it found") {
     Log log;
     const App app = chain(log, std::make_shared<sg::MemorySaver>());
     const sg::StreamOptions options{.modes = StreamMode::updates};

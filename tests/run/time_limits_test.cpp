@@ -18,7 +18,7 @@ using sg::Status;
 using sg::Unfinished;
 using namespace controlled;
 
-TEST_CASE("a run that takes too long ends with timed_out and can go on") {
+TEST_CASE("a run that takes too long ends with timed_out and can continue") {
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         std::atomic<bool> slow{true};

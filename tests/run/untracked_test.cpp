@@ -100,7 +100,7 @@ TEST_CASE("events, snapshots and updates show null for it") {
     CHECK(seen.back().find("\"sum\":16") != std::string::npos);
 }
 
-TEST_CASE("subgraphs share it, Sends carry a state without it, and a cached node is told apart by the rest") {
+TEST_CASE("subgraphs share it, Sends carry a state without it, and a cached node is distinguished by the rest") {
     DeskGraph inner;
     int calls = 0;
     inner.addNode("in", [&calls](const Desk& desk) -> DeskUpdate {

@@ -61,7 +61,7 @@ bool comes(Condition condition) {
     return false;
 }
 
-TEST_CASE("a handler's events are sent as they come, and the connection is used again behind the last") {
+TEST_CASE("a handler's events are sent as they come, and the connection is used again after the last") {
     Served served(3);
     served.counter->end = [] { return std::optional<std::string>(); };
     client::Connection connection(served.server->port());

@@ -65,7 +65,7 @@ TEST_CASE(
     CHECK(good.read().body == "900000");
 }
 
-TEST_CASE("a request with several hosts, with none, or with another host behind an allowed one is refused") {
+TEST_CASE("a request with several hosts, with none, or with another host after an allowed one is refused") {
     serve::Server server(patient());
     server.handle("take", size);
     const auto status = [&](const std::string& target, const std::string& fields) {

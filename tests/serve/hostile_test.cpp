@@ -109,7 +109,7 @@ TEST_CASE("targets and chats that are anything at all are read or refused") {
     CHECK(refused > 0);
 }
 
-TEST_CASE("a server takes requests that are anything at all, and goes on") {
+TEST_CASE("a server takes requests that are anything at all, and continues") {
     const unsigned seed = std::random_device()();
     CAPTURE(seed);
     Mutator mutator(seed);

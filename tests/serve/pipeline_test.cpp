@@ -90,6 +90,17 @@ void addTo(serve::Server& server, const sg::StateGraph<State>& graph) {
                                         std::move(options)));
 }
 
+/// Serves an agent that calls `inner` once as its tool, and reports updates alone.
+std::shared_ptr<serve::Endpoint> asking(const agent::Agent& inner) {
+    const model::ToolCall ask{{}, "o1", "research", R"({"request":"look"})"};
+    const agent::Agent helper({.model = model::scripted({model::assistant({ask}), model::assistant("thanks")}),
+                               .tools = {agent::agentTool("research", {.description = "Looks things up"}, inner)},
+                               .compile = stored()});
+    serve::EndpointOptions options;
+    options.protocols = {serve::ownEvents(sg::StreamMode::updates)};
+    return serve::endpoint(helper, std::move(options));
+}
+
 }  // namespace
 
 TEST_CASE("a text reaches the client while the model still writes it, and one step's end does not end the response") {
@@ -126,7 +137,7 @@ TEST_CASE("a text reaches the client while the model still writes it, and one st
     CHECK(state.at("values").at("said") == json::array{"one two", "three", "four"});
 }
 
-TEST_CASE("the texts of steps that run at the same time are told apart by the steps' names") {
+TEST_CASE("the texts of steps that run at the same time are distinguished by the steps' names") {
     sg::StateGraph<State> graph;
     addAgent(graph, "left", model::scripted({model::assistant("an answer on the left")}));
     addAgent(graph, "right", model::scripted({model::assistant("another one on the right")}));
@@ -199,14 +210,8 @@ TEST_CASE("a client that comes when the turn is over gets what sub-agents did, o
     const agent::Agent inner(
         {.model = model::scripted({model::assistant({call("i1", "deep")}), model::assistant("found it")}),
          .tools = {work(ledger)}});
-    const model::ToolCall ask{{}, "o1", "research", R"({"request":"look"})"};
-    const agent::Agent helper({.model = model::scripted({model::assistant({ask}), model::assistant("thanks")}),
-                               .tools = {agent::agentTool("research", {.description = "Looks things up"}, inner)},
-                               .compile = stored()});
-    serve::EndpointOptions options;
-    options.protocols = {serve::ownEvents(sg::StreamMode::updates)};
     serve::Server server;
-    server.add("helper", serve::endpoint(helper, std::move(options)));
+    server.add("helper", asking(inner));
     client::post(server.port(), "/helper/t/start", R"({"text":"go"})");
     const auto all = client::get(server.port(), "/helper/t/events?from=0").objects();
     std::vector<std::string> positions;
@@ -235,14 +240,8 @@ TEST_CASE("a response to a decision inside a sub-agent has what happened since, 
         {.model = model::scripted({model::assistant({call("i0", "first", "free")}),
                                    model::assistant({call("i1", "deep", "gated")}), model::assistant("found it")}),
          .tools = {work(ledger, "free"), work(ledger, "gated", gated)}});
-    const model::ToolCall ask{{}, "o1", "research", R"({"request":"look"})"};
-    const agent::Agent helper({.model = model::scripted({model::assistant({ask}), model::assistant("thanks")}),
-                               .tools = {agent::agentTool("research", {.description = "Looks things up"}, inner)},
-                               .compile = stored()});
-    serve::EndpointOptions options;
-    options.protocols = {serve::ownEvents(sg::StreamMode::updates)};
     serve::Server server;
-    server.add("helper", serve::endpoint(helper, std::move(options)));
+    server.add("helper", asking(inner));
     const auto before = client::post(server.port(), "/helper/t/start", R"({"text":"go"})");
     CHECK(before.body.find("did first") != std::string::npos);
     const auto after = client::post(server.port(), "/helper/t/decide", R"({"call_id":"i1","approved":true})");

@@ -60,7 +60,7 @@ using Kinds = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("the steps protocol tells texts, calls of chosen tools and questions, and nothing else") {
+TEST_CASE("the steps protocol reports texts, calls of chosen tools and questions, and nothing else") {
     Garden garden;
     const auto port = garden.server.port();
     const auto response = client::post(port, "/garden/t/start?protocol=steps", R"({"text":"a garden"})");
@@ -99,7 +99,7 @@ TEST_CASE("a line of the steps protocol names the question by which a call is ap
     CHECK(garden.ledger->count("fell") == 1);
 }
 
-TEST_CASE("calls are approved by anybody who has the thread's name and the call's, in any order, once each") {
+TEST_CASE("calls are approved by any client that has the thread's name and the call's, in any order, once each") {
     Garden garden;
     const auto port = garden.server.port();
     client::post(port, "/garden/t/start", R"({"text":"a garden"})");
@@ -183,7 +183,7 @@ TEST_CASE("the UI message stream begins and ends each part, and knows each call 
     CHECK(client::get(port, "/garden/chat/t/stream").status == 204);
 }
 
-TEST_CASE("the UI message stream does not ask again what was answered, and tells a declined call as denied") {
+TEST_CASE("the UI message stream does not ask again what was answered, and reports a declined call as denied") {
     Garden garden;
     const auto port = garden.server.port();
     const auto start = client::post(port, "/garden/t/start?protocol=ui", R"({"text":"a garden"})").objects();
@@ -237,7 +237,7 @@ TEST_CASE("a chat's decisions are all taken") {
     CHECK(garden.ledger->count("fell") == 1);
 }
 
-TEST_CASE("the UI message stream tells who only looks what is open") {
+TEST_CASE("the UI message stream reports what is open to a client that only looks") {
     Garden garden;
     const auto port = garden.server.port();
     client::post(port, "/garden/t/start", R"({"text":"a garden"})");
@@ -256,7 +256,7 @@ TEST_CASE("chats that make no sense are refused") {
     }
 }
 
-TEST_CASE("calls, results and sources of the provider's own tools are told once, live and to those who come later") {
+TEST_CASE("calls, results and sources of the provider's own tools are reported once, live and to later clients") {
     using Kind = model::ProviderPartKind;
     const auto part = [](Kind kind, std::string id, std::string data) {
         return model::ProviderPart{kind, "anthropic", std::move(id), "web_search", std::move(data)};

@@ -280,7 +280,7 @@ TEST_CASE("a page comes back while two others decide, and sees what was decided 
     for (const std::string& id : calls) CHECK(page.states.at(id).find("tool-output-available") != std::string::npos);
 }
 
-TEST_CASE("a response that is longer than the server keeps goes on, and nobody can come back to it") {
+TEST_CASE("a response that is longer than the server keeps continues, and nobody can reconnect to it") {
     serve::ServerOptions options;
     options.replay_bytes_max = 800;  // more than the first pieces need, and less than all of them
     Slowly slow(options);

@@ -122,6 +122,7 @@ TEST_CASE("an endpoint lists the schemas of its state, its input and its protoco
     const auto declared = client::get(yard.server.port(), "/garden/schema?as=typescript");
     CHECK(declared.status == 200);
     for (const char* each : {"export type State = {", "export type Input = {", "export type Line_steps = {",
+                             R"(Array<{ "id": string; "index": number; "value": unknown; "key"?: string }>)",
                              R"({ "event": "text-chunk"; "stepName": string; "text": string })"}) {
         CAPTURE(each);
         CHECK(declared.body.find(each) != std::string::npos);

@@ -56,7 +56,7 @@ TEST_CASE("a read sees a batch of another thread as a whole or not at all") {
     });
 }
 
-TEST_CASE("puts, removals, expiries and sweeps of many threads leave nothing behind") {
+TEST_CASE("puts, removals, expiries and sweeps of many threads leave nothing") {
     onEach([](Home& home) {
         BaseStore& store = home.store();
         std::vector<std::thread> threads;

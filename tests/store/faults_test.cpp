@@ -120,7 +120,7 @@ void change(BaseStore& store) {
                  PutOp{{"b"}, "4", Value(Doc{{"n", 4}}), {}}, SearchQuery{}, GetOp{{"a"}, "2", {}}, NamespaceQuery{}});
 }
 
-TEST_CASE("a store whose storage fails anywhere in a batch or a sweep has done all of it or nothing, and goes on") {
+TEST_CASE("a store whose storage fails anywhere in a batch or a sweep has done all of it or nothing, and continues") {
     int failures = 0;
     for (int fail_at = 1;; ++fail_at) {
         CAPTURE(fail_at);
@@ -156,7 +156,7 @@ TEST_CASE("a store whose storage fails anywhere in a batch or a sweep has done a
     CHECK(failures > 10);
 }
 
-TEST_CASE("a memory store that runs out of memory anywhere in a batch has done all of it or nothing, and goes on") {
+TEST_CASE("a memory store that runs out of memory anywhere in a batch has done all of it or nothing, and continues") {
     if (!failing_new::available()) return;
     std::size_t failures = 0;
     for (std::size_t fail_at = 1;; ++fail_at) {

@@ -69,7 +69,7 @@ App asking() {
 
 }  // namespace
 
-TEST_CASE("events of checkpoints name the parent and the metadata of the run that stored it, whatever drives it") {
+TEST_CASE("events of checkpoints name the parent and the metadata of the run that stored it, in every driver") {
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         const App app = asking();

@@ -44,7 +44,7 @@ App failsOnce(const std::shared_ptr<ManualClock>& clock) {
 
 }  // namespace
 
-TEST_CASE("each event has its time, by the graph's clock, and the attempt of its task, whatever drives the run") {
+TEST_CASE("each event has its time, by the graph's clock, and the attempt of its task, in every driver") {
     const auto clock = ManualClock::make();
     const App app = failsOnce(clock);
     for (const drivers::Driver& driver : drivers::all()) {

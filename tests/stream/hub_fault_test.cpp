@@ -38,7 +38,7 @@ Strings all(sg::Subscription& subscription) {
 
 }  // namespace
 
-TEST_CASE("whichever read of the log fails, the subscriber goes on and gets each event once") {
+TEST_CASE("whichever read of the log fails, the subscriber continues and gets each event once") {
     const auto store = std::make_shared<sg::MemorySaver>();
     asking(store).invoke(bar("i"), {.thread_id = "t"});
     const App plain = asking(store);
@@ -72,7 +72,7 @@ TEST_CASE("whichever read of the log fails, the subscriber goes on and gets each
     CHECK(rounds >= 3);
 }
 
-TEST_CASE("whichever put fails, subscribers are told what was stored and nothing else") {
+TEST_CASE("whichever put fails, subscribers receive what was stored and nothing else") {
     for (const bool slow : {false, true}) {
         for (std::size_t fail_at = 1;; ++fail_at) {
             const auto store = std::make_shared<sg::MemorySaver>();
@@ -96,7 +96,7 @@ TEST_CASE("whichever put fails, subscribers are told what was stored and nothing
     }
 }
 
-TEST_CASE("a failed superstep tells nothing, and the run after it goes on where the log is") {
+TEST_CASE("a failed superstep reports nothing, and the run after it continues where the log is") {
     bool fails = true;
     Graph graph;
     graph.addNode("good", appends("good")).addEdge(sg::START, "good").addEdge(sg::START, "bad");
@@ -123,7 +123,7 @@ TEST_CASE("a failed superstep tells nothing, and the run after it goes on where 
     CHECK(updates == Strings{"bad", "good"});
 }
 
-TEST_CASE("a thread that is deleted ends no subscription: what is written afterwards is told") {
+TEST_CASE("a thread that is deleted ends no subscription: what is written afterwards is reported") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = asking(saver);
     sg::StreamHub hub(app);
@@ -135,7 +135,7 @@ TEST_CASE("a thread that is deleted ends no subscription: what is written afterw
     CHECK(all(subscription).size() == first);
 }
 
-TEST_CASE("a superstep of many tasks is told whole, with or without a stop in its middle") {
+TEST_CASE("a superstep of many tasks is reported whole, with or without a stop in its middle") {
     Graph graph;
     const auto each = [](const State&) {
         std::vector<sg::Send> sends;

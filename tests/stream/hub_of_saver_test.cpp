@@ -37,7 +37,7 @@ std::vector<std::string> history(sg::StreamHub& hub, sg::StreamModes modes) {
     return take(subscription);
 }
 
-TEST_CASE("a hub over a saver tells what a hub over the graph tells of what is stored") {
+TEST_CASE("a hub of a saver reports what a hub of the graph reports of what is stored") {
     savers::onEach([&](savers::Store& store) {
         const auto saver = store.open();
         const App app = inspected::graph().compile({.checkpointer = saver});
@@ -90,7 +90,7 @@ TEST_CASE("nodes have the names that users know, as the stored description says"
     CHECK(told.front().starts_with("updates shown "));
 }
 
-TEST_CASE("a subscriber sees what runs store that know nothing of the hub, and is told of questions once") {
+TEST_CASE("a subscriber sees what runs store that know nothing of the hub, and receives questions once") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = inspected::graph().compile({.checkpointer = saver});
     sg::StreamHub hub(saver);

@@ -63,7 +63,7 @@ Strings durable(const std::vector<Got>& all) {
 
 }  // namespace
 
-TEST_CASE("a subscriber is told the updates and values of a run, and its open question once") {
+TEST_CASE("a subscriber receives the updates and values of a run, and its open question once") {
     savers::onEach([](savers::Store& store) {
         const App app = askingGraph(store.open());
         sg::StreamHub hub(app);
@@ -83,7 +83,8 @@ TEST_CASE("a subscriber is told the updates and values of a run, and its open qu
 }
 
 TEST_CASE(
-    "whoever begins again from any event gets each one behind it exactly once, across interrupt, resume and restart") {
+    "a subscriber that begins again from any event gets each later one exactly once, across interrupt, resume and "
+    "restart") {
     savers::onEach([](savers::Store& store) {
         std::vector<Got> first;
         {
@@ -121,7 +122,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("random disconnections while runs go on lose nothing and double nothing") {
+TEST_CASE("random disconnections while runs continue lose nothing and double nothing") {
     savers::onEach([](savers::Store& store) {
         const char* given = std::getenv("STATEGRAPH_TEST_SEED");
         const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
@@ -159,7 +160,7 @@ TEST_CASE("random disconnections while runs go on lose nothing and double nothin
     });
 }
 
-TEST_CASE("a position is the checkpoint's number and survives a prune; what was pruned is not told") {
+TEST_CASE("a position is the checkpoint's number and survives a prune; what was pruned is not reported") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         Graph graph;
@@ -245,7 +246,7 @@ TEST_CASE("an edit, and another process's run, are seen after notify or by polli
     });
 }
 
-TEST_CASE("with durability exit, what the run stored is told, at its end") {
+TEST_CASE("with durability exit, what the run stored is reported, at its end") {
     savers::onEach([](savers::Store& store) {
         const App app = askingGraph(store.open());
         sg::StreamHub hub(app);
@@ -261,7 +262,7 @@ TEST_CASE("with durability exit, what the run stored is told, at its end") {
     });
 }
 
-TEST_CASE("custom events come between the durable ones where they happened, and are not told again") {
+TEST_CASE("custom events come between the durable ones where they happened, and are not reported again") {
     savers::onEach([](savers::Store& store) {
         Graph graph;
         for (const char* name : {"a", "b"}) {
@@ -286,7 +287,7 @@ TEST_CASE("custom events come between the durable ones where they happened, and 
     });
 }
 
-TEST_CASE("without a saver all modes are told live, and a place in the past is refused") {
+TEST_CASE("without a saver all modes are reported live, and a place in the past is refused") {
     Graph graph;
     graph.addNode("a", appends("a")).addEdge(sg::START, "a");
     const App app = graph.compile();
@@ -301,7 +302,7 @@ TEST_CASE("without a saver all modes are told live, and a place in the past is r
     CHECK_THROWS_AS(app.invoke(bar("i"), {.hub = &hub}), sg::InvalidArgumentError);
 }
 
-TEST_CASE("subgraphs' events are told where they are asked for, as ephemeral ones") {
+TEST_CASE("subgraphs' events are reported where they are asked for, as ephemeral ones") {
     Graph inner;
     inner.addNode("x", appends("x")).addEdge(sg::START, "x");
     Graph graph;

@@ -77,7 +77,7 @@ void checkLogEqualsLive(const A& app, const sg::ThreadId& thread, sg::Durability
 
 }  // namespace
 
-TEST_CASE("the log tells of every superstep what the run's stream told, live and afterwards") {
+TEST_CASE("the log provides for every superstep what the run's stream reported, live and afterwards") {
     savers::onEach([](savers::Store& store) {
         for (const sg::Durability durability : {sg::Durability::sync, sg::Durability::async}) {
             const App app = everything(store.open());

@@ -58,7 +58,7 @@ Strings streamed(const sg::CompiledGraph<Chat>& app, sg::Update<Chat> input, con
 
 }  // namespace
 
-TEST_CASE("parts of messages are streamed with node, task and attempt; the whole message is not told again") {
+TEST_CASE("parts of messages are streamed with node, task and attempt; the whole message is not reported again") {
     sg::StateGraph<Chat> graph;
     graph.addNode("talk", [](const Chat&, sg::Runtime& runtime) {
         for (const char* part : {"Hel", "lo"}) runtime.emitMessage(sg::Message{"assistant", part, "m"});
@@ -71,7 +71,7 @@ TEST_CASE("parts of messages are streamed with node, task and attempt; the whole
     CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}}), {.timeout = 10min}) == expected);
 }
 
-TEST_CASE("messages that were in the state before, removals and repetitions are not told") {
+TEST_CASE("messages that were in the state before, removals and repetitions are not reported") {
     sg::StateGraph<Chat> graph;
     graph.addNode("edit", [](const Chat&) {
         return says({{"user", "changed", "u"},
@@ -84,7 +84,7 @@ TEST_CASE("messages that were in the state before, removals and repetitions are 
           Strings{"edit 1 whole new"});
 }
 
-TEST_CASE("messages without ids get theirs before they are told, and parts may do without") {
+TEST_CASE("messages without ids get theirs before they are reported, and parts may do without") {
     sg::StateGraph<Chat> graph;
     graph.addNode("talk", [](const Chat&, sg::Runtime& runtime) {
         runtime.emitMessage(sg::Message{"assistant", "part", ""});
@@ -94,7 +94,7 @@ TEST_CASE("messages without ids get theirs before they are told, and parts may d
     CHECK(streamed(graph.compile(), {}) == Strings{"talk 1 part part", "talk 1 whole one", "talk 1 whole two"});
 }
 
-TEST_CASE("every attempt tells its own parts") {
+TEST_CASE("every attempt reports its own parts") {
     sg::StateGraph<Chat> graph;
     graph.addNode("talk",
                   [](const Chat&, sg::Runtime& runtime) {
@@ -107,7 +107,7 @@ TEST_CASE("every attempt tells its own parts") {
     CHECK(streamed(graph.compile(), {}) == Strings{"talk 1 part try", "talk 2 part try"});
 }
 
-TEST_CASE("tasks that run at once keep their messages apart, and those of subgraphs are told where asked for") {
+TEST_CASE("tasks that run at once keep their messages apart, and those of subgraphs are reported where asked for") {
     sg::StateGraph<Chat> inner;
     inner.addNode("deep", [](const Chat&, sg::Runtime& runtime) {
         runtime.emitMessage(sg::Message{"assistant", "in", "deep"});

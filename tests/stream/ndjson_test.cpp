@@ -1,5 +1,6 @@
 // NOT WITH: sanitize=thread
 #include <chrono>
+#include <set>
 #include <sstream>
 
 #include <doctest/doctest.h>
@@ -94,7 +95,10 @@ TEST_CASE("a run's events come back from the file as they were, renamed or not")
         runtime.write(std::string("wörld"));
         return {sg::add(&State::bar, sg::interrupt<std::string>(runtime, "why?"))};
     });
-    graph.addEdge(sg::START, "a");
+    graph.addNode("b", [](const State&, sg::Runtime& runtime) -> Update {
+        return {sg::add(&State::bar, sg::interrupt<std::string>(runtime, "reason", "and why?"))};
+    });
+    graph.addEdge(sg::START, "a").addEdge(sg::START, "b");
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .ids = FixedIds::make()});
     for (const bool renames : {false, true}) {
         const std::vector<std::pair<std::string, std::string>> rename =
@@ -115,6 +119,7 @@ TEST_CASE("a run's events come back from the file as they were, renamed or not")
         REQUIRE(events.size() >= 4);
         CHECK(writer.lines() == events.size());
         sg::NdjsonReader reader(file, {.rename = rename});
+        std::set<std::string> keys;
         for (const sg::HubEvent& expected : events) {
             const auto read = reader.next();
             REQUIRE(read);
@@ -126,7 +131,9 @@ TEST_CASE("a run's events come back from the file as they were, renamed or not")
             CHECK(read->durable == expected.durable);
             CHECK((read->position == expected.position));
             CHECK((read->interrupts == expected.interrupts));
+            for (const sg::Interrupt& question : read->interrupts) keys.insert(question.key);
         }
+        CHECK(keys == std::set<std::string>{"", "reason"});
         CHECK(!reader.next());
         CHECK(reader.line() == events.size());
     }
@@ -167,6 +174,9 @@ TEST_CASE("a bad line is named by its number and its fault, and the next one can
              {"{\"mode\":\"custom\",\"position\":\"x\"}", "not a position in a stream"},
              {"{\"mode\":\"custom\",\"interrupts\":[{}]}", "'interrupts' is not"},
              {"{\"mode\":\"custom\",\"interrupts\":[{\"id\":\"zz\",\"index\":0}]}", "line 2"},
+             {"{\"mode\":\"custom\",\"interrupts\":[{\"id\":\"" + std::string(32, '0') +
+                  "\",\"index\":0,\"value\":1,\"key\":2}]}",
+              "'interrupts' is not"},
              {"{\"mode\":\"custom\",\"data\":" + std::string(600, '[') + std::string(600, ']') + "}", "not JSON"},
              {"{\"mode\":\"custom\",\"data\":\"" + std::string(3000, 'x') + "\"}", "longer than 2000 bytes"}}) {
         INFO(line.substr(0, 60));

@@ -59,7 +59,7 @@ const std::string begun = "runs {\"event\":\"begin\"}";
 
 }  // namespace
 
-TEST_CASE("subscribers and streams are told that a run begins and how it ends, whatever drives it") {
+TEST_CASE("subscribers and streams learn that a run begins and how it ends, in every driver") {
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         const auto check = [&](const App& app, const std::string& end, const sg::RunConfig& given = {}) {
@@ -90,7 +90,7 @@ TEST_CASE("subscribers and streams are told that a run begins and how it ends, w
     }
 }
 
-TEST_CASE("a run that is refused before it has its thread is not told of, and one that is left ends as left") {
+TEST_CASE("a run that is refused before it has its thread is not reported, and one that is left ends as left") {
     const App app = single(appends("a"));
     sg::StreamHub hub(app);
     auto subscription = hub.subscribe("t", {.modes = StreamMode::runs});
@@ -104,7 +104,7 @@ TEST_CASE("a run that is refused before it has its thread is not told of, and on
     CHECK(told(take(subscription)) == Strings{begun, ended("left")});
 }
 
-TEST_CASE("when the end is told the thread is free for the next run") {
+TEST_CASE("when the end is reported the thread is free for the next run") {
     const App app = single(appends("a"));
     int ends = 0;
     app.stream(Update{}, {.thread_id = "t"}, only_runs, [&](const sg::StreamEvent& event) {

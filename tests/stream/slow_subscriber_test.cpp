@@ -136,7 +136,7 @@ TEST_CASE("drop_ephemeral keeps the first events that waited, coalesce the last"
     CHECK(last.dropped() == 7);
 }
 
-TEST_CASE("coalesce tells of values and checkpoints only the newest there is, and all updates") {
+TEST_CASE("coalesce reports of values and checkpoints only the newest, and all updates") {
     savers::onEach([](savers::Store& store) {
         const App app = loop(store.open(), 30);
         sg::StreamHub hub(app);
@@ -205,7 +205,7 @@ TEST_CASE("coalesce joins twenty thousand parts of a message to one long text, a
     CHECK(last.find(std::string(parts * piece.size(), 'x')) != std::string::npos);
 }
 
-TEST_CASE("a disconnected subscriber is told so and goes on from its position") {
+TEST_CASE("a disconnected subscriber learns of it and continues from its position") {
     savers::onEach([](savers::Store& store) {
         const App app = loop(store.open(), 50);
         sg::StreamHub hub(app);
@@ -223,7 +223,7 @@ TEST_CASE("a disconnected subscriber is told so and goes on from its position") 
     });
 }
 
-TEST_CASE("with block, the run is never further ahead than allowed, and goes on when the subscriber leaves") {
+TEST_CASE("with block, the run is never further ahead than allowed, and continues when the subscriber leaves") {
     savers::onEach([](savers::Store& store) {
         const App app = loop(store.open(), 60);
         sg::StreamHub hub(app);
@@ -251,7 +251,7 @@ TEST_CASE("with block, the run is never further ahead than allowed, and goes on 
     });
 }
 
-TEST_CASE("a blocked run goes on when the subscription is destroyed") {
+TEST_CASE("a blocked run continues when the subscription is destroyed") {
     const App app = loop(std::make_shared<sg::MemorySaver>(), 60);
     sg::StreamHub hub(app);
     std::thread run;
@@ -318,7 +318,7 @@ TEST_CASE("a run that is out of time waits for no subscriber that it is too far 
     });
 }
 
-TEST_CASE("tasks and subgraphs that wait for a subscriber at the same time are all let go when the run is stopped") {
+TEST_CASE("tasks and subgraphs that wait for a subscriber at the same time are all released when the run is stopped") {
     const auto writes = [](const State&, sg::Runtime& runtime) -> Update {
         for (int i = 0; i < 1000; ++i) runtime.write(i);  // from the first event without space on, write() throws
         return bar("all");
@@ -352,7 +352,7 @@ TEST_CASE("tasks and subgraphs that wait for a subscriber at the same time are a
     }
 }
 
-TEST_CASE("close wakes who waits for the next event") {
+TEST_CASE("close wakes the reader that waits for the next event") {
     const App app = loop(std::make_shared<sg::MemorySaver>(), 1);
     sg::StreamHub hub(app);
     auto subscription = hub.subscribe("t");
@@ -363,7 +363,7 @@ TEST_CASE("close wakes who waits for the next event") {
     CHECK(!subscription.next(0ms));
 }
 
-TEST_CASE("many subscribers come and go on many threads while runs go on") {
+TEST_CASE("many subscribers come and leave on many threads while runs continue") {
     const App app = loop(std::make_shared<sg::MemorySaver>(), 40);
     sg::StreamHub hub(app);
     std::atomic<bool> over = false;

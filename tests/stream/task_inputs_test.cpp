@@ -67,8 +67,7 @@ TEST_CASE("a stream leaves tasks' inputs out if it is to, of tasks and of debug"
     CHECK(contains(event, "\"interrupts\":[]"));
 }
 
-TEST_CASE(
-    "each subscriber of a thread gets tasks with their inputs or without, as it wants them, whoever drives the run") {
+TEST_CASE("each subscriber of a thread gets tasks with their inputs or without, as it wants them, in every driver") {
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         const App app = sending(std::make_shared<sg::MemorySaver>());

@@ -66,7 +66,7 @@ const Strings one_run{"begin",
 
 }  // namespace
 
-TEST_CASE("a subscription until the end of a run gives all that the run told, and ends, whatever drives the run") {
+TEST_CASE("a subscription until the end of a run gives everything that the run reported, and ends, in every driver") {
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         const App app = chainOfThree(std::make_shared<sg::MemorySaver>());
@@ -80,7 +80,7 @@ TEST_CASE("a subscription until the end of a run gives all that the run told, an
 }
 
 TEST_CASE(
-    "a subscription until the end of a run tells nothing of the run after it, also if that ends before anybody reads") {
+    "a subscription until the end of a run gives nothing of the run after it, also if that ends before anybody reads") {
     savers::onEach([](savers::Store& store) {
         const App app = chainOfThree(store.open());
         sg::StreamHub hub(app);
@@ -161,7 +161,7 @@ TEST_CASE("a subscription that is slow ends with the run, under every policy, an
     app.invoke(Update{}, {.thread_id = "t", .hub = &hub});  // does not wait, because that subscription has ended
 }
 
-TEST_CASE("who catches up gets what the log has, and ends where no run is under way") {
+TEST_CASE("a reader that catches up gets what the log has, and ends where no run is under way") {
     savers::onEach([](savers::Store& store) {
         const App app = asks(store.open());
         sg::StreamHub hub(app);
@@ -179,7 +179,7 @@ TEST_CASE("who catches up gets what the log has, and ends where no run is under 
     });
 }
 
-TEST_CASE("who catches up while a run is under way follows it to its end") {
+TEST_CASE("a reader that catches up while a run is under way follows it to its end") {
     const App app = chainOfThree(std::make_shared<sg::MemorySaver>());
     sg::StreamHub hub(app);
     auto run = app.stream(Update{}, {.thread_id = "t", .hub = &hub}, {.modes = StreamMode::updates});

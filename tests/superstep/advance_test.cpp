@@ -117,7 +117,7 @@ TEST_CASE("an edge alone does not consume its node's join") {
     CHECK(walk.step() == Strings{"c"});
 }
 
-TEST_CASE("sends live for one superstep, and new ones come behind static edges") {
+TEST_CASE("Sends live for one superstep, and new ones come after static edges") {
     Walk walk({.nodes = {"a", "w", "z"}, .edges = {{"__start__", "a"}, {"w", "z"}}});
     walk.input();
     walk.step();
@@ -198,7 +198,7 @@ TEST_CASE("new input abandons what was due, sends too, and a Command from outsid
     CHECK(walk.step() == Strings{"a"});
 }
 
-TEST_CASE("who ran last is the one node whose trigger is the newest") {
+TEST_CASE("the node that ran last is the one whose trigger is the newest") {
     Walk walk({.nodes = {"a", "b", "c"}, .edges = {{"__start__", "a"}, {"__start__", "b"}, {"b", "c"}}});
     CHECK(walk.lastRan() == "nobody");
     walk.input();

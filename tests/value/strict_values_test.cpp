@@ -116,7 +116,7 @@ TEST_CASE("an unknown member is refused unless the type allows it") {
     CHECK(refused<Open>(R"({"nonsense":2})") == "member 'known' is missing");
 }
 
-TEST_CASE("all faults of an object are told at once, with their paths") {
+TEST_CASE("all faults of an object are reported at once, with their paths") {
     CHECK(
         refused<Trip>(
             R"({"where":{"city":1,"town":"x"},"stops":[{"city":"a","zip":1},{"zip":"b"}],"homes":{"me":{"city":"c"}},"end":[]})") ==

@@ -248,7 +248,7 @@ TEST_CASE("workers whose clocks are wrong by an hour continue each other's threa
     checkAll(on, 1, {1});
 }
 
-TEST_CASE("a run that finds no memory is tried again, wherever that is, and its worker ends when it is told to") {
+TEST_CASE("a run that finds no memory is tried again, wherever that is, and its worker ends when it is asked to") {
     if (!failing_new::available()) return;
     constexpr std::array failures{1, 2, 4, 8, 16, 32, 64, 128, 256};
     const auto nameOf = [](int number) { return "a thread whose name needs memory, " + std::to_string(number); };

@@ -154,7 +154,7 @@ TEST_CASE("a worker over a pooler does not listen, and says why") {
     const std::shared_ptr<sg::PostgresSaver> pooled = on.schema.open({.prepared_statements = false});
     Running running(on, listening(), pooled);
     running.add("graph");
-    const std::string said = postgres_tests::postgresError([&] { running.worker.run(); });
+    const std::string said = postgres_tests::databaseError([&] { running.worker.run(); });
     POSTGRES_SAYS(said, "InvalidArgumentError: ");
     POSTGRES_SAYS(said, "pooler in transaction mode (prepared_statements is off), which passes on no notifications");
 }

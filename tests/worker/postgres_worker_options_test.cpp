@@ -84,7 +84,7 @@ TEST_CASE("a worker has graphs of several types of state, and takes inputs of ea
 TEST_CASE("a worker's impossible options are errors that name them") {
     Place on;
     const auto said = [&](sg::WorkerOptions options) {
-        return postgres_tests::postgresError([&] {
+        return postgres_tests::databaseError([&] {
             sg::Worker worker(std::make_shared<sg::LeasedSaver>(on.saver), std::move(options));
             worker.run();
         });
@@ -191,7 +191,7 @@ TEST_CASE(
         CHECK(on.log(name) == logOf({1}));
     }
     const auto said = [&](sg::WorkerOptions options) {
-        return postgres_tests::postgresError(
+        return postgres_tests::databaseError(
             [&] { const sg::Worker worker(std::make_shared<sg::LeasedSaver>(on.saver), std::move(options)); });
     };
     using postgres_tests::has;

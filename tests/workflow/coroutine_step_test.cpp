@@ -117,7 +117,7 @@ TEST_CASE("a coroutine that fails is retried, and its failures leave no trace of
     CHECK(executed == 1);
 }
 
-TEST_CASE("an awaited run runs the coroutines of a block and of a list on one thread, beside each other") {
+TEST_CASE("an awaited run runs the coroutines of a block and of a list on one thread, at the same time") {
     std::atomic<int> under_way = 0;
     std::atomic<int> most = 0;
     std::thread::id thread = std::this_thread::get_id();

@@ -69,7 +69,7 @@ TEST_CASE("a compiled graph is a step, and what it asks is a question of the run
     }
 }
 
-TEST_CASE("graphs beside each other in a block ask by themselves") {
+TEST_CASE("graphs of one block ask independently") {
     const auto flow = wf::workflow<int>("w")
                           .parallel(sum("a"), sum("b"))
                           .commit({.checkpointer = std::make_shared<sg::MemorySaver>()});

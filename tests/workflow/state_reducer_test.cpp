@@ -76,7 +76,7 @@ TEST_CASE("elements of a foreach are reduced in their order, whatever the window
     }
 }
 
-TEST_CASE("what a nested workflow adds is reduced once, also when it suspends in between and beside others") {
+TEST_CASE("what a nested workflow adds is reduced once, also when it suspends in between and next to others") {
     const auto ask = wf::step("ask", [](const int& n, wf::Suspending<std::string, int>& context) {
         context.setState("log", Names{context.resumeData() ? "answered" : "asked"});
         return n + context.suspend("how much?");

@@ -75,7 +75,8 @@ struct Options {
     std::string instructions = {};
     /// The tools that the model may call.
     std::vector<Tool> tools = {};
-    /// All of them are called, and any of them ends the turn. Empty: stepCountIs(5).
+    /// After each round all of these conditions are called, and any of them ends the turn. If the list is empty,
+    /// stepCountIs(5) counts.
     std::vector<StopCondition> stop_when = {};
     /// What happens when a stop condition ends the turn.
     AtLimit at_limit = AtLimit::stop;
@@ -120,11 +121,11 @@ struct WaitingThread {
 };
 /// Which waiting threads to list.
 struct WaitingQuery {
-    /// Only threads after this one, in the order of listings.
+    /// Lists only threads after this one, in the order of listings.
     std::optional<std::string> after_thread_id = {};
-    /// At most this many threads; at least 1.
+    /// The page has at most this many threads; at least 1.
     std::size_t limit = 100;
-    /// Only threads with this metadata, as in UnfinishedQuery::metadata: it is that of the run which last stopped
+    /// Lists only threads with this metadata, as in UnfinishedQuery::metadata: that of the run which last stopped
     /// there, such as the owner of the thread.
     Metadata metadata = {};
 };
@@ -138,8 +139,8 @@ struct WaitingPage {
 /// An agent that can be run. It never changes. Copies are cheap and share it. Safe from any thread.
 class Agent {
 public:
-    /// Errors: InvalidGraphError with every fault: no model, a tool without a name, two tools of one name, parameters
-    /// that are not a JSON Schema of an object.
+    /// Checks the options and compiles the graph. Errors: InvalidGraphError with every fault: no model, a tool without
+    /// a name, two tools of one name, parameters that are not a JSON Schema of an object.
     explicit Agent(Options options);
 
     /// The agent's graph, which can be run in every way that a graph can be run. Its nodes are "begin", "model", and
@@ -152,8 +153,8 @@ public:
 
     /// The waiting calls of a thread, including those of its sub-agents, in the order in which they were asked.
     std::vector<OpenCall> openCalls(const ThreadId& thread) const;
-    /// All threads of the agent's saver that have waiting calls, a page at a time, including threads of other agents
-    /// with the same saver. Threads with a run under way are omitted. Errors: MissingCheckpointerError;
+    /// Returns all threads of the agent's saver that have waiting calls, a page at a time, including threads of other
+    /// agents with the same saver. Threads with a run under way are omitted. Errors: MissingCheckpointerError;
     /// InvalidArgumentError for a limit of 0; what the saver throws. Cost: reads the heads of threads until the page is
     /// full.
     WaitingPage waiting(const WaitingQuery& query = {}) const;

@@ -104,10 +104,10 @@ struct Tool {
     model::ToolDescription description;
     ApprovalRule approval = {};
     OnDoubt on_doubt = OnDoubt::repeat;
-    /// None: the arguments are used as they are.
+    /// Checks the arguments and may change them. None: the arguments are used as they are.
     ArgumentCheck check = {};
-    /// One of these, or neither: then the provider executes the tool (ToolDescription::provider), or the caller that
-    /// resumes the run does what is asked, and answers with the result.
+    /// Executes a call: at most one of `call` and `async_call` is set. If neither is, the provider executes the tool
+    /// (ToolDescription::provider), or the caller that resumes the run does what is asked, and answers with the result.
     std::function<Value(const Value& arguments, ToolContext& context)> call = {};
     std::function<Task<Value>(const Value& arguments, ToolContext& context)> async_call = {};
     /// Whether the result is stored immediately, so that the function is not called again. Off for functions that store

@@ -76,9 +76,10 @@ public:
     /// the same saver. Errors: InvalidArgumentError for a name that is taken or empty.
     template <class S, class Input, class Output>
     void add(const std::string& name, const CompiledGraph<S, Input, Output>& graph);
-    /// The same for a program whose runs report to a hub of its own (RunConfig::hub), such as one that serves them: the
-    /// page also shows what the tasks of these runs emit (Runtime::emitMessage, Runtime::write) while they run. Without
-    /// a hub it shows this of runs that the page began. The hub must be the graph's, and outlive the server.
+    /// Does the same for a program whose runs report to a hub of its own (RunConfig::hub), such as one that serves
+    /// them: the page also shows what the tasks of these runs emit (Runtime::emitMessage, Runtime::write) while they
+    /// run. Without a hub it shows this of runs that the page began. The hub must be the graph's, and outlive the
+    /// server.
     template <class S, class Input, class Output>
     void add(const std::string& name, const CompiledGraph<S, Input, Output>& graph, StreamHub& hub);
     void add(const std::string& name, std::shared_ptr<ServedGraph> graph);

@@ -16,8 +16,8 @@ struct AnthropicOptions {
     std::string api_key = {};
     /// The model's name for the provider.
     std::string model = {};
-    /// Used for settings that a request does not set. The members of both `extra` are merged. The default limit of
-    /// output tokens, which these servers require, is 4,096.
+    /// These settings are used where a request does not set its own. The members of both `extra` are merged. The
+    /// default limit of output tokens, which these servers require, is 4,096.
     Settings settings = {};
     /// The header `anthropic-version`.
     std::string version = "2023-06-01";

@@ -176,17 +176,18 @@ struct Usage {
 struct Message {
     Role role = Role::user;
     std::vector<Part> content = {};
-    /// For the role assistant: the calls that it requests, in order.
+    /// The calls that a message of the role assistant requests, in order.
     std::vector<ToolCall> calls = {};
-    /// For the role tool: the result of the call.
+    /// The result of the call, in a message of the role tool.
     std::optional<ToolResult> result = {};
-    /// For the role assistant: why the model stopped and what it cost, as far as the provider reported that.
+    /// Why the model stopped and what it cost, in a message of the role assistant, as far as the provider reported
+    /// that.
     std::optional<FinishReason> finish_reason = {};
     std::optional<Usage> usage = {};
     /// If empty, the library assigns an id when the message is written: the same in every repetition of the task.
     std::string id = {};
 
-    /// Its text parts, joined. Empty if it has none.
+    /// Returns the text parts, joined; empty if the message has none.
     std::string text() const;
     bool isRemoval() const { return role == Role::remove; }
     static constexpr auto fields() {

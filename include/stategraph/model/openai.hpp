@@ -17,7 +17,7 @@ struct OpenAiOptions {
     std::string api_key = {};
     /// The model's name for the provider.
     std::string model = {};
-    /// Used for settings that a request does not set. The members of both `extra` are merged.
+    /// These settings are used where a request does not set its own. The members of both `extra` are merged.
     Settings settings = {};
     /// The member for Settings::max_output_tokens. Servers that do not know OpenAI's newer name require "max_tokens".
     std::string max_tokens_member = "max_completion_tokens";

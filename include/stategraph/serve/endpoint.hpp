@@ -50,6 +50,7 @@ public:
     virtual ~Endpoint() = default;
 
     const EndpointOptions& options() const noexcept { return options_; }
+    /// The hub that the runs of the endpoint report to.
     virtual StreamHub& hub() noexcept = 0;
     /// Returns the thread of the hub that a client's name refers to.
     virtual ThreadId threadOf(const ThreadId& name) const { return name; }
@@ -61,6 +62,7 @@ public:
     virtual void cancel(const ThreadId& thread, RunControl* under_way) = 0;
     /// The state as JSON.
     virtual std::string state(const Config& config) = 0;
+    /// The history as a list of JSON, newest first.
     virtual std::string history(const Config& config, const HistoryOptions& options) = 0;
     /// The JSON Schema of the graph's state, and that of the input of `start`; `{}`: anything.
     virtual std::string stateSchema() const { return "{}"; }

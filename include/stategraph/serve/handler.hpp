@@ -47,7 +47,7 @@ struct HandlerAnswer {
     std::string body = {};
     /// More header fields. A name or a value with control characters is refused with 500.
     std::vector<std::pair<std::string, std::string>> headers = {};
-    /// Used instead of a body and its type; the status must be 200. Not called for HEAD.
+    /// These events are sent instead of a body and its type; the status must be 200. They are not requested for HEAD.
     std::optional<HandlerEvents> events = {};
 };
 

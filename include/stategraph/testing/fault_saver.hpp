@@ -39,7 +39,7 @@ constexpr bool contains(SaverCalls calls, SaverCalls one) noexcept {
 struct FaultPlan {
     /// The number of the call that fails, from 1; 0: none does.
     std::size_t fail_at = 0;
-    /// Off: every counted call after it fails too.
+    /// Whether only that call fails. Off: every counted call after it fails too.
     bool once = true;
     /// Fail after the wrapped saver has done its work: the rows are stored, but the caller does not know.
     bool after_effect = false;

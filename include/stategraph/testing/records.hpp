@@ -29,15 +29,15 @@ struct CommitRecordFields {
     CheckpointId parent = {};
     /// The oldest commit that is needed to read this one; none: itself.
     CheckpointId base = {};
-    /// For a commit of a subgraph: the root graph's checkpoint to whose superstep it belongs.
+    /// Of a commit of a subgraph, the root graph's checkpoint to whose superstep it belongs.
     CheckpointId root = {};
     std::int64_t step = 0;
     Source source = Source::loop;
     /// The nodes that are due; none: the log is finished here.
     std::vector<std::string_view> next = {};
-    /// A map; null: no metadata.
+    /// The metadata, a map; null: none.
     Value metadata = {};
-    /// Each channel at most once.
+    /// The changes of channels; each channel is named at most once.
     std::vector<ChannelChange> changes = {};
     /// The last commits of the logs of subgraphs that live with the thread, by name, shorter names first.
     std::vector<VisitLink> visits = {};

@@ -33,7 +33,7 @@ Task<RunResult<Out>> typed(Task<RunView> run) {
 }
 }  // namespace detail
 
-/// The same for typed workflows.
+/// Does the same for typed workflows.
 template <class In, class Out>
 Task<RunResult<Out>> asyncStart(const Workflow<In, Out>& workflow, std::string run_id,
                                 const std::type_identity_t<In>& input, RunOptions options = {}) {

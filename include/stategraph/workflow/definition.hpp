@@ -120,12 +120,12 @@ struct StepCache {
 
 /// A step without its types.
 struct Step {
-    /// Unique in its workflow; not empty, and without '.', '[' and ']'.
+    /// The step's name, unique in its workflow; not empty, and without '.', '[' and ']'.
     std::string id;
     Execute execute = {};
-    /// Used instead of `execute`: a coroutine; other steps continue while it waits.
+    /// Is called instead of `execute`: a coroutine; other steps continue while it waits.
     ExecuteAsync execute_async = {};
-    /// Used instead of `execute`: a workflow whose input is that of the step.
+    /// Is run instead of `execute`: a workflow whose input is that of the step.
     std::shared_ptr<const Definition> workflow = {};
     Check input = {};
     Check resume = {};
@@ -161,13 +161,13 @@ struct Entry {
     std::vector<Step> steps = {};
     /// The conditions: one for each step of a branch, one for a loop.
     std::vector<Condition> conditions = {};
-    /// For a map or a sleep: its id and its function.
+    /// The id and the function of a map or a sleep.
     std::string id = {};
     Transform transform = {};
     /// How many elements of a foreach run at once; the next one starts as soon as one ends. At least 1. With 1 they run
     /// one after another, and each sees the state that the previous one left.
     int concurrency = 1;
-    /// For a parallel or a branch: combines the outputs; none: {step: output}.
+    /// Combines the outputs of a parallel or a branch; none: the result is {step: output}.
     Combine combine = {};
     /// For a parallel: a member that fails, with all its attempts, does not fail the run, and its output is null.
     bool allows_failure = false;

@@ -71,22 +71,22 @@ struct SuspensionView {
 /// The last execution of a step.
 struct StepView {
     StepStatus status = StepStatus::running;
-    /// Its input.
+    /// The input of the execution.
     Value payload = {};
     std::optional<Value> output = {};
     std::optional<std::string> error = {};
-    /// Its question; an empty map if it suspended without one.
+    /// The question of the step; an empty map if it suspended without one.
     std::optional<Value> suspend_payload = {};
     /// The data with which it was last resumed, also after it has ended.
     std::optional<Value> resume_payload = {};
-    /// For the body of a loop: the iteration.
+    /// The iteration of the loop whose body the step is.
     std::int64_t iteration = 0;
     std::int64_t attempts = 0;
     std::optional<std::chrono::system_clock::time_point> started_at = {};
     std::optional<std::chrono::system_clock::time_point> ended_at = {};
     /// Every question that this execution asked, also those that are answered.
     std::vector<SuspensionView> suspensions = {};
-    /// For a suspended foreach: its elements; none for an element that has not begun.
+    /// The elements of a suspended foreach; none for an element that has not begun.
     std::vector<std::optional<StepView>> items = {};
 };
 
@@ -201,9 +201,10 @@ struct RunQuery {
     std::optional<std::chrono::system_clock::time_point> changed_before = {};
     /// The run's metadata has all of these.
     Values metadata = {};
-    /// Only runs after this one in the order of listings; together with `limit` it allows reading all of them in pages.
+    /// Lists only runs after this one in the order of listings; together with `limit` this allows reading all of them
+    /// in pages.
     std::string after_run_id = {};
-    /// At most this many; at least 1.
+    /// Lists at most this many runs; at least 1.
     std::optional<std::size_t> limit = {};
 };
 
@@ -229,14 +230,14 @@ struct ResumeTarget {
     /// The checkpoint that the caller has seen (RunView::checkpoint_id). If the run has continued since, the answer is
     /// refused with already_claimed.
     CheckpointId seen = {};
-    /// For a foreach: the index of the element; none: all open elements.
+    /// The index of the element of a foreach; none: all open elements.
     std::optional<std::int64_t> index = {};
 };
 
 /// A workflow that can be run. Copies share it. Every method is safe from any thread.
 class Flow {
 public:
-    /// Errors: InvalidGraphError that names every fault of the definition.
+    /// Checks the definition and compiles it. Errors: InvalidGraphError that names every fault of the definition.
     Flow(Definition definition, const CompileOptions& options = CompileOptions::defaults());
 
     /// Begins a run, or begins it again. Errors: RefusedError, also for a run that a caller in this process drives.

@@ -38,9 +38,13 @@ public:
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
 
+    /// The path of the step, such as "outer.inner".
     const std::string& path() const noexcept { return context_.path(); }
+    /// The number of the attempt, from 1.
     int attempt() const noexcept { return context_.attempt(); }
+    /// The round of a loop, from 1; 0 outside of loops.
     std::int64_t iteration() const noexcept { return context_.iteration(); }
+    /// The runtime of the node that executes the step.
     Runtime& runtime() noexcept { return context_.runtime(); }
 
     /// The input of the workflow.
@@ -81,8 +85,12 @@ public:
     void update(Write... writes) {
         (context_.setState(detail::valuesOf(std::move(writes))), ...);
     }
+    /// Sets a key of the state. The write is merged when the execution ends or suspends; reads of this execution do not
+    /// see it.
     void setState(std::string key, Value value) { context_.setState({{std::move(key), std::move(value)}}); }
+    /// Reports a value to watchers as output of this step.
     void write(Value value) { context_.write(std::move(value)); }
+    /// Ends the run before its next step, with RunStatus::canceled.
     void cancel() { context_.cancel(); }
     /// Ends the workflow here, successfully, with this as its output. An output of another type than the workflow's is
     /// found only in RunResult::view.

@@ -311,6 +311,7 @@ public:
     Workflow(Definition definition, const CompileOptions& options)
         : definition_(std::make_shared<const Definition>(definition)), flow_(std::move(definition), options) {}
 
+    /// Begins a run, and returns when it has ended or waits.
     RunResult<Out> start(const std::string& run_id, const In& input, const RunOptions& options = {}) const {
         return RunResult<Out>(flow_.start(run_id, Value(input), options));
     }
@@ -325,9 +326,11 @@ public:
                           const RunOptions& options = {}) const {
         return RunResult<Out>(flow_.resume(run_id, target, std::move(answer), options));
     }
+    /// Resumes a run whose process died, or whose sleep is over.
     RunResult<Out> restart(const std::string& run_id, const RunOptions& options = {}) const {
         return RunResult<Out>(flow_.restart(run_id, options));
     }
+    /// Ends a run that is suspended, sleeping, paused, or under way in this process.
     RunResult<Out> cancel(const std::string& run_id) const { return RunResult<Out>(flow_.cancel(run_id)); }
     /// Continues from before `step`, with `input` instead of its former input. RunOptions::outputs has what steps
     /// before it return.
@@ -339,9 +342,12 @@ public:
         if (input) given = Value(*input);
         return RunResult<Out>(flow_.timeTravel(run_id, step.id(), std::move(given), {}, options));
     }
+    /// Reads the run as it is now.
     RunResult<Out> get(const std::string& run_id) const { return RunResult<Out>(flow_.get(run_id)); }
 
+    /// The same workflow without its types: lists, snapshots, hubs.
     const Flow& flow() const noexcept { return flow_; }
+    /// The workflow as data, for workflows that contain it.
     const std::shared_ptr<const Definition>& definition() const noexcept { return definition_; }
 
 private:

@@ -68,7 +68,7 @@ bool has(const md::ModelError& error, const char* text) {
 
 }  // namespace
 
-TEST_CASE("text and reasoning are told as they come, and are whole at the end, with what they cost") {
+TEST_CASE("text and reasoning are reported as they come, and are whole at the end, with what they cost") {
     const Read all = read(
         {delta(R"({"role":"assistant","content":""})"), delta(R"({"reasoning_content":"hm"})"),
          delta(R"({"reasoning":"m"})"), delta(R"({"content":"Hel"})"), delta(R"({"content":"lo","unknown":[{}]})"),

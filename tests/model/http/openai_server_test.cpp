@@ -107,7 +107,7 @@ TEST_CASE("an answer is read from a connection that ends with it, and the reques
     CHECK(boost::json::parse(request.substr(request.find("\r\n\r\n") + 4)).at("model") == "m");
 }
 
-TEST_CASE("an answer is the same in chunks of any size, with a length, with CRLF, and behind an informational head") {
+TEST_CASE("an answer is the same in chunks of any size, with a length, with CRLF, and after an informational head") {
     std::string crlf;
     for (const char c : hello) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
     Strings answers = {head + hello, head + crlf, plain(200, "", hello),
@@ -122,7 +122,7 @@ TEST_CASE("an answer is the same in chunks of any size, with a length, with CRLF
     }
 }
 
-TEST_CASE("deltas are told while the answer is still being made") {
+TEST_CASE("deltas are reported while the answer is still being made") {
     std::atomic<bool> was_told = false;
     const ScriptedServer server([&](Peer& peer) {
         peer.request();
@@ -231,7 +231,7 @@ TEST_CASE("what may pass is asked again, after the time that the provider asks f
     CHECK(later.connections() == 1);
 }
 
-TEST_CASE("an answer that breaks off is asked for again, but not once something of it was told") {
+TEST_CASE("an answer that breaks off is asked for again, but not once something of it was reported") {
     const auto script = [](const std::string& first) {
         return [first](Peer& peer) {
             peer.request();

@@ -82,7 +82,7 @@ json::value bodyIn(const std::string& request) { return json::parse(request.subs
 
 }  // namespace
 
-TEST_CASE("a declaration with a type is an element of the tools, unchanged, beside the others") {
+TEST_CASE("a declaration with a type is an element of the tools, unchanged, among the others") {
     const std::vector<md::ToolDescription> two = {{.name = "web_search", .provider = declaration}, {.name = "look"}};
     md::Request request{.tools = two};
     for (const json::value& tools : {anthropicBodyOf(request).at("tools"), openAiBodyOf(request).at("tools")}) {

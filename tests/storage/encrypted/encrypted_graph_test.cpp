@@ -81,7 +81,7 @@ std::vector<std::string> found(sg::BaseCheckpointSaver& inner) {
 
 }  // namespace
 
-TEST_CASE("a run that fails and asks, in a subgraph, goes on in another process, all of it encrypted") {
+TEST_CASE("a run that fails and asks, in a subgraph, continues in another process, all of it encrypted") {
     savers::onEach([](savers::Store& store) {
         bool fails = true;
         {

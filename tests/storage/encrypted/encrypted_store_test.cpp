@@ -162,7 +162,7 @@ TEST_CASE("rows under older keys stay readable, and a wrong key opens nothing") 
     CHECK_THROWS_AS((void)sg::encryptRows({}), sg::InvalidArgumentError);
 }
 
-TEST_CASE("a cache behind encryption keeps no result in the clear, and what it cannot open is a miss") {
+TEST_CASE("a cache with encryption keeps no result in the clear, and what it cannot open is a miss") {
     const auto inner = std::make_shared<sg::MemoryCache>();
     sg::EncryptedCache cache(inner, key("k"));
     cache.set("n", "1", "SECRET", {});

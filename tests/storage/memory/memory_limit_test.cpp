@@ -138,7 +138,7 @@ TEST_CASE("a memory saver counts rows, names and the finding of them") {
     CHECK(bytesOf(saver) == with_write - 100);
 }
 
-TEST_CASE("a full memory saver refuses, says what to do, stores nothing of the put and goes on") {
+TEST_CASE("a full memory saver refuses, says what to do, stores nothing of the put and continues") {
     MemorySaver saver({.bytes_max = 10'000});
     const TestCommit first = makeCommit(1, 0, 0, std::string(4000, 'x'));
     putOne(saver, {"t"}, {}, first);
@@ -269,7 +269,7 @@ TEST_CASE("a copy makes room by eviction and spares the thread that it copies") 
     CHECK(bytesOf(saver) == 0);
 }
 
-TEST_CASE("a run on a thread that was evicted before its first commit is told so") {
+TEST_CASE("a run on a thread that was evicted before its first commit gets an error that says so") {
     MemorySaver saver({.bytes_max = 10'000, .when_full = WhenFull::evict});
     putOne(saver, {"t"}, {}, makeCommit(1, 0, 0, std::string(5000, 'x')));
     putOne(saver, {"u"}, {}, makeCommit(2, 0, 0, std::string(6000, 'x')));

@@ -50,7 +50,7 @@ public:
         changed_.wait(lock, [this] { return ended_ == calls_.size(); });
         std::vector<std::string> said;
         for (const auto& call : calls_) {
-            said.push_back(postgres_tests::postgresError([&] {
+            said.push_back(postgres_tests::databaseError([&] {
                 if (call->failure) std::rethrow_exception(call->failure);
             }));
         }

@@ -29,7 +29,7 @@ TEST_CASE("caches of several objects on PostgreSQL count right what they set, re
             threads.emplace_back([&, t] {
                 PostgresCache& cache = t % 2 == 0 ? *one : *two;
                 std::mt19937 random(static_cast<unsigned>(t));
-                said[t] = postgresError([&] {
+                said[t] = databaseError([&] {
                     for (int i = 0; i < 80; ++i) {
                         const std::string key = std::to_string(random() % 9);
                         const std::string ns = random() % 2 == 0 ? "n" : "m";
@@ -77,7 +77,7 @@ TEST_CASE("a cache is empty after its server crashed, works on, and repeats what
 TEST_CASE("what a PostgreSQL cache cannot be opened with is an error that names it") {
     const Schema schema;
     const auto refused = [&](const PostgresCacheOptions& options) {
-        return postgresError([&] { PostgresCache(conninfo(), options); });
+        return databaseError([&] { PostgresCache(conninfo(), options); });
     };
     POSTGRES_SAYS(refused({.schema = schema.name()}), "SaverError: cannot open the database 'postgres' at ");
     POSTGRES_SAYS(refused({.schema = schema.name()}), "the schema has no tables of a cache; call PostgresCache::setUp");

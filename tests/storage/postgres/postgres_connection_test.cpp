@@ -99,7 +99,7 @@ TEST_CASE("a commit whose answer is lost is refused if another writer was first,
     const TestCommit commit = makeCommit(4, 2, 0, "late");
     on.proxy.cut(Proxy::Cut::request, "late");
     putOne(*on.beside, {"t"}, nthId(2), makeCommit(3, 2));
-    POSTGRES_SAYS(postgresError([&] { putOne(*on.saver, {"t"}, nthId(2), commit); }), "ConcurrentUpdateError");
+    POSTGRES_SAYS(databaseError([&] { putOne(*on.saver, {"t"}, nthId(2), commit); }), "ConcurrentUpdateError");
     CHECK(on.proxy.hasCut());
     checkLine(*on.beside, 3);
 }
@@ -126,7 +126,7 @@ TEST_CASE("pending writes whose answer is lost are stored, and an answer to a qu
     CHECK(writes[1].bytes == "answer");
 }
 
-TEST_CASE("reading, listing, copying and deleting go on over a new connection") {
+TEST_CASE("reading, listing, copying and deleting continue over a new connection") {
     Cuttable on;
     putLine(*on.saver, {"thread name"}, 3);
     for (const Proxy::Cut how : {Proxy::Cut::reply, Proxy::Cut::request}) {
@@ -182,7 +182,7 @@ TEST_CASE("more calls than connections wait for each other, and one that waits f
             break;
         std::this_thread::sleep_for(10ms);
     }
-    const std::string said = postgresError([&] { (void)saver->getTuple({.log = {"t", "child"}}); });
+    const std::string said = databaseError([&] { (void)saver->getTuple({.log = {"t", "child"}}); });
     POSTGRES_SAYS(said, "none of its 2 connections was free within 100 ms; raise connections_max");
     POSTGRES_SAYS(said, "thread 't'");
     blocker.run("COMMIT");
@@ -203,13 +203,13 @@ TEST_CASE("more calls than connections wait for each other, and one that waits f
     CHECK(patient->list({.checkpoint_ns = "", .heads = true}).size() == 9);
 }
 
-TEST_CASE("a statement that takes too long is given up, stores nothing, and the next one works") {
+TEST_CASE("a statement that takes too long is abandoned, stores nothing, and the next one works") {
     const Schema schema;
     putLine(*schema.open(), {"t"}, 1);
     const auto saver = schema.open({.statement_timeout = 5s});  // long enough for a put that nobody holds up
     Raw blocker;
     blocker.run("BEGIN; LOCK TABLE " + schema.name() + ".commits IN EXCLUSIVE MODE");
-    const std::string said = postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
+    const std::string said = databaseError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
     POSTGRES_SAYS(said, "it took longer than statement_timeout");
     blocker.run("COMMIT");
     CHECK_NOTHROW(putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)));
@@ -222,11 +222,11 @@ TEST_CASE("a server that is gone is a SaverError with its address, and one that 
     const auto saver = schema.open({.reconnect_for = 0ms});
     putOne(*saver, {"t"}, {}, makeCommit(1, 0), true);
     server.down();
-    const std::string read = postgresError([&] { (void)saver->getTuple({.log = {"t"}}); });
+    const std::string read = databaseError([&] { (void)saver->getTuple({.log = {"t"}}); });
     POSTGRES_SAYS(read, "SaverError: cannot open the database 'postgres' at " + server.folder().string());
     POSTGRES_SAYS(read, "thread 't'");
-    (void)postgresError([&] { (void)saver->list({}); });  // closes all connections
-    const std::string put = postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
+    (void)databaseError([&] { (void)saver->list({}); });  // closes all connections
+    const std::string put = databaseError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
     POSTGRES_SAYS(put, "SaverError: cannot open the database 'postgres' at " + server.folder().string());
     CHECK_FALSE(has(put, "not known"));
     server.up();
@@ -234,7 +234,7 @@ TEST_CASE("a server that is gone is a SaverError with its address, and one that 
 
     // The server stopped during a put: until it is back, it is unknown whether the put was stored.
     server.down();
-    POSTGRES_SAYS(postgresError([&] { putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2)); }),
+    POSTGRES_SAYS(databaseError([&] { putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2)); }),
                   "whether the server has stored it is not known");
     server.up();
     checkLine(*saver, 2);
@@ -259,8 +259,8 @@ TEST_CASE("a child of a fork is refused its parent's connections, and leaves the
     const pid_t child = ::fork();
     if (child == 0) {
         const bool refuses =
-            has(postgresError([&] { (void)saver->getTuple({.log = {"t"}}); }), "this is a fork of it; open it again") &&
-            has(postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); }), "this is a fork of it");
+            has(databaseError([&] { (void)saver->getTuple({.log = {"t"}}); }), "this is a fork of it; open it again") &&
+            has(databaseError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); }), "this is a fork of it");
         saver.reset();
         ::_exit(refuses ? 0 : 1);
     }

@@ -21,7 +21,7 @@
 
 namespace sg = stategraph;
 using namespace std::chrono_literals;
-using postgres_tests::postgresError;
+using postgres_tests::databaseError;
 using postgres_tests::Raw;
 using postgres_tests::Schema;
 using postgres_tests::Server;
@@ -126,13 +126,13 @@ TEST_CASE("runs of sixteen threads share two connections of PgBouncer, blocking 
 
 TEST_CASE("prepared statements through PgBouncer in transaction mode are an error that says what to change") {
     const Schema schema(Pooled::conninfo());
-    const std::string said = postgresError([&] {
+    const std::string said = databaseError([&] {
         const std::shared_ptr<sg::PostgresSaver> saver = schema.open();
         std::vector<std::thread> threads;
         std::vector<std::string> errors(8);
         for (std::size_t i = 0; i < errors.size(); ++i) {
             threads.emplace_back([&, i] {
-                errors[i] = postgresError([&] {
+                errors[i] = databaseError([&] {
                     (void)loop(saver, 20).invoke({sg::set<&State::n>(0)}, {.thread_id = "t" + std::to_string(i)});
                 });
             });
@@ -174,12 +174,12 @@ TEST_CASE("a server that is reached over TLS alone stores large and small values
 
     const Server stranger;
     stranger.useTls(freePort());
-    POSTGRES_SAYS(postgresError([&] {
+    POSTGRES_SAYS(databaseError([&] {
                       const sg::PostgresSaver refused(address + (stranger.folder() / "server.crt").string(),
                                                       {.schema = schema.name()});
                   }),
                   "certificate verify failed");
-    POSTGRES_SAYS(postgresError([&] {
+    POSTGRES_SAYS(databaseError([&] {
                       const sg::PostgresSaver refused("host=localhost hostaddr=127.0.0.1 port=" + std::to_string(port) +
                                                           " user=sg dbname=postgres sslmode=disable",
                                                       {.schema = schema.name()});
@@ -218,9 +218,9 @@ TEST_CASE("a standby is read, and takes over with all that was acknowledged") {
     // The standby has the commits on its disk when they are acknowledged, and shows them a moment later.
     const auto shown = [&] { return loop(follower, 1).getState({.thread_id = "t"}).values.n; };
     while (shown() < acknowledged) std::this_thread::sleep_for(1ms);
-    POSTGRES_SAYS(postgresError([&] { sg::testing::putOne(*follower, {"new"}, {}, sg::testing::makeCommit(1, 0)); }),
+    POSTGRES_SAYS(databaseError([&] { sg::testing::putOne(*follower, {"new"}, {}, sg::testing::makeCommit(1, 0)); }),
                   "read_only");
-    POSTGRES_SAYS(postgresError([&] {
+    POSTGRES_SAYS(databaseError([&] {
                       sg::PostgresSaver writing(second->conninfo(), {.schema = schema.name()});
                       sg::testing::putOne(writing, {"new"}, {}, sg::testing::makeCommit(1, 0));
                   }),

@@ -20,10 +20,15 @@
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/postgres_store.hpp>
 
+#include "tests/storage/database_error.hpp"
+
 // A server, schemas on it, and connections without a saver, for the tests of the PostgreSQL saver.
 namespace postgres_tests {
 
 namespace fs = std::filesystem;
+
+using database_tests::databaseError;
+using database_tests::has;
 
 /// Starts a server that ends with this object or with this process.
 class Server {
@@ -145,30 +150,6 @@ private:
     std::string info_;
     std::string name_;
 };
-
-/// The exception that a call throws, as "SaverError: …" or similar; empty if it throws none.
-template <class Call>
-std::string postgresError(Call&& call) {
-    try {
-        call();
-    } catch (const stategraph::SaverError& error) {
-        return "SaverError: " + std::string(error.what());
-    } catch (const stategraph::CorruptCheckpointError& error) {
-        return "CorruptCheckpointError: " + std::string(error.what());
-    } catch (const stategraph::CorruptStoreError& error) {
-        return "CorruptStoreError: " + std::string(error.what());
-    } catch (const stategraph::StoreError& error) {
-        return "StoreError: " + std::string(error.what());
-    } catch (const stategraph::InvalidArgumentError& error) {
-        return "InvalidArgumentError: " + std::string(error.what());
-    } catch (const stategraph::LeaseLostError& error) {
-        return "LeaseLostError: " + std::string(error.what());
-    } catch (const stategraph::ConcurrentUpdateError& error) {
-        return "ConcurrentUpdateError: " + std::string(error.what());
-    }
-    return {};
-}
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 #define POSTGRES_SAYS(text, part)                          \
     do {                                                   \

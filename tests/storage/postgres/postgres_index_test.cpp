@@ -58,7 +58,7 @@ TEST_CASE("what a put says of a thread's newest commit is refused if an append t
     other.run("INSERT INTO " + commits + " SELECT log, id, '" + nthId(3).toString() + "', id, base, bytes FROM " +
               commits + " WHERE id = '" + nthId(2).toString() + "'");
     auto says = std::async(std::launch::async, [&] {
-        return postgresError([&] {
+        return databaseError([&] {
             saver->put({.log = {"t"},
                         .expected_head = nthId(2),
                         .commits = {},

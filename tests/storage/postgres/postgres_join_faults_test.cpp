@@ -166,7 +166,7 @@ TEST_CASE("joined puts that get no connection say so, each of them, and later on
     std::vector<std::future<std::string>> puts;
     for (int i = 0; i < 6; ++i) {
         puts.push_back(std::async(std::launch::async, [&, i] {
-            return postgresError([&] { putOne(*saver, {named(i)}, nthId(1), makeCommit(2, 1)); });
+            return databaseError([&] { putOne(*saver, {named(i)}, nthId(1), makeCommit(2, 1)); });
         }));
     }
     for (auto& each : puts) POSTGRES_SAYS(each.get(), "SaverError: ");

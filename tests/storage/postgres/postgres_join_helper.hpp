@@ -57,7 +57,7 @@ public:
         blocker.run("BEGIN; LOCK TABLE " + schema_.name() + ".commits IN EXCLUSIVE MODE");
         ++puts_;
         auto first = std::async(std::launch::async, [this] {
-            return postgresError([this] {
+            return databaseError([this] {
                 sg_testing::putOne(saver_, {first_thread}, sg_testing::nthId(puts_ - 1),
                                    sg_testing::makeCommit(puts_, puts_ - 1));
             });
@@ -71,7 +71,7 @@ public:
         for (std::size_t i = 0; i < calls.size(); ++i) {
             others.push_back(std::async(std::launch::async, [&call = calls[i], &thread = threads[i]] {
                 thread = ::gettid();
-                return postgresError(call);
+                return databaseError(call);
             }));
         }
         awaitAsleep(threads);

@@ -344,7 +344,7 @@ TEST_CASE("puts of several commits are joined with others, and each is stored as
 TEST_CASE("join_puts refuses limits that cannot be") {
     const Schema schema;
     const auto open = [&](PostgresJoinOptions options) {
-        return postgresError([&] { (void)schema.open({.join_puts = options}); });
+        return databaseError([&] { (void)schema.open({.join_puts = options}); });
     };
     POSTGRES_SAYS(open({.puts_max = 0}), "InvalidArgumentError: join_puts.puts_max is 0; it must be 1 to 1000");
     POSTGRES_SAYS(open({.puts_max = 1'001}), "join_puts.puts_max is 1001");
@@ -352,7 +352,7 @@ TEST_CASE("join_puts refuses limits that cannot be") {
     POSTGRES_SAYS(open({.statements_max = 0}), "join_puts.statements_max is 0");
     CHECK(open({.puts_max = 1'000, .bytes_max = 1, .statements_max = 1'000}) == "");
     const auto openAhead = [&](std::size_t ahead) {
-        return postgresError([&] { (void)schema.open({.commits_ahead = ahead}); });
+        return databaseError([&] { (void)schema.open({.commits_ahead = ahead}); });
     };
     POSTGRES_SAYS(openAhead(0), "InvalidArgumentError: commits_ahead is 0; it must be 1 to 1000");
     POSTGRES_SAYS(openAhead(1'001), "commits_ahead is 1001");

@@ -88,23 +88,23 @@ TEST_CASE("every kind of put under a lease is stored with one round trip, and wi
     CHECK(trips() == 1);
 
     lease(schema, "t", 2);
-    POSTGRES_SAYS(postgresError([&] { putOne(saver, {"t"}, nthId(4), makeCommit(5, 4)); }), lost);
-    POSTGRES_SAYS(postgresError([&] { putOne(saver, inner, nthId(2), makeCommit(3, 2)); }), lost);
-    POSTGRES_SAYS(postgresError([&] { putWrite(saver, {"t"}, nthId(4), nthId(4), "task", "other"); }), lost);
-    POSTGRES_SAYS(postgresError([&] { putOne(saver, {"t", "inner:2"}, {}, makeCommit(1, 0)); }), lost);
-    POSTGRES_SAYS(postgresError([&] { putTwo(); }), lost);
-    POSTGRES_SAYS(postgresError([&] { saver.deleteThread("t"); }), lost);
+    POSTGRES_SAYS(databaseError([&] { putOne(saver, {"t"}, nthId(4), makeCommit(5, 4)); }), lost);
+    POSTGRES_SAYS(databaseError([&] { putOne(saver, inner, nthId(2), makeCommit(3, 2)); }), lost);
+    POSTGRES_SAYS(databaseError([&] { putWrite(saver, {"t"}, nthId(4), nthId(4), "task", "other"); }), lost);
+    POSTGRES_SAYS(databaseError([&] { putOne(saver, {"t", "inner:2"}, {}, makeCommit(1, 0)); }), lost);
+    POSTGRES_SAYS(databaseError([&] { putTwo(); }), lost);
+    POSTGRES_SAYS(databaseError([&] { saver.deleteThread("t"); }), lost);
     CHECK(listIds(saver, {"t"}) == nthIds({4, 3, 2, 1}));
     CHECK(listIds(saver, inner) == nthIds({2, 1}));
     CHECK(listIds(saver, {"t", "inner:2"}).empty());
     CHECK(writesOf(saver, {"t"}, 4).at(0).bytes == "bytes");
-    const std::string said = postgresError([&] { putOne(saver, {"t"}, nthId(4), makeCommit(5, 4)); });
+    const std::string said = databaseError([&] { putOne(saver, {"t"}, nthId(4), makeCommit(5, 4)); });
     POSTGRES_SAYS(said, "End the run: its new owner continues it");
     POSTGRES_SAYS(said, "thread 't'");
 
     // While the lease is valid, another writer's commit causes a different error.
     saver.hold("t", {.epoch = 2});
-    POSTGRES_SAYS(postgresError([&] { putOne(saver, {"t"}, nthId(3), makeCommit(5, 3)); }),
+    POSTGRES_SAYS(databaseError([&] { putOne(saver, {"t"}, nthId(3), makeCommit(5, 3)); }),
                   "ConcurrentUpdateError: another run committed first");
     putOne(saver, {"t"}, nthId(4), makeCommit(5, 4));
     saver.deleteThread("t");
@@ -118,14 +118,14 @@ TEST_CASE("a leased saver refuses threads that it has no lease on, and asks nobo
     LeasedSaver saver(base);
     lease(schema, "t", 1);
     const auto before = base->roundTrips();
-    POSTGRES_SAYS(postgresError([&] { putOne(saver, {"t"}, {}, makeCommit(1, 0)); }),
+    POSTGRES_SAYS(databaseError([&] { putOne(saver, {"t"}, {}, makeCommit(1, 0)); }),
                   "LeaseLostError: this process has no lease on the thread");
     saver.hold("t", {.epoch = 1});
     saver.drop("t", 3);  // the epoch of another claim
     CHECK(saver.held() == 1);
     saver.drop("t", 1);
     CHECK(saver.held() == 0);
-    POSTGRES_SAYS(postgresError([&] { saver.deleteThread("t"); }), "has no lease on the thread");
+    POSTGRES_SAYS(databaseError([&] { saver.deleteThread("t"); }), "has no lease on the thread");
     CHECK(base->roundTrips() == before);
     CHECK_THROWS_AS(LeasedSaver(nullptr), InvalidArgumentError);
 }
@@ -191,7 +191,7 @@ TEST_CASE("an input is taken with the first commits of the thread's own log, or 
 
     // An input that was already taken is not taken twice.
     saver.hold("t", {.epoch = 1, .takes = 2});
-    POSTGRES_SAYS(postgresError([&] { putOne(saver, {"t"}, nthId(3), makeCommit(4, 3)); }),
+    POSTGRES_SAYS(databaseError([&] { putOne(saver, {"t"}, nthId(3), makeCommit(4, 3)); }),
                   "ConcurrentUpdateError: input 2 of the queue was withdrawn or taken meanwhile");
     CHECK(listIds(saver, {"t"}) == nthIds({3, 2, 1}));
     CHECK(workOf(schema, "inputs") == "0");
@@ -212,7 +212,7 @@ TEST_CASE("a put that waits for a claim is refused when the claim has ended, and
         claimer.run("WITH c AS (SELECT thread FROM " + work + " FOR UPDATE SKIP LOCKED) UPDATE " + work +
                     " w SET epoch = 2 FROM c WHERE w.thread = c.thread");
         auto put = std::async(std::launch::async, [&] {
-            return postgresError([&] {
+            return databaseError([&] {
                 if (is_append) putOne(saver, {"t"}, nthId(2), makeCommit(3, 2));
                 if (!is_append) putWrite(saver, {"t"}, nthId(2), nthId(2), "task", "bytes");
             });
@@ -229,7 +229,7 @@ TEST_CASE("a put that waits for a claim is refused when the claim has ended, and
     Raw blocker;  // the put holds the row of the lease and waits for the row of the log
     blocker.run("BEGIN; SELECT 1 FROM " + schema.name() + ".logs FOR UPDATE");
     auto put = std::async(std::launch::async,
-                          [&] { return postgresError([&] { putOne(saver, {"t"}, nthId(2), makeCommit(3, 2)); }); });
+                          [&] { return databaseError([&] { putOne(saver, {"t"}, nthId(2), makeCommit(3, 2)); }); });
     awaitLock(schema, put);
     CHECK(Raw().run("SELECT count(*) FROM (SELECT FROM " + work + " FOR UPDATE SKIP LOCKED) x") == "0");
     // A heartbeat does not wait for the put.
@@ -285,7 +285,7 @@ TEST_CASE("a leased commit whose answer is lost is stored once, also if the leas
     blocker.run("BEGIN; LOCK TABLE " + schema.name() + ".logs IN ACCESS EXCLUSIVE MODE");
     proxy.cut(Proxy::Cut::request, "too late");
     auto put = std::async(std::launch::async, [&] {
-        return postgresError([&] { putOne(saver, {"t"}, nthId(4), makeCommit(5, 4, 0, "too late")); });
+        return databaseError([&] { putOne(saver, {"t"}, nthId(4), makeCommit(5, 4, 0, "too late")); });
     });
     awaitLock(schema, put);  // checks whether it was stored
     lease(schema, "t", 2);

@@ -41,7 +41,7 @@ public:
                 .on_error =
                     [this](const std::exception_ptr& error) {
                         const std::lock_guard lock(mutex_);
-                        errors_.push_back(postgres_tests::postgresError([&] { std::rethrow_exception(error); }));
+                        errors_.push_back(postgres_tests::databaseError([&] { std::rethrow_exception(error); }));
                         changed_.notify_all();
                     }};
     }
@@ -269,7 +269,7 @@ TEST_CASE("a subscriber in another process reads a commit when it is notified, n
 TEST_CASE("what cannot be listened to, or notified, is an error that says why") {
     Queue on;
     const auto listening = [&](sg::PostgresSaverOptions options) {
-        return postgres_tests::postgresError([&] {
+        return postgres_tests::databaseError([&] {
             const std::shared_ptr<sg::PostgresSaver> saver = on.schema.open(options);
             Heard heard;
             const sg::PostgresListener listener(saver, heard.options());
@@ -278,8 +278,8 @@ TEST_CASE("what cannot be listened to, or notified, is an error that says why") 
     POSTGRES_SAYS(listening({.prepared_statements = false}), "pooler in transaction mode");
     POSTGRES_SAYS(listening({.read_only = true, .notify = {.work = true}}), "notify: a read_only saver stores nothing");
     POSTGRES_SAYS(listening({.notify = {.work = true, .interval = 0ms}}), "notify.interval is 0 ms");
-    POSTGRES_SAYS(postgres_tests::postgresError([&] { sg::PostgresListener(on.saver, {}); }), "needs on_notice");
-    POSTGRES_SAYS(postgres_tests::postgresError(
+    POSTGRES_SAYS(postgres_tests::databaseError([&] { sg::PostgresListener(on.saver, {}); }), "needs on_notice");
+    POSTGRES_SAYS(postgres_tests::databaseError(
                       [&] { sg::PostgresListener({}, {.on_notice = [](sg::PostgresNotice, const std::string&) {}}); }),
                   "needs a PostgresSaver");
     CHECK(listening({.read_only = true}).empty());

@@ -119,7 +119,7 @@ TEST_CASE("two processes that write the same threads of a PostgreSQL schema lose
     }
 }
 
-TEST_CASE("all that a killed process was told is stored is in the PostgreSQL schema, kill after kill") {
+TEST_CASE("what was confirmed to a killed process is in the PostgreSQL schema, kill after kill") {
     const TemporaryFolder folder;
     const Schema schema;
     ::setenv("STATEGRAPH_TEST_POSTGRES", conninfo().c_str(), 1);

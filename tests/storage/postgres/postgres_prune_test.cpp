@@ -81,7 +81,7 @@ TEST_CASE("an append that a prune overtakes waits for it and is refused") {
               "'ffffffff-ffff-ffff-ffff-ffffffffffff', id, id, '' FROM " + schema.name() + ".commits WHERE id = '" +
               nthId(2).toString() + "'; DELETE FROM " + schema.name() + ".logs");
     auto append = std::async(std::launch::async,
-                             [&] { return postgresError([&] { putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2)); }); });
+                             [&] { return databaseError([&] { putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2)); }); });
     Raw watcher;
     for (int i = 0; i < 60'000; ++i) {
         if (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'") != "0") break;
@@ -93,7 +93,7 @@ TEST_CASE("an append that a prune overtakes waits for it and is refused") {
     CHECK(saver->list({}).empty());
 }
 
-TEST_CASE("what deleting and pruning leave behind goes when no statement can add to it any more") {
+TEST_CASE("what deleting and pruning leave is removed when no statement can add to it any more") {
     const Schema schema;
     const auto saver = schema.open();
     putLine(*saver, {"deleted"}, 3);

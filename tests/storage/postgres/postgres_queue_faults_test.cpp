@@ -30,7 +30,7 @@ template <class Call>
 std::vector<std::string> onThreads(std::size_t count, Call call) {
     std::vector<std::string> said(count);
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < count; ++i) threads.emplace_back([&, i] { said[i] = postgresError([&] { call(i); }); });
+    for (std::size_t i = 0; i < count; ++i) threads.emplace_back([&, i] { said[i] = databaseError([&] { call(i); }); });
     for (std::thread& each : threads) each.join();
     std::erase(said, "");
     return said;
@@ -172,12 +172,12 @@ TEST_CASE("a submission with keys whose answer is lost is stored once, and one w
     CHECK(submit("t", "another key").is_new);
     CHECK(on.queue.find("t")->inputs == 2);
     proxy.cut(Proxy::Cut::reply, "without a key");
-    POSTGRES_SAYS(postgresError([&] { (void)submit("without a key", ""); }),
+    POSTGRES_SAYS(databaseError([&] { (void)submit("without a key", ""); }),
                   "whether the inputs were stored is not known: give inputs keys");
     CHECK(on.queue.find("without a key")->inputs == 1);
 }
 
-TEST_CASE("a claim or a release whose answer is lost leaves nothing behind that a lease does not end") {
+TEST_CASE("a claim or a release whose answer is lost leaves nothing that a lease does not end") {
     Queue on;
     Proxy proxy;
     PostgresQueue queue(

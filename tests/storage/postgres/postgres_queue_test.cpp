@@ -296,7 +296,7 @@ TEST_CASE("of each queue so many threads are claimed as are asked for, those tha
 TEST_CASE("what the queue cannot store is an error that says why, and nothing of the call is stored") {
     Queue on;
     const auto said = [&](const QueuedInput& input) {
-        return postgresError([&] {
+        return databaseError([&] {
             (void)on.queue.submit(std::vector<QueuedInput>{{"fine", "graph", Value(1)}, input});
         });
     };
@@ -314,8 +314,8 @@ TEST_CASE("what the queue cannot store is an error that says why, and nothing of
     POSTGRES_SAYS(said({"full", "graph", Value(1)}), "the thread has 1000 inputs that wait, and takes no more");
     CHECK_FALSE(on.queue.find("fine"));
     CHECK(on.count("inputs") == "1001");
-    POSTGRES_SAYS(postgresError([&] { (void)on.queue.claim({.worker = ""}); }), "the name of a worker has 0 bytes");
-    POSTGRES_SAYS(postgresError([&] { (void)on.queue.claim({.worker = "w", .lease = 10ms}); }),
+    POSTGRES_SAYS(databaseError([&] { (void)on.queue.claim({.worker = ""}); }), "the name of a worker has 0 bytes");
+    POSTGRES_SAYS(databaseError([&] { (void)on.queue.claim({.worker = "w", .lease = 10ms}); }),
                   "a lease is 10 ms; it must be 1000 to 86400000");
     CHECK_THROWS_AS(PostgresQueue(nullptr), InvalidArgumentError);
 }

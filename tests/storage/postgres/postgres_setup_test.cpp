@@ -25,7 +25,7 @@ using namespace stategraph::testing;
 namespace {
 
 std::string openingError(const PostgresSaverOptions& options, const std::string& info = conninfo()) {
-    return postgresError([&] { const PostgresSaver saver(info, options); });
+    return databaseError([&] { const PostgresSaver saver(info, options); });
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ TEST_CASE("many that set up a schema at once all succeed, and it is set up once"
     std::vector<std::thread> threads;
     std::vector<std::string> said(8);
     for (std::size_t i = 0; i < said.size(); ++i)
-        threads.emplace_back([&, i] { said[i] = postgresError([&] { (void)schema.open(); }); });
+        threads.emplace_back([&, i] { said[i] = databaseError([&] { (void)schema.open(); }); });
     for (auto& each : threads) each.join();
     for (const std::string& each : said) CHECK(each == "");
     CHECK(Raw().run("SELECT count(*) FROM " + schema.name() + ".format") == "1");
@@ -74,7 +74,7 @@ TEST_CASE("tables of a newer or an older version are refused, and the newer ones
     POSTGRES_SAYS(openingError({.schema = schema.name()}), "CorruptCheckpointError: the database 'postgres' at ");
     POSTGRES_SAYS(openingError({.schema = schema.name()}),
                   "has tables of version 7, newer than this library's 3; use a newer stategraph");
-    POSTGRES_SAYS(postgresError([&] { PostgresSaver::setUp(conninfo(), {.schema = schema.name()}); }),
+    POSTGRES_SAYS(databaseError([&] { PostgresSaver::setUp(conninfo(), {.schema = schema.name()}); }),
                   "newer than this library's");
     CHECK(raw.run("SELECT version FROM " + schema.name() + ".format") == "7");
     raw.run("DELETE FROM " + schema.name() + ".format");
@@ -158,7 +158,7 @@ TEST_CASE("impossible options of a PostgreSQL saver are errors that name them") 
     CHECK_FALSE(has(openingError({}, "host=/nowhere dbname=d password=secret"), "secret"));
 }
 
-TEST_CASE("a PostgreSQL saver that is open read_only reads, beside a writer too, and changes nothing") {
+TEST_CASE("a PostgreSQL saver that is open read_only reads, also next to a writer, and changes nothing") {
     const Schema schema;
     const auto writer = schema.open();
     putLine(*writer, {"t"}, 2);
@@ -167,9 +167,9 @@ TEST_CASE("a PostgreSQL saver that is open read_only reads, beside a writer too,
     putOne(*writer, {"t"}, nthId(2), makeCommit(3, 2));
     CHECK(headOf(*reader, {"t"}) == nthId(3));
     for (const std::string& said :
-         {postgresError([&] { putOne(*reader, {"t"}, nthId(3), makeCommit(4, 3)); }),
-          postgresError([&] { reader->deleteThread("t"); }), postgresError([&] { reader->copyThread("t", "u"); }),
-          postgresError([&] { (void)reader->prune({.keep_last = 1}); }), postgresError([&] {
+         {databaseError([&] { putOne(*reader, {"t"}, nthId(3), makeCommit(4, 3)); }),
+          databaseError([&] { reader->deleteThread("t"); }), databaseError([&] { reader->copyThread("t", "u"); }),
+          databaseError([&] { (void)reader->prune({.keep_last = 1}); }), databaseError([&] {
               reader->putGraph({1, 2}, "graph");
           })})
         POSTGRES_SAYS(said, "it is open read_only; open it without read_only to change it");
@@ -188,10 +188,10 @@ TEST_CASE("what the server refuses says what to do, and the next write works") {
                 "' USING ERRCODE = '" + state + "'; END $$");
         raw.run("CREATE TRIGGER refuse BEFORE INSERT ON " + table + " FOR EACH ROW EXECUTE FUNCTION " + schema.name() +
                 ".refuse()");
-        const std::string said = postgresError([&] {
+        const std::string said = databaseError([&] {
                                      putOne(*saver, {"t", "ns"}, {}, makeCommit(1, 0));
                                  }) +
-                                 postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
+                                 databaseError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
         raw.run("DROP TRIGGER refuse ON " + table);
         return said;
     };
@@ -207,13 +207,13 @@ TEST_CASE("what the server refuses says what to do, and the next write works") {
     putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1));
     CHECK(listIds(*saver, {"t"}) == nthIds({2, 1}));
 
-    const std::string too_long = postgresError([&] {
+    const std::string too_long = databaseError([&] {
         putOne(*saver, {"t", std::string(2500, 'n')}, {}, makeCommit(1, 0));
     });
     POSTGRES_SAYS(too_long, "InvalidArgumentError: thread and namespace together have 2501 bytes");
     CHECK_NOTHROW(putOne(*saver, {"t", std::string(2499, 'n')}, {}, makeCommit(1, 0)));
     raw.run("DROP TABLE " + table);
-    POSTGRES_SAYS(postgresError([&] { (void)saver->getTuple({.log = {"t"}}); }), "call PostgresSaver::setUp");
+    POSTGRES_SAYS(databaseError([&] { (void)saver->getTuple({.log = {"t"}}); }), "call PostgresSaver::setUp");
 }
 
 TEST_CASE("without permission nothing is read or stored, and the error says what to grant") {
@@ -231,7 +231,7 @@ TEST_CASE("without permission nothing is read or stored, and the error says what
     {
         PostgresSaver saver(info, options);
         CHECK(listIds(saver, {"t"}) == nthIds({1}));
-        POSTGRES_SAYS(postgresError([&] { putOne(saver, {"t"}, nthId(1), makeCommit(2, 1)); }),
+        POSTGRES_SAYS(databaseError([&] { putOne(saver, {"t"}, nthId(1), makeCommit(2, 1)); }),
                       "permission denied for table logs; grant this user USAGE on the schema");
     }
     raw.run("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + schema.name() + " TO " + user);

@@ -75,7 +75,7 @@ TEST_CASE("processes that put and remove the same items of PostgreSQL leave no r
     CHECK(Raw().run("SELECT count(*) FROM " + schema.name() + ".store") == "0");
 }
 
-TEST_CASE("all that a killed process was told its store has is in PostgreSQL, and batches are whole") {
+TEST_CASE("what a store confirmed to a killed process is in PostgreSQL, and batches are whole") {
     const Schema schema;
     const TemporaryFolder folder;
     for (int round = 0; round < 3; ++round) {
@@ -90,7 +90,7 @@ TEST_CASE("all that a killed process was told its store has is in PostgreSQL, an
     }
 }
 
-TEST_CASE("a server that crashes under a store's writers loses no put with sync, and they go on") {
+TEST_CASE("a server that crashes under a store's writers loses no put with sync, and they continue") {
     Server server;
     const std::string info = server.conninfo();
     PostgresStoreOptions options{.set_up = true, .sync = true, .reconnect_for = 5min};
@@ -100,7 +100,7 @@ TEST_CASE("a server that crashes under a store's writers loses no put with sync,
     std::vector<std::string> said;
     std::thread writer([&] {
         for (int n = 0; !is_done; ++n) {
-            const std::string error = postgresError([&] {
+            const std::string error = databaseError([&] {
                 store.batch({PutOp{{"first"}, std::to_string(n), Value(Doc{}), {}},
                              PutOp{{"second"}, std::to_string(n), Value(Doc{}), {}}});
             });
@@ -144,7 +144,7 @@ TEST_CASE("a process that is frozen in the midst of a put holds up others no lon
     for (int i = 0; i < 2000; ++i) puts.push_back(PutOp{{"n"}, std::to_string(i), Value(Doc{}), {}});
     for (int round = 0; round < 6; ++round) {
         helper.freeze();
-        CHECK(postgresError([&] { store->batch(puts); }).empty());
+        CHECK(databaseError([&] { store->batch(puts); }).empty());
         helper.thaw();
         std::this_thread::sleep_for(std::chrono::milliseconds(3 + 5 * round));
     }

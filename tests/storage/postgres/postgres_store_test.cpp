@@ -80,7 +80,7 @@ TEST_CASE("a put whose answer is lost, and whose item others have put since, is 
         while (direct->get<Doc>({"n"}, "a") != Doc{{"v", "2"}}) std::this_thread::yield();
         direct->put({"n"}, "a", Doc{{"v", "3"}});
     });
-    const std::string said = postgresError([&] { store->put({"n"}, "a", Doc{{"v", "2"}}); });
+    const std::string said = databaseError([&] { store->put({"n"}, "a", Doc{{"v", "2"}}); });
     other.join();
     CHECK(proxy.hasCut());
     // Either the put found its own item, or it reports that it does not know.
@@ -176,7 +176,7 @@ TEST_CASE("pages of a PostgreSQL store are bounded by bytes, and a batch of larg
 TEST_CASE("saver, store and cache share a PostgreSQL schema, and each is set up by itself") {
     const Schema schema;
     const std::string database = conninfo();
-    POSTGRES_SAYS(postgresError([&] { PostgresStore(database, {}, {.schema = schema.name()}); }),
+    POSTGRES_SAYS(databaseError([&] { PostgresStore(database, {}, {.schema = schema.name()}); }),
                   "StoreError: cannot open the database 'postgres' at ");
     const std::string name = schema.name();
     // [begin one schema]
@@ -187,7 +187,7 @@ TEST_CASE("saver, store and cache share a PostgreSQL schema, and each is set up 
     // [end one schema]
     store.put({"n"}, "k", Doc{{"v", "x"}});
     cache.set("n", "k", "value", {});
-    POSTGRES_SAYS(postgresError([&] { PostgresSaver(database, {.schema = name}); }), "PostgresSaver::setUp");
+    POSTGRES_SAYS(databaseError([&] { PostgresSaver(database, {.schema = name}); }), "PostgresSaver::setUp");
     const auto saver = schema.open();
     testing::putLine(*saver, {"t"}, 2);
     PostgresStore::setUp(database, {.schema = name});
@@ -202,14 +202,14 @@ TEST_CASE("saver, store and cache share a PostgreSQL schema, and each is set up 
 TEST_CASE("what a PostgreSQL store cannot be opened with is an error that names it") {
     const Schema schema;
     const auto refused = [&](const PostgresStoreOptions& options, const std::string& info = conninfo()) {
-        return postgresError([&] { PostgresStore(info, {}, options); });
+        return databaseError([&] { PostgresStore(info, {}, options); });
     };
     POSTGRES_SAYS(refused({.schema = schema.name()}), "the schema has no tables of a store; call PostgresStore::setUp");
     POSTGRES_SAYS(refused({.schema = ""}), "InvalidArgumentError: schema ''");
     POSTGRES_SAYS(refused({.connections_max = 0}), "connections_max is 0");
     POSTGRES_SAYS(refused({.set_up = true, .read_only = true}), "set_up");
     POSTGRES_SAYS(refused({.statement_timeout = 0ms}), "statement_timeout is 0 ms");
-    POSTGRES_SAYS(postgresError([&] { PostgresStore(conninfo(), {.default_ttl = -5ms}); }), "default_ttl");
+    POSTGRES_SAYS(databaseError([&] { PostgresStore(conninfo(), {.default_ttl = -5ms}); }), "default_ttl");
     POSTGRES_SAYS(refused({.reconnect_for = 0ms}, "host=/tmp/no-such-server dbname=postgres user=sg"),
                   "StoreError: cannot open the database 'postgres' at /tmp/no-such-server");
     (void)schema.openStore();
@@ -235,9 +235,9 @@ TEST_CASE("a PostgreSQL store that is open read_only reads, refreshes nothing an
     clock->pass(9);
     CHECK(reader->get({"n"}, "a").has_value());
     CHECK(reader->search({}).size() == 1);
-    POSTGRES_SAYS(postgresError([&] { reader->put({"n"}, "a", Doc{}); }), "StoreError: the database 'postgres'");
-    POSTGRES_SAYS(postgresError([&] { reader->remove({"n"}, "a"); }), "open read_only");
-    POSTGRES_SAYS(postgresError([&] { reader->sweep(); }), "open read_only");
+    POSTGRES_SAYS(databaseError([&] { reader->put({"n"}, "a", Doc{}); }), "StoreError: the database 'postgres'");
+    POSTGRES_SAYS(databaseError([&] { reader->remove({"n"}, "a"); }), "open read_only");
+    POSTGRES_SAYS(databaseError([&] { reader->sweep(); }), "open read_only");
     clock->pass(1);
     CHECK_FALSE(reader->get({"n"}, "a"));
 }
@@ -249,7 +249,7 @@ TEST_CASE("a put that waits for longer than statement_timeout stores nothing, an
     store->put({"n"}, "a", Doc{{"v", "1"}});
     Raw other;
     other.run("BEGIN; LOCK TABLE " + schema.name() + ".store IN EXCLUSIVE MODE");
-    const std::string said = postgresError([&] { store->put({"n"}, "a", Doc{{"v", "2"}}); });
+    const std::string said = databaseError([&] { store->put({"n"}, "a", Doc{{"v", "2"}}); });
     POSTGRES_SAYS(said, "StoreError");
     POSTGRES_SAYS(said, "statement_timeout");
     CHECK(store->get<Doc>({"n"}, "a") == Doc{{"v", "1"}});
@@ -270,7 +270,7 @@ TEST_CASE(
                 "' USING ERRCODE = '" + state + "'; END $$");
         raw.run("CREATE TRIGGER refuse BEFORE INSERT ON " + schema.name() + ".store FOR EACH ROW EXECUTE FUNCTION " +
                 schema.name() + ".refuse()");
-        const std::string said = postgresError([&] {
+        const std::string said = databaseError([&] {
             store->batch({PutOp{{"n"}, "a", Value(Doc{{"v", "2"}}), {}}, PutOp{{"n"}, "b", Value(Doc{}), {}}});
         });
         CHECK(store->get<Doc>({"n"}, "a") == Doc{{"v", "1"}});
@@ -287,8 +287,8 @@ TEST_CASE(
     store->put({"n"}, "a", Doc{{"v", "2"}});
     CHECK(store->get<Doc>({"n"}, "a") == Doc{{"v", "2"}});
     raw.run("DROP TABLE " + schema.name() + ".store");
-    POSTGRES_SAYS(postgresError([&] { (void)store->get({"n"}, "a"); }), "StoreError");
-    POSTGRES_SAYS(postgresError([&] { (void)store->search({}); }), "PostgresStore's");
+    POSTGRES_SAYS(databaseError([&] { (void)store->get({"n"}, "a"); }), "StoreError");
+    POSTGRES_SAYS(databaseError([&] { (void)store->search({}); }), "PostgresStore's");
 }
 
 TEST_CASE("a PostgreSQL store without prepared statements does the same, for poolers") {

@@ -122,7 +122,7 @@ TEST_CASE("an opening that fails leaves the folder free for the next one") {
     CHECK(errorOf([&] { sg::RocksDBStore store(path); }).empty());
 }
 
-TEST_CASE("readers open a database beside its writer in the same process") {
+TEST_CASE("readers open a database next to its writer in the same process") {
     const TemporaryFolder folder;
     const std::string path = (folder / "db").string();
     const sg::RocksDBSaver writer(path);

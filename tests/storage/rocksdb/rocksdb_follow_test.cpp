@@ -67,7 +67,7 @@ TEST_CASE("a follower reads on while the writer prunes and compacts") {
     }
 }
 
-TEST_CASE("a follower looks as often as it was told, and no more") {
+TEST_CASE("a follower looks as often as its option says, and no more") {
     const TemporaryFolder folder;
     const std::string path = (folder / "db").string();
     const auto writer = std::make_shared<sg::RocksDBSaver>(path);

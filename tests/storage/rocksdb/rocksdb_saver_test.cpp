@@ -138,7 +138,7 @@ TEST_CASE("a database that another process has open is an error that says so") {
     CHECK(openingError(folder / "db").empty());
 }
 
-TEST_CASE("after a process was killed all that it was told is stored is there") {
+TEST_CASE("after a process was killed everything that was confirmed to it is stored") {
     const TemporaryFolder folder;
     Helper helper("helper: commits without an end", folder / "db", folder / "ready");
     awaitLines(folder / "ready", 100);

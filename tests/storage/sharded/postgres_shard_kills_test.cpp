@@ -39,7 +39,7 @@ TEST_CASE("helper: moves a slot to and fro without an end" * doctest::skip()) {
     }
 }
 
-TEST_CASE("movers that are killed and frozen at any moment lose nothing that writers were told is stored") {
+TEST_CASE("movers that are killed and frozen at any moment lose nothing that was confirmed to writers") {
     const TemporaryFolder folder;
     const Clusters clusters = makeClusters();
     clusters.setUp();

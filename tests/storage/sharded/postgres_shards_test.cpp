@@ -112,31 +112,31 @@ TEST_CASE("a cluster that is added later has no slots, and clusters with threads
         PostgresSaver saver(others.server(i), options);
         putLine(saver, {"t"}, 1);
     }
-    POSTGRES_SAYS(postgresError([&] { others.setUp(); }), "both have threads already");
+    POSTGRES_SAYS(databaseError([&] { others.setUp(); }), "both have threads already");
     PostgresShards::setUp(std::span(others.settings()).first(1));
-    POSTGRES_SAYS(postgresError([&] { others.setUp(); }), "is added to others and has threads already");
+    POSTGRES_SAYS(databaseError([&] { others.setUp(); }), "is added to others and has threads already");
 }
 
 TEST_CASE("clusters that are not set up, are called otherwise or cannot be are refused with what to do") {
     Clusters clusters(2);
-    POSTGRES_SAYS(postgresError([&] { (void)clusters.open()->readMap(); }), "PostgresSaver::setUp");
+    POSTGRES_SAYS(databaseError([&] { (void)clusters.open()->readMap(); }), "PostgresSaver::setUp");
     PostgresSaver::setUp(clusters.server(0), clusters.settings()[0].options);
     PostgresSaver::setUp(clusters.server(1), clusters.settings()[1].options);
-    POSTGRES_SAYS(postgresError([&] { (void)clusters.open()->readMap(); }), "call PostgresShards::setUp");
+    POSTGRES_SAYS(databaseError([&] { (void)clusters.open()->readMap(); }), "call PostgresShards::setUp");
     clusters.setUp();
     std::vector<PostgresCluster> swapped = clusters.settings();
     std::swap(swapped[0].name, swapped[1].name);
-    POSTGRES_SAYS(postgresError([&] { (void)PostgresShards(swapped).readMap(); }), "it is the cluster 'a' and not 'b'");
+    POSTGRES_SAYS(databaseError([&] { (void)PostgresShards(swapped).readMap(); }), "it is the cluster 'a' and not 'b'");
     std::vector<PostgresCluster> one(clusters.settings().begin(), clusters.settings().begin() + 1);
-    POSTGRES_SAYS(postgresError([&] { (void)PostgresShards(one).readMap(); }), "there is no cluster 'b'");
+    POSTGRES_SAYS(databaseError([&] { (void)PostgresShards(one).readMap(); }), "there is no cluster 'b'");
     swapped[0].name = swapped[1].name;
-    POSTGRES_SAYS(postgresError([&] { PostgresShards shards(swapped); }), "two clusters are called 'a'");
+    POSTGRES_SAYS(databaseError([&] { PostgresShards shards(swapped); }), "two clusters are called 'a'");
     swapped[0].name = "";
-    POSTGRES_SAYS(postgresError([&] { PostgresShards shards(swapped); }), "has 0 bytes");
-    POSTGRES_SAYS(postgresError([&] { PostgresShards shards({}); }), "no clusters");
+    POSTGRES_SAYS(databaseError([&] { PostgresShards shards(swapped); }), "has 0 bytes");
+    POSTGRES_SAYS(databaseError([&] { PostgresShards shards({}); }), "no clusters");
     clusters.options(0).read_only = true;
-    POSTGRES_SAYS(postgresError([&] { (void)clusters.open(); }), "read_only");
-    POSTGRES_SAYS(postgresError([&] { (void)clusters.open(); }), "cluster 'a'");
+    POSTGRES_SAYS(databaseError([&] { (void)clusters.open(); }), "read_only");
+    POSTGRES_SAYS(databaseError([&] { (void)clusters.open(); }), "cluster 'a'");
 }
 
 TEST_CASE("a cluster refuses every call for a thread whose slot it does not have, also of a saver that knows no map") {
@@ -149,7 +149,7 @@ TEST_CASE("a cluster refuses every call for a thread whose slot it does not have
     putLine(*saver, {here}, 2);
     PostgresSaver alone(clusters.server(0), clusters.settings()[0].options);
     const auto refused = [&](const std::function<void()>& call) {
-        POSTGRES_SAYS(postgresError(call), "is not in this cluster but in 'b', so nothing was done");
+        POSTGRES_SAYS(databaseError(call), "is not in this cluster but in 'b', so nothing was done");
         CHECK_THROWS_AS(call(), ThreadMovedError);
     };
     refused([&] { putLine(alone, {there}, 1); });
@@ -160,8 +160,8 @@ TEST_CASE("a cluster refuses every call for a thread whose slot it does not have
     refused([&] { (void)alone.list({.thread_id = there}); });
     refused([&] { alone.deleteThread(there); });
     refused([&] { (void)alone.prune({.thread_id = there, .keep_last = 1}); });
-    POSTGRES_SAYS(postgresError([&] { alone.copyThread(here, there); }), "of one of 2 threads is not in this cluster");
-    POSTGRES_SAYS(postgresError([&] { alone.copyThread(there, here + "2"); }), "is not in this cluster");
+    POSTGRES_SAYS(databaseError([&] { alone.copyThread(here, there); }), "of one of 2 threads is not in this cluster");
+    POSTGRES_SAYS(databaseError([&] { alone.copyThread(there, here + "2"); }), "is not in this cluster");
     CHECK(clusters.rowsOf(0, 1000) == "0");
     CHECK(listIds(*saver, {there}) == nthIds({2, 1}));
     // Its own threads are as in any other schema.
@@ -219,14 +219,14 @@ TEST_CASE("a lease is checked together with the slot, and a thread whose slot is
     leased.hold(name, {.epoch = claim.epoch, .takes = claim.input_number});
     putLine(leased, {name}, 2);
     clusters.run(0, "UPDATE {S}.slots SET state = 0, owner = 'b', version = 2 WHERE slot = 3");
-    POSTGRES_SAYS(postgresError([&] { putOne(leased, {name}, nthId(2), makeCommit(3, 2)); }), "LeaseLostError");
+    POSTGRES_SAYS(databaseError([&] { putOne(leased, {name}, nthId(2), makeCommit(3, 2)); }), "LeaseLostError");
     const HeldLease held{name, claim.epoch};
     CHECK(queue.renew(std::span(&held, 1), 1h).empty());
     CHECK(queue.claim(request).empty());
-    POSTGRES_SAYS(postgresError([&] { queue.submit({.thread_id = name, .graph = "graph", .input = Value(1)}); }),
+    POSTGRES_SAYS(databaseError([&] { queue.submit({.thread_id = name, .graph = "graph", .input = Value(1)}); }),
                   "is not in this cluster");
-    POSTGRES_SAYS(postgresError([&] { (void)queue.find(name); }), "is not in this cluster");
-    POSTGRES_SAYS(postgresError([&] { (void)queue.cancel(name); }), "is not in this cluster");
+    POSTGRES_SAYS(databaseError([&] { (void)queue.find(name); }), "is not in this cluster");
+    POSTGRES_SAYS(databaseError([&] { (void)queue.cancel(name); }), "is not in this cluster");
     CHECK(queue.stats().empty());
 }
 
@@ -255,7 +255,8 @@ TEST_CASE("graphs run on clusters as on one database: fork, history, unfinished 
 }
 
 TEST_CASE(
-    "while a server is down its threads fail with the cluster's name, those of others go on, and a program can begin") {
+    "while a server is down its threads fail with the cluster's name, those of others continue, and a program can "
+    "begin") {
     const Server one;
     const Server two;
     const Clusters clusters({one.conninfo(), two.conninfo()});
@@ -275,8 +276,8 @@ TEST_CASE(
     const auto after = openQuickly();
     unsigned last = 2;
     for (const auto& saver : {before, after}) {
-        POSTGRES_SAYS(postgresError([&] { putOne(*saver, {right}, nthId(2), makeCommit(3, 2)); }), "shard 'b': ");
-        POSTGRES_SAYS(postgresError([&] { (void)saver->list({}); }), "shard 'b': ");
+        POSTGRES_SAYS(databaseError([&] { putOne(*saver, {right}, nthId(2), makeCommit(3, 2)); }), "shard 'b': ");
+        POSTGRES_SAYS(databaseError([&] { (void)saver->list({}); }), "shard 'b': ");
         putOne(*saver, {left}, nthId(last), makeCommit(last + 1, last));
         ++last;
         CHECK(saver->getTuple({.log = {left}})->head == nthId(last));

@@ -175,7 +175,7 @@ TEST_CASE("a list of shards whose savers have another order than was said fails,
     CHECK(right.list({.heads = true}).size() == 30);
 }
 
-TEST_CASE("while a shard is down its threads fail with its name, and those of other shards go on") {
+TEST_CASE("while a shard is down its threads fail with its name, and those of other shards continue") {
     const auto shards = std::make_shared<MovableShards>();
     sg::ShardedSaver saver(shards);
     const std::string left = nameOn(0);

@@ -148,7 +148,7 @@ TEST_CASE("a SQLite file that was cut or altered says so, or gives what was stor
     REQUIRE(whole.size() > 5 * 4096);
     const auto look = [&](const std::string& content) {
         const fs::path copy = store(folder, {content, ""});
-        return sqliteError([&] {
+        return databaseError([&] {
             SqliteSaver saver(copy.string());
             const auto ids = listIds(saver, where);
             if (ids.size() != 200) throw CorruptCheckpointError("rows are missing: " + copy.string());
@@ -169,7 +169,7 @@ TEST_CASE("a damaged row of a SQLite file stops nothing but its thread") {
     SqliteSaver saver((folder / "a.db").string());
     for (const char* thread : {"a", "bad", "c"}) putLine(saver, {thread}, 5);
     Raw(folder / "a.db").run("UPDATE commits SET bytes=zeroblob(30) WHERE thread=CAST('bad' AS BLOB)");
-    const std::string said = sqliteError([&] { (void)saver.getTuple({.log = {"bad"}}); });
+    const std::string said = databaseError([&] { (void)saver.getTuple({.log = {"bad"}}); });
     CHECK_HAS(said, "CorruptCheckpointError");
     CHECK_HAS(said, "bad");
     CHECK(saver.list({}).size() == 15);
@@ -178,7 +178,8 @@ TEST_CASE("a damaged row of a SQLite file stops nothing but its thread") {
     CHECK(saver.prune({.keep_last = 2, .damaged = &damaged}) == 6);
     REQUIRE(damaged.size() == 1);
     CHECK(damaged[0].thread_id == "bad");
-    CHECK_HAS(sqliteError([&] { (void)saver.prune({.thread_id = "bad", .keep_last = 2}); }), "CorruptCheckpointError");
+    CHECK_HAS(databaseError([&] { (void)saver.prune({.thread_id = "bad", .keep_last = 2}); }),
+              "CorruptCheckpointError");
     putOne(saver, {"c"}, nthId(5), makeCommit(6, 5));
     saver.deleteThread("bad");
     CHECK(saver.list({}).size() == 5);
@@ -195,7 +196,7 @@ TEST_CASE("a SQLite saver on a full disk stores nothing more, reads on, and writ
         const FileSizeLimit limit(fs::file_size(path.string() + "-wal") + 200'000);
         std::string said;
         while (said.empty() && stored < 100) {
-            said = sqliteError([&] { putOne(saver, where, nthId(stored), makeCommit(stored + 1, stored, 0, text)); });
+            said = databaseError([&] { putOne(saver, where, nthId(stored), makeCommit(stored + 1, stored, 0, text)); });
             stored += said.empty();
         }
         CHECK_HAS(said, "SaverError");
@@ -205,7 +206,7 @@ TEST_CASE("a SQLite saver on a full disk stores nothing more, reads on, and writ
         CHECK(stored > 3);
         CHECK(listIds(saver, where).size() == stored);
         CHECK(saver.getTuple({.log = where})->head == nthId(stored));
-        CHECK_HAS(sqliteError([&] { putOne(saver, where, nthId(stored), makeCommit(stored + 1, stored, 0, text)); }),
+        CHECK_HAS(databaseError([&] { putOne(saver, where, nthId(stored), makeCommit(stored + 1, stored, 0, text)); }),
                   "SaverError");
     }
     putOne(saver, where, nthId(stored), makeCommit(stored + 1, stored, 0, text), true);

@@ -11,6 +11,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/sqlite_saver.hpp>
 
+#include "tests/storage/database_error.hpp"
 #include "tests/support/helper_process.hpp"
 
 // Other processes, and SQLite without a saver, for the tests of the SQLite saver.
@@ -18,6 +19,8 @@ namespace sqlite_tests {
 
 namespace fs = std::filesystem;
 
+using database_tests::databaseError;
+using database_tests::has;
 using helpers::awaitLines;
 using helpers::given;
 using helpers::Helper;
@@ -71,28 +74,9 @@ private:
     void (*handler_)(int) = nullptr;
 };
 
-/// The exception that a call throws, as "SaverError: …" or similar; empty if it throws none.
-template <class Call>
-std::string sqliteError(Call&& call) {
-    try {
-        call();
-    } catch (const stategraph::SaverError& error) {
-        return "SaverError: " + std::string(error.what());
-    } catch (const stategraph::CorruptCheckpointError& error) {
-        return "CorruptCheckpointError: " + std::string(error.what());
-    } catch (const stategraph::CorruptStoreError& error) {
-        return "CorruptStoreError: " + std::string(error.what());
-    } catch (const stategraph::StoreError& error) {
-        return "StoreError: " + std::string(error.what());
-    } catch (const stategraph::InvalidArgumentError& error) {
-        return "InvalidArgumentError: " + std::string(error.what());
-    }
-    return {};
-}
 inline std::string openingError(const fs::path& path, const stategraph::SqliteSaverOptions& options = {}) {
-    return sqliteError([&] { const stategraph::SqliteSaver saver(path.string(), options); });
+    return databaseError([&] { const stategraph::SqliteSaver saver(path.string(), options); });
 }
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 #define CHECK_HAS(text, part)                            \
     do {                                                 \

@@ -130,7 +130,7 @@ TEST_CASE("what a process began that died while it made the SQLite file is undon
     CHECK_HAS(openingError(path, {.read_only = true}), "SQLite database of something else");
 }
 
-TEST_CASE("a SQLite file that is open read_only is read, beside a writer too, and not changed") {
+TEST_CASE("a SQLite file that is open read_only is read, also next to a writer, and not changed") {
     const TemporaryFolder folder;
     makeFile(folder / "a.db");
     SqliteSaver reader((folder / "a.db").string(), {.read_only = true});
@@ -139,10 +139,10 @@ TEST_CASE("a SQLite file that is open read_only is read, beside a writer too, an
     putOne(writer, {"t"}, nthId(3), makeCommit(4, 3));
     CHECK(listIds(reader, {"t"}).size() == 4);
     CHECK(reader.getTuple({.log = {"t"}})->head == nthId(4));
-    CHECK_HAS(sqliteError([&] { putOne(reader, {"t"}, nthId(4), makeCommit(5, 4)); }), "it is open read_only");
-    CHECK_HAS(sqliteError([&] { reader.deleteThread("t"); }), "it is open read_only");
-    CHECK_HAS(sqliteError([&] { reader.prune({.keep_last = 1}); }), "it is open read_only");
-    CHECK_HAS(sqliteError([&] { reader.copyThread("t", "u"); }), "it is open read_only");
+    CHECK_HAS(databaseError([&] { putOne(reader, {"t"}, nthId(4), makeCommit(5, 4)); }), "it is open read_only");
+    CHECK_HAS(databaseError([&] { reader.deleteThread("t"); }), "it is open read_only");
+    CHECK_HAS(databaseError([&] { reader.prune({.keep_last = 1}); }), "it is open read_only");
+    CHECK_HAS(databaseError([&] { reader.copyThread("t", "u"); }), "it is open read_only");
 }
 
 TEST_CASE("a SQLite file that is deleted or replaced while it is open takes no more writes") {
@@ -151,11 +151,11 @@ TEST_CASE("a SQLite file that is deleted or replaced while it is open takes no m
     SqliteSaver saver(path.string());
     putLine(saver, {"t"}, 2);
     fs::rename(path, folder / "b.db");
-    CHECK_HAS(sqliteError([&] { putOne(saver, {"t"}, nthId(2), makeCommit(3, 2)); }), "the file was deleted");
+    CHECK_HAS(databaseError([&] { putOne(saver, {"t"}, nthId(2), makeCommit(3, 2)); }), "the file was deleted");
     std::ofstream(path) << "";
-    CHECK_HAS(sqliteError([&] { putOne(saver, {"t"}, nthId(2), makeCommit(3, 2)); }),
+    CHECK_HAS(databaseError([&] { putOne(saver, {"t"}, nthId(2), makeCommit(3, 2)); }),
               "another file has taken its place");
-    CHECK_HAS(sqliteError([&] { putOne(saver, {"t"}, nthId(2), makeCommit(3, 2)); }), "thread 't'");
+    CHECK_HAS(databaseError([&] { putOne(saver, {"t"}, nthId(2), makeCommit(3, 2)); }), "thread 't'");
     fs::remove(path);
     fs::rename(folder / "b.db", path);
     putOne(saver, {"t"}, nthId(2), makeCommit(3, 2));
@@ -168,7 +168,7 @@ TEST_CASE(
     putLine(saver, {"t"}, 2);
     Raw other(folder / "a.db");
     other.run("BEGIN IMMEDIATE");
-    const std::string said = sqliteError([&] { putOne(saver, {"t", "child"}, {}, makeCommit(1, 0)); });
+    const std::string said = databaseError([&] { putOne(saver, {"t", "child"}, {}, makeCommit(1, 0)); });
     CHECK_HAS(said, "SaverError");
     CHECK_HAS(said, "raise busy_timeout");
     CHECK_HAS(said, "'t'");

@@ -82,7 +82,7 @@ TEST_CASE("two processes that write the same threads lose nothing and fork nothi
     }
 }
 
-TEST_CASE("all that a killed process was told is stored is in the SQLite file, kill after kill") {
+TEST_CASE("what was confirmed to a killed process is in the SQLite file, kill after kill") {
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
     for (int round = 0; round < 6; ++round) {
@@ -104,7 +104,7 @@ TEST_CASE("all that a killed process was told is stored is in the SQLite file, k
     }
 }
 
-TEST_CASE("a reader beside a writing process sees a line that grows, whole at every moment") {
+TEST_CASE("a reader next to a writing process sees a line that grows, whole at every moment") {
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
     { const SqliteSaver saver(path.string()); }

@@ -25,10 +25,10 @@
 namespace sg = stategraph;
 using namespace stategraph;
 using sqlite_tests::awaitLines;
+using sqlite_tests::databaseError;
 using sqlite_tests::given;
 using sqlite_tests::Helper;
 using sqlite_tests::Raw;
-using sqlite_tests::sqliteError;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 using Doc = std::map<std::string, std::string>;
@@ -36,7 +36,7 @@ using Doc = std::map<std::string, std::string>;
 namespace {
 
 std::string storeError(const fs::path& path, const SqliteStoreOptions& options = {}) {
-    return sqliteError([&] { const SqliteStore store(path.string(), {}, options); });
+    return databaseError([&] { const SqliteStore store(path.string(), {}, options); });
 }
 
 std::vector<std::string> contents(BaseStore& store) {
@@ -86,7 +86,7 @@ TEST_CASE("processes that put and remove the same items of a SQLite file leave n
     CHECK(Raw(path).number("SELECT count(*) FROM store") == 0);
 }
 
-TEST_CASE("all that a killed process was told its store has is in the SQLite file, and batches are whole") {
+TEST_CASE("what a store confirmed to a killed process is in the SQLite file, and batches are whole") {
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
     for (int round = 0; round < 4; ++round) {
@@ -158,7 +158,7 @@ TEST_CASE("a store or a cache of a newer format in a SQLite file is an error, an
         CHECK_HAS(storeError(path, {.read_only = read_only}), "CorruptStoreError");
         CHECK_HAS(storeError(path, {.read_only = read_only}), "a store of format 2, newer than this library's 1");
     }
-    CHECK_HAS(sqliteError([&] { const SqliteCache cache(path.string()); }), "a cache of format 2");
+    CHECK_HAS(databaseError([&] { const SqliteCache cache(path.string()); }), "a cache of format 2");
     CHECK(sqlite_tests::openingError(path).empty());
     Raw(path).run("PRAGMA user_version=9");
     CHECK_HAS(storeError(path), "CorruptStoreError");
@@ -171,9 +171,9 @@ TEST_CASE("impossible options of a store or a cache in a SQLite file are errors,
     CHECK_HAS(storeError(path, {.busy_timeout = -1ms}), "InvalidArgumentError: busy_timeout is -1 ms");
     CHECK_HAS(storeError(path, {.readers_max = 0}), "readers_max is 0");
     CHECK_HAS(storeError(path, {.read_only = true, .drop_damaged_log = true}), "drop_damaged_log");
-    CHECK_HAS(sqliteError([&] { SqliteStore(path.string(), {.default_ttl = -5ms}); }), "default_ttl");
-    CHECK_HAS(sqliteError([&] { SqliteCache(path.string(), {.bytes_max = 0}); }), "bytes_max is 0");
-    CHECK_HAS(sqliteError([&] { SqliteCache(path.string(), {.busy_timeout = -1ms}); }), "busy_timeout");
+    CHECK_HAS(databaseError([&] { SqliteStore(path.string(), {.default_ttl = -5ms}); }), "default_ttl");
+    CHECK_HAS(databaseError([&] { SqliteCache(path.string(), {.bytes_max = 0}); }), "bytes_max is 0");
+    CHECK_HAS(databaseError([&] { SqliteCache(path.string(), {.busy_timeout = -1ms}); }), "busy_timeout");
     CHECK_FALSE(fs::exists(path));
 }
 
@@ -190,9 +190,9 @@ TEST_CASE("a store that reads a SQLite file alone sees a writer's items, refresh
     CHECK(reader.get({"n"}, "a").has_value());
     writer.put({"n"}, "b", Doc{});
     CHECK(reader.search({}).size() == 2);
-    CHECK_HAS(sqliteError([&] { reader.put({"n"}, "a", Doc{}); }), "StoreError: the database");
-    CHECK_HAS(sqliteError([&] { reader.remove({"n"}, "a"); }), "open read_only");
-    CHECK_HAS(sqliteError([&] { reader.sweep(); }), "open read_only");
+    CHECK_HAS(databaseError([&] { reader.put({"n"}, "a", Doc{}); }), "StoreError: the database");
+    CHECK_HAS(databaseError([&] { reader.remove({"n"}, "a"); }), "open read_only");
+    CHECK_HAS(databaseError([&] { reader.sweep(); }), "open read_only");
     clock->pass(1);
     CHECK_FALSE(reader.get({"n"}, "a"));
 }
@@ -203,7 +203,7 @@ TEST_CASE("a put that waits for another program's for longer than busy_timeout i
     store.put({"n"}, "a", Doc{{"v", "1"}}, {.ttl = 1h});
     Raw other(folder / "a.db");
     other.run("BEGIN IMMEDIATE");
-    const std::string said = sqliteError([&] { store.put({"n"}, "a", Doc{{"v", "2"}}); });
+    const std::string said = databaseError([&] { store.put({"n"}, "a", Doc{{"v", "2"}}); });
     CHECK_HAS(said, "StoreError");
     CHECK_HAS(said, "raise busy_timeout");
     CHECK(store.get<Doc>({"n"}, "a") == Doc{{"v", "1"}});  // and its lifetime is not extended
@@ -224,7 +224,7 @@ TEST_CASE("a store on a full disk stores nothing more, reads on, and puts again 
         const sqlite_tests::FileSizeLimit limit(fs::file_size(path.string() + "-wal") + 400'000);
         std::string said;
         while (said.empty() && stored < 100) {
-            said = sqliteError([&] { store.put({"n"}, std::to_string(stored), value); });
+            said = databaseError([&] { store.put({"n"}, std::to_string(stored), value); });
             stored += said.empty();
         }
         CHECK_HAS(said, "StoreError");
@@ -233,7 +233,7 @@ TEST_CASE("a store on a full disk stores nothing more, reads on, and puts again 
         CHECK(stored > 0);
         CHECK(store.search({.limit = 1000}).size() == static_cast<std::size_t>(stored) + 1);  // and extends no lifetime
         CHECK(store.get({"n"}, "timed").has_value());
-        CHECK_HAS(sqliteError([&] { cache.set("n", "k", value.at("text"), {}); }), "SaverError");
+        CHECK_HAS(databaseError([&] { cache.set("n", "k", value.at("text"), {}); }), "SaverError");
         CHECK_FALSE(cache.get("n", "k"));
     }
     store.put({"n"}, "again", value);
@@ -242,7 +242,7 @@ TEST_CASE("a store on a full disk stores nothing more, reads on, and puts again 
     CHECK(store.search({.limit = 1000}).size() == static_cast<std::size_t>(stored) + 2);
 }
 
-TEST_CASE("a SQLite store of which any one write or sync fails has done all of a batch or nothing, and goes on") {
+TEST_CASE("a SQLite store of which any one write or sync fails has done all of a batch or nothing, and continues") {
     sqlite_tests::FailingVfs files;
     int failures = 0;
     for (int nth = 1;; ++nth) {
@@ -266,7 +266,7 @@ TEST_CASE("a SQLite store of which any one write or sync fails has done all of a
                              PutOp{{"b"}, "4", Value(Doc{{"n", std::string(20'000, 'x')}}), {}}, SearchQuery{}});
             };
             files.failAt(nth, nth % 2 == 0 ? SQLITE_FULL : SQLITE_IOERR_WRITE);
-            const std::string said = sqliteError(change);
+            const std::string said = databaseError(change);
             has_failed = files.hasFailed();
             files.failAt(0);
             if (!said.empty()) {
@@ -294,7 +294,7 @@ TEST_CASE("a damaged row of a SQLite store is an error of its item alone, and a 
     }
     Raw(path).run("UPDATE store SET value=substr(value, 1, length(value) - 1) WHERE substr(key, -1)=CAST('2' AS BLOB)");
     SqliteStore store(path.string());
-    CHECK_HAS(sqliteError([&] { store.get({"n"}, "2"); }), "CorruptStoreError: the item '2' in namespace 'n'");
+    CHECK_HAS(databaseError([&] { store.get({"n"}, "2"); }), "CorruptStoreError: the item '2' in namespace 'n'");
     const auto found = store.batch({SearchQuery{}});
     CHECK(found[0].items.size() == 2);
     CHECK(found[0].damaged.size() == 1);

@@ -109,7 +109,7 @@ TEST_CASE_TEMPLATE_DEFINE("heads are the newest of each log, with their pending 
     CHECK(idsOf(saver->list({.heads = true})) == nthIds({4}));
 }
 
-TEST_CASE_TEMPLATE_DEFINE("pages behind a thread go through all threads once, in the order of listings", Factory,
+TEST_CASE_TEMPLATE_DEFINE("pages after a thread go through all threads once, in the order of listings", Factory,
                           saver_pages) {
     Factory factory;
     const auto saver = factory.make();

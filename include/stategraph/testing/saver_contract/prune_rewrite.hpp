@@ -77,7 +77,7 @@ inline bool readsAsIn(BaseCheckpointSaver& saver, const LogName& log,
     return true;
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a prune leaves as many checkpoints as it is told to, and they read as before", Factory,
+TEST_CASE_TEMPLATE_DEFINE("a prune leaves as many checkpoints as are requested, and they read as before", Factory,
                           saver_prune_exactly) {
     Factory factory;
     const auto saver = factory.make();
@@ -152,7 +152,7 @@ TEST_CASE_TEMPLATE_DEFINE("branches and old open interrupts outlive what they we
     CHECK(readsAsIn(*saver, log, after));
 }
 
-TEST_CASE_TEMPLATE_DEFINE("who read a checkpoint before it was written whole may go on from it", Factory,
+TEST_CASE_TEMPLATE_DEFINE("a reader of a checkpoint before it was written whole may continue from it", Factory,
                           saver_prune_writers) {
     if constexpr (!canRewrite<Factory>()) return;
     Factory factory;

@@ -88,7 +88,7 @@ TEST_CASE_TEMPLATE_DEFINE("a subgraph's log stays while the root's checkpoint ha
     CHECK(listIds(*saver, {"t", "node"}) == nthIds({3}));
 }
 
-TEST_CASE_TEMPLATE_DEFINE("what visits from kept checkpoints go on from stays in the logs of subgraphs", Factory,
+TEST_CASE_TEMPLATE_DEFINE("what visits from kept checkpoints continue from stays in the logs of subgraphs", Factory,
                           saver_prune_visits) {
     Factory factory;
     const auto saver = factory.make();

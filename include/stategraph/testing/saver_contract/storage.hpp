@@ -78,7 +78,7 @@ TEST_CASE_TEMPLATE_DEFINE("after a crash between pending writes and their commit
 }
 
 TEST_CASE_TEMPLATE_DEFINE(
-    "a saver that tells its size tells at least what it stores, and less or no more after deleting", Factory,
+    "a saver that reports its size reports at least what it stores, and less or no more after deleting", Factory,
     saver_stored_bytes) {
     constexpr std::uint64_t some = 64 * 1024;  // what bookkeeping may take, including that of a deletion
     Factory factory;

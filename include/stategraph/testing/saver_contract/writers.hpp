@@ -106,7 +106,7 @@ TEST_CASE_TEMPLATE_DEFINE("the head is the newest commit and not the parent, so 
     CHECK(fork->next->id == nthId(5));
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a writer that was frozen while another went on is refused, and the chain has one tip",
+TEST_CASE_TEMPLATE_DEFINE("a writer that was frozen while another continued is refused, and the chain has one tip",
                           Factory, saver_frozen_writer) {
     Factory factory;
     const auto saver = factory.make();

@@ -154,8 +154,8 @@ TEST_CASE_TEMPLATE_DEFINE("of conditional pending writes that race for a row exa
     CHECK(right == rounds);
 }
 
-TEST_CASE_TEMPLATE_DEFINE("who reads a row and writes it conditionally loses no other writer's change", Factory,
-                          saver_conditional_count) {
+TEST_CASE_TEMPLATE_DEFINE("a writer that reads a row and writes it conditionally loses no other writer's change",
+                          Factory, saver_conditional_count) {
     constexpr unsigned workers = 3;
     constexpr unsigned changes = 100;
     Factory factory;
