@@ -90,9 +90,10 @@ Database::Database(const std::string& path, const DatabaseSettings& settings)
     options_.create_if_missing = false;
 }
 
-// In a child of a fork, closing would wait for RocksDB's threads, which the child does not have.
+// In a child of a fork, closing would wait for RocksDB's threads, which the child does not have; after a write that an
+// exception ended, it would wait for that write.
 Database::~Database() {
-    if (isOwnProcess()) return;
+    if (isOwnProcess() && !write_thrown_) return;
     const detail::LockGuard lock(mutex_);
     (void)new (std::nothrow) Lease(std::move(db_));
 }
@@ -162,6 +163,12 @@ void Database::follow() {
 
 void Database::checkWritable() const {
     checkProcess();
+    if (write_thrown_.load(std::memory_order_relaxed)) {
+        errors_.fail(
+            "an exception ended a write inside RocksDB, because there was no memory left, and it cannot write any "
+            "more; "
+            "what was stored is safe: start the program again");
+    }
     if (read_only_) errors_.fail("it is open read_only; open it for writing");
 }
 
@@ -189,7 +196,14 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view wor
     if (health_->isStopped()) heal(work);
     rocksdb::WriteOptions options;
     options.sync = sync;
-    const rocksdb::Status status = lease()->Write(options, &batch);
+    const Lease db = lease();
+    rocksdb::Status status;
+    try {
+        status = db->Write(options, &batch);
+    } catch (...) {  // RocksDB still waits for this write to end, and so would each later one
+        write_thrown_.store(true, std::memory_order_relaxed);
+        throw;
+    }
     // Another write may have resumed the database since this one failed.
     const bool resumes = status.IsIOError() || health_->isStopped();
     if (!status.ok()) errors_.failStatus(status, work, resumes ? resumes_text : std::string_view());

@@ -79,7 +79,7 @@ public:
     bool isReadOnly() const noexcept { return read_only_; }
     /// Returns whether this process opened it, and is not a forked child.
     bool isOwnProcess() const noexcept { return static_cast<bool>(own_process_); }
-    /// Throws if it is open read_only, or if a parent of this process opened it.
+    /// Throws if it is open read_only, if a parent of this process opened it, or if memory ran out within RocksDB.
     void checkWritable() const;
     /// Returns what opening dropped from the end of the log, as a sentence; empty if nothing was dropped.
     const std::string& dropped() const noexcept { return dropped_; }
@@ -129,6 +129,7 @@ private:
     std::optional<FolderClaim> claim_;            // only for writers
     std::optional<FolderWatch> watch_;
     std::atomic<std::int64_t> looked_at_ms_ = 0;
+    std::atomic<bool> write_thrown_ = false;  // an exception ended a write within RocksDB
     detail::Mutex mutex_;
     detail::Mutex healing_;
     std::chrono::steady_clock::time_point followed_at_ SG_GUARDED_BY(mutex_);
