@@ -121,9 +121,10 @@ void checkPut(const PutRequest& request) {
 }
 
 void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual) {
+    const char* const was_deleted = actual.empty() ? " (the thread may have been deleted meanwhile)" : "";
     throw ConcurrentUpdateError(
         "another run committed first: the newest checkpoint is " + show(actual) + ", this run knew " + show(expected) +
-            "; nothing of it was stored. Read the thread again and retry",
+            was_deleted + "; nothing of it was stored. Read the thread again and retry",
         {.thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns)});
 }
 

@@ -49,7 +49,10 @@ struct RocksDBSaverOptions {
 ///
 /// A write that fails (disk full, I/O error) throws SaverError. Reading continues to work, and the next write succeeds
 /// once the cause is removed: no new object is needed. If the folder is deleted meanwhile, a put with `sync` throws,
-/// others do after at most 100 ms. Link `stategraph::rocksdb`.
+/// others do after at most 100 ms.
+///
+/// After fork() the child must not use an object that its parent made, nor open a folder that the parent had open at
+/// the fork: each call throws SaverError there. Start a program (exec), or fork first. Link `stategraph::rocksdb`.
 class RocksDBSaver final : public BaseCheckpointSaver {
 public:
     explicit RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options = {});

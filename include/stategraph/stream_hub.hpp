@@ -226,8 +226,8 @@ public:
     StreamHub& operator=(const StreamHub&) = delete;
     ~StreamHub();
 
-    /// Begins a subscription. Errors: InvalidArgumentError (no thread id, a limit of 0), MissingCheckpointerError
-    /// (`from`, without a saver), SaverError.
+    /// Begins a subscription. Errors: InvalidArgumentError (no thread id, a limit of 0, a negative `poll`),
+    /// MissingCheckpointerError (`from`, without a saver), SaverError.
     Subscription subscribe(const ThreadId& thread_id, const SubscribeOptions& options = {});
     /// Makes the subscribers of a thread read the log: after an edit of its state, or a run without the hub.
     void notify(const ThreadId& thread_id);

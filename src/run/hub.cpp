@@ -84,6 +84,10 @@ Subscription StreamHub::subscribe(const ThreadId& thread_id, const SubscribeOpti
     if (options.capacity < 1 || options.capacity_bytes < 1) {
         throw InvalidArgumentError("SubscribeOptions::capacity and capacity_bytes must be at least 1");
     }
+    if (options.poll < std::chrono::milliseconds(0)) {
+        throw InvalidArgumentError("SubscribeOptions::poll is " + std::to_string(options.poll.count()) +
+                                   " ms; it must be at least 0");
+    }
     if (options.from && impl_->saver == nullptr) {
         throw MissingCheckpointerError(
             "a subscription from a place in the past needs a graph that was compiled with a checkpointer");

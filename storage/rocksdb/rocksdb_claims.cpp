@@ -1,10 +1,12 @@
 #include "storage/rocksdb/rocksdb_claims.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <utility>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,10 +15,19 @@
 namespace stategraph::checkpoint {
 namespace {
 
+struct Claim {
+    std::string path;
+    OwnProcess own_process;
+};
+
 struct Claims {
     detail::Mutex mutex;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> paths SG_GUARDED_BY(mutex);
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Claim> folders SG_GUARDED_BY(mutex);
 };
+
+std::atomic<std::uint64_t> forks = 0;  // how many forks this process descends from, since the first object was made
+
+void noteFork() noexcept { forks.fetch_add(1, std::memory_order_relaxed); }
 
 // Never destroyed, because savers may outlive static objects.
 Claims& claims() {
@@ -32,6 +43,13 @@ constexpr int watch_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 }  // namespace
 
+OwnProcess::OwnProcess() noexcept {
+    [[maybe_unused]] static const int is_registered = ::pthread_atfork(nullptr, nullptr, &noteFork);
+    forks_ = forks.load(std::memory_order_relaxed);
+}
+
+OwnProcess::operator bool() const noexcept { return forks_ == forks.load(std::memory_order_relaxed); }
+
 FolderClaim::FolderClaim(const std::string& folder, const DatabaseErrors& errors) {
     struct stat found {};
     if (::stat(folder.c_str(), &found) != 0) errors.refuseOpening("its folder cannot be examined");
@@ -39,17 +57,22 @@ FolderClaim::FolderClaim(const std::string& folder, const DatabaseErrors& errors
     inode_ = static_cast<std::uint64_t>(found.st_ino);
     Claims& all = claims();
     const detail::LockGuard lock(all.mutex);
-    const auto [at, is_new] = all.paths.try_emplace({device_, inode_}, errors.path());
+    const auto [at, is_new] = all.folders.try_emplace({device_, inode_}, Claim{errors.path(), own_process_});
     if (is_new) return;
-    const std::string as = at->second == errors.path() ? "" : " as '" + at->second + "'";
+    if (!at->second.own_process) {
+        errors.refuseOpening(
+            "a parent of this process had it open when it forked; start a program (exec), or fork before it is opened");
+    }
+    const std::string as = at->second.path == errors.path() ? "" : " as '" + at->second.path + "'";
     errors.refuseOpening("this process has it open already" + as +
                          "; share that object instead of making a second one");
 }
 
 FolderClaim::~FolderClaim() {
+    if (!own_process_) return;  // RocksDB's own list of locked files has the folder for ever, too
     Claims& all = claims();
     const detail::LockGuard lock(all.mutex);
-    all.paths.erase({device_, inode_});
+    all.folders.erase({device_, inode_});
 }
 
 FolderWatch::FolderWatch(const std::string& folder) : descriptor_(::open(folder.c_str(), watch_flags)) {}

@@ -6,13 +6,26 @@
 
 namespace stategraph::checkpoint {
 
+/// Whether this process created an object, and is not a child that a fork of that process has made. The child has none
+/// of RocksDB's threads, and writes to the parent's files would destroy what the parent stores. Cost of the question: a
+/// load.
+class OwnProcess {
+public:
+    OwnProcess() noexcept;
+    explicit operator bool() const noexcept;
+
+private:
+    std::uint64_t forks_;
+};
+
 /// The right of one object of this process to write to a database's folder, whatever path leads to the folder.
 ///
 /// RocksDB compares only the spelling of paths, and POSIX locks do not help: a process that closes a second descriptor
 /// of the lock file releases the lock that its first one holds. So a second opening must not reach that file.
 class FolderClaim {
 public:
-    /// Throws an error that names the path under which the folder is open, if it is. The folder must exist.
+    /// Throws an error that names the path under which the folder is open, if it is, or was open in a parent process
+    /// when it forked. The folder must exist.
     FolderClaim(const std::string& folder, const DatabaseErrors& errors);
     ~FolderClaim();
     FolderClaim(const FolderClaim&) = delete;
@@ -21,6 +34,7 @@ public:
 private:
     std::uint64_t device_ = 0;
     std::uint64_t inode_ = 0;
+    OwnProcess own_process_;
 };
 
 /// Notices that an open database's folder was deleted or emptied; writes to its open files would still succeed.

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <new>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <time.h>
@@ -88,7 +90,20 @@ Database::Database(const std::string& path, const DatabaseSettings& settings)
     options_.create_if_missing = false;
 }
 
-Database::~Database() = default;
+// In a child of a fork, closing would wait for RocksDB's threads, which the child does not have; after a write that an
+// exception ended, it would wait for that write.
+Database::~Database() {
+    if (isOwnProcess() && !write_thrown_) return;
+    const detail::LockGuard lock(mutex_);
+    (void)new (std::nothrow) Lease(std::move(db_));
+}
+
+void Database::checkProcess() const {
+    if (isOwnProcess()) return;
+    errors_.fail(
+        "a parent of this process opened it, and this is a fork of it; start a program (exec), or fork before it is "
+        "opened");
+}
 
 // If RocksDB cannot read a log to its end, it opens the database with the part that it can read, and reports nothing.
 void Database::checkLog(const DatabaseSettings& settings) {
@@ -123,6 +138,7 @@ FollowerFolder::FollowerFolder(const DatabaseErrors& errors) {
 }
 
 FollowerFolder::~FollowerFolder() {
+    if (!own_process_) return;
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
 }
@@ -146,10 +162,18 @@ void Database::follow() {
 }
 
 void Database::checkWritable() const {
+    checkProcess();
+    if (write_thrown_.load(std::memory_order_relaxed)) {
+        errors_.fail(
+            "an exception ended a write inside RocksDB, because there was no memory left, and it cannot write any "
+            "more; "
+            "what was stored is safe: start the program again");
+    }
     if (read_only_) errors_.fail("it is open read_only; open it for writing");
 }
 
 Database::Lease Database::lease() {
+    checkProcess();  // before the lock, which a thread of the parent may have held
     const detail::LockGuard lock(mutex_);
     if (!db_) db_ = open();
     if (follow_every_) follow();
@@ -172,8 +196,17 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view wor
     if (health_->isStopped()) heal(work);
     rocksdb::WriteOptions options;
     options.sync = sync;
-    const rocksdb::Status status = lease()->Write(options, &batch);
-    if (!status.ok()) errors_.failStatus(status, work, health_->isStopped() ? resumes_text : std::string_view());
+    const Lease db = lease();
+    rocksdb::Status status;
+    try {
+        status = db->Write(options, &batch);
+    } catch (...) {  // RocksDB still waits for this write to end, and so would each later one
+        write_thrown_.store(true, std::memory_order_relaxed);
+        throw;
+    }
+    // Another write may have resumed the database since this one failed.
+    const bool resumes = status.IsIOError() || health_->isStopped();
+    if (!status.ok()) errors_.failStatus(status, work, resumes ? resumes_text : std::string_view());
     checkFolder(sync);
 }
 
@@ -187,7 +220,8 @@ void Database::heal(std::string_view work) {
     Lease db = lease();
     const std::uint64_t memory = numberOf(*db, rocksdb::DB::Properties::kCurSizeAllMemTables);
     if (const std::string obstacle = findObstacle(folder_, memory / 2); !obstacle.empty()) {
-        errors_.fail("could not " + std::string(work) + ": a write failed, and writing still does: " + obstacle + "; " +
+        errors_.fail("could not " + std::string(work) + ": a write failed, and writing still does: " + obstacle +
+                     ", where " + std::to_string(memory / 2 / 1024 + 4) + " KiB must have room; " +
                      std::string(resumes_text));
     }
     if (health_->logFailed() && numberOf(*db, rocksdb::DB::Properties::kNumEntriesActiveMemTable) == 0) {

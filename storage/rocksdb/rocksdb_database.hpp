@@ -56,13 +56,14 @@ public:
 
 private:
     std::string path_;
+    OwnProcess own_process_;
 };
 
 /// An open RocksDB database in one of this library's formats. It contains what savers, stores and caches share:
 /// opening, locking, writing and errors.
 ///
 /// Thread-safe. A write that fails stops RocksDB; the next write restarts it once the cause is removed. All errors are
-/// of the owner's kind and name the path.
+/// of the owner's kind and name the path. In a child of a fork every call throws, and the destructor closes nothing.
 class Database {
 public:
     /// Keeps the database open.
@@ -76,6 +77,9 @@ public:
 
     const DatabaseErrors& errors() const noexcept { return errors_; }
     bool isReadOnly() const noexcept { return read_only_; }
+    /// Returns whether this process opened it, and is not a forked child.
+    bool isOwnProcess() const noexcept { return static_cast<bool>(own_process_); }
+    /// Throws if it is open read_only, if a parent of this process opened it, or if memory ran out within RocksDB.
     void checkWritable() const;
     /// Returns what opening dropped from the end of the log, as a sentence; empty if nothing was dropped.
     const std::string& dropped() const noexcept { return dropped_; }
@@ -103,6 +107,7 @@ public:
     void write(rocksdb::WriteBatch& batch, bool sync, std::string_view work);
 
 private:
+    void checkProcess() const;
     void checkLog(const DatabaseSettings& settings);
     Lease open() const;
     void heal(std::string_view work) SG_EXCLUDES(healing_, mutex_);
@@ -111,6 +116,7 @@ private:
     void checkFolder(bool sync);
 
     DatabaseErrors errors_;
+    OwnProcess own_process_;
     bool read_only_;
     std::optional<std::chrono::milliseconds> follow_every_;
     std::optional<FollowerFolder> own_folder_;  // for a follower
@@ -123,6 +129,7 @@ private:
     std::optional<FolderClaim> claim_;            // only for writers
     std::optional<FolderWatch> watch_;
     std::atomic<std::int64_t> looked_at_ms_ = 0;
+    std::atomic<bool> write_thrown_ = false;  // an exception ended a write within RocksDB
     detail::Mutex mutex_;
     detail::Mutex healing_;
     std::chrono::steady_clock::time_point followed_at_ SG_GUARDED_BY(mutex_);

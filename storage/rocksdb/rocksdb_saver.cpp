@@ -138,6 +138,8 @@ RocksDBSaver::RocksDBSaver(const std::string& path, const RocksDBSaverOptions& o
 
 RocksDBSaver::~RocksDBSaver() {
     impl_->is_closing = true;
+    // A child of a fork does not have the thread that prunes, and need not wait for it.
+    if (!impl_->database.isOwnProcess()) (void)impl_->retention.release();
     impl_->retention.reset();  // its thread calls prune
 }
 
@@ -153,7 +155,9 @@ void RocksDBSaver::put(const PutRequest& request) {
     for (const CommitRow& row : request.commits) bytes += row.bytes.size();
     for (const WriteRow& row : request.writes) bytes += row.bytes.size() + row.path.size();
     const std::size_t names = request.log.thread_id.size() + request.log.checkpoint_ns.size();
-    rocksdb::WriteBatch batch(bytes + (request.commits.size() + request.writes.size()) * (names + 48) + 16);
+    // With room for the rows of the index: in builds with assertions, RocksDB ends the process if a batch cannot grow.
+    const std::size_t rows = request.commits.size() + request.writes.size() + 8;
+    rocksdb::WriteBatch batch(bytes + request.summary.size() + rows * (names + 48) + 16);
     const auto add = [&](const std::string& key, std::string_view value) {
         impl_->check(batch.Put(slice(key), slice(value)), "store a row");
     };

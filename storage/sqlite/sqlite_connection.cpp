@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <thread>
 #include <utility>
@@ -18,9 +19,8 @@ SqliteConnection::SqliteConnection(const SqliteErrors& errors, int flags, std::c
         sqlite3_open_v2(errors.path().c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
     if (code != SQLITE_OK) {
         sqlite3* const failed = std::exchange(db_, nullptr);
-        const std::string why = failed ? sqlite3_errmsg(failed) : sqlite3_errstr(code);
-        sqlite3_close(failed);
-        errors.refuseOpening(why + "; check the permissions of the file and its folder");
+        const std::unique_ptr<sqlite3, int (*)(sqlite3*)> closed(failed, &sqlite3_close);
+        errors.refuseOpening(failed, failed ? sqlite3_errmsg(failed) : sqlite3_errstr(code));
     }
     sqlite3_busy_handler(db_, &onBusy, this);
 }

@@ -1,5 +1,7 @@
 #include "storage/sqlite/sqlite_errors.hpp"
 
+#include <cerrno>
+
 #include <sqlite3.h>
 
 #include <stategraph/error.hpp>
@@ -7,7 +9,16 @@
 namespace stategraph::checkpoint {
 namespace {
 
-const char* adviceFor(int code) noexcept {
+constexpr const char* too_many_files =
+    "; this process may open no more files: close some, or raise its limit (ulimit -n)";
+
+// Called after a call that failed because a file could not be opened.
+bool isOutOfFiles(sqlite3* connection) noexcept {
+    const int why = connection ? sqlite3_system_errno(connection) : 0;
+    return why == EMFILE || why == ENFILE;
+}
+
+const char* adviceFor(sqlite3* connection, int code) noexcept {
     if (code == SQLITE_READONLY_ROLLBACK)
         return "; a process died while it made the file: open it once without read_only, which undoes what it began";
     switch (code & 0xff) {
@@ -22,6 +33,7 @@ const char* adviceFor(int code) noexcept {
         case SQLITE_READONLY:
             return "; change the permissions of the file and its folder, or open it read_only";
         case SQLITE_CANTOPEN:
+            if (isOutOfFiles(connection)) return too_many_files;
             return "; the files FILE-wal and FILE-shm next to it must be readable, or the folder writable";
         default:
             return "";
@@ -40,6 +52,11 @@ std::string SqliteErrors::shownPath() const {
 void SqliteErrors::refuse(const std::string& text) const {
     if (owner_ == SqliteOwner::store) throw StoreError(text);
     throw SaverError(text);
+}
+
+void SqliteErrors::refuseOpening(sqlite3* connection, const std::string& why) const {
+    refuseOpening(why +
+                  (isOutOfFiles(connection) ? too_many_files : "; check the permissions of the file and its folder"));
 }
 
 void SqliteErrors::refuseOpening(const std::string& why) const {
@@ -63,7 +80,7 @@ void SqliteErrors::failCall(sqlite3* connection, int code, std::string_view work
         failUnreadable("is damaged: " + text +
                        "; restore it from a copy, or save what can be read with the command "
                        "`sqlite3 FILE .recover`");
-    fail(text + adviceFor(code));
+    fail(text + adviceFor(connection, code));
 }
 
 }  // namespace stategraph::checkpoint

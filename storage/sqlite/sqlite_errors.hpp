@@ -21,6 +21,8 @@ public:
     const std::string& path() const noexcept { return path_; }
 
     [[noreturn]] void refuseOpening(const std::string& why) const;
+    /// Also says what to do, for a connection that SQLite could not open; it may be null.
+    [[noreturn]] void refuseOpening(sqlite3* connection, const std::string& why) const;
     [[noreturn]] void fail(const std::string& what) const;
     /// Throws an error of damage; `what` completes "the database 'path' ".
     [[noreturn]] void failUnreadable(const std::string& what) const;

@@ -348,6 +348,7 @@ TEST_CASE("a hub refuses what it cannot serve") {
     CHECK_THROWS_AS(hub.subscribe(sg::ThreadId()), sg::InvalidArgumentError);
     CHECK_THROWS_AS(hub.subscribe("t", {.capacity = 0}), sg::InvalidArgumentError);
     CHECK_THROWS_AS(hub.subscribe("t", {.capacity_bytes = 0}), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(hub.subscribe("t", {.poll = -1ms}), sg::InvalidArgumentError);
     const App other = askingGraph(std::make_shared<sg::MemorySaver>());
     CHECK_THROWS_AS(other.invoke(bar("i"), {.thread_id = "t", .hub = &hub}), sg::InvalidArgumentError);
     const App twin = askingGraph(saver);  // the same graph, compiled again

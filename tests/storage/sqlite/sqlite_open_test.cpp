@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/sqlite_saver.hpp>
@@ -40,6 +44,28 @@ TEST_CASE("a missing SQLite file is made, or is an error") {
     CHECK(openingError(folder / "a.db", {.create_if_missing = false}).empty());
     CHECK_HAS(openingError(""), "the path is empty");
     CHECK_HAS(openingError(std::string("a\0b", 3)), "value 0");
+}
+
+TEST_CASE("a SQLite file that cannot be opened because too many files are open is an error that says so") {
+    const TemporaryFolder folder;
+    SqliteSaver saver((folder / "a.db").string());
+    rlimit limit{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    rlimit lowered = limit;
+    const int free = ::open("/dev/null", O_RDONLY);
+    REQUIRE(free >= 0);
+    ::close(free);
+    lowered.rlim_cur = static_cast<rlim_t>(free);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &lowered) == 0);
+    std::string error;
+    try {
+        (void)saver.list({});  // opens the first connection for reading
+    } catch (const SaverError& thrown) {
+        error = thrown.what();
+    }
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK_HAS(error, "ulimit -n");
+    CHECK(saver.list({}).empty());
 }
 
 TEST_CASE("a path that is something else than stategraph's SQLite file is an error and is left as it is") {
