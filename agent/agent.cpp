@@ -24,7 +24,8 @@ constexpr int supersteps_max = 10'000;
 
 RetryPolicy retryOf(const Options& options) {
     if (options.retry) return *options.retry;
-    return {.max_attempts = 3, .retry_on = [](const model::ModelError& error) { return error.isRetryable(); }};
+    return {.max_attempts = 3,
+            .retry_on = [](const model::ModelError& error) { return error.isRetryable() && !error.isExhausted(); }};
 }
 
 /// Adds a node for each tool with limits of its own, so that the node has these limits.
@@ -55,6 +56,16 @@ void addToolNodes(StateGraph<State>& graph, const std::shared_ptr<const Plan>& p
     }
 }
 
+/// Adds the node of calls that are not executed, for agents that may have such calls.
+void addRefusals(StateGraph<State>& graph, const Plan& plan) {
+    if (!plan.refusesCalls()) return;
+    const auto refuse = [](const detail::RefusedCall& refused) {
+        return detail::failedCall(refused.call, refused.fault);
+    };
+    graph.addNode(NodeId<detail::RefusedCall>{detail::refused_tool_node}, refuse);
+    graph.addEdge(detail::refused_tool_node, detail::model_node);
+}
+
 CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
     const Options& options = plan->options;
     StateGraph<State> graph;
@@ -66,10 +77,12 @@ CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
     for (const Tool& tool : options.tools) {
         if (tool.hasOwnNode()) ends.push_back(detail::nodeFor(&tool));
     }
+    if (plan->refusesCalls()) ends.emplace_back(detail::refused_tool_node);
     asks.ends = NodeNames(ends);
     const auto ask = [plan](const State& state, Runtime& runtime) { return detail::callModel(plan, state, runtime); };
     graph.addNode(detail::model_node, ask, asks);
     addToolNodes(graph, plan);
+    addRefusals(graph, *plan);
     NodeOptions calls;
     calls.timeout = options.tool_timeout;
     calls.max_concurrency = options.tool_concurrency;

@@ -1,5 +1,6 @@
 #include "agent/calls.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <utility>
@@ -66,19 +67,8 @@ bool isOfTheRun(const Error& error) noexcept {
     }
 }
 
-/// Returns the current exception as a result for the model. Questions and sleeps are not a std::exception, and pass.
-Message failureUnderWay(const ToolCall& call) {
-    try {
-        throw;
-    } catch (const NodeError& error) {
-        return failure(call, error.reason());
-    } catch (const Error& error) {
-        if (isOfTheRun(error)) throw;
-        return failure(call, error.message());
-    } catch (const std::exception& error) {
-        return failure(call, error.what());
-    }
-}
+/// Returns the current exception as a result for the model.
+Message failureOf(const ToolCall& call) { return failure(call, failureUnderWay()); }
 
 /// Reads and checks the arguments that the model wrote. Errors: text for the model that says what is wrong with them.
 Value readArguments(const Tool& tool, const ToolCall& call) {
@@ -115,14 +105,23 @@ Message askClient(const Ready& ready, const ToolCall& call, Runtime& runtime) {
     return outputOf(*ready.tool, call, std::move(result.output), result.is_error);
 }
 
+std::string listOf(const std::vector<std::string>& names) {
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+    return all.empty() ? "none" : all;
+}
+
+/// Returns why a call cannot be executed whatever its arguments are, or none.
+std::optional<std::string> faultOfName(const Tool* tool, const ToolCall& call, const std::vector<std::string>& names) {
+    if (tool == nullptr) return "there is no tool '" + call.name + "'; there are: " + listOf(names);
+    if (!tool->isForProvider()) return {};
+    return "the tool '" + call.name + "' is executed by the provider of the model, and cannot be called as a function";
+}
+
 /// Does everything that comes before the execution of a call.
 Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime) {
     const Tool* const tool = plan.find(call.name);
-    if (tool == nullptr) return failure(call, "there is no tool '" + call.name + "'; there are: " + plan.toolNames());
-    if (tool->isForProvider()) {
-        return failure(call, "the tool '" + call.name +
-                                 "' is executed by the provider of the model, and cannot be called as a function");
-    }
+    if (auto fault = faultOfName(tool, call, plan.names)) return failure(call, std::move(*fault));
     try {
         Begun begun = Ready{tool, readArguments(*tool, call)};
         if (plan.needsApproval(*tool, std::get<Ready>(begun).arguments, runtime.state<State>().approval)) {
@@ -132,7 +131,7 @@ Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime) {
             begun = askClient(std::get<Ready>(begun), call, runtime);
         return begun;
     } catch (const std::exception&) {
-        return failureUnderWay(call);
+        return failureOf(call);
     }
 }
 
@@ -177,6 +176,33 @@ Task<Value> executeAsync(const Ready& ready, ToolContext& context) {
 
 Update<State> failedCall(const ToolCall& call, const std::string& error) { return resultOf(failure(call, error)); }
 
+std::optional<std::string> faultOf(const Plan& plan, const ToolCall& call, const std::vector<std::string>& offered) {
+    const Tool* const tool = plan.find(call.name);
+    if (auto fault = faultOfName(tool, call, offered)) return fault;
+    if (std::find(offered.begin(), offered.end(), call.name) == offered.end())
+        return "the tool '" + call.name + "' is not available in this step; available: " + listOf(offered);
+    if (!plan.options.repair_call) return {};  // the tool's node checks the arguments
+    try {
+        readArguments(*tool, call);
+    } catch (const std::exception&) {
+        return failureUnderWay();
+    }
+    return {};
+}
+
+std::string failureUnderWay() {
+    try {
+        throw;
+    } catch (const NodeError& error) {
+        return error.reason();
+    } catch (const Error& error) {
+        if (isOfTheRun(error)) throw;
+        return error.message();
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+}
+
 Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime, OnFailure on_failure) {
     Begun begun = begin(plan, call, runtime);
     if (auto* const done = std::get_if<Message>(&begun)) return resultOf(std::move(*done));
@@ -188,7 +214,7 @@ Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime,
         return resultOf(outputOf(*ready.tool, call, std::move(output)));
     } catch (const std::exception&) {
         if (on_failure == OnFailure::throw_) throw;
-        return resultOf(failureUnderWay(call));
+        return resultOf(failureOf(call));
     }
 }
 
@@ -207,7 +233,7 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
         result = outputOf(*ready.tool, call, std::move(output));
     } catch (const std::exception&) {
         if (on_failure == OnFailure::throw_) throw;
-        result = failureUnderWay(call);
+        result = failureOf(call);
     }
     co_return resultOf(std::move(*result));
 }

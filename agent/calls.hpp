@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <stategraph/task.hpp>
 
@@ -21,7 +23,24 @@ Update<State> callTool(const Plan& plan, const model::ToolCall& call, Runtime& r
 /// Does the same for a tool that is a coroutine.
 Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const model::ToolCall& call, Runtime& runtime,
                               OnFailure on_failure);
-/// Returns the result of a call whose node has failed for good.
+/// Returns the result of a call whose node has failed for good, or which is not executed.
 Update<State> failedCall(const model::ToolCall& call, const std::string& error);
+
+/// A call that is not executed, and why: the payload of the node "refused_tool".
+struct RefusedCall {
+    model::ToolCall call = {};
+    std::string fault = {};
+    static constexpr auto fields() {
+        return stategraph::fields(field("call", &RefusedCall::call), field("fault", &RefusedCall::fault));
+    }
+};
+/// Returns why the call cannot be executed, as a text for the model, or none if it can. `offered` is the names of the
+/// tools that the model was offered. The arguments are checked only if the agent repairs calls. Errors: those of the
+/// run itself.
+std::optional<std::string> faultOf(const Plan& plan, const model::ToolCall& call,
+                                   const std::vector<std::string>& offered);
+/// Returns the text of the exception that is being handled. Errors of the run itself, questions and sleeps are thrown
+/// again.
+std::string failureUnderWay();
 
 }  // namespace stategraph::agent::detail

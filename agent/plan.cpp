@@ -92,12 +92,6 @@ const Tool* Plan::find(std::string_view tool) const noexcept {
     return nullptr;
 }
 
-std::string Plan::toolNames() const {
-    std::string all;
-    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-    return all.empty() ? "none" : all;
-}
-
 bool Plan::needsApproval(const Tool& tool, const Value& arguments, const RunApproval& run) const noexcept {
     if (run.all || std::find(run.tools.begin(), run.tools.end(), tool.name()) != run.tools.end()) return true;
     try {

@@ -15,8 +15,8 @@ struct Plan {
 
     /// Returns null if there is no such tool.
     const Tool* find(std::string_view tool) const noexcept;
-    /// Returns text for messages to models, such as "a, b".
-    std::string toolNames() const;
+    /// Returns whether some calls may be refused, and the graph therefore has a node for them.
+    bool refusesCalls() const noexcept { return options.prepare_step || options.repair_call; }
     /// Returns whether the call must be approved, because the run, the agent or the tool requires it.
     bool needsApproval(const Tool& tool, const Value& arguments, const RunApproval& run) const noexcept;
 

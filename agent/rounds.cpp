@@ -1,12 +1,15 @@
 #include "agent/rounds.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <stategraph/command.hpp>
 #include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/update.hpp>
+
+#include "agent/calls.hpp"
 
 namespace stategraph::agent::detail {
 
@@ -95,6 +98,7 @@ public:
             request.instructions = prepared_->step.instructions;
             request.tools = prepared_->tools;
             request.tool_choice = prepared_->step.tool_choice;
+            if (!stopped_) request.required_tool = prepared_->step.required_tool;
             request.settings = prepared_->step.settings;
         } else {
             request.instructions = plan_.options.instructions;
@@ -116,6 +120,7 @@ public:
         message.id = id_;
         if (isCut(message) || stopped_) message.calls.clear();
         for (std::size_t i = 0; i < message.calls.size(); ++i) message.calls[i].id = callId(i);
+        const Faults faults = checkCalls(message.calls);
         Command<State> command{.update = {set(&State::steps, state_.steps + 1)}};
         if (message.usage) command.update.with(set(&State::usage, state_.usage + *message.usage));
         std::optional<Message> complaint;
@@ -124,7 +129,7 @@ public:
         } else if (message.calls.empty()) {
             complaint = end(message, command.update);
         } else {
-            command.go_to = sends(message);
+            command.go_to = sends(message, faults);
         }
         command.update.with(add(&State::messages, std::move(message)));
         if (complaint) {
@@ -154,10 +159,15 @@ private:
         for (const model::ToolDescription& tool : plan_.descriptions) {
             if (std::ranges::find(step.tools, tool.name) != step.tools.end()) prepared_->tools.push_back(tool);
         }
+        const auto isRequired = [&](const model::ToolDescription& tool) { return tool.name == step.required_tool; };
+        if (step.required_tool.empty() || std::ranges::any_of(prepared_->tools, isRequired)) return;
+        throw InvalidArgumentError("prepare_step requires a call of the tool '" + step.required_tool +
+                                   "', which is not one of the tools of this step");
     }
     model::ToolChoice toolChoice() const noexcept {
-        return stopped_ ? model::ToolChoice::none : model::ToolChoice::automatic;
+        return stopped_ ? model::ToolChoice::none : plan_.options.tool_choice;
     }
+    const std::vector<std::string>& offered() const noexcept { return prepared_ ? prepared_->step.tools : plan_.names; }
     const std::vector<Message>& wanted() const noexcept {
         return prepared_ && prepared_->step.messages ? *prepared_->step.messages : state_.messages;
     }
@@ -172,10 +182,41 @@ private:
         return id.append("call-").append(id_, id_prefix.size()).append("-").append(std::to_string(place));
     }
 
-    Targets sends(const Message& message) const {
+    /// Why calls are not executed, by their places; empty if the tools find out.
+    using Faults = std::map<std::size_t, std::string>;
+
+    /// Finds the calls that are not to be executed, and repairs them if the agent can.
+    Faults checkCalls(std::vector<model::ToolCall>& calls) const {
+        Faults faults;
+        if (!plan_.refusesCalls()) return faults;
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            std::optional<std::string> fault = faultOf(plan_, calls[i], offered());
+            if (fault && plan_.options.repair_call) fault = repair(calls[i], std::move(*fault));
+            if (fault) faults.emplace(i, std::move(*fault));
+        }
+        return faults;
+    }
+    /// Returns the fault that is left, or none.
+    std::optional<std::string> repair(model::ToolCall& call, std::string fault) const {
+        try {
+            const auto repaired = plan_.options.repair_call(state_, call, fault);
+            if (!repaired) return fault;
+            call.name = repaired->name;
+            call.arguments = repaired->arguments;
+        } catch (const std::exception&) {
+            return "the call could not be repaired: " + failureUnderWay();
+        }
+        return faultOf(plan_, call, offered());
+    }
+    Targets sends(const Message& message, const Faults& faults) const {
         Targets to;
-        for (const model::ToolCall& call : message.calls) {
-            to.add(Send(nodeFor(plan_.find(call.name)), call));
+        for (std::size_t i = 0; i < message.calls.size(); ++i) {
+            const model::ToolCall& call = message.calls[i];
+            if (const auto fault = faults.find(i); fault != faults.end()) {
+                to.add(Send(refused_tool_node, RefusedCall{call, fault->second}));
+            } else {
+                to.add(Send(nodeFor(plan_.find(call.name)), call));
+            }
         }
         return to;
     }

@@ -11,6 +11,7 @@ inline constexpr const char* begin_node = "begin";
 inline constexpr const char* model_node = "model";
 inline constexpr const char* tool_node = "tool";
 inline constexpr const char* awaited_tool_node = "awaited_tool";
+inline constexpr const char* refused_tool_node = "refused_tool";
 
 /// Returns the node to which the calls of a tool go. Null means a tool that does not exist.
 std::string nodeFor(const Tool* tool);

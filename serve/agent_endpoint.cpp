@@ -14,11 +14,22 @@ namespace stategraph::serve {
 
 namespace {
 
+constexpr std::size_t message_id_max = 256;
+
 struct Start {
     std::optional<std::string> text = {};
+    /// In addition to the text.
+    std::vector<model::File> files = {};
+    /// The client's id of the message. A message that the conversation has is edited: what came after it is removed,
+    /// and it is answered anew.
+    std::optional<std::string> message_id = {};
+    /// Whether the last message of the user is answered anew, if it is this one.
+    bool regenerate = false;
     std::optional<Value> input = {};
     static constexpr auto fields() {
-        return stategraph::fields(field("text", &Start::text), field("input", &Start::input));
+        return stategraph::fields(field("text", &Start::text), field("files", &Start::files, defaulted),
+                                  field("message_id", &Start::message_id),
+                                  field("regenerate", &Start::regenerate, defaulted), field("input", &Start::input));
     }
 };
 struct Decide {
@@ -47,18 +58,68 @@ public:
         : GraphEndpoint(agent.graph(), std::move(options)), agent_(agent) {}
 
     Begin prepare(Operation operation, const ThreadId& thread, const Value& body) override {
-        if (operation == Operation::start) return start(body);
+        if (operation == Operation::start) return start(thread, body);
         if (operation == Operation::decide) return decide(thread, body);
         return GraphEndpoint::prepare(operation, thread, body);
     }
 
 private:
-    Begin start(const Value& body) const {
+    Begin start(const ThreadId& thread, const Value& body) const {
         const auto given = body.asStrict<Start>();
         if (given.text.has_value() == given.input.has_value())
             throw InvalidArgumentError("give either \"text\" or \"input\"");
-        if (given.text) return begin(agent::said(*given.text));
+        if (given.text) return begin(agent::said(messagesOf(thread, given)));
         return begin(Update<agent::State>::of(*given.input));
+    }
+    /// Returns what a message of the user changes in the conversation.
+    std::vector<model::Message> messagesOf(const ThreadId& thread, const Start& given) const {
+        model::Message message;
+        message.content.assign(given.files.begin(), given.files.end());
+        if (!given.text->empty() || given.files.empty()) message.content.emplace_back(model::Text{*given.text});
+        std::vector<model::Message> changes;
+        if (given.message_id) {
+            message.id = userMessageId(*given.message_id);
+            const std::vector<model::Message> known = conversation(thread);
+            if (const auto place = placeOf(message, given.regenerate, known)) {
+                message.id = known[*place].id;
+                for (std::size_t after = *place + 1; after < known.size(); ++after) {
+                    model::Message removal;
+                    removal.role = model::Role::remove;
+                    removal.id = known[after].id;
+                    changes.push_back(std::move(removal));
+                }
+            }
+        }
+        changes.push_back(std::move(message));
+        return changes;
+    }
+    /// Returns the stored messages of a thread; none if the agent stores nothing.
+    std::vector<model::Message> conversation(const ThreadId& thread) const {
+        try {
+            return graph().getState({.thread_id = thread}).values.messages;
+        } catch (const MissingCheckpointerError&) {
+            return {};
+        }
+    }
+    /// Returns the id under which a client's message is stored. It cannot be that of another kind of message.
+    static std::string userMessageId(const std::string& id) {
+        if (id.empty() || id.size() > message_id_max) {
+            throw InvalidArgumentError("\"message_id\" must have 1 to " + std::to_string(message_id_max) + " bytes");
+        }
+        return "user-" + id;
+    }
+    /// Returns the place of the user's message in the conversation, or none if it is new. If the message is to be
+    /// answered anew, but has no id in the conversation, it is the user's last one if that is equal.
+    static std::optional<std::size_t> placeOf(const model::Message& message, bool regenerate,
+                                              const std::vector<model::Message>& known) {
+        std::optional<std::size_t> last;
+        for (std::size_t at = known.size(); at-- > 0;) {
+            if (known[at].id == message.id) return at;
+            const bool is_users = known[at].role == model::Role::user && !known[at].id.starts_with("repair-");
+            if (!last && is_users) last = at;
+        }
+        if (regenerate && last && known[*last].content == message.content) return last;
+        return {};
     }
     Begin decide(const ThreadId& thread, const Value& body) const {
         if (!body.as<std::map<std::string, Value>>().contains("decisions")) {

@@ -30,7 +30,51 @@ void readToolPart(const json::object& part, json::array& decisions) {
     } else if (state == "output-available" && part.contains("output")) {
         decision["output"] = part.at("output");
         decisions.emplace_back(std::move(decision));
+    } else if (state == "output-error") {
+        decision["output"] = textOf(part, "errorText");
+        decision["is_error"] = true;
+        decisions.emplace_back(std::move(decision));
     }
+}
+
+/// Reads a part {"type": "file", "mediaType", "url"}, whose address may contain the data.
+json::object fileOf(const json::object& part) {
+    json::object file{{"media_type", textOf(part, "mediaType")}};
+    std::string url = textOf(part, "url");
+    if (textOf(part, "mediaType").empty() || url.empty())
+        throw InvalidArgumentError("a file of the last message has no \"mediaType\", or no \"url\"");
+    if (!url.starts_with("data:")) {
+        if (!url.starts_with("https://") && !url.starts_with("http://"))
+            throw InvalidArgumentError("a file of the last message is at an address that is neither http nor data");
+        file["url"] = std::move(url);
+        return file;
+    }
+    constexpr std::string_view mark = ";base64,";
+    const std::size_t comma = url.find(',');
+    if (comma == std::string::npos || comma + 1 < mark.size() ||
+        url.compare(comma + 1 - mark.size(), mark.size(), mark) != 0) {
+        throw InvalidArgumentError("the data of a file of the last message are not base64");
+    }
+    file["data"] = url.substr(comma + 1);
+    return file;
+}
+
+/// Reads the user's last message.
+json::object startOf(const json::object& chat, const json::object& message, const json::array& parts) {
+    std::string text;
+    json::array files;
+    for (const json::value& each : parts) {
+        const json::object* const part = each.if_object();
+        if (part == nullptr) continue;
+        if (textOf(*part, "type") == "text") text += textOf(*part, "text");
+        if (textOf(*part, "type") == "file") files.emplace_back(fileOf(*part));
+    }
+    if (text.empty() && files.empty()) throw InvalidArgumentError("the last message has no text and no file");
+    json::object start{{"text", std::move(text)}};
+    if (!files.empty()) start["files"] = std::move(files);
+    if (std::string id = textOf(message, "id"); !id.empty()) start["message_id"] = std::move(id);
+    if (textOf(chat, "trigger") == "regenerate-message") start["regenerate"] = true;
+    return start;
 }
 
 }  // namespace
@@ -48,18 +92,16 @@ ChatRequest readChat(const Value& body) {
     const json::object* const last = messages->back().if_object();
     const json::value* const list = last != nullptr ? last->if_contains("parts") : nullptr;
     if (list == nullptr || !list->is_array()) throw InvalidArgumentError("the last message has no list \"parts\"");
-    const bool is_users = textOf(*last, "role") == "user";
+    if (textOf(*last, "role") == "user") {
+        request.start = Value(json::value(startOf(*chat, *last, list->get_array())));
+        return request;
+    }
     json::array decisions;
     for (const json::value& each : list->get_array()) {
-        const json::object* const part = each.if_object();
-        if (part == nullptr) continue;
-        if (is_users && textOf(*part, "type") == "text") request.text += textOf(*part, "text");
-        if (!is_users) readToolPart(*part, decisions);
+        if (const json::object* const part = each.if_object()) readToolPart(*part, decisions);
     }
-    if (is_users && request.text.empty()) throw InvalidArgumentError("the last message has no text");
-    if (!is_users && decisions.empty())
-        throw InvalidArgumentError("the last message is the assistant's, and decides nothing");
-    if (!decisions.empty()) request.decisions = Value(json::value{{"decisions", std::move(decisions)}});
+    if (decisions.empty()) throw InvalidArgumentError("the last message is the assistant's, and decides nothing");
+    request.decisions = Value(json::value{{"decisions", std::move(decisions)}});
     return request;
 }
 

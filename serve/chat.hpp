@@ -8,8 +8,9 @@ namespace stategraph::serve {
 /// The request of `useChat` of the AI SDK: the page's conversation, of which the new part is used.
 struct ChatRequest {
     std::string thread;
-    /// The user's last message; empty if the page sends decisions instead.
-    std::string text;
+    /// The body of Operation::start for the user's last message: {"text"}, and {"message_id"}, {"files"} and
+    /// {"regenerate"} where the page sent them. Null if the page sends decisions instead.
+    Value start;
     /// The body of Operation::decide for the calls that the page showed as waiting; null if it decides nothing.
     Value decisions;
 };

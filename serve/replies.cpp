@@ -280,8 +280,7 @@ Connection::Reply Connection::Operations::chat() {
     const ThreadId thread = chat.thread;
     const auto place = reserve(thread);
     try {
-        const std::map<std::string, std::string> start{{"text", chat.text}};
-        const Begin work = chat.decisions.isNull() ? endpoint_->prepare(Operation::start, thread, Value(start))
+        const Begin work = chat.decisions.isNull() ? endpoint_->prepare(Operation::start, thread, chat.start)
                                                    : endpoint_->prepare(Operation::decide, thread, chat.decisions);
         return begin(protocol, thread, *place, work, !chat.decisions.isNull());
     } catch (const InvalidArgumentError& why) {

@@ -65,6 +65,8 @@ std::optional<ToldPiece> pieceIn(const StreamEvent& event) {
     if (message == nullptr) return {};
     ToldPiece piece;
     piece.id = textOf(*message, "id");
+    const json::value* const attempt = told->if_contains("attempt");
+    if (attempt != nullptr && attempt->is_int64()) piece.attempt = static_cast<int>(attempt->get_int64());
     piece.text = textOf(*message, "content");
     piece.reasoning = textOf(*message, "reasoning");
     if (const json::array* const calls = listIn(*message, "calls")) {

@@ -20,6 +20,7 @@ std::string stepOf(const StreamEvent& event);
 /// A piece of a message that is being written.
 struct ToldPiece {
     std::string id;
+    int attempt = 0;  // of the task that writes it, from 1; 0: unknown
     std::string text;
     std::string reasoning;
     struct Call {

@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <map>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <stategraph/detail/json_text.hpp>
@@ -26,6 +30,8 @@ constexpr const char* ui_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"type":{"const":"start-step"}},
  "required":["type"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"finish-step"}},
+ "required":["type"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"reset-step"}},
  "required":["type"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"abort"}},
  "required":["type"],"additionalProperties":false},
@@ -69,7 +75,8 @@ constexpr const char* ui_line_schema = R"({"oneOf":[
  "required":["type","data","transient"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"error"},"errorText":{"type":"string"}},
  "required":["type","errorText"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"finish"},"messageMetadata":{"type":"object",
+{"type":"object","properties":{"type":{"const":"finish"},
+ "finishReason":{"enum":["stop","length","content-filter","tool-calls","other","error"]},"messageMetadata":{"type":"object",
  "properties":{"status":{"type":"string"}},"required":["status"],"additionalProperties":false}},
  "required":["type","messageMetadata"],"additionalProperties":false}]})";
 
@@ -87,7 +94,7 @@ public:
         // A result is reported as soon as it exists, and again when its superstep ends, which is after all its other
         // calls were answered.
         if (event.mode == StreamMode::messages) takeWhole(event, lines);
-        for (const json::object& message : messagesIn(event)) takeMessage(message, lines);
+        for (const json::object& message : messagesIn(event)) takeMessage(message, event.attempt, lines);
         for (const ToldQuestion& question : questions_.newIn(event)) takeQuestion(question, lines);
         if (event.mode == StreamMode::custom) {
             tell({{"type", "data-custom"}, {"data", dataOf(event)}, {"transient", true}}, lines);
@@ -101,7 +108,11 @@ public:
         } else if (!closing.error.empty()) {
             tell({{"type", "error"}, {"errorText", closing.error}}, lines);
         }
-        tell({{"type", "finish"}, {"messageMetadata", {{"status", toString(closing.ending)}}}}, lines);
+        json::object finish{{"type", "finish"}};
+        if (!closing.error.empty()) finish_reason_ = "error";
+        if (!finish_reason_.empty() && closing.ending != Ending::cancelled) finish["finishReason"] = finish_reason_;
+        finish["messageMetadata"] = {{"status", toString(closing.ending)}};
+        tell(finish, lines);
     }
 
 private:
@@ -109,41 +120,83 @@ private:
         lines.push_back(stategraph::detail::jsonText(line));
     }
 
-    void beginStep(const std::string& message, std::vector<std::string>& lines) {
-        if (message_ == message && in_step_) return;
-        endStep(lines);
-        message_ = message;
-        in_step_ = true;
-        tell({{"type", "start-step"}}, lines);
+    /// A message that is in the step.
+    struct Writing {
+        int attempt = 0;        // of the call of the model whose pieces were reported; 0: unknown
+        std::string open_part;  // the text or the reasoning that has not ended; empty: none
+        std::string open_kind;
+        bool is_whole = false;  // no pieces follow
+    };
+
+    /// Begins a step for a message, unless it is in the step. A message that is written while another one is, by an
+    /// agent that runs at the same time, joins the step, because the texts of a step must end before the next step.
+    Writing& beginStep(const std::string& message, int attempt, std::vector<std::string>& lines) {
+        const auto known = step_.find(message);
+        if (known != step_.end()) {
+            noticeAttempt(known->second, attempt, lines);
+            return step_[message];
+        }
+        const bool joins =
+            std::any_of(step_.begin(), step_.end(), [](const auto& each) { return !each.second.is_whole; });
+        if (!joins) {
+            endStep(lines);
+            tell({{"type", "start-step"}}, lines);
+        }
+        Writing& writing = step_[message];
+        writing.attempt = attempt;
+        return writing;
+    }
+    /// If the model was called again for a message of which pieces were reported, the client forgets them. The client
+    /// can only forget a whole step, so pieces of a message that shares its step stay.
+    void noticeAttempt(Writing& writing, int attempt, std::vector<std::string>& lines) {
+        const bool is_again = writing.attempt > 0 && attempt > writing.attempt;
+        writing.attempt = std::max(writing.attempt, attempt);
+        if (!is_again) return;
+        if (step_.size() > 1) {
+            endPart(writing, lines);
+            return;
+        }
+        writing.open_part.clear();
+        for (const auto& [ids, id] : told_in_step_) ids->erase(id);
+        told_in_step_.clear();
+        tell({{"type", "reset-step"}}, lines);
     }
     void endStep(std::vector<std::string>& lines) {
-        endPart(lines);
-        if (in_step_) tell({{"type", "finish-step"}}, lines);
-        in_step_ = false;
+        for (auto& [message, writing] : step_) endPart(writing, lines);
+        if (!step_.empty()) tell({{"type", "finish-step"}}, lines);
+        step_.clear();
+        told_in_step_.clear();
     }
-    /// Adds to a text or a reasoning, of which one is open at a time.
-    void grow(const char* kind, const std::string& id, const std::string& text, std::vector<std::string>& lines) {
+    /// Returns whether the id is new in the set. It is forgotten if the step is reset.
+    bool isNew(std::set<std::string>& ids, const std::string& id) {
+        if (!ids.insert(id).second) return false;
+        told_in_step_.emplace_back(&ids, id);
+        return true;
+    }
+    /// Adds to a text or a reasoning, of which each message has one open at a time.
+    static void grow(Writing& writing, const char* kind, const std::string& id, const std::string& text,
+                     std::vector<std::string>& lines) {
         const std::string part = std::string(kind) + "-" + id;
-        if (open_part_ != part) {
-            endPart(lines);
-            open_part_ = part;
-            open_kind_ = kind;
-            tell({{"type", open_kind_ + "-start"}, {"id", part}}, lines);
+        if (writing.open_part != part) {
+            endPart(writing, lines);
+            writing.open_part = part;
+            writing.open_kind = kind;
+            tell({{"type", writing.open_kind + "-start"}, {"id", part}}, lines);
         }
-        tell({{"type", open_kind_ + "-delta"}, {"id", part}, {"delta", text}}, lines);
+        tell({{"type", writing.open_kind + "-delta"}, {"id", part}, {"delta", text}}, lines);
     }
-    void endPart(std::vector<std::string>& lines) {
-        if (!open_part_.empty()) tell({{"type", open_kind_ + "-end"}, {"id", open_part_}}, lines);
-        open_part_.clear();
+    static void endPart(Writing& writing, std::vector<std::string>& lines) {
+        if (!writing.open_part.empty()) tell({{"type", writing.open_kind + "-end"}, {"id", writing.open_part}}, lines);
+        writing.open_part.clear();
     }
 
     void takePiece(const ToldPiece& piece, std::vector<std::string>& lines) {
-        beginStep(piece.id, lines);
-        if (!piece.reasoning.empty()) grow("reasoning", piece.id, piece.reasoning, lines);
-        if (!piece.text.empty()) grow("text", piece.id, piece.text, lines);
+        Writing& writing = beginStep(piece.id, piece.attempt, lines);
+        if (!piece.reasoning.empty()) grow(writing, "reasoning", piece.id, piece.reasoning, lines);
+        if (!piece.text.empty()) grow(writing, "text", piece.id, piece.text, lines);
         for (const ToldPiece::Call& call : piece.calls) {
-            endPart(lines);
-            if (begun_.insert(call.id).second) {
+            endPart(writing, lines);
+            if (isNew(begun_, call.id)) {
                 tell(
                     {{"type", "tool-input-start"}, {"toolCallId", call.id}, {"toolName", call.name}, {"dynamic", true}},
                     lines);
@@ -153,32 +206,32 @@ private:
                      lines);
             }
         }
-        for (const json::object& part : piece.provider) takeProviderPart(part, lines);
+        for (const json::object& part : piece.provider) takeProviderPart(part, writing, lines);
     }
 
     /// Reports what a tool of the provider did. It is reported once, immediately or with the whole message.
-    void takeProviderPart(const json::object& given, std::vector<std::string>& lines) {
+    void takeProviderPart(const json::object& given, Writing& writing, std::vector<std::string>& lines) {
         const ToldProviderPart part(given);
         json::object line;
-        if (part.kind == "call" && known_.insert(part.call_id).second) {
+        if (part.kind == "call" && isNew(known_, part.call_id)) {
             line = {{"type", "tool-input-available"},
                     {"toolCallId", part.call_id},
                     {"toolName", part.tool},
                     {"input", part.arguments},
                     {"dynamic", true},
                     {"providerExecuted", true}};
-        } else if (part.kind == "result" && known_.contains(part.call_id) && answered_.insert(part.call_id).second) {
+        } else if (part.kind == "result" && known_.contains(part.call_id) && isNew(answered_, part.call_id)) {
             line = {{"type", "tool-output-available"},
                     {"toolCallId", part.call_id},
                     {"output", part.output},
                     {"dynamic", true},
                     {"providerExecuted", true}};
-        } else if (part.kind == "source" && !part.url.empty() && sources_.insert(part.url).second) {
+        } else if (part.kind == "source" && !part.url.empty() && isNew(sources_, part.url)) {
             line = {{"type", "source-url"}, {"sourceId", part.url}, {"url", part.url}};
             if (!part.title.empty()) line["title"] = part.title;
         }
         if (line.empty()) return;
-        endPart(lines);
+        endPart(writing, lines);
         tell(line, lines);
     }
 
@@ -187,21 +240,31 @@ private:
         const json::object* const told = data.if_object();
         const json::value* const found = told != nullptr ? told->if_contains("message") : nullptr;
         const json::object* const message = found != nullptr ? found->if_object() : nullptr;
-        if (message != nullptr && textOf(*message, "role") == "tool") takeResult(*message, lines);
+        if (message == nullptr) return;
+        if (textOf(*message, "role") == "tool") {
+            takeResult(*message, lines);
+        } else if (const auto known = step_.find(textOf(*message, "id")); known != step_.end()) {
+            known->second.is_whole = true;
+            endPart(known->second, lines);
+        }
     }
-    void takeMessage(const json::object& message, std::vector<std::string>& lines) {
+    void takeMessage(const json::object& message, int attempt, std::vector<std::string>& lines) {
         if (textOf(message, "role") == "tool") {
             takeResult(message, lines);
             return;
         }
+        if (std::string reason = textOf(message, "finish_reason"); !reason.empty())
+            finish_reason_ = reason == "paused" ? "other" : std::move(reason);
+        const std::string id = textOf(message, "id");
         const std::vector<json::object> provider = providerPartsIn(message);
         const json::value* const found = message.if_contains("calls");
         const json::array* const calls = found != nullptr ? found->if_array() : nullptr;
         const bool has_calls = calls != nullptr && !calls->empty();
-        if (!has_calls && provider.empty()) return;
-        beginStep(textOf(message, "id"), lines);
-        endPart(lines);
-        for (const json::object& part : provider) takeProviderPart(part, lines);
+        if (!has_calls && provider.empty() && !step_.contains(id)) return;
+        Writing& writing = beginStep(id, attempt, lines);
+        writing.is_whole = true;
+        endPart(writing, lines);
+        for (const json::object& part : provider) takeProviderPart(part, writing, lines);
         if (!has_calls) return;
         for (const json::value& each : *calls) {
             if (each.is_object())
@@ -210,13 +273,15 @@ private:
         }
     }
     static json::value argumentsOf(const json::object& call) {
+        const std::string text = textOf(call, "arguments");
+        if (text.find_first_not_of(" \t\r\n") == std::string::npos) return json::object();
         boost::system::error_code broken;
-        json::value arguments = parsedText(textOf(call, "arguments"), broken);
-        return broken ? json::value(json::object()) : arguments;
+        json::value arguments = parsedText(text, broken);
+        return broken ? json::value(text) : arguments;  // the page shows what the model wrote
     }
     void takeCall(const std::string& id, const std::string& tool, const json::value& input,
                   std::vector<std::string>& lines) {
-        if (!known_.insert(id).second) return;
+        if (!isNew(known_, id)) return;
         tell({{"type", "tool-input-available"},
               {"toolCallId", id},
               {"toolName", tool},
@@ -263,12 +328,11 @@ private:
              lines);
     }
 
-    std::string message_;
-    bool in_step_ = false;
-    std::string open_part_;
-    std::string open_kind_;
+    std::map<std::string, Writing> step_;             // the messages of the step that is open, by id; empty: none is
     std::set<std::string> begun_, known_, answered_;  // ids of calls
     std::set<std::string> sources_;                   // addresses of sources
+    std::vector<std::pair<std::set<std::string>*, std::string>> told_in_step_;
+    std::string finish_reason_;  // of the last answer
     Questions questions_;
 };
 

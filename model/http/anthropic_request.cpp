@@ -153,8 +153,13 @@ void putTools(json::object& body, const Request& request) {
     }
     if (tools.empty()) return;
     body["tools"] = std::move(tools);
-    if (request.tool_choice == ToolChoice::none) body["tool_choice"] = json::object{{"type", "none"}};
-    if (request.tool_choice == ToolChoice::required) body["tool_choice"] = json::object{{"type", "any"}};
+    if (!request.required_tool.empty()) {
+        body["tool_choice"] = json::object{{"type", "tool"}, {"name", request.required_tool}};
+    } else if (request.tool_choice == ToolChoice::none) {
+        body["tool_choice"] = json::object{{"type", "none"}};
+    } else if (request.tool_choice == ToolChoice::required) {
+        body["tool_choice"] = json::object{{"type", "any"}};
+    }
 }
 
 void putSettings(json::object& body, const Settings& own, const Settings& defaults) {

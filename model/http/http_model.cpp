@@ -134,9 +134,12 @@ Task<Reply> askUntilItPasses(std::shared_ptr<const Provider> provider, Request r
         std::optional<milliseconds> wait;
         if (!listener.hasHeard()) wait = waitBeforeRetry(*error, attempts, limits, left, randomFraction());
         if (!wait) {
-            if (attempts == 1) throw ModelError(*error);
-            throw ModelError(std::string(error->what()) + " (attempt " + std::to_string(attempts) + ")",
-                             {error->status(), error->isRetryable(), error->retryAfter()});
+            std::string text = error->what();
+            if (attempts > 1) text += " (attempt " + std::to_string(attempts) + ")";
+            throw ModelError(text, {.status = error->status(),
+                                    .is_retryable = error->isRetryable(),
+                                    .retry_after = error->retryAfter(),
+                                    .is_exhausted = limits.max_retries > 0 && !listener.hasHeard()});
         }
         co_await pause(*wait, stopping);
     }

@@ -36,14 +36,22 @@ bool isWhole(const ToolCall& call) {
     return parsed && parsed->is_object();
 }
 
-/// Handles a text, or the texts in a list of parts.
-template <class Take>
-void eachText(const json::object& delta, std::string_view name, Take take) {
-    if (const std::string_view text = textOf(delta, name); !text.empty()) take(text);
-    const json::array* parts = arrayOf(delta, name);
+/// Takes a text, or the texts and thoughts in a list of parts, such as Mistral's
+/// {"type": "thinking", "thinking": [{"type": "text", "text": "…"}]}.
+void takeContent(const json::object& delta, AnswerDraft& draft) {
+    draft.addText(textOf(delta, "content"));
+    const json::array* parts = arrayOf(delta, "content");
     if (parts == nullptr) return;
-    for (const json::value& part : *parts) {
-        if (const json::object* object = part.if_object()) take(textOf(*object, "text"));
+    for (const json::value& each : *parts) {
+        const json::object* const part = each.if_object();
+        if (part == nullptr) continue;
+        draft.addText(textOf(*part, "text"));
+        draft.addReasoning(textOf(*part, "thinking"));
+        const json::array* const thoughts = arrayOf(*part, "thinking");
+        if (thoughts == nullptr) continue;
+        for (const json::value& thought : *thoughts) {
+            if (const json::object* object = thought.if_object()) draft.addReasoning(textOf(*object, "text"));
+        }
     }
 }
 
@@ -122,7 +130,7 @@ void OpenAiAnswer::takeChunk(const json::object& chunk) {
 void OpenAiAnswer::takeDelta(const json::object& delta) {
     const std::string_view reasoning = textOf(delta, "reasoning_content");
     draft_.addReasoning(!reasoning.empty() ? reasoning : textOf(delta, "reasoning"));
-    eachText(delta, "content", [&](std::string_view text) { draft_.addText(text); });
+    takeContent(delta, draft_);
     if (const std::string_view refusal = textOf(delta, "refusal"); !refusal.empty()) {
         is_refused_ = true;
         draft_.addText(refusal);

@@ -47,8 +47,20 @@ json::value contentOf(const Message& message) {
     return parts;
 }
 
-json::object assistantMessage(const Message& message, std::size_t at, const WireIds& ids) {
+std::string reasoningOf(const Message& message) {
+    std::string all;
+    for (const Part& part : message.content) {
+        if (const auto* thought = std::get_if<Reasoning>(&part)) all += thought->text;
+    }
+    return validUtf8(all);
+}
+
+json::object assistantMessage(const Message& message, std::size_t at, const WireIds& ids, bool send_reasoning) {
     json::object out{{"role", "assistant"}, {"content", contentOf(message)}};
+    if (send_reasoning) {
+        if (std::string reasoning = reasoningOf(message); !reasoning.empty())
+            out["reasoning_content"] = std::move(reasoning);
+    }
     if (message.calls.empty()) return out;
     if (message.text().empty()) out["content"] = nullptr;
     json::array calls;
@@ -70,7 +82,7 @@ json::object toolMessage(const Message& message, std::size_t at, const WireIds& 
     return {{"role", "tool"}, {"tool_call_id", ids.ofResult(at)}, {"content", validUtf8(message.result->text())}};
 }
 
-json::array messagesOf(const Request& request) {
+json::array messagesOf(const Request& request, bool send_reasoning) {
     const WireIds ids(request.messages);
     json::array messages;
     if (!request.instructions.empty())
@@ -85,7 +97,7 @@ json::array messagesOf(const Request& request) {
                 messages.push_back({{"role", "user"}, {"content", contentOf(message)}});
                 break;
             case Role::assistant:
-                messages.push_back(assistantMessage(message, at, ids));
+                messages.push_back(assistantMessage(message, at, ids, send_reasoning));
                 break;
             case Role::tool:
                 messages.push_back(toolMessage(message, at, ids));
@@ -113,8 +125,13 @@ void putTools(json::object& body, const Request& request) {
     }
     if (tools.empty()) return;
     body["tools"] = std::move(tools);
-    if (request.tool_choice == ToolChoice::none) body["tool_choice"] = "none";
-    if (request.tool_choice == ToolChoice::required) body["tool_choice"] = "required";
+    if (!request.required_tool.empty()) {
+        body["tool_choice"] = {{"type", "function"}, {"function", {{"name", request.required_tool}}}};
+    } else if (request.tool_choice == ToolChoice::none) {
+        body["tool_choice"] = "none";
+    } else if (request.tool_choice == ToolChoice::required) {
+        body["tool_choice"] = "required";
+    }
 }
 
 /// Returns whether OpenAI accepts the schema as strict, which requires that every object requires all its properties
@@ -159,12 +176,13 @@ void putSettings(json::object& body, const Settings& own, const Settings& defaul
 
 std::string openAiBody(const OpenAiOptions& options, const Request& request) {
     json::object body{{"model", options.model}, {"stream", true}, {"stream_options", {{"include_usage", true}}}};
-    body["messages"] = messagesOf(request);
+    body["messages"] = messagesOf(request, options.send_reasoning);
     putTools(body, request);
     if (request.output) putOutput(body, *request.output);
     putSettings(body, request.settings, options.settings, options.max_tokens_member);
     // The choice `none` would not keep a server from using these tools, so they are left out.
-    if (request.tool_choice != ToolChoice::none) putProviderMembers(body, request.tools);
+    if (request.tool_choice != ToolChoice::none || !request.required_tool.empty())
+        putProviderMembers(body, request.tools);
     putExtra(body, options.settings.extra, request.settings.extra);
     return detail::jsonText(body);
 }

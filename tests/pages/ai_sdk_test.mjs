@@ -82,6 +82,12 @@ class Chat extends AbstractChat {
   }
 }
 
+// The texts of the user in the server's conversation.
+async function usersOf(id) {
+  const { values } = await (await fetch(new URL(`/tutor/${id}/state`, server.url))).json();
+  return values.messages.filter((each) => each.role === "user").map((each) => each.content.map((part) => part.text ?? part.type).join());
+}
+
 const textsOf = (message) => message.parts.filter((part) => part.type === "text").map((part) => part.text);
 const toolsOf = (message) => message.parts.filter((part) => part.type === "dynamic-tool");
 const bookingOf = (message) => toolsOf(message).find((part) => part.toolName === "bookCourse");
@@ -91,6 +97,7 @@ await run({
     const { message, chunks, seen } = await post("plain", [userMessage("Help me")]);
     assert.equal(chunks[0].type, "start");
     assert.equal(chunks.at(-1).type, "finish");
+    assert.equal(chunks.at(-1).finishReason, "tool-calls");
     assert.deepEqual(textsOf(message), ["I look for a course.", "There is one with reviews."]);
     assert.equal(message.parts.find((part) => part.type === "reasoning").text, "A course would help.");
     assert.ok(message.parts.every((part) => part.state !== "streaming"), "every part has ended");
@@ -137,6 +144,27 @@ await run({
     assert.equal(bookingOf(chat.lastMessage).state, "approval-requested");
     assert.equal(chat.error, undefined);
     await assertValid(chat.messages);
+  },
+  "a chat regenerates an answer and edits a message, and the server's conversation is the page's": async () => {
+    const chat = new Chat();
+    await chat.sendMessage({ text: "Help me" });
+    await chat.addToolApprovalResponse({ id: chat.part("approval-requested").approval.id, approved: false });
+    await chat.untilText("Then let us go on without a course.");
+    await chat.regenerate();
+    assert.equal(bookingOf(chat.lastMessage).state, "approval-requested");
+    assert.deepEqual(await usersOf(chat.id), ["Help me"]);
+    await chat.sendMessage({ text: "Help her", messageId: chat.messages[0].id });
+    assert.equal(bookingOf(chat.lastMessage).state, "approval-requested");
+    assert.equal(chat.messages.length, 2);
+    assert.deepEqual(await usersOf(chat.id), ["Help her"]);
+    await assertValid(chat.messages);
+  },
+  "a chat sends files with its text": async () => {
+    const chat = new Chat();
+    const file = { type: "file", mediaType: "text/plain", url: "data:text/plain;base64,aGk=" };
+    await chat.sendMessage({ text: "Help me", files: [file] });
+    assert.equal(bookingOf(chat.lastMessage).state, "approval-requested");
+    assert.deepEqual(await usersOf(chat.id), ["file,Help me"]);
   },
   "a chat comes back to a run that is under way": async () => {
     const chat = new Chat();

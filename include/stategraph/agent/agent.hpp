@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,15 +33,25 @@ StopCondition tokensAre(std::int64_t tokens);
 struct StepPlan {
     std::shared_ptr<const model::Model> model;
     std::string instructions;
-    /// Names of the tools that the model receives.
+    /// Names of the tools that the model receives. A call of another tool is not executed; its result says so.
     std::vector<std::string> tools;
     model::ToolChoice tool_choice = model::ToolChoice::automatic;
+    /// If not empty, the model must call this tool, which must be among `tools`, whatever `tool_choice` says.
+    std::string required_tool = {};
     model::Settings settings;
     /// The messages that are sent instead of the whole conversation, which the state keeps.
     std::optional<std::vector<model::Message>> messages = {};
 };
 /// A function that changes a call of the model before it is made.
 using PrepareStep = std::function<void(const State& state, StepPlan& plan)>;
+
+/// Repairs a call that cannot be executed, because its tool is unknown or was not offered, or because its arguments are
+/// refused; `fault` says why. The name and the arguments of the returned call are executed and stored in place of the
+/// model's. If they cannot be executed either, or for none, the model receives the fault as the call's result; if the
+/// function throws, the text of the exception. Called when the model has answered, before the answer is stored; several
+/// runs may call it at the same time.
+using RepairCall = std::function<std::optional<model::ToolCall>(const State& state, const model::ToolCall& call,
+                                                                std::string_view fault)>;
 
 /// The type that the answer must have.
 struct Output {
@@ -53,12 +64,43 @@ namespace detail {
 struct Plan;
 /// Returns the text without the fence of three backticks that models put around JSON.
 std::string_view withoutFence(std::string_view text) noexcept;
+
+/// The object around an answer that is not one, because providers accept schemas of objects only.
+template <class T>
+struct AnswerObject {
+    T answer = {};
+    static constexpr auto fields() { return stategraph::fields(field("answer", &AnswerObject::answer)); }
+};
+template <class T>
+inline constexpr bool is_answer_object = std::same_as<T, Value> || stategraph::detail::HasFields<T> ||
+                                         stategraph::detail::HasChannels<T> || stategraph::detail::MapLike<T>;
+
+/// Reads {"answer": …}, or the bare answer, which models write too.
+template <class T>
+Value readAnswer(std::string_view text) {
+    try {
+        return Value(fromJson<AnswerObject<T>>(text).answer);
+    } catch (const Error&) {
+        // The reason for which it is no object with an answer is for the model, unless it is a bare answer.
+        try {
+            return Value(fromJson<T>(text));
+        } catch (const Error&) {
+        }
+        throw;
+    }
+}
 }  // namespace detail
-/// The output format for answers of type T. `name` is the name of the schema for the provider.
+/// The output format for answers of type T. `name` is the name of the schema for the provider. If a T is not an object,
+/// such as a list, an enum or a number, the model is asked for {"answer": T}; State::output is the T alone.
 template <class T>
 Output output(std::string name = "answer") {
-    return {{std::move(name), jsonSchema<T>()},
-            [](std::string_view text) { return Value(fromJson<T>(detail::withoutFence(text))); }};
+    if constexpr (detail::is_answer_object<T>) {
+        return {{std::move(name), jsonSchema<T>()},
+                [](std::string_view text) { return Value(fromJson<T>(detail::withoutFence(text))); }};
+    } else {
+        return {{std::move(name), jsonSchema<detail::AnswerObject<T>>()},
+                [](std::string_view text) { return detail::readAnswer<T>(detail::withoutFence(text)); }};
+    }
 }
 
 /// What happens when a stop condition ends a turn.
@@ -82,6 +124,11 @@ struct Options {
     AtLimit at_limit = AtLimit::stop;
     /// Called before each call of the model; it may change the call. Null: no change.
     PrepareStep prepare_step = {};
+    /// Whether the model may, must or must not call a tool, in each of its calls; with `required` a turn ends by
+    /// `stop_when` alone. To change it from call to call, use `prepare_step`.
+    model::ToolChoice tool_choice = model::ToolChoice::automatic;
+    /// Repairs calls that cannot be executed. Null: the model receives their faults.
+    RepairCall repair_call = {};
     /// The type of the answer; none: text.
     std::optional<Output> output = {};
     /// Decides which calls need approval, in addition to what each tool says. Called with the tool's name and the
@@ -97,7 +144,7 @@ struct Options {
     /// How long a call of a tool without its own timeout may take; none: unlimited.
     std::optional<std::chrono::milliseconds> tool_timeout = {};
     /// How failed calls of the model are retried. By default there are three attempts, if the model says that another
-    /// one may succeed.
+    /// one may succeed and does not try again itself (ModelError::isExhausted).
     std::optional<RetryPolicy> retry = {};
     /// How the agent's graph is compiled: saver, cache, observer and so on.
     CompileOptions compile = {};
@@ -144,7 +191,8 @@ public:
     explicit Agent(Options options);
 
     /// The agent's graph, which can be run in every way that a graph can be run. Its nodes are "begin", "model", and
-    /// "tool", "awaited_tool" or, for a tool with a timeout or a retry of its own, "tool.NAME" for each call.
+    /// "tool", "awaited_tool" or, for a tool with a timeout or a retry of its own, "tool.NAME" for each call. With
+    /// `prepare_step` or `repair_call` there is "refused_tool", for calls that are not executed.
     const CompiledGraph<State>& graph() const noexcept { return graph_; }
 
     /// Adds a message of the user and runs the turn, until there is an answer, a budget is used up, or a call waits.

@@ -54,13 +54,15 @@ struct Settings {
     Value extra = {};
 };
 
-/// A request to a model. The instructions, messages and tools belong to the caller, who keeps them until the task of
-/// Model::ask has ended.
+/// A request to a model. The instructions, messages, tools and names belong to the caller, who keeps them until the
+/// task of Model::ask has ended.
 struct Request {
     std::string_view instructions = {};
     std::span<const Message> messages = {};
     std::span<const ToolDescription> tools = {};
     ToolChoice tool_choice = ToolChoice::automatic;
+    /// If not empty, the model must call this tool, whatever `tool_choice` says.
+    std::string_view required_tool = {};
     std::optional<OutputFormat> output = {};
     Settings settings = {};
 };
@@ -116,10 +118,14 @@ public:
         bool is_retryable = false;
         /// The wait before another attempt that the provider asked for.
         std::optional<std::chrono::milliseconds> retry_after = {};
+        /// Whether the model sends failed requests again itself, and its options allow no more of that. Agents do not
+        /// repeat such a call by default.
+        bool is_exhausted = false;
     };
     ModelError(const std::string& text, Details details) : std::runtime_error(text), details_(details) {}
     int status() const noexcept { return details_.status; }
     bool isRetryable() const noexcept { return details_.is_retryable; }
+    bool isExhausted() const noexcept { return details_.is_exhausted; }
     std::optional<std::chrono::milliseconds> retryAfter() const noexcept { return details_.retry_after; }
 
 private:

@@ -21,6 +21,9 @@ struct OpenAiOptions {
     Settings settings = {};
     /// The member for Settings::max_output_tokens. Servers that do not know OpenAI's newer name require "max_tokens".
     std::string max_tokens_member = "max_completion_tokens";
+    /// Whether what the model thought is sent back with its answers, as `reasoning_content`. Some servers require it
+    /// after calls of tools (DeepSeek, Kimi); others refuse it.
+    bool send_reasoning = false;
     /// Limits, retries and certificates of the connection.
     HttpOptions http = {};
 };
@@ -31,9 +34,9 @@ struct OpenAiOptions {
 ///
 /// Request::output becomes `response_format` (json_schema); it is strict if the schema is one that OpenAI takes as
 /// strict: every object lists all its properties as required and allows no others. A member of Settings::extra that is
-/// null takes the library's own member away. Annotations become sources (ProviderPart). Reasoning and ProviderParts are
-/// not sent back, because these servers do not take them. In the messages, results of calls must follow their calls
-/// (mendHistory).
+/// null takes the library's own member away. Annotations become sources (ProviderPart). ProviderParts are not sent
+/// back, and Reasoning only with `send_reasoning`, because these servers do not take them. In the messages, results of
+/// calls must follow their calls (mendHistory).
 ///
 /// Thread-safe. Errors: InvalidArgumentError for options that make no sense, such as a model without a name or a
 /// `ca_file` that cannot be read. Cost: reads the trusted certificates once, a few milliseconds if the system's are

@@ -90,6 +90,8 @@ TEST_CASE("Anthropic's tools, choices, outputs and settings") {
         "output_config":{"format":{"type":"json_schema","schema":{"type":"object","properties":{},"additionalProperties":false}}}})"));
     request.tool_choice = md::ToolChoice::none;
     CHECK(bodyOf(request, options).at("tool_choice") == json::parse(R"({"type":"none"})"));
+    request.required_tool = "look";
+    CHECK(bodyOf(request, options).at("tool_choice") == json::parse(R"({"type":"tool","name":"look"})"));
     request.settings.seed = 1;
     CHECK_THROWS_AS(bodyOf(request, options), md::ModelError);
 }

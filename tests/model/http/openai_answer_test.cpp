@@ -87,6 +87,19 @@ TEST_CASE("text and reasoning are reported as they come, and are whole at the en
     CHECK(all.reply.model == "gpt");
 }
 
+TEST_CASE("content may be a list of texts and thoughts, and of parts that are not known") {
+    const Read all = read(
+        {delta(R"({"content":[{"type":"thinking","thinking":[{"type":"text","text":"Let me think."},7]}]})"),
+         delta(R"({"content":[{"type":"thinking","thinking":" More."},{"type":"text","text":"It is 391."}]})"),
+         delta(
+             R"({"content":[{"type":"future","text":{"a":1},"thinking":{"b":2}},null,{"type":"text","text":" Yes."}]})"),
+         end("stop")});
+    CHECK(all.told == Strings{"reasoning Let me think.", "reasoning  More.", "text It is 391.", "text  Yes."});
+    CHECK(all.reply.message.text() == "It is 391. Yes.");
+    CHECK(std::get<md::Reasoning>(all.reply.message.content.at(0)).text == "Let me think. More.");
+    CHECK(all.reply.message.content.size() == 2);
+}
+
 TEST_CASE("pieces of calls are put together by their index, also where those of several calls are mixed") {
     const Strings events = {
         calls(R"({"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}})"),

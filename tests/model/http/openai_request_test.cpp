@@ -55,6 +55,16 @@ TEST_CASE("all roles, calls and results are said in OpenAI's format") {
         {"role":"assistant","content":"done"}])"));
 }
 
+TEST_CASE("thoughts are sent back to servers that require it, and to no others") {
+    md::Message thought = md::assistant("So.");
+    thought.content.insert(thought.content.begin(), {md::Reasoning{"hm, ", ""}, md::Reasoning{"yes", "signature"}});
+    const std::vector<md::Message> messages = {thought, md::assistant("Well.")};
+    CHECK(bodyOf({.messages = messages}, {.model = "m", .send_reasoning = true}).at("messages") == json::parse(R"([
+        {"role":"assistant","content":"So.","reasoning_content":"hm, yes"},{"role":"assistant","content":"Well."}])"));
+    CHECK(bodyOf({.messages = messages}).at("messages") ==
+          json::parse(R"([{"role":"assistant","content":"So."},{"role":"assistant","content":"Well."}])"));
+}
+
 TEST_CASE("on the wire each call has a name of its own that providers take, the provider's where it is one") {
     const auto call = [](std::string ours, std::string theirs) {
         return md::ToolCall{.id = ours, .provider_id = theirs, .name = "f"};
@@ -107,6 +117,11 @@ TEST_CASE("tools, choices and outputs are said; a schema is strict if OpenAI tak
     CHECK(body.at("tools") == json::parse(R"([{"type":"function","function":{"name":"look","description":"Looks",
         "parameters":{"type":"object","properties":{"x":{"type":"integer"}}}}}])"));
     CHECK(body.at("tool_choice") == "required");
+    request.required_tool = "look";
+    CHECK(bodyOf(request).at("tool_choice") == json::parse(R"({"type":"function","function":{"name":"look"}})"));
+    request.tools = {};
+    CHECK(!bodyOf(request).as_object().contains("tool_choice"));
+    request.tools = tools;
     CHECK(body.at("response_format").at("json_schema").at("strict") == true);
     CHECK(body.at("response_format").at("json_schema").at("name") == "plan");
     request.output->schema = R"({"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false})";
