@@ -130,6 +130,18 @@ stategraph_product(
   PUBLIC model PRIVATE Boost::json OpenSSL::SSL OpenSSL::Crypto
   OPTION "Build stategraph::model_http, models behind HTTP servers" NEEDS openssl_ssl TESTS "/tests/model/http/")
 stategraph_product(agent PUBLIC model)
+# It checks arguments by the servers' JSON Schemas where stategraph::schema is built.
+set(_checks "")
+if(STATEGRAPH_WITH_SCHEMA)
+  set(_checks schema)
+endif()
+stategraph_product(
+  mcp PUBLIC agent ${_checks} PRIVATE Boost::json
+  OPTION "Build stategraph::mcp, tools of MCP servers" TESTS "/tests/mcp/")
+stategraph_product(
+  mcp_http FOLDER mcp/http HEADERS mcp/http
+  PUBLIC mcp model_http PRIVATE Boost::json
+  OPTION "Build stategraph::mcp_http, MCP servers behind HTTP" TESTS "/tests/mcp/http[^/]*_test\\.cpp$")
 # Boost.Beast, which is among Boost's headers, makes it (and model_http) slow to compile.
 stategraph_product(
   serve PUBLIC agent workflow PRIVATE Boost::json

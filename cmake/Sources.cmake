@@ -11,6 +11,8 @@
 #   inspect/web/dist/*            the inspector's page, made a part of stategraph::inspect by cmake/EmbedPage.cmake;
 #                                 inspect/web/README.md
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
+#   tests/mcp/server/main.cpp     stategraph-mcp-server, the scripted server of tests/mcp and examples/mcp_tools.cpp
+#   tests/mcp/everything/everything.cpp  stategraph-mcp-everything, which tests/mcp/everything/run.sh runs
 #   tests/model/aimock/aimock.cpp stategraph-aimock, which tests/model/aimock/run.sh runs and the suite does not
 #   tests/conformance/*.cpp       stategraph-conformance
 #   tests/workflow_conformance/*.cpp  stategraph-workflow-conformance

@@ -93,6 +93,26 @@ if(STATEGRAPH_WITH_MODEL_HTTP)
   target_link_libraries(stategraph-aimock PRIVATE stategraph_model_http)
 endif()
 
+# The server of tests/mcp, which they look for next to their program.
+if(STATEGRAPH_WITH_MCP)
+  add_executable(stategraph-mcp-server tests/mcp/server/main.cpp)
+  stategraph_own(stategraph-mcp-server)
+  target_compile_features(stategraph-mcp-server PRIVATE cxx_std_20)
+  target_link_libraries(stategraph-mcp-server PRIVATE Boost::json)
+  add_dependencies(stategraph-tests stategraph-mcp-server)
+  # With the protocol's own example server, where run.sh has installed it with npm into build/mcp.
+  add_executable(stategraph-mcp-everything tests/mcp/everything/everything.cpp)
+  stategraph_own(stategraph-mcp-everything)
+  target_link_libraries(stategraph-mcp-everything PRIVATE stategraph_mcp)
+  if(STATEGRAPH_WITH_MCP_HTTP)
+    target_compile_definitions(stategraph-mcp-everything PRIVATE STATEGRAPH_HAS_MCP_HTTP=1)
+    target_link_libraries(stategraph-mcp-everything PRIVATE stategraph_mcp_http)
+  endif()
+  add_test(NAME mcp.everything COMMAND "${PROJECT_SOURCE_DIR}/tests/mcp/everything/run.sh"
+    $<TARGET_FILE:stategraph-mcp-everything> "${PROJECT_SOURCE_DIR}/build/mcp" --offline)
+  set_tests_properties(mcp.everything PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()
+
 # One PostgreSQL server for all tests that need one, which ends with them, and with ctest. A socket's path is short.
 if(STATEGRAPH_WITH_POSTGRES AND STATEGRAPH_POSTGRES_SERVER)
   string(SHA1 _hash "${PROJECT_BINARY_DIR}")

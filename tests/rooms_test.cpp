@@ -39,7 +39,7 @@ fs::path includedFile(const std::string& line, const fs::path& from) {
 std::map<Arrow, std::string> arrowsOfTheCode() {
     std::map<Arrow, std::string> arrows;
     for (const char* root : {"include", "src", "checkpoint", "storage", "store", "json", "async", "workflow", "schema",
-                             "model", "agent", "serve", "inspect", "worker"}) {
+                             "model", "agent", "mcp", "serve", "inspect", "worker"}) {
         if (!fs::exists(project() / root)) continue;
         for (const auto& entry : fs::recursive_directory_iterator(project() / root)) {
             if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;

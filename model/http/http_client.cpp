@@ -56,7 +56,8 @@ std::shared_ptr<const HttpClient> makeClient(const std::string& base_url, const 
     client->path = client->url.path + path;
     client->limits = options;
     client->headers = std::move(headers);
-    client->speaker = {client->url.text() + path, secret};
+    client->speaker.endpoint = client->url.text() + path;
+    client->speaker.secret = secret;
     if (client->url.is_tls) client->trust = makeTrust(options.ca_file);
     return client;
 }

@@ -24,11 +24,15 @@ struct HttpClient {
     std::vector<std::pair<std::string, std::string>> headers;
     Speaker speaker;
     std::shared_ptr<TlsTrust> trust;  // null without TLS
+    std::string method = "POST";
+    /// The name of a header of answers that HttpHead::kept gets; empty: none.
+    std::string kept_header = {};
 };
 
 /// What is known of an answer before its body.
 struct HttpHead : RefusalHead {
     std::string content_type = {};
+    std::string kept = {};
 };
 
 /// Throws InvalidArgumentError for limits that are not positive, for a header that cannot be sent (the message does not

@@ -264,7 +264,8 @@ asio::awaitable<void> connect(Connection& connection) {
 
 beast::http::request<beast::http::span_body<const char>> makeRequest(const HttpClient& client,
                                                                      const std::string& body) {
-    beast::http::request<beast::http::span_body<const char>> request(beast::http::verb::post, client.path, 11);
+    beast::http::request<beast::http::span_body<const char>> request(beast::http::string_to_verb(client.method),
+                                                                     client.path, 11);
     request.set(beast::http::field::host, client.url.hostHeader());
     request.set(beast::http::field::user_agent, "stategraph");
     request.set(beast::http::field::content_type, "application/json");
@@ -299,7 +300,8 @@ asio::awaitable<void> send(Connection& connection, Stream& stream, const std::st
 template <class Stream>
 asio::awaitable<HttpHead> readHead(Connection& connection, Stream& stream) {
     const asio::any_io_executor strand = co_await asio::this_coro::executor;
-    const std::chrono::milliseconds limit = connection.client->limits.idle_limit;
+    const HttpClient& client = *connection.client;
+    const std::chrono::milliseconds limit = client.limits.idle_limit;
     Link& link = *connection.link;
     do {  // informational heads come before the head of the answer
         link.parser.emplace();
@@ -323,6 +325,7 @@ asio::awaitable<HttpHead> readHead(Connection& connection, Stream& stream) {
     out.should_retry = text("x-should-retry");
     out.location = text("location");
     out.content_type = text("content-type");
+    if (!client.kept_header.empty()) out.kept = text(client.kept_header);
     co_return out;
 }
 

@@ -110,7 +110,7 @@ std::optional<std::chrono::system_clock::time_point> httpDate(std::string_view t
 }  // namespace
 
 ModelError Speaker::error(std::string_view says, ModelError::Details details) const {
-    return {"the model at " + endpoint + " " + std::string(says), details};
+    return {called + " at " + endpoint + " " + std::string(says), details};
 }
 
 std::optional<milliseconds> retryAfter(std::string_view header, std::chrono::system_clock::time_point now) {

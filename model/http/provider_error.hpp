@@ -15,6 +15,8 @@ namespace stategraph::model::http {
 struct Speaker {
     std::string endpoint;
     std::string secret;
+    /// What is at the address.
+    std::string called = "the model";
 
     /// Returns an error with the text "the model at ENDPOINT SAYS".
     ModelError error(std::string_view says, ModelError::Details details) const;

@@ -1,0 +1,80 @@
+#include <stategraph/mcp/http.hpp>
+
+#include <utility>
+
+#include <stategraph/error.hpp>
+
+#include "mcp/http/http_session.hpp"
+
+namespace stategraph::mcp {
+
+namespace detail {
+
+namespace {
+
+class HttpWire final : public Wire {
+public:
+    explicit HttpWire(std::shared_ptr<HttpSession> session) : session_(std::move(session)) {}
+    HttpWire(const HttpWire&) = delete;
+    HttpWire& operator=(const HttpWire&) = delete;
+    ~HttpWire() override { close(); }
+
+    bool send(std::string text, std::int64_t request) override { return session_->send(std::move(text), request); }
+    void abandon(std::int64_t request) noexcept override { session_->abandon(request); }
+    void setVersion(const std::string& version) override { session_->setVersion(version); }
+    void end() noexcept override { session_->end(); }
+    void close() noexcept override {
+        session_->end();
+        session_->disconnect();
+        session_->awaitEnd();
+    }
+    bool isOver() const noexcept override { return session_->isOver(); }
+
+private:
+    std::shared_ptr<HttpSession> session_;
+};
+
+class HttpConnector final : public Connector {
+public:
+    HttpConnector(std::shared_ptr<const model::http::HttpClient> client, std::chrono::milliseconds end_wait)
+        : client_(std::move(client)), end_wait_(end_wait) {}
+    std::unique_ptr<Wire> connect(WireSink& sink, const WireLimits& limits) const override {
+        auto client = std::make_shared<model::http::HttpClient>(*client_);
+        client->limits.connect_limit = limits.connect_timeout;
+        return std::make_unique<HttpWire>(std::make_shared<HttpSession>(std::move(client), end_wait_, sink, limits));
+    }
+
+private:
+    std::shared_ptr<const model::http::HttpClient> client_;
+    std::chrono::milliseconds end_wait_;
+};
+
+/// The value of Authorization, which errors must not show.
+std::string secretOf(const HttpOptions& options) {
+    for (const auto& [name, value] : options.headers) {
+        if (name.size() == 13 && (name[0] == 'A' || name[0] == 'a')) return value;
+    }
+    return {};
+}
+
+}  // namespace
+
+}  // namespace detail
+
+Server http(HttpOptions options) {
+    if (options.end_wait < std::chrono::milliseconds(1) || options.end_wait > std::chrono::hours(1))
+        throw InvalidArgumentError("HttpOptions::end_wait must be from 1 ms to one hour");
+    model::HttpOptions limits;
+    limits.idle_limit = std::chrono::hours(24 * 365);  // a call has a limit of its own
+    limits.total_limit = limits.idle_limit;
+    limits.ca_file = options.ca_file;
+    limits.headers = options.headers;
+    auto client = std::make_shared<model::http::HttpClient>(*model::http::makeClient(
+        options.url, "", limits, {{"Accept", "application/json, text/event-stream"}}, detail::secretOf(options)));
+    if (client->path.empty()) client->path = "/";
+    client->speaker.called = "the server";
+    client->kept_header = "mcp-session-id";
+    return Server(std::make_shared<detail::HttpConnector>(std::move(client), options.end_wait));
+}
+
+}  // namespace stategraph::mcp

@@ -1,0 +1,157 @@
+#include "mcp/message.hpp"
+
+#include <utility>
+
+namespace stategraph::mcp::detail {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t depth_max = 200;  // a Value may be 256 deep
+
+const json::value* memberIn(const json::object& object, std::string_view name) {
+    return object.if_contains(json::string_view(name.data(), name.size()));
+}
+
+}  // namespace
+
+std::string quotedJson(std::string_view text) {
+    return json::serialize(json::string(json::string_view(text.data(), text.size())));
+}
+
+std::string requestText(std::int64_t id, std::string_view method, std::string_view params) {
+    std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + ",\"method\":" + quotedJson(method);
+    text += ",\"params\":";
+    text += params;
+    text += '}';
+    return text;
+}
+
+std::string notificationText(std::string_view method, std::string_view params) {
+    std::string text = R"({"jsonrpc":"2.0","method":)" + quotedJson(method);
+    if (!params.empty()) text += ",\"params\":";
+    text += params;
+    text += '}';
+    return text;
+}
+
+std::string answerText(std::string_view id, std::string_view result) {
+    return R"({"jsonrpc":"2.0","id":)" + std::string(id) + ",\"result\":" + std::string(result) + "}";
+}
+
+std::string refusalText(std::string_view id, int code, std::string_view message) {
+    return R"({"jsonrpc":"2.0","id":)" + std::string(id) + ",\"error\":{\"code\":" + std::to_string(code) +
+           ",\"message\":" + quotedJson(message) + "}}";
+}
+
+std::string stringOf(const json::object& object, std::string_view name) {
+    const json::value* const found = memberIn(object, name);
+    return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+const json::object* objectIn(const json::object& object, std::string_view name) {
+    const json::value* const found = memberIn(object, name);
+    return found != nullptr ? found->if_object() : nullptr;
+}
+
+const json::array* arrayIn(const json::object& object, std::string_view name) {
+    const json::value* const found = memberIn(object, name);
+    return found != nullptr ? found->if_array() : nullptr;
+}
+
+std::optional<bool> flagOf(const json::object& object, std::string_view name) {
+    const json::value* const found = memberIn(object, name);
+    return found != nullptr && found->is_bool() ? std::optional(found->get_bool()) : std::nullopt;
+}
+
+std::optional<double> numberOf(const json::object& object, std::string_view name) {
+    const json::value* const found = memberIn(object, name);
+    if (found == nullptr || !found->is_number()) return {};
+    return found->to_number<double>();
+}
+
+std::int64_t idOf(const json::object& object, std::string_view name) {
+    const json::value* const found = memberIn(object, name);
+    const std::int64_t* const number = found != nullptr ? found->if_int64() : nullptr;
+    return number != nullptr && *number >= 0 ? *number : -1;
+}
+
+namespace {
+
+/// Reads the error of an answer, which servers write in several ways.
+void readError(const json::value& error, Incoming& out) {
+    out.kind = Incoming::Kind::error;
+    if (const json::object* const object = error.if_object()) {
+        const json::value* const code = memberIn(*object, "code");
+        if (code != nullptr && code->is_int64()) out.error_code = code->get_int64();
+        out.error_text = stringOf(*object, "message");
+    }
+    if (out.error_text.empty()) out.error_text = json::serialize(error);
+}
+
+}  // namespace
+
+namespace {
+
+Incoming readOne(json::value& value) {
+    Incoming out;
+    json::object* const message = value.if_object();
+    if (message == nullptr || stringOf(*message, "jsonrpc") != "2.0") return out;
+    const json::value* const id = memberIn(*message, "id");
+    out.method = stringOf(*message, "method");
+    if (!out.method.empty()) {
+        const bool is_request = id != nullptr && (id->is_string() || id->is_number());
+        out.kind = is_request ? Incoming::Kind::request : Incoming::Kind::notification;
+        if (is_request) out.request_id = json::serialize(*id);
+        if (json::value* const params = message->if_contains("params"); params != nullptr && params->is_object())
+            out.content = std::move(params->get_object());
+        return out;
+    }
+    out.id = idOf(*message, "id");
+    if (const json::value* const failed = memberIn(*message, "error")) {
+        readError(*failed, out);
+    } else if (json::value* const result = message->if_contains("result"); result != nullptr && result->is_object()) {
+        out.kind = Incoming::Kind::result;
+        out.content = std::move(result->get_object());
+    } else if (out.id >= 0) {
+        out.kind = Incoming::Kind::error;
+        out.error_text = "the answer has neither an object as its result nor an error";
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<Incoming> readMessages(std::string_view text) {
+    boost::system::error_code error;
+    json::parse_options options;
+    options.max_depth = depth_max;
+    json::value value = json::parse(json::string_view(text.data(), text.size()), error, {}, options);
+    std::vector<Incoming> messages;
+    if (error) {
+        messages.emplace_back();
+    } else if (json::array* const batch = value.if_array(); batch != nullptr && !batch->empty()) {
+        for (json::value& each : *batch) messages.push_back(readOne(each));
+    } else {
+        messages.push_back(readOne(value));
+    }
+    return messages;
+}
+
+std::string quotedPart(std::string_view text, std::size_t limit) {
+    std::string out;
+    text = text.substr(0, text.find_last_not_of(" \r\n") + 1);
+    for (std::size_t at = 0; at < text.size() && out.size() < limit; ++at) {
+        const auto byte = static_cast<unsigned char>(text[at]);
+        if (byte == '\n') {
+            out += ' ';
+        } else {
+            out += byte < ' ' || byte >= 0x7f ? '?' : text[at];
+        }
+    }
+    if (text.size() > limit) out += "...";
+    return out;
+}
+
+}  // namespace stategraph::mcp::detail

@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <stategraph/control.hpp>
+#include <stategraph/detail/plain_name.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/mcp/client.hpp>
+#if STATEGRAPH_HAS_SCHEMA
+#include <stategraph/schema.hpp>
+#endif
+
+// A server's tools as tools of agents.
+namespace stategraph::mcp {
+
+namespace {
+
+/// A call of a tool of an agent.
+struct AgentCall {
+    Client client;
+    std::string name;
+    std::optional<std::chrono::milliseconds> timeout;
+};
+
+Value reported(const Progress& progress) {
+    std::map<std::string, Value> members{{"progress", Value(progress.progress)}};
+    if (progress.total) members.emplace("total", Value(*progress.total));
+    if (!progress.message.empty()) members.emplace("message", Value(progress.message));
+    return Value(members);
+}
+
+/// It has everything that it uses in its frame, except for the context, which its caller keeps.
+Task<Value> callForAgent(std::shared_ptr<const AgentCall> call, Value arguments, agent::ToolContext& context) {
+    CallOptions options;
+    options.timeout = call->timeout;
+    options.stop = stopToken(context.runtime());
+    options.on_progress = [&context](const Progress& progress) { context.write(reported(progress)); };
+    Task<CallResult> called = call->client.asyncCallTool(call->name, std::move(arguments), std::move(options));
+    const CallResult result = co_await std::move(called);
+    if (result.is_error) {
+        const std::string text = result.text();
+        throw McpError(Failure::tool, text.empty() ? result.output().toJson() : text);
+    }
+    co_return result.output();
+}
+
+agent::ArgumentCheck checkOf(const ToolInfo& info, const ToolsOptions& options) {
+#if STATEGRAPH_HAS_SCHEMA
+    if (!options.check_arguments) return {};
+    try {
+        return schemaCheck(info.input_schema);
+    } catch (const Error& error) {
+        throw InvalidArgumentError("the arguments of the MCP tool '" + info.name +
+                                   "' cannot be checked by its JSON Schema: " + error.message() +
+                                   "; leave the tool out with ToolsOptions::only, or set check_arguments = false");
+    }
+#else
+    (void)info;
+    (void)options;
+    return {};
+#endif
+}
+
+agent::ApprovalRule approvalOf(const ToolInfo& info, const ToolsOptions& options) {
+    if (info.read_only == true && options.trust_read_only) return {};
+    if (info.destructive == true) return true;
+    return options.approval;
+}
+
+/// The name for models, which accept fewer characters than the protocol.
+std::string shownName(const ToolInfo& info, const ToolsOptions& options) {
+    std::string name = options.prefix + info.name;
+    for (char& c : name) {
+        if (!stategraph::detail::isPlainName({&c, 1})) c = '_';
+    }
+    if (!stategraph::detail::isPlainName(name)) {
+        throw InvalidArgumentError("the MCP tool '" + info.name + "' would be called '" + name +
+                                   "', and a name may have 64 characters; shorten ToolsOptions::prefix, or leave the "
+                                   "tool out with ToolsOptions::only");
+    }
+    return name;
+}
+
+std::vector<ToolInfo> wanted(std::vector<ToolInfo> all, const std::vector<std::string>& only) {
+    if (only.empty()) return all;
+    std::vector<ToolInfo> kept;
+    for (const std::string& name : only) {
+        const auto found =
+            std::find_if(all.begin(), all.end(), [&](const ToolInfo& info) { return info.name == name; });
+        if (found == all.end()) {
+            std::string names;
+            for (const ToolInfo& info : all) names += (names.empty() ? "" : ", ") + info.name;
+            throw InvalidArgumentError("ToolsOptions::only names the tool '" + name +
+                                       "', which the MCP server does not have; it has: " + names);
+        }
+        kept.push_back(*found);
+    }
+    return kept;
+}
+
+}  // namespace
+
+std::vector<agent::Tool> Client::tools(ToolsOptions options) const {
+    std::vector<agent::Tool> tools;
+    std::map<std::string, std::string> given;  // the server's names by the names for models
+    for (ToolInfo& info : wanted(listTools(), options.only)) {
+        agent::Tool tool;
+        const std::string name = shownName(info, options);
+        if (const auto [at, is_new] = given.emplace(name, info.name); !is_new) {
+            throw InvalidArgumentError("the MCP tools '" + at->second + "' and '" + info.name +
+                                       "' would both be called '" + name +
+                                       "'; leave one of them out with ToolsOptions::only");
+        }
+        tool.description.name = name;
+        tool.description.description = info.description.empty() ? info.title : info.description;
+        tool.description.parameters = info.input_schema;
+        tool.approval = approvalOf(info, options);
+        tool.on_doubt = options.on_doubt;
+        tool.check = checkOf(info, options);
+        tool.result_max = options.result_max;
+        auto call = std::make_shared<const AgentCall>(AgentCall{*this, info.name, options.timeout});
+        tool.async_call = [call](const Value& arguments, agent::ToolContext& context) {
+            return callForAgent(call, arguments, context);
+        };
+        tools.push_back(std::move(tool));
+    }
+    return tools;
+}
+
+}  // namespace stategraph::mcp

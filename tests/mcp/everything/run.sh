@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Runs a program against the protocol's own example server: run.sh PROGRAM FOLDER [--offline]. PROGRAM is stategraph-mcp-everything; the server is
+# installed into FOLDER with npm, in a pinned version, unless it is there. Where npm reaches no registry, or with --offline where it is not
+# installed, it says so and exits with 77: skipped.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+program=$(realpath "$1")
+folder=$2
+server=node_modules/@modelcontextprotocol/server-everything/dist/index.js
+command -v node >/dev/null || { echo "skipped: there is no node"; exit 77; }
+mkdir -p "$folder"
+if ! cmp -s "$here/package.json" "$folder/package.json" || [ ! -f "$folder/$server" ]; then
+  [ "${3:-}" != --offline ] || { echo "skipped: the server is not installed; $0 PROGRAM $folder installs it"; exit 77; }
+  command -v npm >/dev/null || { echo "skipped: there is no npm to install the server with"; exit 77; }
+  cp "$here/package.json" "$folder/"
+  if ! (cd "$folder" && timeout 300 npm install --ignore-scripts --no-audit --no-fund --fetch-retries 1 >npm.log 2>&1); then
+    rm -f "$folder/package.json"
+    echo "skipped: npm cannot install the server; the end of $folder/npm.log:"
+    tail -3 "$folder/npm.log"
+    exit 77
+  fi
+fi
+server=$(realpath "$folder/$server")
+port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+PORT=$port node "$server" streamableHttp >"$folder/http.log" 2>&1 &
+web=$!
+trap 'kill $web 2>/dev/null || true' EXIT
+for _ in $(seq 300); do
+  if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
+  sleep 0.1
+done
+"$program" "$(command -v node)" "$server" "http://127.0.0.1:$port/mcp"

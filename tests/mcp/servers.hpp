@@ -1,0 +1,48 @@
+#pragma once
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/mcp/client.hpp>
+
+#include "tests/support/temporary_folder.hpp"
+
+// The scripted server (tests/mcp/server), and what it notes.
+namespace mcp_servers {
+
+namespace mcp = stategraph::mcp;
+
+inline std::string program() {
+    return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "stategraph-mcp-server").string();
+}
+
+/// The scripted server as options for a process.
+inline mcp::ProcessOptions scripted(const std::string& mode = {}, const std::filesystem::path& notes = {}) {
+    mcp::ProcessOptions options;
+    options.command = program();
+    if (!mode.empty()) options.arguments.push_back(mode);
+    if (!notes.empty()) options.environment.emplace_back("MCP_TEST_NOTES", notes.string());
+    // Sanitizers and other tools may need to find their files.
+    for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH"})
+        options.inherited.emplace_back(name);
+    return options;
+}
+
+inline mcp::Client client(const std::string& mode = {}, mcp::ClientOptions options = {},
+                          const std::filesystem::path& notes = {}) {
+    options.name = "scripted";
+    return mcp::Client(mcp::process(scripted(mode, notes)), std::move(options));
+}
+
+inline std::vector<std::string> linesOf(const std::filesystem::path& file) {
+    std::vector<std::string> lines;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+}
+
+}  // namespace mcp_servers
