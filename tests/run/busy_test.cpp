@@ -2,6 +2,7 @@
 #include <chrono>
 #include <future>
 #include <latch>
+#include <string>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -208,6 +209,24 @@ TEST_CASE("a node that runs its own thread is refused instead of waiting for its
     graph.addEdge(sg::START, "again");
     self = graph.compile({.checkpointer = saver});
     CHECK(self->invoke(Update{}, {.thread_id = "t"}).values.bar == Strings{"done"});
+}
+
+TEST_CASE("a run whose thread is deleted by one of its nodes is an error that says so, and the thread stays deleted") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    Graph graph;
+    graph.addNode("deletes", [&](const State&) -> Update {
+        saver->deleteThread("t");
+        return bar("1");
+    });
+    graph.addEdge(sg::START, "deletes");
+    const App app = graph.compile({.checkpointer = saver});
+    try {
+        (void)app.invoke({}, {.thread_id = "t"});
+        FAIL("the run has succeeded");
+    } catch (const sg::ConcurrentUpdateError& error) {
+        CHECK(error.message().find("the thread may have been deleted meanwhile") != std::string::npos);
+    }
+    CHECK_FALSE(saver->getTuple({.log = {"t"}}).has_value());
 }
 
 TEST_CASE("a stream holds its thread until it is walked to the end or dropped") {
