@@ -20,16 +20,16 @@ struct Start {
     std::optional<std::string> text = {};
     /// In addition to the text.
     std::vector<model::File> files = {};
-    /// The client's id of the message. A message that the conversation has is edited: what came after it is removed,
-    /// and it is answered anew.
+    /// The client's id of the message.
     std::optional<std::string> message_id = {};
-    /// Whether the last message of the user is answered anew, if it is this one.
-    bool regenerate = false;
+    /// Whether the message is one that the conversation has: it is replaced, what came after it is removed, and it is
+    /// answered anew.
+    bool anew = false;
     std::optional<Value> input = {};
     static constexpr auto fields() {
         return stategraph::fields(field("text", &Start::text), field("files", &Start::files, defaulted),
-                                  field("message_id", &Start::message_id),
-                                  field("regenerate", &Start::regenerate, defaulted), field("input", &Start::input));
+                                  field("message_id", &Start::message_id), field("anew", &Start::anew, defaulted),
+                                  field("input", &Start::input));
     }
 };
 struct Decide {
@@ -80,7 +80,8 @@ private:
         if (given.message_id) {
             message.id = userMessageId(*given.message_id);
             const std::vector<model::Message> known = conversation(thread);
-            if (const auto place = placeOf(message, given.regenerate, known)) {
+            const std::optional<std::size_t> place = placeOf(message, known);
+            if (place && given.anew) {
                 message.id = known[*place].id;
                 for (std::size_t after = *place + 1; after < known.size(); ++after) {
                     model::Message removal;
@@ -88,6 +89,8 @@ private:
                     removal.id = known[after].id;
                     changes.push_back(std::move(removal));
                 }
+            } else if (place && known[*place].id == message.id) {
+                message.id.clear();  // the client used the id again, for another message
             }
         }
         changes.push_back(std::move(message));
@@ -108,17 +111,16 @@ private:
         }
         return "user-" + id;
     }
-    /// Returns the place of the user's message in the conversation, or none if it is new. If the message is to be
-    /// answered anew, but has no id in the conversation, it is the user's last one if that is equal.
-    static std::optional<std::size_t> placeOf(const model::Message& message, bool regenerate,
-                                              const std::vector<model::Message>& known) {
+    /// Returns the place of the user's message in the conversation, or none. A message whose id the conversation does
+    /// not have is the user's last one, if that is equal.
+    static std::optional<std::size_t> placeOf(const model::Message& message, const std::vector<model::Message>& known) {
         std::optional<std::size_t> last;
         for (std::size_t at = known.size(); at-- > 0;) {
             if (known[at].id == message.id) return at;
             const bool is_users = known[at].role == model::Role::user && !known[at].id.starts_with("repair-");
             if (!last && is_users) last = at;
         }
-        if (regenerate && last && known[*last].content == message.content) return last;
+        if (last && known[*last].content == message.content) return last;
         return {};
     }
     Begin decide(const ThreadId& thread, const Value& body) const {

@@ -40,13 +40,13 @@ void readToolPart(const json::object& part, json::array& decisions) {
 /// Reads a part {"type": "file", "mediaType", "url"}, whose address may contain the data.
 json::object fileOf(const json::object& part) {
     json::object file{{"media_type", textOf(part, "mediaType")}};
-    std::string url = textOf(part, "url");
+    const std::string url = textOf(part, "url");
     if (textOf(part, "mediaType").empty() || url.empty())
         throw InvalidArgumentError("a file of the last message has no \"mediaType\", or no \"url\"");
     if (!url.starts_with("data:")) {
         if (!url.starts_with("https://") && !url.starts_with("http://"))
             throw InvalidArgumentError("a file of the last message is at an address that is neither http nor data");
-        file["url"] = std::move(url);
+        file["url"] = url;
         return file;
     }
     constexpr std::string_view mark = ";base64,";
@@ -72,8 +72,10 @@ json::object startOf(const json::object& chat, const json::object& message, cons
     if (text.empty() && files.empty()) throw InvalidArgumentError("the last message has no text and no file");
     json::object start{{"text", std::move(text)}};
     if (!files.empty()) start["files"] = std::move(files);
-    if (std::string id = textOf(message, "id"); !id.empty()) start["message_id"] = std::move(id);
-    if (textOf(chat, "trigger") == "regenerate-message") start["regenerate"] = true;
+    const std::string id = textOf(message, "id");
+    if (!id.empty()) start["message_id"] = id;
+    const bool is_edited = !id.empty() && textOf(chat, "messageId") == id;
+    if (is_edited || textOf(chat, "trigger") == "regenerate-message") start["anew"] = true;
     return start;
 }
 

@@ -9,7 +9,7 @@ namespace stategraph::serve {
 struct ChatRequest {
     std::string thread;
     /// The body of Operation::start for the user's last message: {"text"}, and {"message_id"}, {"files"} and
-    /// {"regenerate"} where the page sent them. Null if the page sends decisions instead.
+    /// {"anew"} where the page sent them. Null if the page sends decisions instead.
     Value start;
     /// The body of Operation::decide for the calls that the page showed as waiting; null if it decides nothing.
     Value decisions;

@@ -63,10 +63,16 @@ public:
     client::Response post(const json::value& chat) {
         return client::post(server_.port(), "/a/chat", json::serialize(chat));
     }
-    client::Response say(std::string id, std::string words, const char* trigger = "submit-message") {
+    client::Response say(std::string id, std::string words, const char* trigger = "submit-message",
+                         std::string edited = "") {
         const json::value part{{"type", "text"}, {"text", words}};
         const json::value message{{"id", id}, {"role", "user"}, {"parts", json::array{part}}};
-        return post({{"id", "t"}, {"messages", json::array{message}}, {"trigger", trigger}});
+        json::object chat{{"id", "t"}, {"messages", json::array{message}}, {"trigger", trigger}};
+        if (!edited.empty()) chat["messageId"] = edited;
+        return post(chat);
+    }
+    client::Response edit(const std::string& id, std::string words) {
+        return say(id, std::move(words), "submit-message", id);
     }
     client::Response send(json::array parts, const char* role = "user") {
         const json::value message{{"id", "m"}, {"role", role}, {"parts", std::move(parts)}};
@@ -143,7 +149,7 @@ TEST_CASE("a client's tool that failed in the page is a failed result for the mo
     CHECK(text(errors[0], "errorText") == "no permission");
 }
 
-TEST_CASE("a message that is sent again is answered again, and what followed it is forgotten") {
+TEST_CASE("a message that is edited or regenerated is answered anew, and what followed it is forgotten") {
     Page page({model::assistant("One."), model::assistant("Two."), model::assistant("Anew."),
                model::assistant("Other."), model::assistant("Last.")});
     page.say("m1", "first");
@@ -156,18 +162,19 @@ TEST_CASE("a message that is sent again is answered again, and what followed it 
         CHECK(page.asked(3) == Texts{"user:first", "model:One.", "user:second", "model:Anew.", "user:third"});
     }
     SUBCASE("edited, with an earlier one") {
-        page.say("m1", "changed");
+        page.edit("m1", "changed");
         CHECK(page.asked(2) == Texts{"user:changed"});
         page.say("m3", "third");
         CHECK(page.asked(3) == Texts{"user:changed", "model:Anew.", "user:third"});
     }
-    SUBCASE("sent twice, because the response was lost") {
+    SUBCASE("sent like a new one, with an id that was used or with another: it is another message") {
         page.say("m2", "second");
-        CHECK(page.asked(2) == page.asked(1));
-    }
-    SUBCASE("of another page, which has other ids: it is another message") {
-        page.say("m9", "second");
         CHECK(page.asked(2) == Texts{"user:first", "model:One.", "user:second", "model:Two.", "user:second"});
+        page.say("m9", "second");
+        CHECK(page.asked(3).size() == 7);
+        page.say("m1", "third");
+        CHECK(page.asked(4).size() == 9);
+        CHECK(page.asked(4).back() == "user:third");
     }
     const auto history = client::get(page.port(), "/a/t/history");
     CHECK(history.body.find("Two.") != std::string::npos);  // earlier checkpoints keep it
@@ -190,7 +197,7 @@ TEST_CASE("a message that is edited while calls of its turn wait cancels them, a
               {work(ledger, "gated", gated)});
     const auto asked = partsOf(page.say("m1", "burn it").objects(), "tool-approval-request");
     REQUIRE(asked.size() == 1);
-    CHECK(page.say("m1", "leave it").status == 200);
+    CHECK(page.edit("m1", "leave it").status == 200);
     CHECK(page.asked(1) == Texts{"user:leave it"});
     const json::value late{{"call_id", asked[0].at("toolCallId")}, {"approved", true}};
     CHECK(client::post(page.port(), "/a/t/decide", json::serialize(late)).status == 409);
@@ -199,7 +206,7 @@ TEST_CASE("a message that is edited while calls of its turn wait cancels them, a
     const auto state = json::parse(client::get(page.port(), "/a/t/state").body);
     const auto& messages = state.at("values").at("messages").as_array();
     REQUIRE(messages.size() == 2);
-    page.say(text(messages[1].as_object(), "id"), "overwritten?");
+    page.edit(text(messages[1].as_object(), "id"), "overwritten?");
     CHECK(page.asked(2) == Texts{"user:leave it", "model:Fine.", "user:overwritten?"});
     CHECK(page.say(std::string(300, 'x'), "too long").status == 400);
 }
