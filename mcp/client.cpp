@@ -21,7 +21,8 @@ using detail::Session;
 /// The sessions of a client, one after the other.
 class Client::Impl {
 public:
-    Impl(Server server, ClientOptions options) : server_(std::move(server)), shared_(std::make_shared<detail::Shared>()) {
+    Impl(Server server, ClientOptions options)
+        : server_(std::move(server)), shared_(std::make_shared<detail::Shared>()) {
         shared_->options = std::move(options);
     }
     Impl(const Impl&) = delete;
@@ -195,7 +196,8 @@ Task<CallResult> callOne(std::shared_ptr<Sessions> sessions, std::string name, V
     try {
         co_return detail::readResult(answer);
     } catch (const std::exception& error) {
-        throw sessions->shared().error(Failure::connection, what + " gave a result that cannot be read: " + error.what());
+        throw sessions->shared().error(Failure::connection,
+                                       what + " gave a result that cannot be read: " + error.what());
     }
 }
 
@@ -204,8 +206,7 @@ void check(const ClientOptions& options) {
         return time > std::chrono::milliseconds(0) && time <= std::chrono::hours(24 * 365);
     };
     if (!isTime(options.connect_timeout) || !isTime(options.timeout)) {
-        throw InvalidArgumentError(
-            "ClientOptions::connect_timeout and timeout must be more than 0 and at most a year");
+        throw InvalidArgumentError("ClientOptions::connect_timeout and timeout must be more than 0 and at most a year");
     }
     for (const std::size_t limit : {options.max_message_bytes, options.max_unsent_bytes, options.max_waiting,
                                     options.max_tools, options.max_pages}) {

@@ -193,9 +193,8 @@ bool ProcessWire::awaitExit(std::chrono::milliseconds limit) {
     while (!child_.hasExited()) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
         if (left.count() <= 0) return false;
-        std::array<pollfd, 3> polled{{{child_.exitDescriptor(), POLLIN, 0},
-                                      {child_.out.get(), POLLIN, 0},
-                                      {child_.err.get(), POLLIN, 0}}};
+        std::array<pollfd, 3> polled{
+            {{child_.exitDescriptor(), POLLIN, 0}, {child_.out.get(), POLLIN, 0}, {child_.err.get(), POLLIN, 0}}};
         const int most = child_.exitDescriptor() < 0 ? 10 : look_ms;
         ::poll(polled.data(), polled.size(), static_cast<int>(std::min<std::int64_t>(left.count(), most)));
         bool is_over = false;

@@ -22,7 +22,8 @@ ToolInfo readTool(const json::object& tool) {
     info.description = stringOf(tool, "description");
     const json::object* const input = objectIn(tool, "inputSchema");
     info.input_schema = input != nullptr ? json::serialize(*input) : R"({"type":"object"})";
-    if (const json::object* const output = objectIn(tool, "outputSchema")) info.output_schema = json::serialize(*output);
+    if (const json::object* const output = objectIn(tool, "outputSchema"))
+        info.output_schema = json::serialize(*output);
     if (const json::object* const hints = objectIn(tool, "annotations")) {
         if (info.title.empty()) info.title = stringOf(*hints, "title");
         info.read_only = flagOf(*hints, "readOnlyHint");

@@ -35,13 +35,12 @@ McpError Shared::error(Failure failure, std::string_view text, std::int64_t code
 }
 
 Session::Session(std::shared_ptr<Shared> shared, const Connector& connector)
-    : shared_(std::move(shared)),
-      connect_deadline_(stategraph::detail::after(shared_->options.connect_timeout)) {
+    : shared_(std::move(shared)), connect_deadline_(stategraph::detail::after(shared_->options.connect_timeout)) {
     const ClientOptions& options = shared_->options;
     const stategraph::detail::LockGuard lock(mutex_);  // so that no message is read before the wire is known
     try {
-        wire_ = connector.connect(*this,
-                                  {options.max_message_bytes, options.max_unsent_bytes, options.connect_timeout});
+        wire_ =
+            connector.connect(*this, {options.max_message_bytes, options.max_unsent_bytes, options.connect_timeout});
         shared_->starts.fetch_add(1, std::memory_order_relaxed);
     } catch (const std::exception& error) {
         throw shared_->error(Failure::connection, error.what());
@@ -108,7 +107,8 @@ void Session::cancel(Pending& request, std::string_view reason) noexcept {
     const stategraph::detail::LockGuard lock(mutex_);
     if (request.is_over || pending_.erase(request.id) == 0) return;
     request.is_over = true;
-    const auto held = std::find_if(held_.begin(), held_.end(), [&](const auto& each) { return each.first == request.id; });
+    const auto held =
+        std::find_if(held_.begin(), held_.end(), [&](const auto& each) { return each.first == request.id; });
     if (held != held_.end()) {
         held_bytes_ -= held->second.size();
         held_.erase(held);
@@ -117,9 +117,8 @@ void Session::cancel(Pending& request, std::string_view reason) noexcept {
     if (state_ != State::ready) return;
     try {
         // If it does not fit, the server does not read, and the notification would not help.
-        (void)wire_->send(notificationText("notifications/cancelled",
-                                           "{\"requestId\":" + std::to_string(request.id) +
-                                               ",\"reason\":" + quotedJson(reason) + "}"),
+        (void)wire_->send(notificationText("notifications/cancelled", "{\"requestId\":" + std::to_string(request.id) +
+                                                                          ",\"reason\":" + quotedJson(reason) + "}"),
                           no_request);
     } catch (const std::exception&) {
         // Without memory the server is not notified. Its answer is ignored.
@@ -183,8 +182,8 @@ void Session::die(std::string_view why) noexcept {
     why_ = why;
     held_.clear();
     for (auto& [id, request] : pending_) {
-        finish(*request, std::make_exception_ptr(
-                             shared_->error(Failure::connection, request->what + " has no answer: " + why_)));
+        finish(*request,
+               std::make_exception_ptr(shared_->error(Failure::connection, request->what + " has no answer: " + why_)));
     }
     pending_.clear();
     if (wire_) wire_->end();
@@ -224,8 +223,8 @@ void Session::onFailed(std::int64_t request, std::string why) noexcept {
     if (request == initialize_id && state_ == State::connecting) return die(why);
     const auto found = pending_.find(request);
     if (found == pending_.end()) return;
-    finish(*found->second, std::make_exception_ptr(shared_->error(
-                               Failure::connection, found->second->what + " has no answer: " + why)));
+    finish(*found->second, std::make_exception_ptr(
+                               shared_->error(Failure::connection, found->second->what + " has no answer: " + why)));
     pending_.erase(found);
 }
 
@@ -267,8 +266,7 @@ void Session::take(Incoming&& message, std::string_view text) {
 }
 
 void Session::takeVersion(Incoming&& message) {
-    if (message.kind == Incoming::Kind::error)
-        return die("it refused `initialize`: " + quotedPart(message.error_text));
+    if (message.kind == Incoming::Kind::error) return die("it refused `initialize`: " + quotedPart(message.error_text));
     const std::string version = stringOf(message.content, "protocolVersion");
     if (std::find(versions.begin(), versions.end(), version) == versions.end()) {
         return die("it speaks version '" + quotedPart(version, 40) + "' of the protocol, and this client speaks " +
@@ -303,11 +301,11 @@ void Session::takeAnswer(Incoming&& message) {
         request->result = std::move(message.content);
         finish(*request, nullptr);
     } else {
-        finish(*request, std::make_exception_ptr(shared_->error(
-                             Failure::refused,
-                             request->what + " was refused: " + message.error_text.substr(0, 4096) + " (code " +
-                                 std::to_string(message.error_code) + ")",
-                             message.error_code)));
+        finish(*request, std::make_exception_ptr(
+                             shared_->error(Failure::refused,
+                                            request->what + " was refused: " + message.error_text.substr(0, 4096) +
+                                                " (code " + std::to_string(message.error_code) + ")",
+                                            message.error_code)));
     }
 }
 

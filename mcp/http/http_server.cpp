@@ -1,5 +1,8 @@
 #include <stategraph/mcp/http.hpp>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <stategraph/error.hpp>
@@ -49,10 +52,17 @@ private:
     std::chrono::milliseconds end_wait_;
 };
 
-/// The value of Authorization, which errors must not show.
+bool isAuthorization(std::string_view name) {
+    constexpr std::string_view wanted = "authorization";
+    return std::equal(name.begin(), name.end(), wanted.begin(), wanted.end(), [](char c, char lower) {
+        return c == lower || (c >= 'A' && c <= 'Z' && c - 'A' + 'a' == lower);
+    });
+}
+
+/// The value of Authorization without its scheme, which errors must not show.
 std::string secretOf(const HttpOptions& options) {
     for (const auto& [name, value] : options.headers) {
-        if (name.size() == 13 && (name[0] == 'A' || name[0] == 'a')) return value;
+        if (isAuthorization(name)) return value.substr(value.find_last_of(' ') + 1);
     }
     return {};
 }

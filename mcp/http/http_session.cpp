@@ -68,9 +68,10 @@ void HttpSession::start(Message message) {
     Task<> task = exchange(clientNow("POST"), std::make_shared<const std::string>(std::move(message.text)),
                            message.request, added->second.second.get_token());
     try {
-        spawn(Executor::common(), std::move(task), [self = shared_from_this(), number, bytes, is_gate](const Outcome<void>&) {
-            self->ended(number, bytes, is_gate);
-        });
+        spawn(Executor::common(), std::move(task),
+              [self = shared_from_this(), number, bytes, is_gate](const Outcome<void>&) {
+                  self->ended(number, bytes, is_gate);
+              });
     } catch (...) {
         exchanges_.erase(added);
         unsent_bytes_ -= bytes;

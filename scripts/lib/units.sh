@@ -21,7 +21,7 @@ make_units() {
       find "$@" -maxdepth "$depth" -name '*.cpp' | LC_ALL=C sort | split -l 10 -a 2 --additional-suffix=.unit - "$units/$name."
     }
     of core 9 src checkpoint store storage/memory
-    for room in json async agent serve inspect inspect/http worker workflow workflow/from_json schema model model/http \
+    for room in json async agent serve inspect inspect/http worker workflow workflow/from_json schema model model/http mcp mcp/http \
       storage/rocksdb storage/sqlite storage/postgres storage/encrypted; do
       of "${room//\//_}" 1 "$room"
     done

@@ -224,9 +224,9 @@ TEST_CASE("a session that the server has forgotten is an error of the call, and 
 
 TEST_CASE("a refusal says the status, what the server wrote and what to do, and never shows the key") {
     const ScriptedServer server([](Peer& peer) {
-        if (!peer.request().empty()) peer.send(plain(401, "", "the token Bearer key-1 is not known"));
+        if (!peer.request().empty()) peer.send(plain(401, "", "the token key-1 is not known"));
     });
-    const mcp::Client client = connect(server.url(), {}, {.headers = {{"Authorization", "Bearer key-1"}}});
+    const mcp::Client client = connect(server.url(), {}, {.headers = {{"AUTHORIZATION", "Bearer key-1"}}});
     const std::string text = failureOf([&] { client.listTools(); }).what();
     CHECK(has(text, "it answered with status 401: the token"));
     CHECK(has(text, "set HttpOptions::headers, such as Authorization"));
