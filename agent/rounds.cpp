@@ -156,11 +156,22 @@ private:
                                      .tools = {}});
         StepPlan& step = prepared_->step;
         options.prepare_step(state_, step);
+        checkStep(step);
         for (const model::ToolDescription& tool : plan_.descriptions) {
             if (std::ranges::find(step.tools, tool.name) != step.tools.end()) prepared_->tools.push_back(tool);
         }
-        const auto isRequired = [&](const model::ToolDescription& tool) { return tool.name == step.required_tool; };
-        if (step.required_tool.empty() || std::ranges::any_of(prepared_->tools, isRequired)) return;
+    }
+    void checkStep(const StepPlan& step) const {
+        if (!step.model) throw InvalidArgumentError("prepare_step left the step without a model");
+        const auto has = [](const std::vector<std::string>& names, const std::string& tool) {
+            return std::ranges::find(names, tool) != names.end();
+        };
+        for (const std::string& tool : step.tools) {
+            if (!has(plan_.names, tool))
+                throw InvalidArgumentError("prepare_step offers the tool '" + tool +
+                                           "', which the agent does not have");
+        }
+        if (step.required_tool.empty() || has(step.tools, step.required_tool)) return;
         throw InvalidArgumentError("prepare_step requires a call of the tool '" + step.required_tool +
                                    "', which is not one of the tools of this step");
     }

@@ -176,6 +176,16 @@ TEST_CASE("the model is told whether it must call a tool, and which one, except 
         CHECK(told[1].tool.empty());
         CHECK(told[2].tool.empty());  // the last answer is without tools
     }
+    SUBCASE("one that the agent does not have is offered: the run fails") {
+        options.prepare_step = [](const agent::State&, agent::StepPlan& plan) { plan.tools = {"work", "wrok"}; };
+        CHECK_THROWS_WITH_AS(agent::Agent(options).say("go"),
+                             doctest::Contains("offers the tool 'wrok', which the agent does not have"), sg::NodeError);
+    }
+    SUBCASE("and without a model: the run fails") {
+        options.prepare_step = [](const agent::State&, agent::StepPlan& plan) { plan.model = nullptr; };
+        CHECK_THROWS_WITH_AS(agent::Agent(options).say("go"), doctest::Contains("left the step without a model"),
+                             sg::NodeError);
+    }
     SUBCASE("one that is not offered: the run fails") {
         options.prepare_step = [](const agent::State&, agent::StepPlan& plan) {
             plan.tools = {"other"};

@@ -31,9 +31,11 @@ StopCondition tokensAre(std::int64_t tokens);
 
 /// A call of the model that is about to be made. PrepareStep may change it.
 struct StepPlan {
+    /// The model that is called; null fails the run.
     std::shared_ptr<const model::Model> model;
     std::string instructions;
-    /// Names of the tools that the model receives. A call of another tool is not executed; its result says so.
+    /// Names of the tools that the model receives; one that the agent does not have fails the run. A call of another
+    /// tool is not executed; its result says so.
     std::vector<std::string> tools;
     model::ToolChoice tool_choice = model::ToolChoice::automatic;
     /// If not empty, the model must call this tool, which must be among `tools`, whatever `tool_choice` says.
