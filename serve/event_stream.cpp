@@ -172,6 +172,9 @@ asio::awaitable<bool> EventStream::gather() {
     const auto executor = socket_->get_executor();
     for (;;) {
         std::optional<HubEvent> event = co_await asyncNextOn(executor, source_.subscription);
+        // The end of the run wakes a reader that may have looked for events just before they came.
+        const bool has_failed = !event && source_.run && source_.run->hasFailed();
+        if (has_failed) event = source_.subscription.next(std::chrono::milliseconds(0));
         if (event) {
             take(*event);
             // Events that already wait go into the same piece.
@@ -185,7 +188,7 @@ asio::awaitable<bool> EventStream::gather() {
             continue;
         }
         if (watch_->has_gone || source_.subscription.isClosed()) co_return false;
-        if (source_.run && source_.run->hasEnded() && source_.run->error()) {
+        if (has_failed) {
             closing_ = {Ending::failed, failureOf(source_.run->error()).text};
             co_return false;
         }

@@ -48,10 +48,13 @@ asio::awaitable<void> write(Recording& from, Replay& replay) {
     encoder->open(lines);
     add();
     for (;;) {
-        const std::optional<HubEvent> event = co_await asyncNextOn(executor, from.subscription);
+        std::optional<HubEvent> event = co_await asyncNextOn(executor, from.subscription);
+        // The end of the run wakes a reader that may have looked for events just before they came.
+        const bool has_failed = !event && from.run->hasFailed();
+        if (has_failed) event = from.subscription.next(std::chrono::milliseconds(0));
         if (!event) {
             if (from.subscription.isClosed()) break;
-            if (from.run->hasEnded() && from.run->error()) {
+            if (has_failed) {
                 closing = {Ending::failed, failureOf(from.run->error()).text};
                 break;
             }

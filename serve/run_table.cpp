@@ -10,6 +10,11 @@ bool ActiveRun::hasEnded() const {
     return ended_;
 }
 
+bool ActiveRun::hasFailed() const {
+    const stategraph::detail::LockGuard lock(mutex_);
+    return ended_ && error_ != nullptr;
+}
+
 std::exception_ptr ActiveRun::error() const {
     const stategraph::detail::LockGuard lock(mutex_);
     return error_;

@@ -24,6 +24,8 @@ public:
 
     const std::shared_ptr<RunControl>& control() const noexcept { return control_; }
     bool hasEnded() const;
+    /// Whether it has ended with an error. Its subscribers have all of its events then.
+    bool hasFailed() const;
     /// Returns its error, or null while it is under way.
     std::exception_ptr error() const;
     /// Wakes these readers when the run has ended.

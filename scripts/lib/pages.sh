@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Sourced by scripts/test.sh, after scripts/lib/packages.sh: what the tests of pages need beside the library.
 #
-#   need_pages   Chromium, Node and npm (Debian: chromium, nodejs, npm), and the npm packages of inspect/web and tests/pages
+#   need_pages   Chromium, Node and npm (Debian: chromium, nodejs, npm), and the npm packages of inspect/web, tests/pages and
+#                tests/mcp/everything
 #
 # What cannot be fetched ends nothing: a line says what is missing, and the configuration then leaves these tests out.
 
@@ -36,6 +37,11 @@ need_pages() {
     note "The tests of the advisor's page are left out: npm could not fetch what tests/pages/package.json lists."
   npm_into "$repo/inspect/web" ci ||
     note "The tests of the inspector's page are left out: npm could not fetch what inspect/web/package-lock.json lists."
+  mkdir -p "$repo/build/mcp"
+  cmp -s "$repo/tests/mcp/everything/package.json" "$repo/build/mcp/package.json" ||
+    cp "$repo/tests/mcp/everything/package.json" "$repo/build/mcp/"
+  npm_into "$repo/build/mcp" install ||
+    note "The test with the example server of MCP is left out: npm could not fetch what tests/mcp/everything/package.json lists."
   "$repo/tests/pages/node.sh" 20 "$repo/build/pages" >/dev/null ||
     note "The tests of pages are left out: they need Node 20 or newer, and there is none for this machine among the npm packages."
 }
