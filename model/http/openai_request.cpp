@@ -58,8 +58,8 @@ std::string reasoningOf(const Message& message) {
 json::object assistantMessage(const Message& message, std::size_t at, const WireIds& ids, bool send_reasoning) {
     json::object out{{"role", "assistant"}, {"content", contentOf(message)}};
     if (send_reasoning) {
-        if (std::string reasoning = reasoningOf(message); !reasoning.empty())
-            out["reasoning_content"] = std::move(reasoning);
+        const std::string reasoning = reasoningOf(message);
+        if (!reasoning.empty()) out["reasoning_content"] = reasoning;
     }
     if (message.calls.empty()) return out;
     if (message.text().empty()) out["content"] = nullptr;
