@@ -154,4 +154,12 @@ std::string quotedPart(std::string_view text, std::size_t limit) {
     return out;
 }
 
+std::string joined(std::string_view what, std::string_view why) noexcept {
+    try {
+        return std::string(what).append(why);
+    } catch (const std::exception&) {
+        return {};
+    }
+}
+
 }  // namespace stategraph::mcp::detail

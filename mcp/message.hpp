@@ -47,5 +47,7 @@ std::int64_t idOf(const boost::json::object& object, std::string_view name);
 
 /// At most `limit` bytes of what a server wrote, in one line of ASCII: other bytes are shown as question marks.
 std::string quotedPart(std::string_view text, std::size_t limit = 300);
+/// Both texts as one, or an empty text if there is no memory: for errors of functions that must not throw.
+std::string joined(std::string_view what, std::string_view why) noexcept;
 
 }  // namespace stategraph::mcp::detail

@@ -88,7 +88,7 @@ void ProcessWire::run() noexcept {
         while (transfer()) {
         }
     } catch (const std::exception& error) {
-        why_ = std::string("the connection failed: ") + error.what();
+        why_ = joined("the connection failed: ", error.what());
     }
     child_.in.close();
     if (!isEnding()) sink_.onBroken(why_);

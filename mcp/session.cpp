@@ -18,6 +18,7 @@ constexpr std::int64_t initialize_id = 0;
 /// Some servers write other lines to their standard output by mistake; a server that writes nothing else is refused.
 constexpr std::size_t max_unreadable = 100;
 constexpr std::size_t max_progress = 64;
+constexpr std::size_t max_progress_bytes = 4096;  // of a report's message
 constexpr int method_not_found = -32601;
 
 std::string initializeParams() {
@@ -170,7 +171,15 @@ void Session::notify(Pending& request) noexcept {
     if (request.waiter != nullptr) request.waiter->wake();
 }
 
-void Session::finish(Pending& request, std::exception_ptr error) {
+std::exception_ptr Session::noAnswer(const Pending& request, std::string_view why) const noexcept {
+    try {
+        throw shared_->error(Failure::connection, request.what + " has no answer: " + std::string(why));
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+void Session::finish(Pending& request, std::exception_ptr error) noexcept {
     request.is_over = true;
     request.error = std::move(error);
     notify(request);
@@ -179,12 +188,12 @@ void Session::finish(Pending& request, std::exception_ptr error) {
 void Session::die(std::string_view why) noexcept {
     if (state_ == State::dead) return;
     state_ = State::dead;
-    why_ = why;
-    held_.clear();
-    for (auto& [id, request] : pending_) {
-        finish(*request,
-               std::make_exception_ptr(shared_->error(Failure::connection, request->what + " has no answer: " + why_)));
+    try {
+        why_ = why;
+    } catch (const std::exception&) {  // without memory, later errors do not say why
     }
+    held_.clear();
+    for (auto& [id, request] : pending_) finish(*request, noAnswer(*request, why));
     pending_.clear();
     if (wire_) wire_->end();
 }
@@ -214,17 +223,16 @@ void Session::onMessage(std::string_view text) noexcept {
         }
     } catch (const std::exception& error) {
         const stategraph::detail::LockGuard lock(mutex_);
-        die(std::string("a message cannot be read: ") + error.what());
+        die(joined("a message cannot be read: ", error.what()));
     }
 }
 
-void Session::onFailed(std::int64_t request, std::string why) noexcept {
+void Session::onFailed(std::int64_t request, std::string_view why) noexcept {
     const stategraph::detail::LockGuard lock(mutex_);
     if (request == initialize_id && state_ == State::connecting) return die(why);
     const auto found = pending_.find(request);
     if (found == pending_.end()) return;
-    finish(*found->second, std::make_exception_ptr(
-                               shared_->error(Failure::connection, found->second->what + " has no answer: " + why)));
+    finish(*found->second, noAnswer(*found->second, why));
     pending_.erase(found);
 }
 
@@ -234,7 +242,7 @@ bool Session::isAwaited(std::int64_t request) noexcept {
     return pending_.contains(request);
 }
 
-void Session::onBroken(std::string why) noexcept {
+void Session::onBroken(std::string_view why) noexcept {
     const stategraph::detail::LockGuard lock(mutex_);
     die(why);
 }
@@ -324,7 +332,9 @@ void Session::takeNotification(const Incoming& message) {
         if (found == pending_.end() || !progress) return;
         std::deque<Progress>& reports = found->second->progress;
         if (reports.size() == max_progress) reports.pop_front();
-        reports.push_back({*progress, numberOf(message.content, "total"), stringOf(message.content, "message")});
+        std::string text = stringOf(message.content, "message");
+        if (text.size() > max_progress_bytes) text.clear();
+        reports.push_back({*progress, numberOf(message.content, "total"), std::move(text)});
         notify(*found->second);
     }
 }

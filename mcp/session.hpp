@@ -96,9 +96,9 @@ public:
     bool isOver() const noexcept { return wire_->isOver(); }
 
     void onMessage(std::string_view text) noexcept override;
-    void onFailed(std::int64_t request, std::string why) noexcept override;
+    void onFailed(std::int64_t request, std::string_view why) noexcept override;
     bool isAwaited(std::int64_t request) noexcept override;
-    void onBroken(std::string why) noexcept override;
+    void onBroken(std::string_view why) noexcept override;
 
 private:
     enum class State : std::uint8_t { connecting, ready, dead };
@@ -108,7 +108,9 @@ private:
     void takeRequest(const Incoming& message) SG_REQUIRES(mutex_);
     void takeNotification(const Incoming& message) SG_REQUIRES(mutex_);
     void takeVersion(Incoming&& message) SG_REQUIRES(mutex_);
-    void finish(Pending& request, std::exception_ptr error) SG_REQUIRES(mutex_);
+    void finish(Pending& request, std::exception_ptr error) noexcept SG_REQUIRES(mutex_);
+    /// Returns the error of a request that has no answer, or std::bad_alloc if there is no memory for it.
+    std::exception_ptr noAnswer(const Pending& request, std::string_view why) const noexcept;
     static void notify(Pending& request) noexcept;
     void die(std::string_view why) noexcept SG_REQUIRES(mutex_);
     bool sendOrHold(std::int64_t id, std::string text) SG_REQUIRES(mutex_);

@@ -19,11 +19,11 @@ public:
     virtual ~WireSink() = default;
     virtual void onMessage(std::string_view text) noexcept = 0;
     /// One request will get no answer.
-    virtual void onFailed(std::int64_t request, std::string why) noexcept = 0;
+    virtual void onFailed(std::int64_t request, std::string_view why) noexcept = 0;
     /// Whether the answer to a request has not come yet, and is still wanted.
     virtual bool isAwaited(std::int64_t request) noexcept = 0;
     /// The wire is broken; nothing follows.
-    virtual void onBroken(std::string why) noexcept = 0;
+    virtual void onBroken(std::string_view why) noexcept = 0;
 };
 
 struct WireLimits {

@@ -86,7 +86,7 @@ private:
         }
     }
 
-    // In a run that was never started, the input of the target stands for what the entry before it would have returned.
+    // In a run that was never started, the input of the target replaces what the entry before it would have returned.
     void checkPast() const {
         const bool stands_for_entry = how_.is_new && how_.input && path_.size() == 1;
         for (std::size_t i = 0; i + (stands_for_entry ? 1 : 0) < place_.entry; ++i) {

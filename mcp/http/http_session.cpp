@@ -7,6 +7,7 @@
 #include <stategraph/async.hpp>
 #include <stategraph/error.hpp>
 
+#include "mcp/message.hpp"
 #include "model/http/sse_parser.hpp"
 #include "model/http/stopping.hpp"
 #include "model/http/text.hpp"
@@ -93,7 +94,7 @@ void HttpSession::ended(std::int64_t number, std::size_t bytes, bool was_gate) n
         }
         return;
     } catch (const std::exception& error) {
-        breakOff(std::string("a request cannot be sent: ") + error.what());
+        breakOff(joined("a request cannot be sent: ", error.what()));
     }
 }
 
@@ -161,12 +162,12 @@ void HttpSession::deliver(std::string_view text) noexcept {
     if (sink_ != nullptr) sink_->onMessage(text);
 }
 
-void HttpSession::fail(std::int64_t request, const std::string& why) noexcept {
+void HttpSession::fail(std::int64_t request, std::string_view why) noexcept {
     const stategraph::detail::LockGuard lock(sink_mutex_);
     if (sink_ != nullptr && request != no_request) sink_->onFailed(request, why);
 }
 
-void HttpSession::breakOff(const std::string& why) noexcept {
+void HttpSession::breakOff(std::string_view why) noexcept {
     const stategraph::detail::LockGuard lock(sink_mutex_);
     if (sink_ != nullptr) sink_->onBroken(why);
 }

@@ -47,8 +47,8 @@ private:
     void ended(std::int64_t exchange, std::size_t bytes, bool was_gate) noexcept;
     void removed() noexcept;
     void deliver(std::string_view text) noexcept;
-    void fail(std::int64_t request, const std::string& why) noexcept;
-    void breakOff(const std::string& why) noexcept;
+    void fail(std::int64_t request, std::string_view why) noexcept;
+    void breakOff(std::string_view why) noexcept;
     bool isAwaited(std::int64_t request) noexcept;
     /// Keeps the session's id. Returns false if it cannot be one.
     bool takeId(const std::string& id);

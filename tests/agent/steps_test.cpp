@@ -61,7 +61,7 @@ TEST_CASE("a model that calls only tools that were not offered is called again, 
     CHECK(ledger->count("a") == 0);
 }
 
-TEST_CASE("a tool is offered from one step to the next: it is called when it is, whoever answers an approval") {
+TEST_CASE("a call of a tool that its step offered is executed when it is approved, although that step is over") {
     const auto ledger = std::make_shared<Ledger>();
     agent::ToolOptions gated;
     gated.approval = true;
@@ -143,7 +143,7 @@ TEST_CASE("a call that is not repaired, or wrongly, or whose repair throws, is a
     }
 }
 
-TEST_CASE("the model is told whether it must call a tool, and which one, except in the answer at a limit") {
+TEST_CASE("a request says whether the model must call a tool, and which one, except in the answer at a limit") {
     struct Told {
         model::ToolChoice choice;
         std::string tool;

@@ -21,17 +21,7 @@ namespace mcp = stategraph::mcp;
 using namespace std::chrono_literals;
 using Members = std::map<std::string, sg::Value>;
 
-/// Calls it, and returns the error that it must throw.
-template <class F>
-mcp::McpError failureOf(F f) {
-    try {
-        f();
-    } catch (const mcp::McpError& error) {
-        return error;
-    }
-    FAIL("no error");
-    return {mcp::Failure::tool, ""};
-}
+using mcp_servers::failureOf;
 
 sg::Value said(const std::string& text) { return sg::Value(Members{{"text", sg::Value(text)}}); }
 

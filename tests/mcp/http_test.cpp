@@ -21,6 +21,7 @@
 #include <stategraph/mcp/http.hpp>
 
 #include "tests/agent/tools.hpp"
+#include "tests/mcp/servers.hpp"
 #include "tests/support/enough_time.hpp"
 #include "tests/support/scripted_server.hpp"
 #include "tests/support/self_signed.hpp"
@@ -106,16 +107,7 @@ mcp::Client connect(const std::string& url, mcp::ClientOptions options = {}, mcp
     return mcp::Client(mcp::http(std::move(http)), std::move(options));
 }
 
-template <class F>
-mcp::McpError failureOf(F f) {
-    try {
-        f();
-    } catch (const mcp::McpError& error) {
-        return error;
-    }
-    FAIL("no error");
-    return {mcp::Failure::tool, ""};
-}
+using mcp_servers::failureOf;
 
 std::vector<std::string> methodsOf(const ScriptedServer& server) {
     std::vector<std::string> methods;
@@ -319,7 +311,7 @@ TEST_CASE("answers that are too long, missing, of another type or no JSON fail t
     CHECK(client.starts() == 1);
 }
 
-TEST_CASE("a stream that goes on after the answer is closed, and one that never begins ends with the client") {
+TEST_CASE("a stream that continues after the answer is closed, and one that never begins ends with the client") {
     std::atomic<int> closed{0};
     std::atomic<bool> is_slow{false};
     const ScriptedServer server(serving([&](Peer& peer, const Got& got) {

@@ -24,7 +24,7 @@ Incoming readOne(std::string_view text) {
     return std::move(messages.front());
 }
 
-TEST_CASE("answers, errors, requests and notifications are told apart") {
+TEST_CASE("answers, errors, requests and notifications are distinguished") {
     const Incoming result = readOne(R"({"jsonrpc":"2.0","id":3,"result":{"a":1}})");
     CHECK((result.kind == Kind::result));
     CHECK(result.id == 3);

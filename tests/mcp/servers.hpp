@@ -38,6 +38,18 @@ inline mcp::Client client(const std::string& mode = {}, mcp::ClientOptions optio
     return mcp::Client(mcp::process(scripted(mode, notes)), std::move(options));
 }
 
+/// Calls it, and returns the error that it must throw.
+template <class F>
+mcp::McpError failureOf(F f) {
+    try {
+        f();
+    } catch (const mcp::McpError& error) {
+        return error;
+    }
+    FAIL("no error");
+    return {mcp::Failure::tool, ""};
+}
+
 inline std::vector<std::string> linesOf(const std::filesystem::path& file) {
     std::vector<std::string> lines;
     std::ifstream in(file);

@@ -14,6 +14,7 @@
 #include <stategraph/workflow/async.hpp>
 
 #include "tests/support/savers.hpp"
+#include "tests/workflow/refusal.hpp"
 
 // Starts of one run by several callers.
 namespace sg = stategraph;
@@ -21,15 +22,6 @@ namespace wf = stategraph::workflow;
 using wf::RunStatus;
 
 namespace {
-
-std::optional<wf::Refusal> refusalOf(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const wf::RefusedError& error) {
-        return error.why();
-    }
-    return {};
-}
 
 wf::RunOptions onlyNew(sg::Durability durability = sg::Durability::async) {
     wf::RunOptions options;

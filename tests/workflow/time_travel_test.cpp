@@ -13,6 +13,7 @@
 #include <stategraph/workflow/async.hpp>
 
 #include "tests/support/savers.hpp"
+#include "tests/workflow/refusal.hpp"
 
 // Time travel: in runs that have not begun, with outputs of the caller, and what is refused.
 namespace sg = stategraph;
@@ -68,15 +69,6 @@ wf::RunOptions withOutputs(wf::Values outputs) {
     return options;
 }
 
-std::optional<wf::Refusal> refusalOf(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const wf::RefusedError& error) {
-        return error.why();
-    }
-    return {};
-}
-
 // a, then p and q, then the sum of both, then a workflow with i, j and k.
 wf::Definition chain() {
     wf::Entry sum{.kind = Kind::map, .id = "sum", .transform = [](const wf::Scope& scope) {
@@ -108,7 +100,7 @@ TEST_CASE("a run that was never started begins in the middle, with outputs for t
         // A member that has an output does not run.
         run = travel(flow, "2", "q", {}, {}, withOutputs({{"a", Value(5)}, {"p", Value(100)}}));
         CHECK(run.result == Value(100 + 7 + 111 + 1000));
-        // The input stands for the entry before the step.
+        // The input replaces what the entry before the step would have returned.
         run = travel(flow, "3", "p", Value(1), {}, {});
         CHECK(run.result == Value(2 + 3 + 111 + 1000));
         const wf::Flow again(chain(), {.checkpointer = saver});
@@ -169,7 +161,7 @@ TEST_CASE("outputs of steps that are unknown, or do not come before, are refused
     wf::Values all = before;
     all["n.i"] = Value(5);
     CHECK(travel(flow, "3", "n.j", {}, {}, withOutputs(all)).result == Value(5 + 110 + 1000));
-    // In a run that has begun an input does not stand for a step that has not run.
+    // In a run that has begun an input does not replace a step that has not run.
     wf::RunOptions options;
     options.single_step = true;
     flow.start("2", Value(0), options);

@@ -108,6 +108,7 @@ struct CallResult {
 struct Progress {
     double progress = 0;
     std::optional<double> total = {};
+    /// At most 4,096 bytes; a longer message is left out.
     std::string message = {};
 };
 
