@@ -63,6 +63,7 @@ http::status statusOf(Errc code) noexcept {
         case Errc::concurrent_update:
         case Errc::thread_busy:
         case Errc::lease_lost:
+        case Errc::thread_exists:
             return http::status::conflict;
         case Errc::invalid_update:
         case Errc::saver_failed:

@@ -18,6 +18,8 @@ constexpr std::chrono::milliseconds nap = std::chrono::milliseconds(100);
 
 Task<Result<State>> invoke(Drive& drive) {
     RunInput input = drive.takeInput();
+    if (auto* const beginning = std::get_if<Beginning>(&input))
+        return drive.graph().asyncInvoke(std::move(beginning->update), drive.config());
     if (auto* const update = std::get_if<Update<State>>(&input))
         return drive.graph().asyncInvoke(std::move(*update), drive.config());
     if (auto* const resumption = std::get_if<Resumption>(&input))

@@ -22,11 +22,6 @@ void sleepUntil(std::chrono::system_clock::time_point until, const std::stop_tok
     changed.wait_until(lock.native(), stop, until, [] { return false; });
 }
 
-// Of two callers that begin the same new run, one is refused where its input is stored, before a step runs.
-Durability durabilityOf(const RunOptions& options, Claim claim) {
-    return claim == Claim::start && options.durability == Durability::exit ? Durability::async : options.durability;
-}
-
 }  // namespace
 
 Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInput input, const RunOptions& options,
@@ -38,7 +33,8 @@ Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInpu
       claim_(claim),
       session_(std::make_shared<Session>()),
       config_{.thread_id = flow_->threadOf(run_id_),
-              .durability = durabilityOf(options, claim),
+              .durability = options.durability,
+              .only_new = std::holds_alternative<Beginning>(input_),
               .hub = options.hub,
               .control = options.control,
               .context = std::shared_ptr<const Session>(session_)} {
@@ -59,6 +55,8 @@ void Drive::close() noexcept {
     const stategraph::detail::LockGuard lock(flow_->mutex);
     if (std::exchange(is_known_, false)) flow_->live.erase(run_id_);
 }
+
+Result<State> Drive::begin(Beginning&& input) const { return graph().invoke(std::move(input.update), config_); }
 
 template <class Input>
 Result<State> Drive::begin(Input&& input) const {
@@ -126,6 +124,8 @@ void Drive::rethrow() const {
     try {
         throw;
     } catch (const ThreadBusyError& error) {
+        refuse(Refusal::already_claimed, run_id_, error.message());
+    } catch (const ThreadExistsError& error) {  // somebody began it after this call had found that it was new
         refuse(Refusal::already_claimed, run_id_, error.message());
     } catch (const ConcurrentUpdateError& error) {
         if (claim_ == Claim::run) throw;  // it has run

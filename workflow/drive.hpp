@@ -40,6 +40,7 @@ public:
     [[noreturn]] void rethrow() const;
 
 private:
+    Result<State> begin(Beginning&& input) const;
     template <class Input>
     Result<State> begin(Input&& input) const;
     Result<State> begin(Resumption&& input) const;

@@ -193,8 +193,9 @@ RunInput Flow::Impl::startInput(const std::string& run_id, Value input, const Ru
     state.is_single_step = options.single_step;
     state.context = options.context;
     state.metadata = options.metadata;
-    if (has_run) return updateOf(state);  // the run begins again
-    return beginningOf(std::move(state));
+    // Where the run begins again, all channels are written; so they are where nothing is stored before the end.
+    if (has_run || (options.durability == Durability::exit && !options.only_new)) return updateOf(state);
+    return Beginning{beginningOf(std::move(state))};
 }
 
 RunView Flow::start(const std::string& run_id, Value input, const RunOptions& options) const {

@@ -25,8 +25,12 @@ struct Resumption {
     Command<State> command = {};
     std::shared_ptr<stategraph::detail::ThreadRead> read = {};  // the thread as it was read; null if the run reads it
 };
-/// The input of a run: that of a new run, a resumption, or nothing if the run continues by itself.
-using RunInput = std::variant<Update<State>, Resumption, ResumeTag>;
+/// What a run begins with that has never begun.
+struct Beginning {
+    Update<State> update;
+};
+/// The input of a run: of a new one, of one that begins again, a resumption, or nothing if the run continues by itself.
+using RunInput = std::variant<Beginning, Update<State>, Resumption, ResumeTag>;
 
 /// The implementation of Flow.
 struct Flow::Impl {

@@ -179,6 +179,17 @@ void readers() {
     // [begin busy]
     app.invoke(sg::resume("Ada"), {.thread_id = "1", .on_busy = sg::OnBusy::wait});  // after a run that is under way
     // [end busy]
+    // [begin only new]
+    const auto handle = [&app](const std::string& request) {
+        try {
+            app.invoke({}, {.thread_id = request, .only_new = true});
+        } catch (const sg::ConcurrentUpdateError&) {
+            std::cout << request << " was received before\n";  // by this program or another one
+        }
+    };
+    handle("request 17");
+    handle("request 17");
+    // [end only new]
     // [begin draw]
     const std::string drawing = app.toMermaid();
     // [end draw]

@@ -35,6 +35,7 @@ enum class Errc : std::uint8_t {
     corrupt_store,
     missing_store,
     lease_lost,
+    thread_exists,
 };
 
 /// The name of a code, spelt as in LangGraph if LangGraph has it, such as "GRAPH_RECURSION_LIMIT".
@@ -144,6 +145,13 @@ class ThreadBusyError : public ConcurrentUpdateError {
 public:
     explicit ThreadBusyError(std::string message, ErrorContext context = {})
         : ConcurrentUpdateError(Errc::thread_busy, std::move(message), std::move(context)) {}
+};
+
+/// The thread has a checkpoint, and the run was to begin a new thread (RunConfig::only_new). Nothing was done.
+class ThreadExistsError : public ConcurrentUpdateError {
+public:
+    explicit ThreadExistsError(std::string message, ErrorContext context = {})
+        : ConcurrentUpdateError(Errc::thread_exists, std::move(message), std::move(context)) {}
 };
 
 /// The write is not stored, because the writer has no lease on the thread: another worker has claimed it since

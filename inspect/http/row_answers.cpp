@@ -13,6 +13,7 @@ int statusOf(Errc code) {
         case Errc::concurrent_update:
         case Errc::thread_busy:
         case Errc::lease_lost:
+        case Errc::thread_exists:
             return 409;
         case Errc::invalid_argument:
         case Errc::wrong_type:

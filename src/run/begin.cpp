@@ -70,6 +70,7 @@ void Run::start(RunInput&& input) {
     Start& start = *start_;
     const GoneNodes gone = ofGoneNodes(input);
     load(wanted(), gone);
+    if (start.from && env_.link == nullptr && env_.shared.config->only_new) checkIsNew(input);
     if (env_.link == nullptr && env_.teller.any()) {
         env_.shared.events->at(
             env_.place.head_at_begin);  // what is reported from here on comes after all that was stored before
@@ -150,6 +151,15 @@ void Run::checkStored(const RunInput& input) const {
                      .reruns = start_->reruns() || !goes_on,
                      .inner_afresh = start_->travels() || !goes_on,
                      .bound = start_->inside.bound});
+}
+
+void Run::checkIsNew(const RunInput& input) const {
+    if (input.kind == RunInput::Kind::resume || input.answer || !input.answers.empty()) return;
+    throw ThreadExistsError(
+        "the thread has been begun before, and only_new allows only a new one; read it (getState), continue it "
+        "(RESUME), "
+        "or leave out only_new to give it a new input",
+        {.thread_id = env_.shared.config->thread_id.toString(), .checkpoint_id = env_.place.checkpoint.toString()});
 }
 
 // A run whose config names a checkpoint gets it, independent of the state of the thread.

@@ -41,6 +41,9 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
         throw InvalidArgumentError("max_concurrency is " + std::to_string(*config.max_concurrency) +
                                    "; it must be at least 1");
     }
+    if (config.only_new && config.on_busy == OnBusy::replace) {
+        throw InvalidArgumentError("only_new asks for a thread that nobody has begun, so there is no run to replace");
+    }
     BaseCheckpointSaver* saver = saverOf(core);
     if (saver != nullptr && config.thread_id.empty()) {
         throw InvalidArgumentError(

@@ -45,6 +45,11 @@ int limitOf(const detail::Core& core, const RunConfig& config, const ParentLink*
     return link == nullptr ? usual_limit : link->env->supersteps.limit;
 }
 
+// Of two runs that are to begin the same thread, one is refused where its input is stored, before a node is called.
+Durability durabilityOf(const RunConfig& config) noexcept {
+    return config.only_new && config.durability == Durability::exit ? Durability::async : config.durability;
+}
+
 }  // namespace
 
 TaskEnv::TaskEnv(const detail::Core& graph, RunShared& run, const ParentLink* outer, void* object)
@@ -63,7 +68,7 @@ TaskEnv::TaskEnv(const detail::Core& graph, RunShared& run, const ParentLink* ou
     log.start({.saver = graph.options().checkpointer.kind() == CheckpointerKind::none ? nullptr : run.saver,
                .thread_id = place.thread_id,
                .checkpoint_ns = place.ns,
-               .durability = run.config->durability,
+               .durability = durabilityOf(*run.config),
                .metadata = run.metadata,
                .parents = place.parents,
                .graph = graph.topology().fingerprint,

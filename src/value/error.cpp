@@ -135,6 +135,8 @@ const char* toString(Errc code) noexcept {
             return "MISSING_STORE";
         case Errc::lease_lost:
             return "LEASE_LOST";
+        case Errc::thread_exists:
+            return "THREAD_EXISTS";
     }
     return "UNKNOWN";
 }

@@ -106,6 +106,41 @@ TEST_CASE("of many starts of a new run at the same time one executes it, and the
     }
 }
 
+TEST_CASE("a start that finds its run begun meanwhile is refused, or begins it again as a whole") {
+    for (const auto durability : {sg::Durability::sync, sg::Durability::async, sg::Durability::exit}) {
+        for (const bool only_new : {true, false}) {
+            for (const bool awaits : {true, false}) {
+                CAPTURE(static_cast<int>(durability));
+                CAPTURE(only_new);
+                CAPTURE(awaits);
+                const auto saver = std::make_shared<sg::MemorySaver>();
+                std::function<void()> meanwhile;
+                wf::Definition definition{.id = "w", .entries = {{.steps = {inc.step}}}};
+                definition.input = [&](sg::Value value) {  // called when the run has been found to be new
+                    if (const auto once = std::exchange(meanwhile, {})) once();
+                    return value;
+                };
+                const wf::Flow flow(definition, {.checkpointer = saver}), other(definition, {.checkpointer = saver});
+                meanwhile = [&] { CHECK(other.start("1", sg::Value(1)).result == sg::Value(2)); };
+                wf::RunOptions options = onlyNew(durability);
+                options.only_new = only_new;
+                const auto start = [&] {
+                    return awaits ? sg::syncWait(wf::asyncStart(flow, "1", sg::Value(5), options))
+                                  : flow.start("1", sg::Value(5), options);
+                };
+                if (!only_new && durability == sg::Durability::exit) {
+                    const auto view = start();
+                    CHECK(view.result == sg::Value(6));
+                    CHECK(view.input == sg::Value(5));
+                } else {
+                    CHECK((refusalOf(start) == wf::Refusal::already_claimed));
+                    CHECK(flow.get("1").result == sg::Value(2));
+                }
+            }
+        }
+    }
+}
+
 TEST_CASE("a new run whose input is refused can still be started as a new one") {
     wf::Definition definition{.id = "w", .entries = {{.steps = {inc.step}}}};
     definition.input = [](sg::Value value) {
