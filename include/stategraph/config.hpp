@@ -108,9 +108,9 @@ struct RunConfig {
     /// When checkpoints reach the saver.
     Durability durability = Durability::async;
     /// Refuses to begin a thread that was begun before, in any process: ThreadExistsError, or another
-    /// ConcurrentUpdateError if somebody begins it at the same time, and nothing is done. So a request that is delivered
-    /// twice is executed once. RESUME and answers continue a thread, and are not refused. The input is stored before the
-    /// first node is called; with `exit` the run is therefore stored as with `async`. It does not go with
+    /// ConcurrentUpdateError if somebody begins it at the same time; nothing is done. So a request that is delivered
+    /// twice is executed once. RESUME and answers continue a thread, and are not refused. The input is stored before
+    /// the first node is called; with `exit` the run is therefore stored as with `async`. It does not go with
     /// OnBusy::replace. Without a saver it does nothing.
     bool only_new = false;
     /// What to do if another run of this process is under way on the thread.
