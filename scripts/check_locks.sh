@@ -19,7 +19,7 @@ if [ "${1:-}" = --before-asan ]; then
   before_asan=yes
   shift
 fi
-rooms=(include src checkpoint store storage json async schema workflow model agent mcp serve inspect worker)
+mapfile -t rooms < <(cpp_folders library)
 jobs=$(nproc)
 
 # The standard library's mutexes and guards are unknown to the analysis. Those of the annotated classes are `wrapped_`.

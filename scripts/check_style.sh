@@ -18,7 +18,7 @@ have clang-format-16 || apt_install clang-format-16
 cd "$repo"
 
 files() {
-  find agent async benchmarks checkpoint examples include inspect json mcp model schema serve src storage store tests worker workflow \
+  cpp_folders | xargs -I{} find {} \
     \( -path tests/compile_fail -o -path benchmarks/lines -o -name build -o -name node_modules \) -prune -o \
     \( -name '*.cpp' -o -name '*.hpp' \) -print | LC_ALL=C sort
 }

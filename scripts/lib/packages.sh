@@ -25,6 +25,19 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# cpp_folders [LIBRARY]: the top folders of the repository, where it is called, that have C++; with an argument, those of
+# the library alone.
+cpp_folders() {
+  local folder
+  for folder in */; do
+    case ${folder%/} in
+    build | node_modules) continue ;;
+    benchmarks | examples | tests) [ $# -eq 0 ] || continue ;;
+    esac
+    if find "$folder" \( -name '*.cpp' -o -name '*.hpp' \) -print -quit | grep -q .; then echo "${folder%/}"; fi
+  done
+}
+
 # version_at_least HAVE WANTED
 version_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 

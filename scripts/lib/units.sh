@@ -21,10 +21,11 @@ make_units() {
       find "$@" -maxdepth "$depth" -name '*.cpp' | LC_ALL=C sort | split -l 10 -a 2 --additional-suffix=.unit - "$units/$name."
     }
     of core 9 src checkpoint store storage/memory
-    for room in json async agent serve inspect inspect/http worker workflow workflow/from_json schema model model/http mcp mcp/http \
-      storage/rocksdb storage/sqlite storage/postgres storage/encrypted; do
-      of "${room//\//_}" 1 "$room"
-    done
+    local folder
+    while read -r folder; do
+      of "${folder//\//_}" 1 "$folder"
+    done < <(cpp_folders library | xargs -I{} find {} -name '*.cpp' -printf '%h\n' | LC_ALL=C sort -u |
+      grep -vE '^(src|checkpoint|store|storage/memory)(/|$)')
   fi
 
   use_unpacked_boost
