@@ -251,7 +251,7 @@ EventStream::Source Connection::Operations::begin(const Protocol& protocol, cons
     } else {
         place.run()->tell(std::move(readers));
     }
-    source.run = place.begin(work);
+    source.run = place.begin(work, route_.parameter("only_new") == "1");
     return source;
 }
 

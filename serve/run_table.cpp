@@ -72,8 +72,9 @@ RunTable::Place::~Place() {
     table_->end(key_, table_->not_begun_);
 }
 
-std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work) {
+std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work, bool only_new) {
     RunConfig config = endpoint_->options().config;
+    config.only_new = config.only_new || only_new;
     config.thread_id = thread_;
     config.hub = &endpoint_->hub();
     config.control = run_->control();

@@ -64,7 +64,7 @@ public:
         const std::shared_ptr<ActiveRun>& run() const noexcept { return run_; }
         /// Begins the run on the executor; call it once. The run's readers are woken at its end, even if it is refused
         /// or this function throws.
-        std::shared_ptr<ActiveRun> begin(const Begin& work);
+        std::shared_ptr<ActiveRun> begin(const Begin& work, bool only_new = false);
 
     private:
         std::shared_ptr<RunTable> table_;

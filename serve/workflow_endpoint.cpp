@@ -40,7 +40,15 @@ workflow::RunOptions optionsOf(const RunConfig& config) {
     return options;
 }
 
-Task<> ended(Task<workflow::RunView> run) { co_await std::move(run); }
+/// Of two requests for the same, one was first: that is a conflict, and not a mistake in the other one.
+Task<> ended(Task<workflow::RunView> run) {
+    try {
+        co_await std::move(run);
+    } catch (const workflow::RefusedError& error) {
+        if (error.why() != workflow::Refusal::already_claimed) throw;
+        throw ConcurrentUpdateError(error.message());
+    }
+}
 
 class WorkflowEndpoint final : public Endpoint {
 public:
@@ -74,6 +82,7 @@ private:
         return [flow = flow_, run, given](RunConfig config) {
             workflow::RunOptions options = optionsOf(config);
             options.state = given.state;
+            options.only_new = config.only_new;
             return ended(workflow::asyncStart(flow, run, given.input, std::move(options)));
         };
     }

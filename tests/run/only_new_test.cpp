@@ -75,6 +75,7 @@ TEST_CASE("a run for new threads only begins a new thread, and is refused on one
             const auto* const error = second.as<sg::ThreadExistsError>();
             REQUIRE(error != nullptr);
             CHECK(error->context().thread_id == "t");
+            CHECK(second.events.empty());
             CHECK(driver.run(app, sg::Command<State>{.go_to = {"count"}}, config).as<sg::ThreadExistsError>() !=
                   nullptr);
             CHECK(rowsOf(*saver) == before);
