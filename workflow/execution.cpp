@@ -127,6 +127,7 @@ public:
     }
     void returned(Value output) {
         if (context_.takeEnding(record_)) return;
+        if (place_.step->output) output = place_.step->output(std::move(output));
         record_.status = Word::success;
         record_.output = std::move(output);
         if (may_keep_ && !context_.hasEffects()) keepOutput(plan_, place_, record_.payload, record_.output);
@@ -254,6 +255,17 @@ void takeInside(const Plan& inner_plan, State&& inner, Record& record) {
     record.child = Value(inner);
 }
 
+void checkOutput(const Step& step, Record& record) {
+    if (!step.output || record.status != Word::success) return;
+    try {
+        record.output = step.output(std::move(record.output));
+    } catch (const std::exception& error) {
+        record.status = Word::failed;
+        record.error = error.what();
+        record.output = {};
+    }
+}
+
 // Returns the error of an inner workflow. It has only the text if it happened in another process, or does not belong to
 // a step.
 std::exception_ptr failureOf(const Session& session, const Plan& plan, const State& state) {
@@ -302,6 +314,7 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
         executed.additions.insert(executed.additions.end(), inner.reduced.begin(), inner.reduced.end());
         executed.is_canceled = executed.is_canceled || inner.is_canceled;
         takeInside(*nested.plan, std::move(inner), record);
+        if (!executed.is_canceled) checkOutput(*place.step, record);
         if (record.status != Word::failed || !triesAgain(retry, *nested.plan, record, attempt, runtime)) break;
     }
     executed.shared = changesOf(plan, state.shared, std::move(outer.shared));
