@@ -1,6 +1,5 @@
 #include "workflow/execution.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <stdexcept>
@@ -10,6 +9,7 @@
 #include <stategraph/runtime.hpp>
 
 #include "workflow/kept_output.hpp"
+#include "workflow/reducing.hpp"
 #include "workflow/scope.hpp"
 
 namespace stategraph::workflow {
@@ -127,6 +127,7 @@ public:
     }
     void returned(Value output) {
         if (context_.takeEnding(record_)) return;
+        if (place_.step->output) output = place_.step->output(std::move(output));
         record_.status = Word::success;
         record_.output = std::move(output);
         if (may_keep_ && !context_.hasEffects()) keepOutput(plan_, place_, record_.payload, record_.output);
@@ -211,12 +212,6 @@ Task<Executed> awaitFunction(const Plan& plan, const Place& place, Record& recor
     co_return executed;
 }
 
-// Returns whether the failure of a run is permanent. A member that was allowed to fail is not its failure.
-bool hasPermanentFailure(const State& state) {
-    return std::ranges::any_of(
-        state.records, [&](const auto& each) { return each.second.is_permanent && each.second.error == state.error; });
-}
-
 // Whether the record has nothing but an answer that time travel left for a step that was not reached.
 bool isUnreached(const std::pair<const std::string, Record>& each) noexcept { return each.second.status == Word::none; }
 
@@ -252,22 +247,23 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
     return state;
 }
 
-void takeInside(State&& inner, Record& record) {
+void takeInside(const Plan& inner_plan, State&& inner, Record& record) {
     record.status = inner.status == Word::canceled ? Word::success : inner.status;
-    record.is_permanent = record.status == Word::failed && hasPermanentFailure(inner);
+    record.is_permanent = record.status == Word::failed && hasPermanentFailure(inner_plan, inner);
     record.error = inner.error;
     record.output = record.status == Word::success ? inner.result : Value();
     record.child = Value(inner);
 }
 
-// Returns what an inner workflow has changed. A copy of all values would undo what its siblings have set meanwhile.
-Values changesOf(const Plan& plan, const Values& before, Values after) {
-    std::erase_if(after, [&](const auto& each) {
-        if (plan.reducers->contains(each.first)) return true;  // these are among the additions
-        const auto found = before.find(each.first);
-        return found != before.end() && found->second == each.second;
-    });
-    return after;
+void checkOutput(const Step& step, Record& record) {
+    if (!step.output || record.status != Word::success) return;
+    try {
+        record.output = step.output(std::move(record.output));
+    } catch (const std::exception& error) {
+        record.status = Word::failed;
+        record.error = error.what();
+        record.output = {};
+    }
 }
 
 // Returns the error of an inner workflow. It has only the text if it happened in another process, or does not belong to
@@ -317,7 +313,8 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
         outer.shared = inner.shared;
         executed.additions.insert(executed.additions.end(), inner.reduced.begin(), inner.reduced.end());
         executed.is_canceled = executed.is_canceled || inner.is_canceled;
-        takeInside(std::move(inner), record);
+        takeInside(*nested.plan, std::move(inner), record);
+        if (!executed.is_canceled) checkOutput(*place.step, record);
         if (record.status != Word::failed || !triesAgain(retry, *nested.plan, record, attempt, runtime)) break;
     }
     executed.shared = changesOf(plan, state.shared, std::move(outer.shared));

@@ -126,6 +126,9 @@ struct Outcome {
 };
 Command<State> advance(const Plan& plan, const State& state, std::size_t entry, Outcome outcome, Update<State> update,
                        bool is_canceled);
+/// Returns whether the failure of a run is permanent: another attempt would meet a permanent failure of the failed
+/// entry again, also if the error is that of another member. A failure that was allowed is not the run's.
+bool hasPermanentFailure(const Plan& plan, const State& state);
 /// Returns what is due where a run continues.
 Targets goingOn(const Plan& plan, const State& state);
 

@@ -31,6 +31,15 @@ void putShared(const Plan& plan, const State& state, Executed executed, std::opt
     if (executed.is_canceled) update.with(add<&State::is_canceled>(true));
 }
 
+Values changesOf(const Plan& plan, const Values& before, Values after) {
+    std::erase_if(after, [&](const auto& each) {
+        if (plan.reducers->contains(each.first)) return true;  // these are among the additions
+        const auto found = before.find(each.first);
+        return found != before.end() && found->second == each.second;
+    });
+    return after;
+}
+
 void reduceAdditions(const Plan& plan, const State& state, Update<State>& update) {
     if (state.additions.empty()) return;
     Values changed;

@@ -12,4 +12,7 @@ void putShared(const Plan& plan, const State& state, Executed executed, std::opt
 /// Call it at the end of a block. It reduces what the block's members have set. Errors: exceptions of a reducer.
 void reduceAdditions(const Plan& plan, const State& state, Update<State>& update);
 
+/// Returns what an inner workflow has changed. A copy of all values would undo what its siblings have set meanwhile.
+Values changesOf(const Plan& plan, const Values& before, Values after);
+
 }  // namespace stategraph::workflow

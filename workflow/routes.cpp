@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "workflow/plan.hpp"
 
 // Determines where a run continues: from entry to entry, to its end, or to the place where it waits for answers.
@@ -18,6 +20,14 @@ Targets goingOn(const Plan& plan, const State& state) {
     return to;
 }
 
+bool hasPermanentFailure(const Plan& plan, const State& state) {
+    return std::ranges::any_of(state.records, [&](const auto& each) {
+        const Place* const place = each.second.is_permanent ? plan.findPlace(each.first) : nullptr;
+        if (place == nullptr || place->entry != static_cast<std::size_t>(state.at)) return false;
+        return !plan.entryOf(*place).allows_failure;
+    });
+}
+
 namespace {
 
 Command<State> end(Update<State> update, Word status) {
@@ -29,6 +39,9 @@ Command<State> end(Update<State> update, Word status) {
 
 Command<State> advance(const Plan& plan, const State& state, std::size_t entry, Outcome outcome, Update<State> update,
                        bool is_canceled) {
+    const bool is_over = is_canceled || state.is_canceled;
+    if (is_over && (outcome.status == Word::suspended || outcome.status == Word::bailed))
+        return end(std::move(update), Word::canceled);
     if (outcome.status == Word::suspended) {
         if (plan.is_root) return {.update = std::move(update), .go_to = wait_node};
         return end(std::move(update), Word::suspended);
@@ -44,12 +57,12 @@ Command<State> advance(const Plan& plan, const State& state, std::size_t entry, 
     const std::size_t next = entry + 1;
     const bool is_last = next == plan.definition.entries.size();
     update.with(set<&State::at>(static_cast<std::int64_t>(next)));
-    if (is_last && !is_canceled && !state.is_canceled) {
+    if (is_last && !is_over) {
         update.with(set<&State::result>(std::move(outcome.value)));
         return end(std::move(update), Word::success);
     }
     update.with(set<&State::data>(std::move(outcome.value)));
-    if (is_canceled || state.is_canceled) return end(std::move(update), Word::canceled);
+    if (is_over) return end(std::move(update), Word::canceled);
     if (state.is_single_step) return end(std::move(update), Word::paused);
     return {.update = std::move(update), .go_to = plan.beginnings[next]};
 }

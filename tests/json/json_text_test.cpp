@@ -39,3 +39,12 @@ TEST_CASE("a JsonState and its shared values are printed as JSON, whatever numbe
     CHECK(printed(state) == R"({"x":[null,1]})");
     CHECK(printed(sg::SharedJson(json::value{std::nan("")})) == "[null]");
 }
+
+TEST_CASE("a JSON text has U+FFFD for bytes that are no characters, in texts and in names, and is JSON") {
+    const json::value value{{"caf\xe9", {"\xff", "\xc3\xa9\xe9!", "fine \xc3\xa9", "\xe2\x82"}}, {"n", infinity}};
+    const std::string text = sg::detail::jsonText(value);
+    CHECK(text ==
+          "{\"caf\xef\xbf\xbd\":[\"\xef\xbf\xbd\",\"\xc3\xa9\xef\xbf\xbd!\",\"fine \xc3\xa9\","
+          "\"\xef\xbf\xbd\xef\xbf\xbd\"],\"n\":null}");
+    CHECK(json::parse(text).is_object());
+}

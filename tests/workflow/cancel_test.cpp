@@ -264,3 +264,49 @@ TEST_CASE("a cancelled run keeps what was under way: finished members, and what 
         CHECK(make().flow().timeTravel("1", "inside.last", sg::Value(5), {}).result == sg::Value(51));
     });
 }
+
+TEST_CASE("a step that cancels its run and then asks or bails leaves it canceled") {
+    const auto asks = wf::step("asks", [](const int& n, wf::Suspending<std::string, int>& context) {
+        context.cancel();
+        return n + context.suspend("how much?");
+    });
+    const auto bails = wf::step("bails", [](const int&, wf::Context& context) -> int {
+        context.cancel();
+        context.bail(0);
+    });
+    const auto late = wf::step("late", [](const int& n) { return n; });
+    const auto waits = wf::step("waits", [](const int& n, wf::Suspending<std::string, int>& context) {
+        return n + context.suspend("and you?");
+    });
+    savers::onEach([&](savers::Store& store) {
+        const auto saver = store.open();
+        const auto check = [&](const auto& flow) {
+            for (const bool is_awaited : {false, true}) {
+                CAPTURE(is_awaited);
+                const std::string id = is_awaited ? "awaited" : "blocking";
+                const auto run = is_awaited ? sg::syncWait(wf::asyncStart(flow, id, 1)) : flow.start(id, 1);
+                CHECK((run.status == RunStatus::canceled));
+                CHECK(run.view.questions.empty());
+                CHECK((flow.get(id).status == RunStatus::canceled));
+                CHECK_THROWS_AS(flow.flow().resume(id, {}, sg::Value(1)), wf::RefusedError);
+                CHECK_FALSE(run.view.steps.contains("late"));
+            }
+        };
+        check(wf::workflow<int>("asks").then(asks).then(late).commit({.checkpointer = saver}));
+        check(wf::workflow<int>("bails").then(bails).then(late).commit({.checkpointer = saver}));
+        check(wf::workflow<int>("inside")
+                  .then("inner", wf::workflow<int>("inner").then(asks).commit())
+                  .then(late)
+                  .commit({.checkpointer = saver}));
+        // The question of a sibling is not asked any more.
+        const auto cancels = wf::step("cancels", [](const int& n, wf::Context& context) {
+            context.cancel();
+            return n;
+        });
+        check(wf::workflow<int>("beside").parallel(waits, cancels).commit({.checkpointer = saver}));
+        check(wf::workflow<int>("list")
+                  .map([](const int& n) { return std::vector<int>{n}; })
+                  .foreach (asks)
+                  .commit({.checkpointer = saver}));
+    });
+}

@@ -1,10 +1,14 @@
+#include <chrono>
 #include <exception>
+#include <memory>
+#include <string>
 
 #include <doctest/doctest.h>
 
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/workflow/from_json.hpp>
 #include <stategraph/workflow/run.hpp>
+#include <stategraph/workflow/step.hpp>
 
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
@@ -102,6 +106,80 @@ TEST_CASE("schemas check the input, the answer, the output and what is asked, an
         CHECK((run.status == wf::RunStatus::failed));
         CHECK(run.error.find("$[by]") != std::string::npos);
     }
+}
+
+TEST_CASE("the schema of an output is for outputs: typed steps ask and bail as they do without it") {
+    wf::Functions offered = functions();
+    const auto ask = wf::step(
+        "ask", [](const int& n, wf::Suspending<std::string, int>& context) { return n + context.suspend("?"); });
+    const auto bail =
+        wf::step("bail", [](const int&, wf::Context& context) -> int { context.bail(std::string("early")); });
+    offered.steps["typed ask"] = ask.step.execute;
+    offered.steps["bail"] = bail.step.execute;
+    const auto load = [&](const std::string& entries) {
+        const std::string steps = R"("ask": {"run": "typed ask", "output": {"type": "integer", "maximum": 9}},
+            "bail": {"output": {"type": "integer"}},
+            "inner": {"output": {"type": "integer", "maximum": 5}, "workflow":
+                {"id": "i", "steps": {"double": {}}, "entries": [{"then": "double"}]}})";
+        return wf::Flow(
+            wf::fromJson(R"({"id": "w", "steps": {)" + steps + R"(}, "entries": [)" + entries + "]}", offered),
+            {.checkpointer = std::make_shared<sg::MemorySaver>()});
+    };
+    const auto asks = load(R"({"then": "ask"})");
+    REQUIRE((asks.start("run", 1).status == wf::RunStatus::suspended));
+    CHECK(resultOf(asks.resume("run", {}, 3)) == "4");
+    REQUIRE((asks.start("run", 1).status == wf::RunStatus::suspended));
+    CHECK((asks.resume("run", {}, 9).status == wf::RunStatus::failed));
+    CHECK(resultOf(load(R"({"then": "bail"})").start("run", 1)) == R"("early")");
+
+    const auto inside = load(R"({"then": "inner"})");
+    CHECK(resultOf(inside.start("run", 2)) == "4");
+    const auto refused = inside.start("run", 3);
+    CHECK((refused.status == wf::RunStatus::failed));
+    CHECK((refused.steps.at("inner").status == wf::StepStatus::failed));
+    CHECK((refused.steps.at("inner.double").status == wf::StepStatus::success));
+}
+
+TEST_CASE("a time to sleep until may have a fraction of a second and an offset") {
+    const auto sleeping = [](const std::string& time) {
+        return flowOf(R"({"id": "s", "entries": [{"sleepUntil": ")" + time + R"("}]})").start("run", 1).status;
+    };
+    for (const char* past : {"2020-01-31T08:00:00Z", "2020-01-31T08:00:00.250Z", "2020-01-31T08:00:00.123456789012Z",
+                             "2020-01-31T08:00:00+02:00", "2020-01-31T08:00:00.5-02:30", "1969-07-20T20:17:40.5Z"}) {
+        CAPTURE(past);
+        CHECK((sleeping(past) == wf::RunStatus::success));
+    }
+    CHECK((sleeping("2200-01-31T08:00:00.250+02:00") == wf::RunStatus::waiting));
+    for (const char* none : {"2020-01-31", "2020-01-31T08:00:00", "2020-01-31T08:00:00.Z", "2020-01-31T08:00:00.5",
+                             "2020-01-31T08:00:00+2:00", "2020-01-31T08:00:00+24:00", "2020-01-31T08:00:00+02:60",
+                             "2020-01-31T-8:00:00Z", "2020-01-31T08:00:00ZZ", "2020-02-30T08:00:00Z"}) {
+        CAPTURE(none);
+        CHECK(faultsOf(std::string(R"({"id": "s", "entries": [{"sleepUntil": ")") + none + R"("}]})").size() == 1);
+    }
+    // The offset says how far the place is ahead of UTC, so an hour ahead is an hour earlier.
+    const auto wakesAt = [](const std::string& time) {
+        const auto flow = flowOf(R"({"id": "s", "entries": [{"sleepUntil": ")" + time + R"("}]})");
+        REQUIRE((flow.start("run", 1).status == wf::RunStatus::waiting));
+        return std::chrono::round<std::chrono::minutes>(flow.dueRuns().at(0).at.value());
+    };
+    CHECK(wakesAt("2200-01-31T08:00:00Z") - wakesAt("2200-01-31T08:00:00.5+01:00") == std::chrono::minutes(60));
+}
+
+TEST_CASE("a step from JSON has a time limit, a description and metadata") {
+    wf::Functions offered = functions();
+    offered.steps["hangs"] = [](const sg::Value& input, wf::StepContext& context) {
+        context.runtime().waitFor(std::chrono::hours(1));
+        return input;
+    };
+    const wf::Flow flow(wf::fromJson(R"({"id": "w", "entries": [{"then": "hangs"}], "steps": {"hangs":
+        {"timeout_ms": 20, "description": "It hangs.", "metadata": {"team": "north"}}}})",
+                                     offered),
+                        {.checkpointer = std::make_shared<sg::MemorySaver>()});
+    CHECK((flow.start("run", 1).status == wf::RunStatus::failed));
+    const std::string snapshot = flow.snapshot("run");
+    CHECK(snapshot.find(R"("description":"It hangs.","metadata":{"team":"north"})") != std::string::npos);
+    CHECK(faultsOf(R"({"id": "w", "entries": [{"then": "double"}], "steps": {"double": {"timeout_ms": 0}}})").size() ==
+          1);
 }
 
 TEST_CASE("every fault of a workflow's text is reported with its place") {

@@ -1,3 +1,6 @@
+#include <stdexcept>
+#include <string>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/memory_saver.hpp>
@@ -95,4 +98,14 @@ TEST_CASE("a sleep of any length can be stored") {
         const wf::Flow flow(definition, stored());
         CHECK((flow.start("1", 1).status == (ms > 0 ? RunStatus::waiting : RunStatus::success)));
     }
+}
+
+TEST_CASE("a snapshot is JSON even if an error is not UTF-8") {
+    const auto fails = wf::step("fails", [](const int&) -> int { throw std::runtime_error("caf\xe9 is closed"); });
+    const auto flow = wf::workflow<int>("w").then(fails).commit(stored());
+    CHECK(flow.start("1", 1).error == "caf\xe9 is closed");
+    CHECK(flow.get("1").error == "caf\xe9 is closed");
+    const std::string snapshot = flow.flow().snapshot("1");
+    CHECK(snapshot.find("\"error\":{\"message\":\"caf\xef\xbf\xbd is closed\"}") != std::string::npos);
+    CHECK(snapshot.find('\xe9') == std::string::npos);
 }

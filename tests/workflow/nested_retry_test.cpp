@@ -172,3 +172,29 @@ TEST_CASE("a wait between attempts ends when the run is stopped") {
     CHECK((flow.start("1", 1, options).status == RunStatus::canceled));
     CHECK(failing.executed == 1);
 }
+
+TEST_CASE("a workflow in which any member of the failed block fails for good is not retried") {
+    std::atomic<int> executed = 0;
+    const auto fails = wf::step("fails", [&](const int&) -> int {
+        ++executed;
+        throw std::runtime_error("not now");
+    });
+    const auto never = wf::step("never", [](const int&) -> int { throw wf::PermanentError("never"); });
+    const auto first = [](const std::tuple<int, int>& both) { return std::get<0>(both); };
+    const auto flow = around(wf::workflow<int>("i").parallel(fails, never).map(first).commit(), policy(3));
+    CHECK(flow.start("1", 1).error == "not now");  // the first in the list
+    CHECK(executed == 1);
+
+    // The permanent failure of an earlier entry, in a run that time travel has taken back, does not count.
+    std::atomic<bool> mends = false;
+    const auto once = wf::step("once", [&](const int& n) {
+        if (!mends) throw wf::PermanentError("not yet");
+        return n;
+    });
+    const auto back = around(wf::workflow<int>("i").then(once).then(fails).commit(), policy(2));
+    CHECK(back.start("1", 1).error == "not yet");
+    mends = true;
+    executed = 0;
+    CHECK(back.flow().timeTravel("1", "inner", sg::Value(1), {}).error == "not now");
+    CHECK(executed == 2);
+}

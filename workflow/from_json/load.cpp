@@ -111,8 +111,9 @@ private:
 
     Step stepAt(const std::string& id, const json::value& value, const std::string& where) {
         Step step{.id = id};
-        const auto* const object =
-            objectAt(value, where, {"run", "workflow", "input", "output", "resume", "suspend", "state", "retry"});
+        const auto* const object = objectAt(value, where,
+                                            {"run", "workflow", "input", "output", "resume", "suspend", "state",
+                                             "retry", "timeout_ms", "description", "metadata"});
         if (object == nullptr) return step;
         if (const json::value* const nested = object->if_contains("workflow")) {
             step.workflow = std::make_shared<const Definition>(workflowOf(*nested, where + ".workflow"));
@@ -121,19 +122,21 @@ private:
             const json::value* const run = object->if_contains("run");
             step.execute =
                 functionNamed(functions_.steps, run != nullptr ? textAt(run, where + ".run") : id, where + ".run");
-            if (Check output = checkAt(*object, "output", where); output && step.execute) {
-                step.execute = [function = std::move(step.execute), output = std::move(output)](const Value& input,
-                                                                                                StepContext& context) {
-                    return output(function(input, context));
-                };
-            }
         }
         step.input = checkAt(*object, "input", where);
+        step.output = checkAt(*object, "output", where);
         step.resume = checkAt(*object, "resume", where);
         step.suspend = checkAt(*object, "suspend", where);
         step.state = checkAt(*object, "state", where);
         if (const json::value* const retry = object->if_contains("retry"))
             step.retry = retryAt(*retry, where + ".retry");
+        if (const json::value* const timeout = object->if_contains("timeout_ms")) {
+            const double ms = numberAt(*timeout, where + ".timeout_ms", 1);
+            step.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::min(ms, 1e12)));
+        }
+        if (const json::value* const text = object->if_contains("description"))
+            step.description = textAt(text, where + ".description");
+        if (const json::value* const metadata = object->if_contains("metadata")) step.metadata = Value(*metadata);
         return step;
     }
 
@@ -192,10 +195,13 @@ private:
         return [ms = numberAt(value, where, 0)](const Scope&) { return Value(ms); };
     }
     Transform sleepUntilAt(const json::value& value, const std::string& where) {
-        if (!value.is_object() && !instantOf(value)) fault(where, "it must be a time such as 2026-01-31T08:00:00Z");
+        if (!value.is_object() && !instantOf(value))
+            fault(where, "it must be a time such as 2026-01-31T08:00:00Z or 2026-01-31T10:00:00.5+02:00");
         return [when = templateAt(value, where)](const Scope& scope) {
             const auto time = instantOf(toJsonValue(when(scope)));
-            if (!time) throw InvalidArgumentError("sleepUntil needs a time such as 2026-01-31T08:00:00Z");
+            if (!time)
+                throw InvalidArgumentError(
+                    "sleepUntil needs a time such as 2026-01-31T08:00:00Z or 2026-01-31T10:00:00.5+02:00");
             const auto left = *time - std::chrono::system_clock::now();
             return Value(static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(left).count()));
         };

@@ -128,6 +128,9 @@ struct Step {
     /// Is run instead of `execute`: a workflow whose input is that of the step.
     std::shared_ptr<const Definition> workflow = {};
     Check input = {};
+    /// Checks what the step returns; a step whose output is refused has failed. Neither a question nor a bail is an
+    /// output.
+    Check output = {};
     Check resume = {};
     Check suspend = {};
     Check state = {};
