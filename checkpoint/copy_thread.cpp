@@ -57,14 +57,22 @@ public:
     ThreadCopy(BaseCheckpointSaver& ids, BaseCheckpointSaver& rows, std::string_view from, std::string_view to)
         : ids_(ids), rows_(rows), from_(from), to_(to) {}
 
+    // A run may continue the thread meanwhile. The root's log is read before those of subgraphs, and copied after them
+    // as it was then, so the copies of the others have all that it refers to.
+    void readRoot() {
+        root_ids_ = listIds(ids_, {from_, ""});
+        if (!root_ids_.empty()) root_newest_ = readPage(rows_, {from_, ""}, std::span(root_ids_).last(1));
+    }
+
     void copyLog(const std::string& ns) {
         const LogName source{from_, ns};
-        const std::vector<CheckpointId> ids = listIds(ids_, source);
+        const std::vector<CheckpointId> ids = ns.empty() ? root_ids_ : listIds(ids_, source);
         CheckpointId head;
         for (std::span<const CheckpointId> rest = ids; !rest.empty();) {
             const auto page_ids = rest.first(std::min(rest.size(), copy_page));
             rest = rest.subspan(page_ids.size());
-            const auto page = readPage(rows_, source, page_ids);
+            auto page = readPage(rows_, source, page_ids);
+            if (ns.empty() && rest.empty()) page.back() = root_newest_.front();
             std::vector<CommitRow> commits;
             std::vector<WriteRow> writes;
             for (const auto& row : page) {
@@ -94,6 +102,8 @@ private:
     BaseCheckpointSaver& rows_;
     const std::string_view from_;
     const std::string_view to_;
+    std::vector<CheckpointId> root_ids_;
+    std::vector<ListedCheckpoint> root_newest_;
     bool has_stored_ = false;
     CheckpointId root_head_;
 };
@@ -105,10 +115,11 @@ void copyThreadRows(BaseCheckpointSaver& ids, BaseCheckpointSaver& rows, std::st
     if (!ids.list({.thread_id = std::string(to), .limit = 1}).empty()) refuseCopy(from, to);
     // The root's log (the last of these) makes the copy a thread: until it exists, no reader looks for the others.
     std::set<std::string, std::greater<>> namespaces;
-    for (const auto& row : ids.list({.thread_id = std::string(from), .heads = true}))
-        namespaces.insert(row.checkpoint_ns);
     ThreadCopy copy(ids, rows, from, to);
     try {
+        copy.readRoot();
+        for (const auto& row : ids.list({.thread_id = std::string(from), .heads = true}))
+            namespaces.insert(row.checkpoint_ns);
         for (const std::string& ns : namespaces) copy.copyLog(ns);
     } catch (...) {
         copy.takeBack();

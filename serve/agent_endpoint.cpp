@@ -68,18 +68,32 @@ private:
         const auto given = body.asStrict<Start>();
         if (given.text.has_value() == given.input.has_value())
             throw InvalidArgumentError("give either \"text\" or \"input\"");
-        if (given.text) return begin(agent::said(messagesOf(thread, given)));
+        if (given.text && given.message_id) return startAt(conversation(thread), given);
+        if (given.text) return begin(agent::said(messagesOf({}, given)));
         return begin(Update<agent::State>::of(*given.input));
     }
+    /// A conversation as it was read, and its checkpoint. It is empty if nothing is stored.
+    struct Conversation {
+        std::vector<model::Message> messages = {};
+        CheckpointId at = {};
+    };
+    /// The run is refused if another process has changed the conversation since it was read, because the ids of the
+    /// messages were chosen by what it was.
+    Begin startAt(const Conversation& known, const Start& given) const {
+        return [run = begin(agent::said(messagesOf(known.messages, given))), at = known.at](RunConfig config) {
+            config.only_at = at;
+            config.only_new = at.empty() && config.on_busy != OnBusy::replace;
+            return run(std::move(config));
+        };
+    }
     /// Returns what a message of the user changes in the conversation.
-    std::vector<model::Message> messagesOf(const ThreadId& thread, const Start& given) const {
+    static std::vector<model::Message> messagesOf(const std::vector<model::Message>& known, const Start& given) {
         model::Message message;
         message.content.assign(given.files.begin(), given.files.end());
         if (!given.text->empty() || given.files.empty()) message.content.emplace_back(model::Text{*given.text});
         std::vector<model::Message> changes;
         if (given.message_id) {
             message.id = userMessageId(*given.message_id);
-            const std::vector<model::Message> known = conversation(thread);
             const std::optional<std::size_t> place = placeOf(message, known);
             if (place && given.anew) {
                 message.id = known[*place].id;
@@ -97,9 +111,10 @@ private:
         return changes;
     }
     /// Returns the stored messages of a thread; none if the agent stores nothing.
-    std::vector<model::Message> conversation(const ThreadId& thread) const {
+    Conversation conversation(const ThreadId& thread) const {
         try {
-            return graph().getState({.thread_id = thread}).values.messages;
+            auto read = graph().getState({.thread_id = thread});
+            return {std::move(read.values.messages), read.config.checkpoint_id};
         } catch (const MissingCheckpointerError&) {
             return {};
         }

@@ -64,6 +64,7 @@ http::status statusOf(Errc code) noexcept {
         case Errc::thread_busy:
         case Errc::lease_lost:
         case Errc::thread_exists:
+        case Errc::thread_changed:
             return http::status::conflict;
         case Errc::invalid_update:
         case Errc::saver_failed:

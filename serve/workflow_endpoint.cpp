@@ -63,7 +63,16 @@ public:
         if (operation == Operation::resume) return resume(run, body);
         throw InvalidArgumentError("this is a workflow: its questions are answered with /resume");
     }
-    void cancel(const ThreadId& thread, RunControl*) override { flow_.cancel(thread.toString()); }
+    void cancel(const ThreadId& thread, RunControl* under_way) override {
+        using workflow::RunStatus;
+        const std::string run = thread.toString();
+        const bool was_canceled = under_way != nullptr && flow_.get(run).status == RunStatus::canceled;
+        const RunStatus status = flow_.cancel(run).status;
+        if (under_way == nullptr || status == RunStatus::running || (status == RunStatus::canceled && !was_canceled))
+            return;
+        // The run was requested, and had not begun when `flow_.cancel` looked for it. It ends where it begins.
+        under_way->requestStop();
+    }
     std::string state(const Config& config) override {
         return flow_.snapshot(config.thread_id.toString(), config.checkpoint_id);
     }

@@ -27,10 +27,12 @@ Task<Result<State>> invoke(Drive& drive) {
     return drive.graph().asyncInvoke(RESUME, drive.config());
 }
 
-// Returns false if the run has been cancelled in the meantime.
+// Returns false if the run has been cancelled, or continued by another caller, in the meantime.
 Task<bool> goOn(Drive& drive, Result<State>& result) {
     try {
-        result = co_await drive.graph().asyncInvoke(RESUME, drive.config());
+        result = co_await drive.graph().asyncInvoke(RESUME, drive.configAfter(result));
+    } catch (const ThreadChangedError&) {
+        co_return false;
     } catch (const InvalidArgumentError&) {
         if (!drive.isStopped()) throw;
         co_return false;
@@ -87,8 +89,8 @@ Task<RunView> restarted(FlowPointer flow, std::string run_id, RunOptions options
 
 Task<RunView> travelled(FlowPointer flow, std::string run_id, std::string step, std::optional<Value> input,
                         std::optional<Value> data, RunOptions options) {
-    flow->travelTo(run_id, step, std::move(input), std::move(data), options);
-    auto drive = std::make_unique<Drive>(flow, run_id, RESUME, options, Claim::run);
+    const Continuation to = flow->travelTo(run_id, step, std::move(input), std::move(data), options);
+    auto drive = std::make_unique<Drive>(flow, run_id, to, options, Claim::run);
     RunView view = co_await toItsEnd(std::move(drive));
     co_return view;
 }

@@ -22,6 +22,12 @@ void sleepUntil(std::chrono::system_clock::time_point until, const std::stop_tok
     changed.wait_until(lock.native(), stop, until, [] { return false; });
 }
 
+CheckpointId onlyAt(const RunInput& input) {
+    if (const auto* const continuation = std::get_if<Continuation>(&input)) return continuation->only_at;
+    const auto* const resumption = std::get_if<Resumption>(&input);
+    return resumption != nullptr ? resumption->only_at : CheckpointId();
+}
+
 }  // namespace
 
 Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInput input, const RunOptions& options,
@@ -35,6 +41,7 @@ Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInpu
       config_{.thread_id = flow_->threadOf(run_id_),
               .durability = options.durability,
               .only_new = std::holds_alternative<Beginning>(input_),
+              .only_at = onlyAt(input_),
               .hub = options.hub,
               .control = options.control,
               .context = std::shared_ptr<const Session>(session_)} {
@@ -45,7 +52,7 @@ Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInpu
     stategraph::detail::UniqueLock lock(flow_->mutex);
     const auto isFree = [this]() SG_REQUIRES(flow_->mutex) { return !flow_->ending.contains(run_id_); };
     flow_->ended.wait(lock.native(), isFree);
-    is_known_ = flow_->live.emplace(run_id_, session_).second;  // if there are two runs, the first holds the thread
+    live_ = flow_->live.emplace(run_id_, session_);
 }
 
 Drive::~Drive() { close(); }
@@ -53,10 +60,12 @@ Drive::~Drive() { close(); }
 // From here on, a cancel is an edit of the thread, and not a request to the run.
 void Drive::close() noexcept {
     const stategraph::detail::LockGuard lock(flow_->mutex);
-    if (std::exchange(is_known_, false)) flow_->live.erase(run_id_);
+    if (const auto live = std::exchange(live_, {})) flow_->live.erase(*live);
 }
 
 Result<State> Drive::begin(Beginning&& input) const { return graph().invoke(std::move(input.update), config_); }
+
+Result<State> Drive::begin(Continuation&& /*input*/) const { return graph().invoke(RESUME, config_); }
 
 template <class Input>
 Result<State> Drive::begin(Input&& input) const {
@@ -87,10 +96,19 @@ RunView Drive::run() {
     }
 }
 
-// Returns false if the run has been cancelled in the meantime.
+RunConfig Drive::configAfter(const Result<State>& result) const {
+    RunConfig config = config_;
+    config.only_new = false;
+    config.only_at = result.config.checkpoint_id;
+    return config;
+}
+
+// Returns false if the run has been cancelled, or continued by another caller, in the meantime.
 bool Drive::goOn(Result<State>& result) const {
     try {
-        result = graph().invoke(RESUME, config_);
+        result = graph().invoke(RESUME, configAfter(result));
+    } catch (const ThreadChangedError&) {
+        return false;
     } catch (const InvalidArgumentError&) {
         if (!isStopped()) throw;
         return false;
@@ -126,6 +144,8 @@ void Drive::rethrow() const {
     } catch (const ThreadBusyError& error) {
         refuse(Refusal::already_claimed, run_id_, error.message());
     } catch (const ThreadExistsError& error) {  // somebody began it after this call had found that it was new
+        refuse(Refusal::already_claimed, run_id_, error.message());
+    } catch (const ThreadChangedError& error) {  // somebody continued it after this call had read it
         refuse(Refusal::already_claimed, run_id_, error.message());
     } catch (const ConcurrentUpdateError& error) {
         if (claim_ == Claim::run) throw;  // it has run

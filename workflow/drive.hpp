@@ -31,6 +31,8 @@ public:
     // it.
     const CompiledGraph<State>& graph() const noexcept { return flow_->graph; }
     const RunConfig& config() const noexcept { return config_; }
+    /// Returns the config that continues the run from where it sleeps.
+    RunConfig configAfter(const Result<State>& result) const;
     RunInput takeInput() noexcept { return std::move(input_); }
     /// Returns until when the run sleeps, if this call waits for it.
     std::optional<std::chrono::system_clock::time_point> waitsUntil(const Result<State>& result) const;
@@ -41,6 +43,7 @@ public:
 
 private:
     Result<State> begin(Beginning&& input) const;
+    Result<State> begin(Continuation&& input) const;
     template <class Input>
     Result<State> begin(Input&& input) const;
     Result<State> begin(Resumption&& input) const;
@@ -54,7 +57,7 @@ private:
     Claim claim_;
     std::shared_ptr<Session> session_;
     RunConfig config_;
-    bool is_known_ SG_GUARDED_BY(flow_->mutex) = false;
+    std::optional<Live::iterator> live_ SG_GUARDED_BY(flow_->mutex) = {};
     std::optional<std::stop_callback<std::function<void()>>> linked_;
 };
 

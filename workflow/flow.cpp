@@ -19,16 +19,21 @@
 namespace stategraph::workflow {
 // The run ends by itself after the current step. That it is to end is stored before.
 std::optional<bool> Flow::Impl::cancelLive(const std::string& run_id) const {
-    std::shared_ptr<Session> session;
+    std::vector<std::shared_ptr<Session>> sessions;
     {
         const stategraph::detail::LockGuard lock(mutex);
-        const auto found = live.find(run_id);
-        if (found != live.end()) session = found->second.lock();
+        const auto [begin, end] = live.equal_range(run_id);
+        for (auto each = begin; each != end; ++each) sessions.push_back(each->second);
     }
-    if (!session) return {};
-    session->stop.request_stop();
+    if (sessions.empty()) return {};
+    for (const auto& session : sessions) session->stop.request_stop();
     if (!saver) return false;
-    return session->storeCancel([&] { return graph.cancelThread(threadOf(run_id), {.ends_run = false}); });
+    bool is_stored = false;
+    for (const auto& session : sessions) {
+        is_stored = session->storeCancel(
+            [&] { return graph.cancelThread(threadOf(run_id), {.ends_run = false}) || is_stored; });
+    }
+    return is_stored;
 }
 
 std::vector<UnfinishedThread> Flow::Impl::sleepingThreads(std::chrono::system_clock::time_point until) const {
@@ -127,7 +132,20 @@ bool addUnderWay(const Plan& plan, State& state, const std::vector<TaskSnapshot>
 
 // Makes an edit after which nothing is due. What was under way keeps its records.
 void Flow::Impl::end(const std::string& run_id, bool ends_success) const {
-    const auto at = read(run_id, true);
+    // Another process that continues the run between the reading and the edit makes progress with each attempt.
+    constexpr int tries = 100;
+    for (int left = tries;; --left) {
+        try {
+            return endAsRead(run_id, read(run_id, true), ends_success);
+        } catch (const ThreadBusyError&) {
+            throw;
+        } catch (const ConcurrentUpdateError&) {
+            if (left == 0) throw;
+        }
+    }
+}
+
+void Flow::Impl::endAsRead(const std::string& run_id, const StateSnapshot<State>& at, bool ends_success) const {
     if (!isStored(at) || (at.values.status == Word::success && !ends_success) || at.values.status == Word::failed ||
         at.values.status == Word::canceled)
         return;
@@ -137,7 +155,8 @@ void Flow::Impl::end(const std::string& run_id, bool ends_success) const {
         state.status = Word::canceled;
         update = updateOf(state);
     }
-    graph.updateState({.thread_id = threadOf(run_id)}, std::move(update), {.as_node = wait_node});
+    graph.updateState({.thread_id = threadOf(run_id)}, std::move(update),
+                      {.as_node = wait_node, .only_at = at.config.checkpoint_id});
 }
 
 bool Flow::Impl::endUnlessLive(const std::string& run_id) const {
@@ -211,8 +230,10 @@ std::variant<RunView, RunInput> Flow::Impl::restartInput(const std::string& run_
     if (view.status != RunStatus::running && view.status != RunStatus::waiting) {
         refuse(Refusal::not_active, run_id, std::string("nothing of it was under way; it is ") + toString(view.status));
     }
-    if (at.values.is_single_step == options.single_step && options.context.empty()) return RunInput(RESUME);
-    return RunInput(Resumption{{.update = goingOnWith(at.values, options)}});
+    const CheckpointId only_at = at.config.checkpoint_id;
+    if (at.values.is_single_step == options.single_step && options.context.empty())
+        return RunInput(Continuation{only_at});
+    return RunInput(Resumption{.command = {.update = goingOnWith(at.values, options)}, .only_at = only_at});
 }
 
 RunView Flow::restart(const std::string& run_id, const RunOptions& options) const {
@@ -242,8 +263,8 @@ RunView Flow::cancel(const std::string& run_id) const {
     return view;
 }
 
-void Flow::Impl::travelTo(const std::string& run_id, const std::string& step, std::optional<Value> input,
-                          std::optional<Value> data, const RunOptions& options) const {
+Continuation Flow::Impl::travelTo(const std::string& run_id, const std::string& step, std::optional<Value> input,
+                                  std::optional<Value> data, const RunOptions& options) const {
     const auto at = read(run_id, true);
     const std::vector<std::string> path = split(step);
     if (path.empty()) refuse(Refusal::invalid_target, run_id, "no step is named to which to travel");
@@ -267,7 +288,10 @@ void Flow::Impl::travelTo(const std::string& run_id, const std::string& step, st
     state.is_single_step = options.single_step;
     for (const auto& [key, value] : options.context) state.context.insert_or_assign(key, value);
     try {
-        graph.updateState({.thread_id = threadOf(run_id)}, updateOf(state), {.as_node = wait_node, .go_to = to});
+        const Config edited = graph.updateState(
+            {.thread_id = threadOf(run_id)}, updateOf(state),
+            {.as_node = wait_node, .go_to = to, .only_new = !isStored(at), .only_at = at.config.checkpoint_id});
+        return {edited.checkpoint_id};
     } catch (const ConcurrentUpdateError& error) {
         refuse(Refusal::already_claimed, run_id, error.message());
     }
@@ -275,8 +299,8 @@ void Flow::Impl::travelTo(const std::string& run_id, const std::string& step, st
 
 RunView Flow::timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input,
                          std::optional<Value> data, const RunOptions& options) const {
-    impl_->travelTo(run_id, step, std::move(input), std::move(data), options);
-    return Drive(impl_, run_id, RESUME, options, Claim::run).run();
+    const Continuation to = impl_->travelTo(run_id, step, std::move(input), std::move(data), options);
+    return Drive(impl_, run_id, to, options, Claim::run).run();
 }
 
 RunView Flow::get(const std::string& run_id, CheckpointId at) const { return impl_->view(run_id, at); }

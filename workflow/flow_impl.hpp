@@ -23,14 +23,23 @@ namespace stategraph::workflow {
 /// Answers and changes with which a run is resumed.
 struct Resumption {
     Command<State> command = {};
+    CheckpointId only_at = {};                                  // if it is given, the run must still be there
     std::shared_ptr<stategraph::detail::ThreadRead> read = {};  // the thread as it was read; null if the run reads it
 };
 /// What a run begins with that has never begun.
 struct Beginning {
     Update<State> update;
 };
+/// A run continues by itself from this checkpoint, if no other caller has continued it since.
+struct Continuation {
+    CheckpointId only_at;
+};
 /// The input of a run: of a new one, of one that begins again, a resumption, or nothing if the run continues by itself.
-using RunInput = std::variant<Beginning, Update<State>, Resumption, ResumeTag>;
+using RunInput = std::variant<Beginning, Update<State>, Resumption, Continuation>;
+
+/// Calls that have a run under way or wait for it, by the run's id. There may be several of one run: while one waits
+/// for the end of a sleep, another one can have begun the run again.
+using Live = std::multimap<std::string, std::shared_ptr<Session>>;
 
 /// The implementation of Flow.
 struct Flow::Impl {
@@ -41,7 +50,7 @@ struct Flow::Impl {
     CompiledGraph<State> graph;
     std::shared_ptr<BaseCheckpointSaver> saver;
     mutable stategraph::detail::Mutex mutex = {};
-    mutable std::map<std::string, std::weak_ptr<Session>> live SG_GUARDED_BY(mutex) = {};  // by the run's id
+    mutable Live live SG_GUARDED_BY(mutex) = {};
     mutable std::set<std::string> ending
         SG_GUARDED_BY(mutex) = {};  // ids of runs of which endUnlessLive edits the thread
     mutable std::condition_variable ended = {};
@@ -67,9 +76,9 @@ struct Flow::Impl {
     RunInput startInput(const std::string& run_id, Value input, const RunOptions& options) const;
     RunInput resumeInput(const std::string& run_id, const ResumeTarget& target, Value data,
                          const RunOptions& options) const;
-    /// Takes the run to a step, where it is to be resumed. Errors: RefusedError.
-    void travelTo(const std::string& run_id, const std::string& step, std::optional<Value> input,
-                  std::optional<Value> data, const RunOptions& options) const;
+    /// Takes the run to a step, and returns from where it is to be resumed. Errors: RefusedError.
+    Continuation travelTo(const std::string& run_id, const std::string& step, std::optional<Value> input,
+                          std::optional<Value> data, const RunOptions& options) const;
     Values checkedState(const std::string& run_id, Values state) const;
     std::variant<RunView, RunInput> restartInput(const std::string& run_id, const RunOptions& options) const;
     /// Ends the run of this process that is under way, and returns whether it is stored that the run is canceled.
@@ -77,6 +86,7 @@ struct Flow::Impl {
     std::optional<bool> cancelLive(const std::string& run_id) const;
     /// With `ends_success`, it also ends a run that has succeeded meanwhile.
     void end(const std::string& run_id, bool ends_success = false) const;
+    void endAsRead(const std::string& run_id, const StateSnapshot<State>& at, bool ends_success) const;
     /// Ends it unless it is under way in this process; a run that begins meanwhile waits. Returns false if it is.
     bool endUnlessLive(const std::string& run_id) const;
     /// Returns whether the workflow itself waits for answers, and not a graph inside a step.

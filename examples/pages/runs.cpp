@@ -154,6 +154,11 @@ void effectsAndRuns() {
     // The other run ends with Status::cancelled:
     app.invoke(input, {.thread_id = "1", .on_busy = sg::OnBusy::replace});
     // [end busy]
+    // [begin only at]
+    const auto read = app.getState({.thread_id = "1"});
+    if (read.values.total == 30)  // ThreadChangedError if the thread has continued since it was read
+        app.updateState({.thread_id = "1"}, {sg::set<&Order::total>(20)}, {.only_at = read.config.checkpoint_id});
+    // [end only at]
     app.submit(input, {.thread_id = "left"});  // as a process that died leaves it
     // [begin recover]
     for (const auto& thread : saver->unfinishedThreads())

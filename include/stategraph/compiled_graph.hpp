@@ -50,6 +50,10 @@ struct UpdateOptions {
     Targets go_to = {};
     /// When the edit reaches the disk, as for a run; `exit` means `async` here.
     Durability durability = Durability::async;
+    /// Refuses the edit if the thread, or the log of the subgraph, has a checkpoint: ThreadExistsError.
+    bool only_new = false;
+    /// Refuses the edit unless this is the newest checkpoint, as RunConfig::only_at: ThreadChangedError. Empty: any.
+    CheckpointId only_at = {};
     /// What to do if a run of this process is under way on the thread.
     OnBusy on_busy = OnBusy::reject;
     /// How long to wait for that run; then ThreadBusyError.

@@ -113,6 +113,11 @@ struct RunConfig {
     /// the first node is called; with `exit` the run is therefore stored as with `async`. It does not go with
     /// OnBusy::replace. Without a saver it does nothing.
     bool only_new = false;
+    /// Refuses to run unless this is the newest checkpoint of the thread: ThreadChangedError, and nothing is done. So a
+    /// caller that has read the thread (getState) runs it only if it has not continued since, in any process. Answers
+    /// and results of tasks that are stored without a checkpoint do not count. Empty: any. It does not go with
+    /// checkpoint_id.
+    CheckpointId only_at = {};
     /// What to do if another run of this process is under way on the thread.
     OnBusy on_busy = OnBusy::reject;
     /// How long to wait for a turn, at least 0; then ThreadBusyError.

@@ -36,6 +36,7 @@ enum class Errc : std::uint8_t {
     missing_store,
     lease_lost,
     thread_exists,
+    thread_changed,
 };
 
 /// The name of a code, spelt as in LangGraph if LangGraph has it, such as "GRAPH_RECURSION_LIMIT".
@@ -152,6 +153,14 @@ class ThreadExistsError : public ConcurrentUpdateError {
 public:
     explicit ThreadExistsError(std::string message, ErrorContext context = {})
         : ConcurrentUpdateError(Errc::thread_exists, std::move(message), std::move(context)) {}
+};
+
+/// The newest checkpoint of the thread is not the one that the caller names (`only_at` of RunConfig and UpdateOptions).
+/// Nothing was done.
+class ThreadChangedError : public ConcurrentUpdateError {
+public:
+    explicit ThreadChangedError(std::string message, ErrorContext context = {})
+        : ConcurrentUpdateError(Errc::thread_changed, std::move(message), std::move(context)) {}
 };
 
 /// The write is not stored, because the writer has no lease on the thread: another worker has claimed it since

@@ -14,6 +14,7 @@ int statusOf(Errc code) {
         case Errc::thread_busy:
         case Errc::lease_lost:
         case Errc::thread_exists:
+        case Errc::thread_changed:
             return 409;
         case Errc::invalid_argument:
         case Errc::wrong_type:

@@ -53,6 +53,12 @@ Config editState(const Core& root, const Config& config, Edits& given, const Upd
             {.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});
     }
     if (supersteps.empty()) throw InvalidArgumentError("bulkUpdateState was given no supersteps");
+    if (config.checkpoint_id && (options.only_at || options.only_new)) {
+        throw InvalidArgumentError(
+            "only_at and only_new ask for the newest state of the thread, and checkpoint_id names another one; give "
+            "one of "
+            "them");
+    }
     Config at = config;
     try {
         const bool is_bulk = supersteps.size() > 1 || supersteps.front().size() > 1;
@@ -60,8 +66,9 @@ Config editState(const Core& root, const Config& config, Edits& given, const Upd
         const engine::InsideRun inside(claim);  // routers may be asked
         for (auto& edits : supersteps) {
             if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
-            at = engine::Editor(core, saver, engine::storeAt(root, config.checkpoint_ns), at, options.durability)
-                     .apply(edits, is_bulk);
+            engine::Editor editor(core, saver, engine::storeAt(root, config.checkpoint_ns), at, options.durability);
+            if (&edits == &supersteps.front()) editor.guard(options);
+            at = editor.apply(edits, is_bulk);
         }
     } catch (Error& error) {
         error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});

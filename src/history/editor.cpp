@@ -6,6 +6,7 @@
 #include <stategraph/runtime.hpp>
 
 #include "checkpoint/outlook.hpp"
+#include "src/commit/newest_check.hpp"
 #include "src/commit/restore.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/commit/visit.hpp"
@@ -33,12 +34,19 @@ Config Editor::apply(std::vector<StateEdit>& edits, bool shows) {
     shows_ = shows;
     const EditKind kind = kindOf(edits, !config_.checkpoint_ns.empty());
     load();
+    if (guard_ != nullptr) checkIsAsGiven();
     if (kind == EditKind::copy) return commitCopy();
     if (kind == EditKind::input) return commitInput(edits.front().writes);
     if (latest_ && loaded_) applyUnfinished();
     if (kind == EditKind::end) return commitEnd();
     resolve(edits);
     return commitEdits(edits);
+}
+
+void Editor::checkIsAsGiven() const {
+    const CheckpointId newest = loaded_ ? loaded_->commit.id : CheckpointId();
+    if (guard_->only_at) checkNewest(guard_->only_at, newest);
+    if (guard_->only_new && newest) refuseKnown(newest, "or leave out only_new to edit it");
 }
 
 bool Editor::cancel() {

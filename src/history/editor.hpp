@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/compiled_graph.hpp>
 #include <stategraph/config.hpp>
 
 #include "checkpoint/fold.hpp"
@@ -26,6 +27,9 @@ public:
     Editor(const detail::Core& core, BaseCheckpointSaver& saver, BaseStore* store, const Config& config,
            Durability durability);
 
+    /// Refuses the edit if the log is not in the state that the options name (only_new, only_at).
+    void guard(const UpdateOptions& options) noexcept { guard_ = &options; }
+
     /// With `shows`, the tasks that were due show as their results what is written in their names.
     Config apply(std::vector<StateEdit>& edits, bool shows);
 
@@ -36,6 +40,7 @@ private:
     LogName log() const { return {config_.thread_id.view(), config_.checkpoint_ns}; }
 
     void load();
+    void checkIsAsGiven() const;
     // Applies what the unfinished superstep has already produced, including progress of joins, before the edits.
     void applyUnfinished();
     // Notes what visits have stored so far. It stays in their logs, as in a run that takes new input.
@@ -80,6 +85,7 @@ private:
     std::vector<std::pair<std::string, std::string>> results_;  // path and record of each task
     std::string_view metadata_;                                 // of the new checkpoint: a CBOR map, or empty
     std::string_view run_word_;                                 // how the thread is left; empty if nothing is due
+    const UpdateOptions* guard_ = nullptr;
     bool shows_ = false;
     bool whole_ = false;
 };

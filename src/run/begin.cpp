@@ -3,6 +3,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/commit/newest_check.hpp"
 #include "src/commit/open_questions.hpp"
 #include "src/commit/resume_check.hpp"
 #include "src/commit/task_record.hpp"
@@ -70,7 +71,7 @@ void Run::start(RunInput&& input) {
     Start& start = *start_;
     const GoneNodes gone = ofGoneNodes(input);
     load(wanted(), gone);
-    if (start.from && env_.link == nullptr && env_.shared.config->only_new) checkIsNew(input);
+    if (env_.link == nullptr) checkIsAsGiven(input);
     if (env_.link == nullptr && env_.teller.any()) {
         env_.shared.events->at(
             env_.place.head_at_begin);  // what is reported from here on comes after all that was stored before
@@ -153,13 +154,14 @@ void Run::checkStored(const RunInput& input) const {
                      .bound = start_->inside.bound});
 }
 
-void Run::checkIsNew(const RunInput& input) const {
+// Refuses a thread that is not in the state that the caller names.
+void Run::checkIsAsGiven(const RunInput& input) const {
+    if (env_.shared.check != nullptr) (*env_.shared.check)();
+    const RunConfig& config = *env_.shared.config;
+    if (config.only_at) checkNewest(config.only_at, start_->from ? env_.place.checkpoint : CheckpointId());
+    if (!start_->from || !config.only_new) return;
     if (input.kind == RunInput::Kind::resume || input.answer || !input.answers.empty()) return;
-    throw ThreadExistsError(
-        "the thread has been begun before, and only_new allows only a new one; read it (getState), continue it "
-        "(RESUME), "
-        "or leave out only_new to give it a new input",
-        {.thread_id = env_.shared.config->thread_id.toString(), .checkpoint_id = env_.place.checkpoint.toString()});
+    refuseKnown(env_.place.checkpoint, "continue it (RESUME), or leave out only_new to give it a new input");
 }
 
 // A run whose config names a checkpoint gets it, independent of the state of the thread.

@@ -44,14 +44,19 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
     if (config.only_new && config.on_busy == OnBusy::replace) {
         throw InvalidArgumentError("only_new asks for a thread that nobody has begun, so there is no run to replace");
     }
+    if (config.only_at && config.checkpoint_id) {
+        throw InvalidArgumentError(
+            "only_at asks for the newest checkpoint of the thread, and checkpoint_id names another one; give one of "
+            "them");
+    }
     BaseCheckpointSaver* saver = saverOf(core);
     if (saver != nullptr && config.thread_id.empty()) {
         throw InvalidArgumentError(
             "the graph has a checkpointer, so the run needs a thread_id to keep its checkpoints under");
     }
-    if (saver == nullptr && config.checkpoint_id) {
+    if (const CheckpointId id = config.only_at ? config.only_at : config.checkpoint_id; saver == nullptr && id) {
         throw MissingCheckpointerError("a checkpoint_id was given, and the graph was compiled without a checkpointer",
-                                       {.checkpoint_id = config.checkpoint_id.toString()});
+                                       {.checkpoint_id = id.toString()});
     }
     std::shared_ptr<RunStop> stop;
     // Called only if there is a reason, because a result that is moved at once would stall on its stores.
@@ -94,12 +99,18 @@ void addRunContext(Error& error, const RunConfig& config) {
 namespace stategraph::detail {
 namespace {
 
+struct RunExtras {
+    engine::ThreadReading* read = nullptr;
+    const std::function<void()>* check = nullptr;
+};
+
 void runWith(const Core& core, RunInput& input, const RunConfig& config, engine::Events& events, void* values,
-             ChannelSet* present, RunOutcome& outcome, engine::ThreadReading* read = nullptr) {
+             ChannelSet* present, RunOutcome& outcome, RunExtras extras = {}) {
     try {
         engine::RunShared shared = engine::shareRun(core, config, events);
+        shared.check = extras.check;
         engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, values));
-        if (read != nullptr) run.haveReadBefore(*read);
+        if (extras.read != nullptr) run.haveReadBefore(*extras.read);
         RunOutcome& came_to = run.drive(std::move(input));
         if (values != nullptr) engine::giveValues(run, values, present);
         outcome = std::move(came_to);
@@ -110,16 +121,31 @@ void runWith(const Core& core, RunInput& input, const RunConfig& config, engine:
 }
 
 void runSilently(const Core& core, RunInput& input, const RunConfig& config, void* values, ChannelSet* present,
-                 RunOutcome& outcome, engine::ThreadReading* read = nullptr) {
+                 RunOutcome& outcome, RunExtras extras = {}) {
     if (config.hub == nullptr) {
-        runWith(core, input, config, engine::Events::nobody(), values, present, outcome, read);
+        runWith(core, input, config, engine::Events::nobody(), values, present, outcome, extras);
     } else {
         engine::Events silent;
-        runWith(core, input, config, silent, values, present, outcome, read);
+        runWith(core, input, config, silent, values, present, outcome, extras);
     }
 }
 
 }  // namespace
+
+}  // namespace stategraph::detail
+
+namespace stategraph::engine {
+
+RunOutcome runIf(const detail::Core& core, detail::RunInput input, const RunConfig& config,
+                 const std::function<void()>& check) {
+    RunOutcome outcome;
+    detail::runSilently(core, input, config, nullptr, nullptr, outcome, {.check = &check});
+    return outcome;
+}
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
 
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present) {
     RunOutcome outcome;
@@ -133,7 +159,7 @@ void invoke(const Core& core, RunInput&& input, const RunConfig& config, RunOutc
 
 void invokeAfter(const Core& core, ThreadRead& read, RunInput&& input, const RunConfig& config, RunOutcome& outcome,
                  void* values) {
-    runSilently(core, input, config, values, nullptr, outcome, static_cast<engine::ThreadReading*>(&read));
+    runSilently(core, input, config, values, nullptr, outcome, {.read = static_cast<engine::ThreadReading*>(&read)});
 }
 
 void invoke(const Core& core, Writes&& input, const RunConfig& config, RunOutcome& outcome, void* values) {

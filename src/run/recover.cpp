@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <string>
@@ -28,12 +29,18 @@ struct Recovery {
     RecoverReport report = {};
     std::vector<RecoveredThread> threads = {};  // the threads that are being recovered
 
-    bool takes(const UnfinishedThread& thread) const {
+    bool isLeft(const UnfinishedThread& thread) const {
         const bool wakes = thread.reason == Unfinished::sleeping && thread.wake_at <= now;
-        const bool is_damaged = thread.reason == Unfinished::damaged;
         const bool was_edited = options.edited && thread.reason == Unfinished::edited;
-        if (thread.reason != Unfinished::in_flight && !wakes && !was_edited && !is_damaged) return false;
+        return thread.reason == Unfinished::in_flight || wakes || was_edited;
+    }
+    bool takes(const UnfinishedThread& thread) const {
+        if (!isLeft(thread) && thread.reason != Unfinished::damaged) return false;
         return !options.only || options.only(thread);
+    }
+    bool isStillLeft(const std::string& thread_id) const {
+        const auto found = saver.unfinishedThreads({.thread_ids = {thread_id}});
+        return std::ranges::any_of(found, [this](const UnfinishedThread& thread) { return isLeft(thread); });
     }
 
     void leave(const UnfinishedThread& thread) {
@@ -106,6 +113,7 @@ struct Recovery {
     }
 
     void runOne(RecoveredThread& thread) const noexcept {
+        bool is_left = true;
         try {
             thread.why = othersReason(thread.thread_id);
             if (!thread.why.empty()) return;
@@ -115,10 +123,19 @@ struct Recovery {
             config.checkpoint_ns = {};
             RunInput input;
             input.kind = RunInput::Kind::resume;
-            thread.status = detail::run(core, std::move(input), config, nullptr).status;
+            // Since it was found, another run may have ended, and what waits now must not be executed.
+            const std::function<void()> check = [&] {
+                is_left = isStillLeft(thread.thread_id);
+                if (!is_left) throw ThreadChangedError("it is not left any more");
+            };
+            thread.status = engine::runIf(core, std::move(input), config, check).status;
         } catch (const ThreadBusyError&) {
             thread.why = "a run is under way on it in this process";
         } catch (...) {
+            if (!is_left) {
+                thread.why = "another run has continued it since it was found";
+                return;
+            }
             thread.error = std::current_exception();
             thread.why = describe(thread.error);
         }

@@ -164,7 +164,7 @@ private:
     // The run begins in begin.cpp.
     bool wasEdited() const noexcept { return env_.place.source == Source::update || env_.place.source == Source::fork; }
     void checkStored(const detail::RunInput& input) const;
-    void checkIsNew(const detail::RunInput& input) const;
+    void checkIsAsGiven(const detail::RunInput& input) const;
     void checkNotCancelled() const;
     void claimThread();
     void takeEarlierCommands(GoneNodes gone);

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,7 +40,8 @@ struct RunShared {
     std::shared_ptr<RunStop> stop = {};  // null if nothing can stop the run
     // For a run that begins inside a subgraph: one for each graph, the root's first.
     std::vector<TravelStop> stops = {};
-    bool is_inside_flight = false;  // whether a node began it for whose task others may wait
+    const std::function<void()>* check = nullptr;  // called when the root's run has read its thread; may throw
+    bool is_inside_flight = false;                 // whether a node began it for whose task others may wait
     // Whether only its beginning is stored, for another run to continue; then nothing is reported.
     bool is_submission = false;
 };

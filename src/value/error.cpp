@@ -137,6 +137,8 @@ const char* toString(Errc code) noexcept {
             return "LEASE_LOST";
         case Errc::thread_exists:
             return "THREAD_EXISTS";
+        case Errc::thread_changed:
+            return "THREAD_CHANGED";
     }
     return "UNKNOWN";
 }

@@ -317,3 +317,40 @@ TEST_CASE("a thread with a run under way in this process is not recovered") {
     REQUIRE(report.size() == 1);
     CHECK(report[0].why.find("under way") != std::string::npos);
 }
+
+TEST_CASE("recover() does not execute what waits by now, because another run has continued the thread meanwhile") {
+    savers::onEach([](savers::Store& store) {
+        const auto saver = store.open();
+        Log log;
+        Graph graph;
+        graph.addNode("a", appends(log, "a")).addNode("b", [&log](const State& state, sg::Runtime& rt) -> Update {
+            log.add("b");
+            return state.foo == "asks" ? bar(sg::interrupt<std::string>(rt, "?")) : bar("b");
+        });
+        graph.addEdge(sg::START, "a").addEdge("a", "b");
+        const auto app = graph.compile({.checkpointer = saver});
+        app.submit(says("stops"), {.thread_id = "breakpoint"});
+        app.submit(says("asks"), {.thread_id = "question"});
+        app.submit(says(""), {.thread_id = "done"});
+        app.submit(says(""), {.thread_id = "left"});
+        sg::RecoverOptions options;
+        options.only = [&](const sg::UnfinishedThread& thread) {
+            sg::RunConfig config{.thread_id = sg::ThreadId(thread.thread_id)};
+            if (thread.thread_id == "breakpoint") config.interrupt_before = sg::NodeNames({"b"});
+            if (thread.thread_id != "left") app.invoke(sg::RESUME, config);
+            return true;
+        };
+        log.take();
+        const auto report = app.recover(options);
+        REQUIRE(report.size() == 4);
+        for (const auto& thread : report) {
+            CAPTURE(thread.thread_id);
+            CHECK(thread.error == nullptr);
+            CHECK(thread.status.has_value() == (thread.thread_id == "left"));
+            if (!thread.status) CHECK(thread.why.find("since it was found") != std::string::npos);
+        }
+        CHECK(log.takeSorted() == Strings{"a", "a", "a", "a", "b", "b", "b"});
+        CHECK((reasonOf(*saver, "breakpoint") == Unfinished::breakpoint));
+        CHECK((reasonOf(*saver, "question") == Unfinished::interrupted));
+    });
+}

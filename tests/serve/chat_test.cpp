@@ -11,6 +11,7 @@
 
 #include "tests/agent/tools.hpp"
 #include "tests/serve/client.hpp"
+#include "tests/support/meanwhile.hpp"
 
 // What a page that uses the AI SDK sends and receives, beyond texts and approvals.
 using namespace tools;
@@ -178,6 +179,23 @@ TEST_CASE("a message that is edited or regenerated is answered anew, and what fo
     }
     const auto history = client::get(page.port(), "/a/t/history");
     CHECK(history.body.find("Two.") != std::string::npos);  // earlier checkpoints keep it
+}
+
+TEST_CASE("a message is refused if another process changes the conversation while the server reads it") {
+    const auto store = std::make_shared<sg::MemorySaver>();
+    const auto through = std::make_shared<Meanwhile>(store);
+    Page page({model::assistant("One."), model::assistant("Two."), model::assistant("Anew.")}, {},
+              {.checkpointer = through});
+    Page other({model::assistant("Elsewhere."), model::assistant("Again.")}, {}, {.checkpointer = store});
+    through->after_read = [&] { CHECK(other.say("m1", "begun").status == 200); };
+    CHECK(page.say("m1", "first").status == 409);
+    CHECK(page.say("m2", "second").status == 200);
+    CHECK(page.asked(0) == Texts{"user:begun", "model:Elsewhere.", "user:second"});
+    through->after_read = [&] { CHECK(other.say("m3", "third").status == 200); };
+    CHECK(page.say("m2", "second", "regenerate-message").status == 409);
+    CHECK(page.calls() == 1);
+    CHECK(page.say("m2", "second", "regenerate-message").status == 200);
+    CHECK(page.asked(1) == Texts{"user:begun", "model:Elsewhere.", "user:second"});
 }
 
 TEST_CASE("a message without an id in the conversation is regenerated if it is the last one") {

@@ -213,11 +213,12 @@ TEST_CASE("requests that are too large, too slow or nonsense end their connectio
     CHECK(nonsense.read().status == 400);
     serve::Server impatient({.request_timeout = 300ms});
     client::Connection slow(impatient.port());
-    slow.send("GET /health HT");
     boost::system::error_code end;
+    // If this thread is paused, the server has closed the connection before, and the system resets it.
+    boost::asio::write(slow.socket(), boost::asio::buffer("GET /health HT", 14), end);
     char byte = 0;
     boost::asio::read(slow.socket(), boost::asio::buffer(&byte, 1), end);
-    CHECK(end == boost::asio::error::eof);
+    CHECK((end == boost::asio::error::eof || end == boost::asio::error::connection_reset));
     CHECK(eventually([&] { return impatient.connections() == 0; }));
     CHECK(client::get(port, "/health").status == 200);
     CHECK(eventually([&] { return server.connections() <= 1; }));

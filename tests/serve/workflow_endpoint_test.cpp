@@ -1,3 +1,9 @@
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/memory_saver.hpp>
@@ -42,4 +48,41 @@ TEST_CASE("a workflow is started, asked, answered once, looked at and cancelled 
     CHECK(client::post(port, "/sum/r4/start?only_new=1", R"({"input":1})").status == 200);
     CHECK(client::post(port, "/sum/r4/start?only_new=1", R"({"input":1})").status == 409);
     CHECK(client::post(port, "/sum/r3/decide", R"({"call_id":"x"})").status == 409);
+}
+
+TEST_CASE("a cancel of a run that was requested and has not begun yet is not lost") {
+    for (const bool is_canceled_before : {false, true}) {
+        std::function<void()> meanwhile;
+        std::atomic<int> executed = 0;
+        const auto inc = wf::step("inc", [&](const int& n) {
+            ++executed;
+            return n + 1;
+        });
+        const auto ask = wf::step("ask", [](const int& n, wf::Suspending<std::string, int>& context) {
+            return n + context.suspend("how much?");
+        });
+        wf::Definition definition{.id = "w", .entries = {{.steps = {inc.step}}, {.steps = {ask.step}}}};
+        definition.input = [&](sg::Value value) {  // called when the run is known to the server, before it begins
+            if (const auto once = std::exchange(meanwhile, {})) once();
+            return value;
+        };
+        serve::Server server;
+        server.add("w", serve::endpoint(wf::Flow(definition, {.checkpointer = std::make_shared<sg::MemorySaver>()})));
+        const auto port = server.port();
+        if (is_canceled_before) {
+            client::post(port, "/w/r/start", R"({"input":1})");
+            client::post(port, "/w/r/cancel", "");
+            REQUIRE(json::parse(client::get(port, "/w/r/state").body).at("status") == "canceled");
+        }
+        executed = 0;
+        meanwhile = [&] {
+            const auto answer = client::post(port, "/w/r/cancel", "");
+            CHECK(answer.status == 200);
+            CHECK(answer.body.find("run") != std::string::npos);
+        };
+        client::post(port, "/w/r/start", R"({"input":1})");
+        CHECK(executed == 0);
+        const auto status = json::parse(client::get(port, "/w/r/state").body).at("status");
+        CHECK((status == "canceled" || status == "pending"));
+    }
 }
