@@ -37,8 +37,8 @@ private:
     OwnProcess own_process_;
 };
 
-/// Notices that an open database's folder was deleted, emptied or renamed. Writes to its open files would still succeed,
-/// and RocksDB would make the next files by name: in no folder, or in that of another database. Thread-safe.
+/// Notices that the folder of an open database was deleted, emptied or renamed. Writes to its open files would
+/// succeed, and RocksDB would make the next files by name: in no folder, or in that of another database. Thread-safe.
 class FolderWatch {
 public:
     enum class Place : std::uint8_t { here, gone, moved };
