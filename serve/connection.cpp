@@ -202,6 +202,16 @@ std::optional<Answer> Connection::answerToHead(const Request& request) const {
     const auto refused = [&](http::status status, const std::string& why) {
         return textAnswer(request, status, json_type, errorJson(why));
     };
+    // What Beast does not decode would be taken as the body, or as the next request.
+    if (const auto codings = request.count(http::field::transfer_encoding); codings > 0) {
+        const bool is_known = codings == 1 && beast::iequals(request[http::field::transfer_encoding], "chunked");
+        if (!is_known || request.version() < 11) {
+            Answer answer = refused(http::status::bad_request,
+                                    "the only transfer coding that this server reads is chunked, in HTTP/1.1");
+            answer.keep_alive(false);
+            return answer;
+        }
+    }
     if (request.count(http::field::host) > 1)
         return refused(http::status::bad_request, "the request has several fields Host");
     if (!isAllowedHost(request[http::field::host])) {

@@ -30,6 +30,7 @@ public:
                            "it was claimed " + std::to_string(claim_.attempts) +
                                " times without progress; its workers ended or lost it each time" +
                                (claim_.error.empty() ? std::string() : ". Before that: " + claim_.error));
+        if (!claim_.unreadable.empty()) co_return left(WorkOutcome::set_aside, claim_.unreadable);
         if (!claim_.head.empty() && claim_.version != graph_.version()) {
             const auto found = graph_.check(reader_, claim_.thread_id);
             if (!found.empty()) co_return refuse(found.front());

@@ -134,6 +134,8 @@ struct Claim {
     /// The first input of an idle thread, which the first put of a run takes (PutLease::takes).
     std::optional<std::int64_t> input_number = {};
     Value input = {};
+    /// Why `input` cannot be read, for example because a newer version of the library stored it; empty: it can.
+    std::string unreadable = {};
     std::string error = {};
     /// A number that identifies the time since the server's last crash, for `Release::uptime`.
     std::int64_t uptime = 0;

@@ -41,9 +41,16 @@ std::string describeContext(const ErrorContext& context) {
     return out;
 }
 
+// what() ends at the first byte of value 0, which names and values from outside may have: it is shown as \0.
+std::string shown(std::string text) {
+    for (std::size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at))
+        text.replace(at, 1, "\\0");
+    return text;
+}
+
 std::string withContext(const std::string& message, const ErrorContext& context) {
     const std::string where = describeContext(context);
-    return where.empty() ? message : message + " [" + where + "]";
+    return shown(where.empty() ? message : message + " [" + where + "]");
 }
 
 void fillIn(std::string& mine, const std::string& theirs) {
@@ -189,7 +196,8 @@ void Error::makeText() {
     text_ = withContext(message_, context_);
     if (!others_) return;
     constexpr std::size_t shown_max = 10;
-    for (std::size_t i = 0; i < others_->size() && i < shown_max; ++i) text_ += "\n  and: " + messageOf((*others_)[i]);
+    for (std::size_t i = 0; i < others_->size() && i < shown_max; ++i)
+        text_ += "\n  and: " + shown(messageOf((*others_)[i]));
     if (others_->size() > shown_max) text_ += "\n  and " + std::to_string(others_->size() - shown_max) + " more";
 }
 

@@ -11,6 +11,7 @@
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_queue_statements.hpp"
 
+// The calls of the queue. It is longer than other files because each call has its parameters and its rows next to it.
 namespace stategraph {
 namespace {
 
@@ -99,7 +100,14 @@ Claim claimOf(const PostgresResult& rows, int row) {
     claim.error = rows.copy(row, 10);
     if (!rows.isNull(row, 11)) {
         claim.input_number = rows.number(row, 11);
-        claim.input = Value::fromCbor(rows.copy(row, 12));
+        // The other claimed threads must not wait for this one.
+        try {
+            claim.input = Value::fromCbor(rows.copy(row, 12));
+        } catch (const Error& why) {
+            claim.unreadable = "its input " + std::to_string(*claim.input_number) +
+                               " cannot be read: " + why.message() +
+                               "; withdraw it (PostgresQueue::withdraw), and let workers try the thread again (retry)";
+        }
     }
     if (!rows.isNull(row, 13)) claim.uptime = rows.number(row, 13);
     claim.due = times::ofUnixMs(rows.number(row, 14));

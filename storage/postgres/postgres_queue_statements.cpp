@@ -76,8 +76,8 @@ h AS MATERIALIZED (SELECT q.*, (SELECT c.id FROM {S}.logs l, LATERAL (SELECT c.i
         WHERE c.log = l.log ORDER BY c.prev DESC LIMIT 1) c WHERE l.thread = q.thread AND l.ns = '') AS head FROM q),
 t AS (UPDATE {S}.work w SET due = now() + $2)" +
            ms + R"(, epoch = nextval('{S}.epochs'), worker = $1, is_woken = false,
-    attempts = CASE WHEN w.head IS NOT DISTINCT FROM h.head THEN w.attempts + 1 ELSE 1 END, head = h.head,
-    version = h.version, since = now()
+    attempts = CASE WHEN w.head IS NOT DISTINCT FROM h.head THEN least(w.attempts, 2147483646) + 1 ELSE 1 END,
+    head = h.head, version = h.version, since = now()
     FROM h WHERE w.thread = h.thread
     RETURNING w.thread, w.queue, w.graph, w.epoch, w.state, w.attempts, h.is_woken, w.is_cancelled, h.head, h.began,
         w.error, h.was),

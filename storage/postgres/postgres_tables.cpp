@@ -50,8 +50,16 @@ std::string inSchema(std::string_view text, const std::string& quoted_schema) {
     std::string sql;
     for (std::size_t at = text.find(place); at != std::string_view::npos; at = text.find(place)) {
         sql += text.substr(0, at);
-        sql += quoted_schema;
         text.remove_prefix(at + place.size());
+        if (!sql.ends_with('\'')) {
+            sql += quoted_schema;
+            continue;
+        }
+        // The whole text is a table's name: .NAME' follows.
+        const std::size_t end = text.find('\'');
+        sql.pop_back();
+        sql += quotedTableText(quoted_schema, text.substr(1, end - 1));
+        text.remove_prefix(end + 1);
     }
     return sql += text;
 }

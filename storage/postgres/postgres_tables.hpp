@@ -61,7 +61,7 @@ std::string quotedText(std::string_view text);
 /// Returns a table's name as a text for SQL, which casts to `regclass` and pg_get_serial_sequence read as a name: they
 /// do not know the form with U& of quotedName. `quoted_schema` is what quotedName returned.
 std::string quotedTableText(std::string_view quoted_schema, std::string_view table);
-/// Replaces {S} in `text` by a name that is quoted already.
+/// Replaces {S} in `text` by a name that is quoted already, and '{S}.TABLE' by what quotedTableText returns.
 std::string inSchema(std::string_view text, const std::string& quoted_schema);
 
 /// Returns the function that stores every request except a single commit after another one.

@@ -75,16 +75,27 @@ FolderClaim::~FolderClaim() {
     all.folders.erase({device_, inode_});
 }
 
-FolderWatch::FolderWatch(const std::string& folder) : descriptor_(::open(folder.c_str(), watch_flags)) {}
+FolderWatch::FolderWatch(const std::string& folder) : path_(folder), descriptor_(::open(folder.c_str(), watch_flags)) {
+    struct stat found {};
+    if (descriptor_ < 0 || ::fstat(descriptor_, &found) != 0) return;
+    device_ = static_cast<std::uint64_t>(found.st_dev);
+    inode_ = static_cast<std::uint64_t>(found.st_ino);
+}
 
 FolderWatch::~FolderWatch() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-// The file CURRENT exists as long as the database: RocksDB only ever renames a new one over it.
-bool FolderWatch::isThere() const noexcept {
-    return descriptor_ < 0 || ::faccessat(descriptor_, "CURRENT", F_OK, 0) == 0 ||
-           (errno != ENOENT && errno != ENOTDIR);
+FolderWatch::Place FolderWatch::look() const noexcept {
+    if (descriptor_ < 0) return Place::here;
+    // The file CURRENT exists as long as the database: RocksDB only ever renames a new one over it.
+    if (::faccessat(descriptor_, "CURRENT", F_OK, 0) != 0 && (errno == ENOENT || errno == ENOTDIR)) return Place::gone;
+    if (inode_ == 0) return Place::here;
+    struct stat found {};
+    if (::stat(path_.c_str(), &found) != 0) return errno == ENOENT || errno == ENOTDIR ? Place::moved : Place::here;
+    const bool is_same =
+        static_cast<std::uint64_t>(found.st_dev) == device_ && static_cast<std::uint64_t>(found.st_ino) == inode_;
+    return is_same ? Place::here : Place::moved;
 }
 
 }  // namespace stategraph::checkpoint

@@ -37,20 +37,25 @@ private:
     OwnProcess own_process_;
 };
 
-/// Notices that an open database's folder was deleted or emptied; writes to its open files would still succeed.
-/// Thread-safe.
+/// Notices that the folder of an open database was deleted, emptied or renamed. Writes to its open files would
+/// succeed, and RocksDB would make the next files by name: in no folder, or in that of another database. Thread-safe.
 class FolderWatch {
 public:
+    enum class Place : std::uint8_t { here, gone, moved };
+
     explicit FolderWatch(const std::string& folder);
     ~FolderWatch();
     FolderWatch(const FolderWatch&) = delete;
     FolderWatch& operator=(const FolderWatch&) = delete;
 
-    /// Returns whether the folder exists, or true if the system cannot tell. Cost: one system call.
-    bool isThere() const noexcept;
+    /// Returns where the folder is, or `here` if the system cannot tell. Cost: two system calls.
+    Place look() const noexcept;
 
 private:
+    std::string path_;
     int descriptor_;
+    std::uint64_t device_ = 0;
+    std::uint64_t inode_ = 0;
 };
 
 }  // namespace stategraph::checkpoint

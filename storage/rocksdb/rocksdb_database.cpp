@@ -193,6 +193,8 @@ std::optional<std::string> Database::get(std::string_view key, std::string_view 
 
 void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view work) {
     checkWritable();
+    // Before the write, which may make a file in a folder that has taken this one's place.
+    checkFolder(sync);
     if (health_->isStopped()) heal(work);
     rocksdb::WriteOptions options;
     options.sync = sync;
@@ -207,7 +209,6 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view wor
     // Another write may have resumed the database since this one failed.
     const bool resumes = status.IsIOError() || health_->isStopped();
     if (!status.ok()) errors_.failStatus(status, work, resumes ? resumes_text : std::string_view());
-    checkFolder(sync);
 }
 
 // A failed write leaves a torn record in the log, after which RocksDB must not write. Resume() writes what is in memory
@@ -241,15 +242,20 @@ void Database::reopen() {
     db_ = open();
 }
 
-// Writes to files that no longer have a name would succeed.
+// Writes to files that no longer have a name, or another one, would succeed.
 void Database::checkFolder(bool sync) {
     const std::int64_t now = roughlyNowMs();
     if (!sync && now - looked_at_ms_.load(std::memory_order_relaxed) < look_every_ms) return;
-    if (watch_->isThere()) {
+    const FolderWatch::Place place = watch_->look();
+    if (place == FolderWatch::Place::here) {
         looked_at_ms_.store(now, std::memory_order_relaxed);
         return;
     }
     looked_at_ms_.store(std::numeric_limits<std::int64_t>::min() / 2, std::memory_order_relaxed);
+    if (place == FolderWatch::Place::moved)
+        errors_.fail(
+            "its folder was renamed while it was open, or another one has taken its place, and RocksDB finds its files "
+            "by that name; give the folder its name back, or create a new object with the new name");
     errors_.fail(
         "its folder was deleted or emptied while it was open, and what was stored in it is gone; "
         "restore it from a copy, or create a new object with an empty database");

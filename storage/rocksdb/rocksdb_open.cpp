@@ -48,6 +48,8 @@ void checkFolder(const DatabaseSettings& settings, const DatabaseErrors& errors)
         if (settings.read_only) errors.refuseOpening("there is none; opening it read_only does not make one");
         if (!create) errors.refuseOpening("there is none; check the path or set create_if_missing");
         std::error_code error;
+        if (fs::is_symlink(fs::symlink_status(path, error)))
+            errors.refuseOpening("it is a symbolic link to nothing; make the folder that it leads to");
         fs::create_directories(path, error);
         if (error) errors.refuseOpening("the folder cannot be made: " + error.message());
         return;

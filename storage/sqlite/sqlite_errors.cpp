@@ -21,6 +21,9 @@ bool isOutOfFiles(sqlite3* connection) noexcept {
 const char* adviceFor(sqlite3* connection, int code) noexcept {
     if (code == SQLITE_READONLY_ROLLBACK)
         return "; a process died while it made the file: open it once without read_only, which undoes what it began";
+    if (code == SQLITE_READONLY_CANTINIT || code == SQLITE_READONLY_DIRECTORY || code == SQLITE_READONLY_CANTLOCK)
+        return "; SQLite needs the files FILE-wal and FILE-shm next to it, also for reading: let this process write to "
+               "the folder, or copy the file to another one";
     switch (code & 0xff) {
         case SQLITE_BUSY:
             return "; another process kept writing for longer than busy_timeout: end it, or raise busy_timeout";

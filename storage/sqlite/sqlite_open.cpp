@@ -109,6 +109,7 @@ std::string prepareSqliteFile(const std::string& path, const SqliteSettings& set
     const fs::path whole = fs::absolute(path, error);
     if (error) errors.refuseOpening(error.message());
     const fs::file_status status = fs::status(whole, error);
+    if (error == std::errc::too_many_symbolic_link_levels) errors.refuseOpening(error.message());
     if (fs::is_directory(status)) errors.refuseOpening("it is a folder; a SQLite database is a file");
     if (!fs::exists(status)) {
         if (settings.read_only) errors.refuseOpening("there is none; opening it read_only does not make one");
@@ -118,6 +119,11 @@ std::string prepareSqliteFile(const std::string& path, const SqliteSettings& set
     } else if (!settings.read_only &&
                (::access(whole.c_str(), W_OK) != 0 || ::access(whole.parent_path().c_str(), W_OK) != 0)) {
         errors.refuseOpening("this process may not write there; change the permissions or open it read_only");
+    } else if (!settings.read_only && fs::is_regular_file(status) && fs::hard_link_count(whole, error) > 1 && !error) {
+        // SQLite has a log and locks for each name, and programs that write through two of them destroy the file.
+        errors.refuseOpening(
+            "the file has more than one name (hard links), and SQLite would lose what is stored through two of them; "
+            "delete the other names, or copy the file");
     }
     // One name is used for one file, whatever links lead to it, because SQLite looks for the log next to it.
     const fs::path real = fs::weakly_canonical(whole, error);

@@ -122,3 +122,27 @@ TEST_CASE("requests that come all at once are answered one after the other, and 
     slow.send("12345678");
     CHECK(slow.read().body == "9");
 }
+
+TEST_CASE("a transfer coding other than chunked is refused, and what follows is no request") {
+    serve::Server server(patient());
+    server.handle("take", size);
+    const std::string smuggled = "GET /take/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    for (const std::string coding :
+         {"xchunked", "identity", "gzip, chunked", "chunked, chunked", "chunked\r\nTransfer-Encoding: x"}) {
+        CAPTURE(coding);
+        client::Connection connection(server.port());
+        connection.send("POST /take/it HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: " + coding + "\r\n\r\n" +
+                        smuggled);
+        CHECK(connection.read().status == 400);
+        boost::system::error_code broken;
+        std::string more;
+        boost::asio::read(connection.socket(), boost::asio::dynamic_buffer(more), broken);
+        CHECK(more.empty());
+    }
+    client::Connection old(server.port());
+    old.send("POST /take/it HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    CHECK(old.read().status == 400);
+    client::Connection good(server.port());
+    good.send("POST /take/it HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
+    CHECK(good.read().body == "3");
+}

@@ -56,6 +56,17 @@ TEST_CASE("a node's error keeps the original exception and its text") {
     CHECK(std::string(error.what()) == "node 'a' failed: disk on fire [node 'a']");
 }
 
+TEST_CASE("a byte of value 0 in a message or a name does not end what() early") {
+    const std::string thread("t\0x", 3);
+    sg::Error error(sg::Errc::invalid_argument, std::string("'\0' is no number; give one", 26), {.thread_id = thread});
+    CHECK(std::string(error.what()) == "'\\0' is no number; give one [thread 't\\0x']");
+    CHECK(error.message().size() == 26);
+    error.addContext({.node = std::string("\0\0", 2)});
+    CHECK(std::string(error.what()).ends_with("node '\\0\\0']"));
+    error.addOthers({std::make_exception_ptr(sg::SaverError(std::string("a\0b", 3)))});
+    CHECK(std::string(error.what()).ends_with("and: a\\0b"));
+}
+
 TEST_CASE("any exception has a description") {
     CHECK(sg::detail::describe(std::make_exception_ptr(std::logic_error("why"))) == "why");
     CHECK(sg::detail::describe(std::make_exception_ptr(42)) == "unknown exception");

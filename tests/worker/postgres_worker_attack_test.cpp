@@ -318,3 +318,34 @@ TEST_CASE("a worker that is destroyed while it runs terminates the program inste
     Helper helper("helper: a worker that its own run destroys", on.schema.name(), folder / "notes");
     CHECK(helper.wait() == 42);
 }
+
+TEST_CASE("an input that cannot be read sets its thread aside, and delays no other") {
+    Place place;
+    place.submit("bad", 1);
+    postgres_tests::Raw raw;
+    raw.run("UPDATE " + place.schema.name() + ".inputs SET input = '\\xffffff'");
+    // It has been claimed as often as a number holds.
+    place.submit("often", 1);
+    raw.run("UPDATE " + place.schema.name() + ".work SET attempts = 2147483647 WHERE thread = 'often'");
+    for (int number = 0; number < 5; ++number) place.submit(nameOf(number), 1);
+    {
+        Running running(place, quick({.lease = 1h}));
+        running.add("graph");
+        running.start();
+        for (int number = 0; number < 5; ++number) place.awaitGone(nameOf(number));
+        place.await([&] { return place.queue.setAside().size() == 2; });
+        const auto bad = place.queue.find("bad");
+        REQUIRE(bad);
+        CHECK(bad->error.find("cannot be read") != std::string::npos);
+        CHECK(bad->inputs == 1);
+        // The error's advice works.
+        const std::string number = raw.run("SELECT seq FROM " + place.schema.name() + ".inputs WHERE thread = 'bad'");
+        CHECK(place.queue.withdraw("bad", std::stoll(number)));
+        (void)place.queue.retry("bad");
+        place.awaitGone("bad");
+        place.submit("bad", 2);
+        place.awaitGone("bad");
+    }
+    CHECK(place.log("bad") == logOf({2}));
+    for (int number = 0; number < 5; ++number) CHECK(place.log(nameOf(number)) == logOf({1}));
+}

@@ -1,6 +1,9 @@
 // Setting up a schema, what opening refuses, and the messages for refusals of the server.
 #include <chrono>
 #include <fstream>
+#include <map>
+#include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -10,7 +13,9 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/postgres_cache.hpp>
+#include <stategraph/postgres_queue.hpp>
 #include <stategraph/postgres_saver.hpp>
+#include <stategraph/postgres_store.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include <stategraph/testing/saver_contract/index_summaries.hpp>
@@ -116,6 +121,27 @@ TEST_CASE("tables of version 2 get summaries of threads, and lose the functions 
     CHECK(summaryOf(*saver, "t") == "later");
 }
 
+namespace {
+
+void useQueue(const PostgresSaverOptions& options) {
+    PostgresQueue queue(std::make_shared<PostgresSaver>(conninfo(), options));
+    queue.submit({.thread_id = "q", .graph = "graph", .input = Value(1), .key = "once"});
+    const auto claims = queue.claim({.worker = "w", .graphs = {{"graph", {1, 2}}}, .queues = {{"default", 10}}});
+    REQUIRE(claims.size() == 1);
+    const HeldLease held{"q", claims.front().epoch};
+    CHECK(queue.renew(std::span(&held, 1), std::chrono::hours(1)).size() == 1);
+    const Release release{.thread_id = "q", .epoch = held.epoch, .outcome = WorkOutcome::set_aside, .error = "why"};
+    CHECK(queue.release(std::span(&release, 1)).size() == 1);
+    CHECK(queue.setAside().size() == 1);
+    CHECK(queue.retry("q"));
+    CHECK(queue.wake("q"));
+    CHECK(queue.cancel("q"));
+    CHECK(queue.stats().size() == 1);
+    (void)queue.forgetKeys(std::chrono::seconds(1));
+}
+
+}  // namespace
+
 TEST_CASE("a schema may have any name") {
     // Those with dollar signs are in functions whose texts are between such signs.
     for (const char* name : {"two words", "Größe", "it's", "a\"b", "back\\slash", "select", "a$b", "{S}", "\\$\"$put$",
@@ -134,6 +160,10 @@ TEST_CASE("a schema may have any name") {
             CHECK(cache.get("n", "k") == "value");
             cache.clear("n");
             CHECK_FALSE(cache.get("n", "k"));
+            PostgresStore store(conninfo(), {}, {.schema = name, .set_up = true});
+            store.put({"n"}, "k", Value(std::map<std::string, std::string>{{"a", "b"}}));
+            CHECK(store.get({"n"}, "k"));
+            useQueue(options);
         }
         Raw().run("SET client_min_messages=error; DROP SCHEMA " + checkpoint::quotedName(name) + " CASCADE");
     }

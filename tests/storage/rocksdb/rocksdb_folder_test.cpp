@@ -174,6 +174,40 @@ TEST_CASE("a sync put into a folder that was deleted or emptied is an error") {
     }
 }
 
+TEST_CASE("a sync put into a folder that was renamed is an error, also if another database has taken its place") {
+    for (const bool is_replaced : {false, true}) {
+        CAPTURE(is_replaced);
+        const TemporaryFolder folder;
+        const sg::Value value(std::map<std::string, std::string>{{"a", "b"}});
+        sg::RocksDBStore store((folder / "db").string(), {}, {.sync = true});
+        store.put({"n"}, "before", value);
+        fs::rename(folder / "db", folder / "old");
+        if (is_replaced) {
+            // A process that does not know the first object.
+            sg::RocksDBStore other((folder / "other").string(), {}, {.sync = true});
+            other.put({"n"}, "other", value);
+        }
+        if (is_replaced) fs::rename(folder / "other", folder / "db");
+        CHECK(has(errorOf([&] { store.put({"n"}, "after", value); }), "its folder was renamed while it was open"));
+        CHECK(has(errorOf([&] { store.put({"n"}, "again", value); }), "its folder was renamed while it was open"));
+        if (is_replaced) fs::rename(folder / "db", folder / "other");
+        fs::rename(folder / "old", folder / "db");
+        store.put({"n"}, "back", value);
+        CHECK(store.get({"n"}, "back"));
+        CHECK_FALSE(store.get({"n"}, "after"));
+        CHECK_FALSE(store.get({"n"}, "other"));
+    }
+}
+
+TEST_CASE("a link to nothing is an error that says so") {
+    const TemporaryFolder folder;
+    fs::create_symlink(folder / "nowhere", folder / "link");
+    for (const Kind& kind : kinds()) {
+        CAPTURE(kind.name);
+        CHECK(has(errorOf([&] { kind.open((folder / "link").string()); }), "it is a symbolic link to nothing"));
+    }
+}
+
 TEST_CASE("puts without sync into a folder that was deleted soon are errors") {
     const TemporaryFolder folder;
     sg::RocksDBStore store((folder / "db").string());

@@ -46,6 +46,24 @@ TEST_CASE("a missing SQLite file is made, or is an error") {
     CHECK_HAS(openingError(std::string("a\0b", 3)), "value 0");
 }
 
+TEST_CASE("a SQLite file with two names is refused for writing, and can be read") {
+    const TemporaryFolder folder;
+    makeFile(folder / "a.db");
+    fs::create_hard_link(folder / "a.db", folder / "b.db");
+    CHECK_HAS(openingError(folder / "a.db"), "the file has more than one name (hard links)");
+    CHECK_HAS(openingError(folder / "b.db"), "the file has more than one name (hard links)");
+    CHECK(openingError(folder / "b.db", {.read_only = true}).empty());
+    fs::remove(folder / "b.db");
+    CHECK(openingError(folder / "a.db").empty());
+}
+
+TEST_CASE("links that lead in a circle are an error that says so") {
+    const TemporaryFolder folder;
+    fs::create_symlink(folder / "a.db", folder / "b.db");
+    fs::create_symlink(folder / "b.db", folder / "a.db");
+    CHECK_HAS(openingError(folder / "a.db"), "Too many levels of symbolic links");
+}
+
 TEST_CASE("a SQLite file that cannot be opened because too many files are open is an error that says so") {
     const TemporaryFolder folder;
     SqliteSaver saver((folder / "a.db").string());
