@@ -122,7 +122,8 @@ public:
         : Error(Errc::empty_input, std::move(message), std::move(context)) {}
 };
 
-/// The run took `recursion_limit` supersteps and was not done. What it committed is kept; RESUME continues it.
+/// The run took `recursion_limit` supersteps and was not done; what it committed is kept, and RESUME continues it. Or
+/// blocking runs are nested in each other so deeply that the thread's stack has no room for another one.
 class GraphRecursionError : public Error {
 public:
     explicit GraphRecursionError(std::string message, ErrorContext context = {})

@@ -19,6 +19,8 @@ public:
     InsideRun& operator=(const InsideRun&) = delete;
     ~InsideRun() { innermost_ = outer_; }
 
+    /// Returns whether the current thread executes a part of any run.
+    static bool any() noexcept { return innermost_ != nullptr; }
     /// Returns whether the current thread executes a part of the run that holds its thread with this claim.
     static bool of(const ThreadClaim& holder) noexcept {
         for (const InsideRun* part = innermost_; part != nullptr; part = part->outer_) {
