@@ -147,8 +147,8 @@ Task<json::object> ask(std::shared_ptr<Sessions> sessions, detail::Outgoing requ
         session.checkConnecting(now);
         if (now >= deadline && !session.isDead()) {
             asked.cancel("the call took too long");
-            throw shared.error(Failure::timeout,
-                               request.what + " did not answer within " + std::to_string(limit.count()) + " ms");
+            throw shared.error(Failure::timeout, request.what + " did not answer within " +
+                                                     std::to_string(limit.count()) + " ms" + session.unreadableLines());
         }
     }
 }

@@ -132,6 +132,14 @@ Clock::time_point Session::wakeAt(Clock::time_point deadline) {
     return state_ == State::connecting ? std::min(deadline, connect_deadline_) : deadline;
 }
 
+std::string Session::unreadableLines() const {
+    const stategraph::detail::LockGuard lock(mutex_);
+    if (unreadable_ == 0) return {};
+    return "; it has sent " + std::to_string(unreadable_) +
+           (unreadable_ == 1 ? " line that is no message" : " lines that are no messages") +
+           " of JSON-RPC 2.0, the last one: " + last_unreadable_;
+}
+
 void Session::checkConnecting(Clock::time_point now) {
     const stategraph::detail::LockGuard lock(mutex_);
     if (state_ == State::connecting && now >= connect_deadline_) {
@@ -265,9 +273,10 @@ void Session::take(Incoming&& message, std::string_view text) {
             takeNotification(message);
             break;
         case Kind::unreadable:
+            last_unreadable_ = quotedPart(text);
             if (++unreadable_ >= max_unreadable) {
                 die("it sent " + std::to_string(max_unreadable) +
-                    " lines that are no messages of JSON-RPC 2.0; the last one: " + quotedPart(text));
+                    " lines that are no messages of JSON-RPC 2.0; the last one: " + last_unreadable_);
             }
             break;
     }

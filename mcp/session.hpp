@@ -88,6 +88,8 @@ public:
     bool isDead() const;
     bool hasAnswered() const noexcept { return has_answered_.load(std::memory_order_relaxed); }
     std::string whyDead() const;
+    /// Returns what an error about a missing answer adds about lines that were no messages; empty if there were none.
+    std::string unreadableLines() const;
     std::optional<ServerInfo> info() const;
     /// Begins to end the session; its requests fail.
     void end(std::string_view why) noexcept;
@@ -126,6 +128,7 @@ private:
     std::optional<ServerInfo> info_ SG_GUARDED_BY(mutex_);
     std::int64_t last_id_ SG_GUARDED_BY(mutex_) = 0;
     std::size_t unreadable_ SG_GUARDED_BY(mutex_) = 0;
+    std::string last_unreadable_ SG_GUARDED_BY(mutex_);
     std::unordered_map<std::int64_t, std::shared_ptr<Pending>> pending_ SG_GUARDED_BY(mutex_);
     /// Requests that wait until the state is ready, in the order of their ids.
     std::deque<std::pair<std::int64_t, std::string>> held_ SG_GUARDED_BY(mutex_);

@@ -82,7 +82,7 @@ private:
     Begin startAt(const Conversation& known, const Start& given) const {
         return [run = begin(agent::said(messagesOf(known.messages, given))), at = known.at](RunConfig config) {
             config.only_at = at;
-            config.only_new = at.empty() && config.on_busy != OnBusy::replace;
+            config.only_new = config.only_new || (at.empty() && config.on_busy != OnBusy::replace);
             return run(std::move(config));
         };
     }

@@ -56,8 +56,7 @@ Config editState(const Core& root, const Config& config, Edits& given, const Upd
     if (config.checkpoint_id && (options.only_at || options.only_new)) {
         throw InvalidArgumentError(
             "only_at and only_new ask for the newest state of the thread, and checkpoint_id names another one; give "
-            "one of "
-            "them");
+            "one of them");
     }
     Config at = config;
     try {

@@ -175,6 +175,17 @@ TEST_CASE("lines that are no messages are skipped, and a server that writes noth
           std::string::npos);
 }
 
+TEST_CASE("an answer that cannot be read is what the error of a call without an answer shows") {
+    mcp::ClientOptions options;
+    options.timeout = 500ms;
+    const mcp::Client client = mcp_servers::client({}, options);
+    const std::string error = failureOf([&] { client.callTool("mangled", {}); }).what();
+    CHECK(error.find("did not answer within 500 ms; it has sent 1 line that is no message of JSON-RPC 2.0, the last "
+                     "one: {") != std::string::npos);
+    CHECK(error.find("caf?") != std::string::npos);
+    CHECK(client.callTool("echo", said("on")).text() == "on");
+}
+
 TEST_CASE("a message that is longer than the limit ends the connection, and one within it passes") {
     mcp::ClientOptions options;
     options.max_message_bytes = 200'000;

@@ -5,15 +5,16 @@
 
 #include <stategraph/json.hpp>
 #include <stategraph/memory_saver.hpp>
-#include <stategraph/serve/endpoint.hpp>
+#include <stategraph/serve/agent_endpoint.hpp>
 #include <stategraph/serve/server.hpp>
 #include <stategraph/stategraph.hpp>
 
+#include "tests/agent/tools.hpp"
 #include "tests/serve/client.hpp"
 #include "tests/serve/served_state.hpp"
 
 // Clients that repeat a request, as they do when they did not get the answer.
-namespace sg = stategraph;
+using namespace tools;
 namespace serve = stategraph::serve;
 namespace json = boost::json;
 
@@ -50,4 +51,17 @@ TEST_CASE("a start that is repeated begins one run if the client or the endpoint
     CHECK(client::post(port, "/any/t1/start", body).status == 200);  // it continues the thread
     CHECK(said("any") == 4);
     CHECK(client::post(port, "/new/t1/resume", "{}").status == 200);
+}
+
+TEST_CASE("a message for a new conversation begins one, and is refused when it comes again") {
+    serve::Server server;
+    const auto answer = [](const model::Request&) { return model::assistant("Hello."); };
+    server.add("a", serve::endpoint(agent::Agent({.model = model::scripted(answer), .compile = stored()})));
+    for (const std::string id : {"", R"(,"message_id":"m1")"}) {
+        const std::string body = R"({"text":"first")" + id + "}";
+        const std::string target = id.empty() ? "/a/t1/start?only_new=1" : "/a/t2/start?only_new=1";
+        CAPTURE(body);
+        CHECK(client::post(server.port(), target, body).status == 200);
+        CHECK(client::post(server.port(), target, body).status == 409);
+    }
 }

@@ -186,6 +186,7 @@ private:
             write({{"jsonrpc", "2.0"}, {"method", "notifications/unheard"}});
             return answer(id, textResult("clean"));
         }
+        if (name == "mangled") return answer(id, textResult("caf\xe9"));  // no UTF-8, so no JSON
         if (name == "big") return answer(id, textResult(std::string(300'000, 'x')));
         if (name == "empty") return answer(id, {});
         refuse(id, -32602, "there is no tool " + name);
