@@ -53,7 +53,7 @@ App nested(int depth) {
 constexpr int deep = 100;
 constexpr int without_end = 1'000'000;
 
-/// Runs the app on a thread with a stack of 1 MiB, and returns the text of its error.
+/// Runs the app on a thread with a stack of 2 MiB, and returns the text of its error.
 std::string errorOnSmallStack(const App& app) {
     struct Call {
         const App& app;
@@ -70,7 +70,7 @@ std::string errorOnSmallStack(const App& app) {
     };
     pthread_attr_t attributes;
     REQUIRE(pthread_attr_init(&attributes) == 0);
-    REQUIRE(pthread_attr_setstacksize(&attributes, std::size_t(1) << 20U) == 0);
+    REQUIRE(pthread_attr_setstacksize(&attributes, std::size_t(2) << 20U) == 0);
     pthread_t thread{};
     REQUIRE(pthread_create(&thread, &attributes, run, &call) == 0);
     pthread_join(thread, nullptr);
