@@ -71,7 +71,9 @@ void Run::start(RunInput&& input) {
     Start& start = *start_;
     const GoneNodes gone = ofGoneNodes(input);
     load(wanted(), gone);
-    if (env_.link == nullptr) checkIsAsGiven(input);
+    const RunConfig& config = *env_.shared.config;
+    if (env_.link == nullptr && (config.only_new || config.only_at || env_.shared.check != nullptr))
+        checkIsAsGiven(input);
     if (env_.link == nullptr && env_.teller.any()) {
         env_.shared.events->at(
             env_.place.head_at_begin);  // what is reported from here on comes after all that was stored before

@@ -54,7 +54,8 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
         throw InvalidArgumentError(
             "the graph has a checkpointer, so the run needs a thread_id to keep its checkpoints under");
     }
-    if (const CheckpointId id = config.only_at ? config.only_at : config.checkpoint_id; saver == nullptr && id) {
+    if (saver == nullptr && (config.checkpoint_id || config.only_at)) {
+        const CheckpointId id = config.only_at ? config.only_at : config.checkpoint_id;
         throw MissingCheckpointerError("a checkpoint_id was given, and the graph was compiled without a checkpointer",
                                        {.checkpoint_id = id.toString()});
     }
