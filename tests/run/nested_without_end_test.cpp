@@ -106,5 +106,5 @@ TEST_CASE("runs of other threads that nodes begin without end are an error") {
 
 TEST_CASE("subgraphs that are nested too deeply for the stack are an error, and a hundred are none") {
     CHECK(nested(deep).invoke(Update{}, {.thread_id = "deep"}).values.bar == Strings{"leaf"});
-    CHECK(saysNoRoom(errorOnSmallStack(nested(1'000))));
+    CHECK(saysNoRoom(errorOnSmallStack(nested(2'000))));
 }
