@@ -28,7 +28,7 @@ bool isPrintable(const json::value& value) {
 }
 
 // Returns the text with U+FFFD for each byte that is no part of a character.
-std::string characters(std::string_view bytes) {
+std::string withoutStrayBytes(std::string_view bytes) {
     if (isUtf8(bytes)) return std::string(bytes);
     std::string out;
     while (!bytes.empty()) {
@@ -47,7 +47,7 @@ std::string characters(std::string_view bytes) {
 
 json::value printable(const json::value& value) {
     if (const double* const number = value.if_double()) return std::isfinite(*number) ? value : json::value();
-    if (const json::string* const text = value.if_string()) return json::value(characters(*text));
+    if (const json::string* const text = value.if_string()) return json::value(withoutStrayBytes(*text));
     if (const json::array* const list = value.if_array()) {
         json::array shown;
         for (const json::value& each : *list) shown.push_back(printable(each));
@@ -56,7 +56,8 @@ json::value printable(const json::value& value) {
     const json::object* const object = value.if_object();
     if (object == nullptr) return value;
     json::object shown;
-    for (const json::key_value_pair& member : *object) shown[characters(member.key())] = printable(member.value());
+    for (const json::key_value_pair& member : *object)
+        shown[withoutStrayBytes(member.key())] = printable(member.value());
     return shown;
 }
 

@@ -141,14 +141,10 @@ RunView Drive::end(const Result<State>& result) {
 void Drive::rethrow() const {
     try {
         throw;
-    } catch (const ThreadBusyError& error) {
-        refuse(Refusal::already_claimed, run_id_, error.message());
-    } catch (const ThreadExistsError& error) {  // somebody began it after this call had found that it was new
-        refuse(Refusal::already_claimed, run_id_, error.message());
-    } catch (const ThreadChangedError& error) {  // somebody continued it after this call had read it
-        refuse(Refusal::already_claimed, run_id_, error.message());
     } catch (const ConcurrentUpdateError& error) {
-        if (claim_ == Claim::run) throw;  // it has run
+        // If the thread is busy, or another caller has begun or continued it since it was read, nothing was executed.
+        const bool has_run = error.code() == Errc::concurrent_update || error.code() == Errc::lease_lost;
+        if (claim_ == Claim::run && has_run) throw;
         refuse(Refusal::already_claimed, run_id_, error.message());
     } catch (const RefusedError&) {
         throw;

@@ -133,20 +133,11 @@ void runSilently(const Core& core, RunInput& input, const RunConfig& config, voi
 
 }  // namespace
 
-}  // namespace stategraph::detail
-
-namespace stategraph::engine {
-
-RunOutcome runIf(const detail::Core& core, detail::RunInput input, const RunConfig& config,
-                 const std::function<void()>& check) {
+RunOutcome runIf(const Core& core, RunInput input, const RunConfig& config, const std::function<void()>& check) {
     RunOutcome outcome;
-    detail::runSilently(core, input, config, nullptr, nullptr, outcome, {.check = &check});
+    runSilently(core, input, config, nullptr, nullptr, outcome, {.check = &check});
     return outcome;
 }
-
-}  // namespace stategraph::engine
-
-namespace stategraph::detail {
 
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present) {
     RunOutcome outcome;

@@ -21,11 +21,14 @@ void* placeOf(const detail::Core& core, const RunShared& shared, void* values) n
 /// Moves a finished run's output into the caller's object.
 void giveValues(Run& run, void* values, detail::ChannelSet* present);
 
-/// Runs without an output and without events, if `check` does not throw. It is called when the run holds the thread and
-/// has read it, before anything is stored or executed.
-RunOutcome runIf(const detail::Core& core, detail::RunInput input, const RunConfig& config,
-                 const std::function<void()>& check);
-
 void addRunContext(Error& error, const RunConfig& config);
 
 }  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+/// Runs without an output and without events, if `check` does not throw. It is called when the run holds the thread and
+/// has read it, before anything is stored or executed.
+RunOutcome runIf(const Core& core, RunInput input, const RunConfig& config, const std::function<void()>& check);
+
+}  // namespace stategraph::detail

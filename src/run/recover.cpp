@@ -128,7 +128,7 @@ struct Recovery {
                 is_left = isStillLeft(thread.thread_id);
                 if (!is_left) throw ThreadChangedError("it is not left any more");
             };
-            thread.status = engine::runIf(core, std::move(input), config, check).status;
+            thread.status = runIf(core, std::move(input), config, check).status;
         } catch (const ThreadBusyError&) {
             thread.why = "a run is under way on it in this process";
         } catch (...) {

@@ -1,63 +1,36 @@
-#include <atomic>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include <stategraph/memory_saver.hpp>
 
+#include "tests/run/counted.hpp"
 #include "tests/support/drivers.hpp"
-#include "tests/support/graphs.hpp"
 #include "tests/support/later_saver.hpp"
 #include "tests/support/meanwhile.hpp"
 #include "tests/support/savers.hpp"
 
 // Runs and edits of a thread that must be as the caller has read it (only_at, and only_new of an edit).
-using namespace graphs;
-
-namespace {
-
-/// The graph START -> count -> ask, which asks a question.
-struct Counted {
-    std::atomic<int> runs{0};
-
-    App app(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, std::size_t warm_threads = 0) {
-        Graph graph;
-        graph.addNode("count", [this](const State& state) -> Update {
-            ++runs;
-            return bar("count:" + state.foo);
-        });
-        graph.addNode("ask", [this](const State&, sg::Runtime& runtime) -> Update {
-            ++runs;
-            return bar(sg::interrupt<std::string>(runtime, "well?"));
-        });
-        graph.addEdge(sg::START, "count").addEdge("count", "ask");
-        return graph.compile({.checkpointer = saver, .warm_threads = warm_threads});
-    }
-};
-
-Update foo(std::string text) { return {sg::set(&State::foo, std::move(text))}; }
-
-}  // namespace
+using namespace counted;
 
 TEST_CASE("a run that must be at a checkpoint runs there, and is refused when the thread has continued") {
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         for (const std::size_t warm_threads : {0, 10}) {
-            Counted counted;
+            Counted counted{.always_asks = true};
             const App app = counted.app(std::make_shared<sg::MemorySaver>(), warm_threads);
             const auto first = driver.run(app, foo("1"), {.thread_id = "t"});
             REQUIRE((first.status == sg::Status::interrupted));
             const sg::CheckpointId at = app.getState({.thread_id = "t"}).config.checkpoint_id;
             const sg::RunConfig config{.thread_id = "t", .only_at = at};
-            CHECK(counted.runs == 2);
+            CHECK(counted.all() == 2);
             const auto again = driver.run(app, sg::RESUME, config);  // it asks again, at the same checkpoint
             CHECK((again.status == sg::Status::interrupted));
-            CHECK(counted.runs == 3);
+            CHECK(counted.all() == 3);
             CHECK(driver.run(app, sg::resume("yes"), config).what() == "");
-            CHECK(counted.runs == 4);
+            CHECK(counted.all() == 4);
 
             const auto late = driver.run(app, sg::RESUME, config);
             const auto* const error = late.as<sg::ThreadChangedError>();
@@ -67,14 +40,14 @@ TEST_CASE("a run that must be at a checkpoint runs there, and is refused when th
             CHECK(driver.run(app, sg::resume("no"), config).as<sg::ThreadChangedError>() != nullptr);
             const sg::Command<State> jump{.go_to = {"count"}};
             CHECK(driver.run(app, jump, config).as<sg::ThreadChangedError>() != nullptr);
-            CHECK(counted.runs == 4);
+            CHECK(counted.all() == 4);
             CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"count:1", "yes"});
         }
     }
 }
 
 TEST_CASE("a run that must be at a checkpoint is refused on a thread that was deleted, and on a new one") {
-    Counted counted;
+    Counted counted{.always_asks = true};
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = counted.app(saver);
     const auto at = app.invoke(foo("1"), {.thread_id = "t"}).config.checkpoint_id;
@@ -85,7 +58,7 @@ TEST_CASE("a run that must be at a checkpoint is refused on a thread that was de
 }
 
 TEST_CASE("a run that must be at a checkpoint names no other one, and needs a saver") {
-    Counted counted;
+    Counted counted{.always_asks = true};
     const App app = counted.app(std::make_shared<sg::MemorySaver>());
     const auto at = app.invoke(foo("1"), {.thread_id = "t"}).config.checkpoint_id;
     CHECK_THROWS_WITH_AS(app.invoke(sg::RESUME, {.thread_id = "t", .checkpoint_id = at, .only_at = at}),
@@ -98,7 +71,7 @@ TEST_CASE("a run that must be at a checkpoint names no other one, and needs a sa
 TEST_CASE("an edit of what was read is refused if another process has stored something since") {
     savers::onEachAndLater([](savers::Store& store) {
         const auto saver = store.open();
-        Counted counted;
+        Counted counted{.always_asks = true};
         const App app = counted.app(saver), other = counted.app(std::make_shared<Door>(saver));
         app.invoke(foo("1"), {.thread_id = "t"});
         const auto read = app.getState({.thread_id = "t"});
@@ -122,7 +95,7 @@ TEST_CASE("an edit of what was read is refused if another process has stored som
 TEST_CASE("of an edit and a run of another process that both begin with what was read, one is refused") {
     const auto store = std::make_shared<sg::MemorySaver>();
     const auto through = std::make_shared<Meanwhile>(store);
-    Counted counted;
+    Counted counted{.always_asks = true};
     const App app = counted.app(through), other = counted.app(std::make_shared<Door>(store));
     app.invoke(foo("1"), {.thread_id = "t"});
     const auto at = app.getState({.thread_id = "t"}).config.checkpoint_id;

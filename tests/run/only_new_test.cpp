@@ -10,36 +10,16 @@
 
 #include <stategraph/memory_saver.hpp>
 
+#include "tests/run/counted.hpp"
 #include "tests/support/drivers.hpp"
-#include "tests/support/graphs.hpp"
 #include "tests/support/later_saver.hpp"
 #include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
 // Runs that are to begin a new thread (RunConfig::only_new).
-using namespace graphs;
+using namespace counted;
 
 namespace {
-
-/// The graph START -> count -> ask, which asks a question if the input says so.
-struct Counted {
-    std::atomic<int> runs{0};
-
-    App app(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, std::size_t warm_threads = 0) {
-        Graph graph;
-        graph.addNode("count", [this](const State& state) -> Update {
-            ++runs;
-            return bar("count:" + state.foo);
-        });
-        graph.addNode("ask", [](const State& state, sg::Runtime& runtime) -> Update {
-            return bar(state.foo == "asks" ? sg::interrupt<std::string>(runtime, "well?") : "ask");
-        });
-        graph.addEdge(sg::START, "count").addEdge("count", "ask");
-        return graph.compile({.checkpointer = saver, .warm_threads = warm_threads});
-    }
-};
-
-Update foo(std::string text) { return {sg::set(&State::foo, std::move(text))}; }
 
 /// Everything that is stored of the thread, as text.
 std::string rowsOf(sg::BaseCheckpointSaver& saver) {
@@ -79,7 +59,7 @@ TEST_CASE("a run for new threads only begins a new thread, and is refused on one
             CHECK(driver.run(app, sg::Command<State>{.go_to = {"count"}}, config).as<sg::ThreadExistsError>() !=
                   nullptr);
             CHECK(rowsOf(*saver) == before);
-            CHECK(counted.runs == 1);
+            CHECK(counted.counts == 1);
 
             const auto answered = driver.run(app, sg::resume("yes"), config);  // it continues the thread
             CHECK(answered.what() == "");
@@ -87,7 +67,7 @@ TEST_CASE("a run for new threads only begins a new thread, and is refused on one
             CHECK(driver.run(app, foo("3"), config).as<sg::ThreadExistsError>() != nullptr);
             CHECK(driver.run(app, sg::RESUME, config).what() == "");
             CHECK(driver.run(app, foo("4"), {.thread_id = "t"}).what() == "");
-            CHECK(counted.runs == 2);
+            CHECK(counted.counts == 2);
         }
     }
 }
@@ -118,7 +98,7 @@ TEST_CASE("of many runs that begin the same thread at the same time one executes
                 threads.clear();
                 CHECK(done == 1);
                 CHECK(refused == callers - 1);
-                CHECK(counted.runs == 1);
+                CHECK(counted.counts == 1);
             }
         }
     });
@@ -139,8 +119,8 @@ TEST_CASE("of two programs that begin the same thread one is refused where it st
             const auto outcome =
                 driver.run(app, foo("mine"), {.thread_id = "t", .durability = durability, .only_new = true});
             CHECK(outcome.as<sg::ConcurrentUpdateError>() != nullptr);
-            CHECK(mine.runs == 0);
-            CHECK(other.runs == 1);
+            CHECK(mine.counts == 0);
+            CHECK(other.counts == 1);
             CHECK(app.getState({.thread_id = "t"}).values.foo == "other");
         }
     }
