@@ -48,11 +48,12 @@ void addToolNodes(StateGraph<State>& graph, const std::shared_ptr<const Plan>& p
             };
             graph.addNode(NodeId<model::ToolCall>{name.c_str()}, call, limits);
         }
+        graph.addEdge(name, detail::model_node);
+        if (tool.on_failure == OnToolFailure::end_run) continue;
         const auto failed = [](const model::ToolCall& wanted, const NodeFailure& failure) {
             return Command<State>{.update = detail::failedCall(wanted, failure.error), .go_to = detail::model_node};
         };
         graph.onError(name, failed, {detail::model_node});
-        graph.addEdge(name, detail::model_node);
     }
 }
 

@@ -213,7 +213,7 @@ Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime,
         Value output = ready.tool->is_effect ? runtime.once("execute", made, ready.tool->on_doubt) : made();
         return resultOf(outputOf(*ready.tool, call, std::move(output)));
     } catch (const std::exception&) {
-        if (on_failure == OnFailure::throw_) throw;
+        if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
         return resultOf(failureOf(call));
     }
 }
@@ -232,7 +232,7 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
         Value output = co_await std::move(executed);
         result = outputOf(*ready.tool, call, std::move(output));
     } catch (const std::exception&) {
-        if (on_failure == OnFailure::throw_) throw;
+        if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
         result = failureOf(call);
     }
     co_return resultOf(std::move(*result));

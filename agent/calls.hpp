@@ -13,8 +13,8 @@ namespace stategraph::agent::detail {
 
 /// What happens if a tool throws.
 enum class OnFailure : std::uint8_t {
-    tell,   // the exception becomes the call's result
-    throw_  // the node fails: its policy tries again, and finally its handler creates the result (failedCall)
+    tell,   // the exception becomes the call's result, unless the tool's on_failure says otherwise
+    throw_  // the node fails: its policy tries again, and finally its handler, if any, creates the result (failedCall)
 };
 
 /// Handles one call of a tool: checks its arguments, has it approved if that is needed, executes it once, and adds its

@@ -27,6 +27,7 @@ Tool detail::describedTool(std::string name, ToolOptions&& options, std::string 
     made.check = std::move(options.check);
     made.timeout = options.timeout;
     made.retry = std::move(options.retry);
+    made.on_failure = options.on_failure;
     made.cache = std::move(options.cache);
     made.result_max = options.result_max;
     return made;

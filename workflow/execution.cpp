@@ -9,7 +9,7 @@
 #include <stategraph/runtime.hpp>
 
 #include "workflow/kept_output.hpp"
-#include "workflow/reducing.hpp"
+#include "workflow/nested_execution.hpp"
 #include "workflow/scope.hpp"
 
 namespace stategraph::workflow {
@@ -149,8 +149,9 @@ private:
     bool may_keep_;
 };
 
-void beginCall(const Step& step, Record& record, const Runtime& runtime) {
+void beginCall(const Step& step, Record& record, const State& state, const Runtime& runtime) {
     record.attempts = runtime.attempt();
+    if (step.context) (void)step.context(Value(state.context));
     if (step.input) record.payload = step.input(std::move(record.payload));
 }
 
@@ -168,7 +169,7 @@ void noteFailure(const Plan& plan, const Place& place, Runtime& runtime) noexcep
 Executed executeFunction(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
     Executed executed;
     try {
-        beginCall(*place.step, record, runtime);
+        beginCall(*place.step, record, state, runtime);
         Calling calling(plan, place, record, state, runtime);
         auto kept = calling.kept();
         try {
@@ -190,7 +191,7 @@ Task<Executed> awaitFunction(const Plan& plan, const Place& place, Record& recor
                              Runtime& runtime) {
     Executed executed;
     try {
-        beginCall(*place.step, record, runtime);
+        beginCall(*place.step, record, state, runtime);
         Calling calling(plan, place, record, state, runtime);
         try {
             auto kept = calling.kept();
@@ -210,115 +211,6 @@ Task<Executed> awaitFunction(const Plan& plan, const Place& place, Record& recor
         throw;
     }
     co_return executed;
-}
-
-// Whether the record has nothing but an answer that time travel left for a step that was not reached.
-bool isUnreached(const std::pair<const std::string, Record>& each) noexcept { return each.second.status == Word::none; }
-
-// Returns records with the answers that time travel has brought for steps inside, by the keys of their questions.
-std::map<std::string, Record> answersInside(const Values& answers) {
-    std::map<std::string, Record> records;
-    for (const auto& [key, answer] : answers) {
-        const std::size_t end = key.find_first_of(".[");
-        const std::size_t dot = key.find('.');
-        Record& record = records[key.substr(0, end)];
-        record.pending = answer;
-        if (dot != std::string::npos) record.answers.emplace(key.substr(dot + 1), answer);
-    }
-    return records;
-}
-
-State beginningInside(const Record& record, const State& outer, bool goes_on) {
-    State state;
-    if (goes_on) {
-        state = record.child.as<State>();
-        state.status = Word::none;
-        state.error.clear();
-        state.goes_on = true;
-        state.reduced.clear();  // the outer workflow has them
-        state.answers = record.answers;
-        std::erase_if(state.records, isUnreached);
-    } else {
-        state.input = record.payload;
-        state.data = record.payload;
-    }
-    state.shared = outer.shared;
-    state.context = outer.context;
-    return state;
-}
-
-void takeInside(const Plan& inner_plan, State&& inner, Record& record) {
-    record.status = inner.status == Word::canceled ? Word::success : inner.status;
-    record.is_permanent = record.status == Word::failed && hasPermanentFailure(inner_plan, inner);
-    record.error = inner.error;
-    record.output = record.status == Word::success ? inner.result : Value();
-    record.child = Value(inner);
-}
-
-void checkOutput(const Step& step, Record& record) {
-    if (!step.output || record.status != Word::success) return;
-    try {
-        record.output = step.output(std::move(record.output));
-    } catch (const std::exception& error) {
-        record.status = Word::failed;
-        record.error = error.what();
-        record.output = {};
-    }
-}
-
-// Returns the error of an inner workflow. It has only the text if it happened in another process, or does not belong to
-// a step.
-std::exception_ptr failureOf(const Session& session, const Plan& plan, const State& state) {
-    for (const auto& [id, record] : state.records) {
-        const Place* const place = record.status == Word::failed ? plan.findPlace(id) : nullptr;
-        if (place == nullptr || record.error != state.error) continue;
-        if (place->nested && !record.child.isNull())
-            return failureOf(session, *place->nested->plan, record.child.as<State>());
-        if (auto failure = session.failureOf(place->path, record.error)) return failure;
-    }
-    return std::make_exception_ptr(std::runtime_error(state.error));
-}
-
-// Returns whether another attempt follows the one that has failed, and waits as long as the policy says. The decision
-// is made once: a process that resumes the run decides the same, and does not wait again.
-bool triesAgain(const RetryPolicy& retry, const Plan& inner_plan, const Record& record, int attempt, Runtime& runtime) {
-    if (record.is_permanent || (retry.otherwise.empty() && attempt >= retry.max_attempts)) return false;
-    return runtime.once("retry " + std::to_string(attempt), [&] {
-        const auto failure = failureOf(runtime.context<Session>(), inner_plan, record.child.as<State>());
-        const RetryPolicy* const policy = policyAfter(retry, failure, attempt);
-        if (policy == nullptr) return false;
-        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(retryWait(*policy, attempt));
-        if (wait > wait.zero()) runtime.waitFor(wait);
-        return true;
-    });
-}
-
-// Executes a workflow with all its attempts. Each of them begins from the start.
-Executed executeNested(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
-    const Nested& nested = *place.nested;
-    const RetryPolicy retry = plan.retryOf(*place.step);
-    Executed executed;
-    State outer;
-    outer.shared = state.shared;
-    outer.context = state.context;
-    bool goes_on = record.status == Word::running && !record.child.isNull();
-    for (int attempt = 1;; ++attempt) {
-        record.attempts = attempt;
-        const State begin = beginningInside(record, outer, goes_on);
-        Update<State> input = goes_on ? updateOf(begin) : beginningOf(begin);
-        if (!goes_on && attempt == 1 && !record.answers.empty())
-            input.with(merge(&State::records, answersInside(record.answers)));
-        State inner = runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt));
-        goes_on = false;
-        outer.shared = inner.shared;
-        executed.additions.insert(executed.additions.end(), inner.reduced.begin(), inner.reduced.end());
-        executed.is_canceled = executed.is_canceled || inner.is_canceled;
-        takeInside(*nested.plan, std::move(inner), record);
-        if (!executed.is_canceled) checkOutput(*place.step, record);
-        if (record.status != Word::failed || !triesAgain(retry, *nested.plan, record, attempt, runtime)) break;
-    }
-    executed.shared = changesOf(plan, state.shared, std::move(outer.shared));
-    return executed;
 }
 
 }  // namespace

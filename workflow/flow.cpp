@@ -12,6 +12,7 @@
 #include "workflow/flow_impl.hpp"
 #include "workflow/listing.hpp"
 #include "workflow/refuse.hpp"
+#include "workflow/request_context.hpp"
 #include "workflow/snapshot.hpp"
 #include "workflow/travel.hpp"
 
@@ -196,6 +197,15 @@ Values Flow::Impl::checkedState(const std::string& run_id, Values state) const {
     }
 }
 
+Values Flow::Impl::contextFor(const std::string& run_id, Values context) const {
+    try {
+        return checkedContext(plan->definition, std::move(context));
+    } catch (const std::exception& error) {
+        refuse(Refusal::invalid_context, run_id,
+               std::string("its request context is not what the workflow takes: ") + error.what());
+    }
+}
+
 RunInput Flow::Impl::startInput(const std::string& run_id, Value input, const RunOptions& options) const {
     const Definition& definition = plan->definition;
     const bool has_run = hasRun(run_id);
@@ -210,7 +220,7 @@ RunInput Flow::Impl::startInput(const std::string& run_id, Value input, const Ru
     state.shared = checkedState(run_id, options.state.value_or(Values()));
     state.data = state.input;
     state.is_single_step = options.single_step;
-    state.context = options.context;
+    state.context = contextFor(run_id, options.context);
     state.metadata = options.metadata;
     // Where the run begins again, all channels are written; so they are where nothing is stored before the end.
     if (has_run || (options.durability == Durability::exit && !options.only_new)) return updateOf(state);
@@ -233,7 +243,7 @@ std::variant<RunView, RunInput> Flow::Impl::restartInput(const std::string& run_
     const CheckpointId only_at = at.config.checkpoint_id;
     if (at.values.is_single_step == options.single_step && options.context.empty())
         return RunInput(Continuation{only_at});
-    return RunInput(Resumption{.command = {.update = goingOnWith(at.values, options)}, .only_at = only_at});
+    return RunInput(Resumption{.command = {.update = goingOnWith(run_id, at.values, options)}, .only_at = only_at});
 }
 
 RunView Flow::restart(const std::string& run_id, const RunOptions& options) const {
@@ -286,7 +296,8 @@ Continuation Flow::Impl::travelTo(const std::string& run_id, const std::string& 
     if (options.state) how.state = checkedState(run_id, *options.state);
     const Targets to = travel(*plan, state, path, how);
     state.is_single_step = options.single_step;
-    for (const auto& [key, value] : options.context) state.context.insert_or_assign(key, value);
+    if (!options.context.empty() || how.is_new)
+        state.context = contextFor(run_id, withEarlier(options.context, state.context));
     try {
         const Config edited = graph.updateState(
             {.thread_id = threadOf(run_id)}, updateOf(state),

@@ -80,6 +80,7 @@ struct Flow::Impl {
     Continuation travelTo(const std::string& run_id, const std::string& step, std::optional<Value> input,
                           std::optional<Value> data, const RunOptions& options) const;
     Values checkedState(const std::string& run_id, Values state) const;
+    Values contextFor(const std::string& run_id, Values context) const;
     std::variant<RunView, RunInput> restartInput(const std::string& run_id, const RunOptions& options) const;
     /// Ends the run of this process that is under way, and returns whether it is stored that the run is canceled.
     /// Returns none if no run is under way.
@@ -105,7 +106,7 @@ struct Flow::Impl {
     ReadRun readToResume(const std::string& run_id) const;
     /// Returns what the caller changes in a run that is resumed. Answers that time travel left for steps that it did
     /// not reach are dropped.
-    static Update<State> goingOnWith(const State& state, const RunOptions& options);
+    Update<State> goingOnWith(const std::string& run_id, const State& state, const RunOptions& options) const;
     TaskId innerQuestionOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const;
     std::vector<Question> questionsOf(const std::string& run_id, const ReadRun& at, const ResumeTarget& target) const;
     std::vector<Question> questionOfId(const std::string& run_id, std::vector<Question> open, const ReadRun& at,

@@ -103,6 +103,7 @@ void guard(std::function<R(A...)>& function) {
 void guardAll(Definition& definition) {
     guard(definition.input);
     guard(definition.state);
+    guard(definition.context);
     for (auto& [key, reduce] : definition.reducers) guard(reduce);
     for (Entry& entry : definition.entries) {
         for (Condition& condition : entry.conditions) guard(condition);
@@ -113,6 +114,7 @@ void guardAll(Definition& definition) {
             guard(step.resume);
             guard(step.suspend);
             guard(step.state);
+            guard(step.context);
         }
     }
 }

@@ -8,13 +8,15 @@
 #include "workflow/flow_impl.hpp"
 #include "workflow/inner_questions.hpp"
 #include "workflow/refuse.hpp"
+#include "workflow/request_context.hpp"
 
 // Resumes a run with an answer: finds the questions that it is for, checks it and runs.
 namespace stategraph::workflow {
 
-Update<State> Flow::Impl::goingOnWith(const State& state, const RunOptions& options) {
+Update<State> Flow::Impl::goingOnWith(const std::string& run_id, const State& state, const RunOptions& options) const {
     Update<State> update;
-    if (!options.context.empty()) update.with(merge(&State::context, options.context));
+    if (!options.context.empty())
+        update.with(merge(&State::context, contextFor(run_id, withEarlier(options.context, state.context))));
     if (state.is_single_step != options.single_step) update.with(set<&State::is_single_step>(options.single_step));
     std::map<std::string, Record> dropped;
     for (const auto& [id, record] : state.records) {
@@ -127,7 +129,7 @@ RunInput Flow::Impl::resumeInput(const std::string& run_id, const ResumeTarget& 
     ReadRun at = readToResume(run_id);
     Resumption resumption;
     Command<State>& command = resumption.command;
-    command.update = goingOnWith(*at.state, options);
+    command.update = goingOnWith(run_id, *at.state, options);
     if (at.isStored() && at.state->status == Word::none && !at.interrupts.empty() && !asks(*at.state)) {
         command.answers.emplace_back(innerQuestionOf(run_id, read(run_id, true), target), std::move(data));
         return resumption;

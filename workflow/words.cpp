@@ -82,6 +82,8 @@ const char* toString(Refusal why) noexcept {
             return "invalid_input";
         case Refusal::invalid_state:
             return "invalid_state";
+        case Refusal::invalid_context:
+            return "invalid_context";
         case Refusal::invalid_target:
             return "invalid_target";
         case Refusal::not_active:

@@ -248,3 +248,63 @@ TEST_CASE("limits that cannot be are refused with the tool's name") {
     refused(agent::clientTool<Job>("work", {.retry = attempts(2)}));
     refused(agent::clientTool<Job>("work", {.cache = sg::CallCache{}}));
 }
+
+TEST_CASE("a tool whose failure ends the run throws what it threw, and a resume calls it again") {
+    for (const bool awaited : {false, true}) {
+        for (const bool has_own_node : {false, true}) {
+            for (const drivers::Driver& driver : drivers::all()) {
+                CAPTURE(awaited);
+                CAPTURE(has_own_node);
+                CAPTURE(driver.name);
+                const auto ledger = std::make_shared<Ledger>();
+                agent::ToolOptions options{.on_failure = agent::OnToolFailure::end_run};
+                if (has_own_node) options.retry = attempts(2);
+                const int failures = has_own_node ? 3 : 1;
+                const agent::Agent helper(
+                    twoAnswers({call("c1", "dig"), call("c2", "rake", "plain")},
+                               {flaky(ledger, failures, options, awaited), work(ledger, "plain")}));
+                const auto first = driver.run(helper.graph(), agent::said("go"), {.thread_id = "t"});
+                CHECK(first.what().find("the line is busy") != std::string::npos);
+                CHECK(results(helper.graph().getState({.thread_id = "t"}).values) == Texts{"did rake"});  // is kept
+
+                const auto end = driver.run(helper.graph(), sg::RESUME, {.thread_id = "t"});
+                REQUIRE(end.what() == "");
+                const agent::State state = helper.graph().getState({.thread_id = "t"}).values;
+                CHECK(results(state) == Texts{"did dig", "did rake"});
+                CHECK(ledger->count("dig") == failures + 1);
+                CHECK(ledger->count("rake") == 1);
+                CHECK(state.text() == "done");
+            }
+        }
+    }
+}
+
+TEST_CASE("a tool whose failure ends the run tells the model what is wrong with a call") {
+    const auto ledger = std::make_shared<Ledger>();
+    const agent::Agent helper(twoAnswers({{{}, "c1", "work", R"({"what":1})"}},
+                                         {work(ledger, "work", {.on_failure = agent::OnToolFailure::end_run})}));
+    const agent::State state = helper.say("go", {.thread_id = "t"}).values;
+    REQUIRE(results(state).size() == 1);
+    CHECK(results(state).front().find("what") != std::string::npos);
+    CHECK(state.text() == "done");
+}
+
+TEST_CASE("the exception of a tool whose failure ends the run is the original of the run's error") {
+    struct Broken : std::runtime_error {
+        using std::runtime_error::runtime_error;
+    };
+    for (const bool has_own_node : {false, true}) {
+        CAPTURE(has_own_node);
+        agent::ToolOptions options{.on_failure = agent::OnToolFailure::end_run};
+        if (has_own_node) options.retry = attempts(1);
+        const agent::Agent helper(twoAnswers(
+            {call("c1", "dig")},
+            {agent::tool<Job>("work", options, [](const Job&) -> std::string { throw Broken("no spade"); })}));
+        try {
+            helper.say("go", {.thread_id = "t"});
+            FAIL("the run has not failed");
+        } catch (const sg::NodeError& error) {
+            CHECK_THROWS_AS(std::rethrow_exception(error.original()), Broken);
+        }
+    }
+}

@@ -113,7 +113,7 @@ private:
         Step step{.id = id};
         const auto* const object = objectAt(value, where,
                                             {"run", "workflow", "input", "output", "resume", "suspend", "state",
-                                             "retry", "timeout_ms", "description", "metadata"});
+                                             "context", "retry", "timeout_ms", "description", "metadata"});
         if (object == nullptr) return step;
         if (const json::value* const nested = object->if_contains("workflow")) {
             step.workflow = std::make_shared<const Definition>(workflowOf(*nested, where + ".workflow"));
@@ -128,6 +128,7 @@ private:
         step.resume = checkAt(*object, "resume", where);
         step.suspend = checkAt(*object, "suspend", where);
         step.state = checkAt(*object, "state", where);
+        step.context = checkAt(*object, "context", where);
         if (const json::value* const retry = object->if_contains("retry"))
             step.retry = retryAt(*retry, where + ".retry");
         if (const json::value* const timeout = object->if_contains("timeout_ms")) {
@@ -267,11 +268,13 @@ private:
 
     Definition workflowOf(const json::value& value, const std::string& where) {
         Definition definition;
-        const auto* const object = objectAt(value, where, {"id", "input", "state", "retry", "steps", "entries"});
+        const auto* const object =
+            objectAt(value, where, {"id", "input", "state", "context", "retry", "steps", "entries"});
         if (object == nullptr) return definition;
         definition.id = textAt(object->if_contains("id"), where + ".id");
         definition.input = checkAt(*object, "input", where);
         definition.state = checkAt(*object, "state", where);
+        definition.context = checkAt(*object, "context", where);
         if (const json::value* const retry = object->if_contains("retry"))
             definition.retry = retryAt(*retry, where + ".retry");
         Steps steps;

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -71,6 +72,12 @@ private:
 /// If they are wrong, it throws an explanation, which the model receives. Several threads may call it at the same time.
 using ArgumentCheck = std::function<Value(Value arguments)>;
 
+/// What happens when a tool throws or, in its last attempt, takes too long.
+enum class OnToolFailure : std::uint8_t {
+    tell_model,  // the text of the failure is the call's result, and the turn goes on
+    end_run,     // the run ends with a NodeError, whose original() the tool threw; a resume calls the tool again
+};
+
 /// The options of a tool.
 struct ToolOptions {
     /// The description that the model receives.
@@ -86,11 +93,14 @@ struct ToolOptions {
     /// (stategraph/schema.hpp). It runs after the check by the type.
     ArgumentCheck check = {};
     /// How long one attempt may take, at least 1 ms; none: Options::tool_timeout. With this option or `retry`, the last
-    /// attempt's failure, or the end of its time, is a result for the model, and the tool has a node of its own,
+    /// attempt's failure, or the end of its time, is treated as `on_failure` says, and the tool has a node of its own,
     /// "tool.NAME". Not for tools that a client executes.
     std::optional<std::chrono::milliseconds> timeout = {};
     /// How a failed call is tried again; none: not at all.
     std::optional<RetryPolicy> retry = {};
+    /// What happens when the call fails for good. What is wrong with its arguments, that it was declined, and the error
+    /// that a client gives as its result are always told to the model.
+    OnToolFailure on_failure = OnToolFailure::tell_model;
     /// Whether results are kept in CompileOptions::cache, if there is one, by the tool's name and the arguments. A
     /// cached result needs approval like any call. Failures are not kept. Not for tools that a client executes.
     std::optional<CallCache> cache = {};
@@ -116,6 +126,7 @@ struct Tool {
     /// The limits and policies of ToolOptions.
     std::optional<std::chrono::milliseconds> timeout = {};
     std::optional<RetryPolicy> retry = {};
+    OnToolFailure on_failure = OnToolFailure::tell_model;
     std::optional<CallCache> cache = {};
     std::size_t result_max = 64U << 10U;
 
@@ -183,7 +194,7 @@ Tool describedTool(std::string name, ToolOptions&& options, std::string paramete
 /// Creates a tool from a function of its arguments, `R f(const Args&)` or `R f(const Args&, ToolContext&)`, or a
 /// coroutine that gives a Task<R>. Its JSON Schema is made from Args' table. It returns anything storable, a text for
 /// the model, or nothing. Several threads may call it at the same time; the function of a coroutine is copied for each
-/// call. The model receives the text of what it throws.
+/// call. The model receives the text of what it throws, unless ToolOptions::on_failure says otherwise.
 ///
 ///     agent::tool<City>("weather", {.description = "The weather of a city"}, [](const City& city) { return
 /// forecast(city.name); })

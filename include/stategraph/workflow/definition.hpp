@@ -134,6 +134,9 @@ struct Step {
     Check resume = {};
     Check suspend = {};
     Check state = {};
+    /// Checks the request context, as a map, when an execution begins. What it returns is not used. If it throws, the
+    /// step has failed.
+    Check context = {};
     /// The retry policy; none: that of the workflow.
     std::optional<RetryPolicy> retry = {};
     /// How long one attempt may take, and how long without a sign of progress; afterwards it has failed
@@ -182,10 +185,14 @@ struct Definition {
     std::string id;
     /// The entries in their order; each receives what the previous one returned.
     std::vector<Entry> entries = {};
-    /// Checks the input of a run; null: no check.
+    /// Checks the input of a run, also where the workflow is a step of another one, which then fails; null: no check.
     Check input = {};
     /// Checks the state with which a run begins; null: no check.
     Check state = {};
+    /// Checks the request context, as a map, with which a run begins, resumes, restarts or travels, if a caller passes
+    /// one, and where the workflow is a step of another one. The keys that it returns are added to the context, or
+    /// replace those that are there; null: no check.
+    Check context = {};
     /// The reducers by key of the state; a key without one is replaced. Those of the outermost workflow apply to all
     /// workflows inside it.
     std::map<std::string, Reduce> reducers = {};

@@ -44,6 +44,7 @@ enum class Refusal : std::uint8_t {
     invalid_resume_data,
     invalid_input,
     invalid_state,
+    invalid_context,
     invalid_target,  // only for timeTravel: no such step, a step before it has not run, or the run is under way
     not_active,      // only for restart: nothing was under way
 };

@@ -73,6 +73,12 @@ public:
         if (found == context_.requestContext().end()) return {};
         return found->second.template as<T>();
     }
+    /// The request context as a struct with a table of its fields (Chain::requestContext); other keys are left out.
+    /// Errors: WrongTypeError.
+    template <class T>
+    T requestContext() const {
+        return Value(context_.requestContext()).template as<T>();
+    }
     /// The state as a struct, as it was when the step began (Chain::state).
     template <ChannelState S>
     S state() const {
@@ -284,6 +290,8 @@ struct StepOptions {
     std::optional<std::chrono::milliseconds> idle_timeout = {};
     /// Whether outputs are kept in CompileOptions::cache by the step's input; none: they are not.
     std::optional<StepCache> cache = {};
+    /// Checks the request context when an execution begins (Step::context); none: it is not checked.
+    Check context = {};
     /// A text that snapshots show.
     std::string description = {};
     /// Data that snapshots and drawings show.
@@ -295,6 +303,7 @@ struct StepOptions {
         step.timeout = timeout;
         step.idle_timeout = idle_timeout;
         step.cache = std::move(cache);
+        step.context = std::move(context);
         step.description = std::move(description);
         step.metadata = std::move(metadata);
     }

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/table.hpp>
 #include <stategraph/workflow/run.hpp>
 #include <stategraph/workflow/step.hpp>
 
@@ -243,6 +245,24 @@ public:
     Chain<In, Out> state() && {
         detail::checkState<S>();
         if constexpr (ChannelState<S>) detail::useState(definition_, stategraph::detail::schemaOf<S>());
+        return std::move(*this);
+    }
+
+    /// Requires a request context with the members of T, a struct with a table of its fields, which are read with
+    /// `Value::asStrict`; other keys are allowed. A run without it is refused (`invalid_context`), before anything runs or
+    /// changes. Steps read it with `Context::requestContext<T>()`.
+    template <class T>
+    Chain<In, Out> requestContext() && {
+        static_assert(stategraph::detail::HasFields<T>,
+                      "stategraph: a request context's type is a struct with a table of its fields, `fields()`");
+        definition_.context = [](Value context) {
+            auto values = context.as<Values>();
+            std::erase_if(values, [](const auto& each) {
+                return !std::ranges::count(stategraph::detail::TableLayout<T>::names, each.first);
+            });
+            (void)Value(std::move(values)).template asStrict<T>();
+            return context;
+        };
         return std::move(*this);
     }
 

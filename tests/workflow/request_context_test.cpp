@@ -1,0 +1,162 @@
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/workflow/from_json.hpp>
+#include <stategraph/workflow/workflow.hpp>
+
+#include "tests/workflow/refusal.hpp"
+
+// What a workflow and its steps require of the request context.
+namespace sg = stategraph;
+namespace wf = stategraph::workflow;
+
+namespace {
+
+struct Caller {
+    std::string user = {};
+    int level = 0;
+    static constexpr auto fields() { return sg::fields<&Caller::user, &Caller::level>(); }
+};
+
+sg::CompileOptions stored() { return {.checkpointer = std::make_shared<sg::MemorySaver>()}; }
+
+wf::RunOptions with(wf::Values context) {
+    wf::RunOptions options;
+    options.context = std::move(context);
+    return options;
+}
+
+auto asking() {
+    return wf::step("ask", [](const int& n, wf::Suspending<std::string, int>& context) {
+        const int more = context.suspend("how many?");
+        return context.requestContext<Caller>().user + std::to_string(n + more);
+    });
+}
+
+/// Returns a check that refuses a context without a tenant, and sets a region.
+wf::Check tenancy() {
+    return [](sg::Value context) {
+        auto values = context.as<wf::Values>();
+        if (!values.contains("tenant")) throw std::invalid_argument("there is no tenant");
+        return sg::Value(wf::Values{{"region", "north"}});
+    };
+}
+
+wf::Step returning(std::string id, std::string key) {
+    wf::Step step{.id = std::move(id)};
+    step.execute = [key = std::move(key)](const sg::Value&, wf::StepContext& context) {
+        const auto found = context.requestContext().find(key);
+        return found == context.requestContext().end() ? sg::Value() : found->second;
+    };
+    return step;
+}
+
+wf::Entry then(wf::Step step) {
+    wf::Entry entry;
+    entry.steps.push_back(std::move(step));
+    return entry;
+}
+
+}  // namespace
+
+TEST_CASE("a run begins only with a request context of the type that its workflow requires") {
+    const auto ask = asking();
+    const auto flow = wf::workflow<int>("typed").requestContext<Caller>().then(ask).commit(stored());
+    CHECK((refusalOf([&] { flow.start("1", 1); }) == wf::Refusal::invalid_context));
+    CHECK((refusalOf([&] { flow.start("1", 1, with({{"user", 7}, {"level", 1}})); }) == wf::Refusal::invalid_context));
+    CHECK((flow.get("1").status == wf::RunStatus::pending));
+    REQUIRE((flow.start("1", 1, with({{"user", "ann"}, {"level", 1}, {"other", true}})).status ==
+             wf::RunStatus::suspended));
+
+    CHECK((refusalOf([&] { flow.resume("1", {}, 2, with({{"level", "high"}})); }) == wf::Refusal::invalid_context));
+    CHECK((flow.get("1").status == wf::RunStatus::suspended));
+    // What the first caller passed under other keys still counts.
+    CHECK(flow.resume("1", {}, 2, with({{"user", "bob"}})).view.result->as<std::string>() == "bob3");
+    CHECK((refusalOf([&] { flow.timeTravel("1", ask, 5, with({{"user", 0}})); }) == wf::Refusal::invalid_context));
+    CHECK((flow.timeTravel("1", ask, 5, with({{"user", "eve"}})).status == wf::RunStatus::suspended));
+}
+
+TEST_CASE("a check adds keys to the request context and keeps the others") {
+    wf::Definition definition{.id = "tenants",
+                              .entries = {then(returning("a", "region")), then(returning("b", "tenant"))}};
+    definition.context = tenancy();
+    const wf::Flow flow(definition, stored());
+    const wf::RunView view = flow.start("1", 1, with({{"tenant", "t1"}, {"region", "south"}}));
+    REQUIRE((view.status == wf::RunStatus::success));
+    CHECK(view.steps.at("a").output->as<std::string>() == "north");
+    CHECK(view.result->as<std::string>() == "t1");
+    CHECK(view.context.at("region").as<std::string>() == "north");
+}
+
+TEST_CASE("a step or a workflow inside whose request context is refused has failed, and is not called") {
+    int calls = 0;
+    wf::Step step{.id = "guarded"};
+    step.execute = [&](const sg::Value& input, wf::StepContext&) {
+        ++calls;
+        return input;
+    };
+    wf::Step plain = step;
+    plain.context = tenancy();
+    wf::Step nested{.id = "nested"};
+    wf::Definition inner{.id = "inner", .entries = {then(step)}};
+    inner.context = tenancy();
+    nested.workflow = std::make_shared<const wf::Definition>(inner);
+    for (const wf::Step& each : {plain, nested}) {
+        CAPTURE(each.id);
+        const wf::Flow flow(wf::Definition{.id = "outer", .entries = {then(each)}}, stored());
+        const wf::RunView refused = flow.start("1", 1);
+        CHECK((refused.status == wf::RunStatus::failed));
+        CHECK(refused.error.find("there is no tenant") != std::string::npos);
+        CHECK(calls == 0);
+        CHECK((flow.start("2", 1, with({{"tenant", "t"}})).status == wf::RunStatus::success));
+        CHECK(std::exchange(calls, 0) == 1);
+    }
+}
+
+TEST_CASE("the input of a workflow inside is checked as its step and the workflow say") {
+    int calls = 0;
+    wf::Functions functions;
+    functions.steps["count"] = [&](const sg::Value& input, wf::StepContext&) {
+        ++calls;
+        return input;
+    };
+    const auto flowWith = [&](const std::string& of_step, const std::string& of_workflow) {
+        return wf::Flow(wf::fromJson(R"({"id": "w", "entries": [{"then": "inner"}], "steps": {"inner": {)" + of_step +
+                                         R"("workflow": {"id": "i", )" + of_workflow +
+                                         R"("steps": {"count": {}}, "entries": [{"then": "count"}]}}}})",
+                                     functions),
+                        stored());
+    };
+    const std::string check =
+        R"("input": {"type": "object", "properties": {"n": {"type": "integer", "default": 4}}}, )";
+    for (const auto& flow : {flowWith(check, ""), flowWith("", check)}) {
+        CHECK((flow.start("1", "text").status == wf::RunStatus::failed));
+        CHECK(calls == 0);
+        const wf::RunView view = flow.start("2", wf::Values());
+        REQUIRE((view.status == wf::RunStatus::success));
+        CHECK(view.result->as<std::map<std::string, int>>().at("n") == 4);
+        CHECK(std::exchange(calls, 0) == 1);
+    }
+}
+
+TEST_CASE("a workflow from JSON says what its request context must be") {
+    wf::Functions functions;
+    functions.steps["same"] = [](const sg::Value& input, wf::StepContext&) { return input; };
+    const std::string schema = R"({"type": "object", "required": ["tenant"]})";
+    const wf::Flow whole(wf::fromJson(R"({"id": "w", "context": )" + schema +
+                                          R"(, "steps": {"same": {}}, "entries": [{"then": "same"}]})",
+                                      functions),
+                         stored());
+    CHECK((refusalOf([&] { whole.start("1", 1); }) == wf::Refusal::invalid_context));
+    CHECK((whole.start("1", 1, with({{"tenant", "t"}})).status == wf::RunStatus::success));
+    const wf::Flow part(
+        wf::fromJson(R"({"id": "p", "steps": {"same": {"context": )" + schema + R"(}}, "entries": [{"then": "same"}]})",
+                     functions),
+        stored());
+    CHECK((part.start("1", 1).status == wf::RunStatus::failed));
+    CHECK((part.start("2", 1, with({{"tenant", "t"}})).status == wf::RunStatus::success));
+}
