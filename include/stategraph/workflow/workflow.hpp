@@ -249,8 +249,8 @@ public:
     }
 
     /// Requires a request context with the members of T, a struct with a table of its fields, which are read with
-    /// `Value::asStrict`; other keys are allowed. A run without it is refused (`invalid_context`), before anything runs or
-    /// changes. Steps read it with `Context::requestContext<T>()`.
+    /// `Value::asStrict`; other keys are allowed. A run without it is refused (`invalid_context`), before anything is
+    /// run or changed. Steps read it with `Context::requestContext<T>()`.
     template <class T>
     Chain<In, Out> requestContext() && {
         static_assert(stategraph::detail::HasFields<T>,
