@@ -3,7 +3,7 @@
 #
 # A line that begins with "$ " is a command, for sh; the lines after it, up to the next command, are what it prints to
 # stdout and stderr. Lines "# [begin NAME]" and "# [end NAME]" are for documents that show a part
-# (tests/snippets_test.cpp). A command may fail: a session that means it to says so with `; echo $?`.
+# (tests/repository/snippets_test.cpp). A command may fail: a session that means it to says so with `; echo $?`.
 # STATEGRAPH_UPDATE_GOLDEN=1 in the environment writes what is printed into SESSION, except for lines that match their
 # expression.
 

@@ -10,6 +10,8 @@
 #include <stategraph/workflow/run.hpp>
 #include <stategraph/workflow/step.hpp>
 
+#include "tests/workflow/refusal.hpp"
+
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 
@@ -257,4 +259,33 @@ TEST_CASE("workflows from JSON may be inside each other as deeply as values may 
                R"(}}, "entries": [{"then": ")" + id + R"("}]})";
     }
     CHECK(resultOf(flowOf(text).start("run", sg::Value(4))) == "8");
+}
+
+TEST_CASE("the input of a workflow inside is checked as its step and the workflow say") {
+    const auto flowWith = [](const std::string& of_step, const std::string& of_workflow) {
+        return flowOf(R"({"id": "w", "entries": [{"then": "inner"}], "steps": {"inner": {)" + of_step +
+                      R"("workflow": {"id": "i", )" + of_workflow +
+                      R"("steps": {"double": {}}, "entries": [{"then": "double"}]}}}})");
+    };
+    const std::string check = R"("input": {"type": "integer", "maximum": 9}, )";
+    for (const auto& flow : {flowWith(check, ""), flowWith("", check)}) {
+        const wf::RunView refused = flow.start("1", 10);
+        CHECK((refused.status == wf::RunStatus::failed));
+        CHECK((refused.steps.at("inner").status == wf::StepStatus::failed));
+        CHECK(!refused.steps.contains("inner.double"));
+        CHECK(resultOf(flow.start("2", 9)) == "18");
+    }
+}
+
+TEST_CASE("a workflow and a step say what their request context must be") {
+    const std::string schema = R"({"type": "object", "required": ["tenant"]})";
+    const std::string step = R"("entries": [{"then": "double"}], "steps": {"double": )";
+    wf::RunOptions options;
+    options.context = {{"tenant", "t"}};
+    const auto whole = flowOf(R"({"id": "w", "context": )" + schema + ", " + step + "{}}}");
+    CHECK((refusalOf([&] { whole.start("1", 1); }) == wf::Refusal::invalid_context));
+    CHECK(resultOf(whole.start("1", 1, options)) == "2");
+    const auto part = flowOf(R"({"id": "p", )" + step + R"({"context": )" + schema + "}}}");
+    CHECK((part.start("1", 1).status == wf::RunStatus::failed));
+    CHECK(resultOf(part.start("2", 1, options)) == "2");
 }

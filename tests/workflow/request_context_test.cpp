@@ -1,11 +1,11 @@
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include <stategraph/memory_saver.hpp>
-#include <stategraph/workflow/from_json.hpp>
 #include <stategraph/workflow/workflow.hpp>
 
 #include "tests/workflow/refusal.hpp"
@@ -115,48 +115,4 @@ TEST_CASE("a step or a workflow inside whose request context is refused has fail
         CHECK((flow.start("2", 1, with({{"tenant", "t"}})).status == wf::RunStatus::success));
         CHECK(std::exchange(calls, 0) == 1);
     }
-}
-
-TEST_CASE("the input of a workflow inside is checked as its step and the workflow say") {
-    int calls = 0;
-    wf::Functions functions;
-    functions.steps["count"] = [&](const sg::Value& input, wf::StepContext&) {
-        ++calls;
-        return input;
-    };
-    const auto flowWith = [&](const std::string& of_step, const std::string& of_workflow) {
-        return wf::Flow(wf::fromJson(R"({"id": "w", "entries": [{"then": "inner"}], "steps": {"inner": {)" + of_step +
-                                         R"("workflow": {"id": "i", )" + of_workflow +
-                                         R"("steps": {"count": {}}, "entries": [{"then": "count"}]}}}})",
-                                     functions),
-                        stored());
-    };
-    const std::string check =
-        R"("input": {"type": "object", "properties": {"n": {"type": "integer", "default": 4}}}, )";
-    for (const auto& flow : {flowWith(check, ""), flowWith("", check)}) {
-        CHECK((flow.start("1", "text").status == wf::RunStatus::failed));
-        CHECK(calls == 0);
-        const wf::RunView view = flow.start("2", wf::Values());
-        REQUIRE((view.status == wf::RunStatus::success));
-        CHECK(view.result->as<std::map<std::string, int>>().at("n") == 4);
-        CHECK(std::exchange(calls, 0) == 1);
-    }
-}
-
-TEST_CASE("a workflow from JSON says what its request context must be") {
-    wf::Functions functions;
-    functions.steps["same"] = [](const sg::Value& input, wf::StepContext&) { return input; };
-    const std::string schema = R"({"type": "object", "required": ["tenant"]})";
-    const wf::Flow whole(wf::fromJson(R"({"id": "w", "context": )" + schema +
-                                          R"(, "steps": {"same": {}}, "entries": [{"then": "same"}]})",
-                                      functions),
-                         stored());
-    CHECK((refusalOf([&] { whole.start("1", 1); }) == wf::Refusal::invalid_context));
-    CHECK((whole.start("1", 1, with({{"tenant", "t"}})).status == wf::RunStatus::success));
-    const wf::Flow part(
-        wf::fromJson(R"({"id": "p", "steps": {"same": {"context": )" + schema + R"(}}, "entries": [{"then": "same"}]})",
-                     functions),
-        stored());
-    CHECK((part.start("1", 1).status == wf::RunStatus::failed));
-    CHECK((part.start("2", 1, with({{"tenant", "t"}})).status == wf::RunStatus::success));
 }

@@ -110,11 +110,11 @@ TEST_CASE("the rows of the inspector's features name files and test cases that e
 
 TEST_CASE("a row with a wrong name is found") {
     const auto count = [](const std::string& cell) { return faultsOf(cell).size(); };
-    CHECK(count("tests/docs_test \"a row with a wrong name\"") == 0);
-    CHECK(count("tests/docs_test.cpp") == 0);
+    CHECK(count("tests/repository/docs_test \"a row with a wrong name\"") == 0);
+    CHECK(count("tests/repository/docs_test.cpp") == 0);
     CHECK(count("tests/no_such_test") == 1);
-    CHECK(count("tests/docs_test \"no such case\"") == 1);
-    CHECK(count("tests/docs_test \"row with a wrong name is found\"") == 1);  // not its beginning
+    CHECK(count("tests/repository/docs_test \"no such case\"") == 1);
+    CHECK(count("tests/repository/docs_test \"row with a wrong name is found\"") == 1);  // not its beginning
     CHECK(count("tests/history \"a case in a folder\"") == 1);
     CHECK(count("the same") == 1);
 }

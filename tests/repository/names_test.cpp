@@ -244,7 +244,7 @@ Lines madeIndex(const std::map<std::string, std::string>& links) {
                 "Every public type, function, constant, option and method of the headers in "
                 "[include/stategraph/](../include/stategraph): the header that declares it, the first sentence of its "
                 "comment, and the page that explains it. Values of an enumeration and members of a result are in the "
-                "row of their type. `tests/names_test.cpp` makes this page from the headers.",
+                "row of their type. `tests/repository/names_test.cpp` makes this page from the headers.",
                 "", line};
     index.insert(index.end(), rows.begin(), rows.end());
     return index;
