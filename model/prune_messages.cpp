@@ -22,6 +22,7 @@ public:
     Calls(const std::vector<Message>& messages, const PruneOptions& options) : options_(options) {
         if (!options.calls_but_last) return;
         for (std::size_t at = before(messages, *options.calls_but_last); at < messages.size(); ++at) keep(messages[at]);
+        keepSiblings(messages);
     }
     bool isOut(const ToolCall& call) const { return isOut(call.name, call.id, kept_); }
     bool isOut(const ToolResult& result) const { return isOut(result.name, result.call_id, kept_); }
@@ -35,6 +36,14 @@ private:
         if (message.result) kept_.insert(message.result->call_id);
         for (const Part& part : message.content) {
             if (const auto* const own = std::get_if<ProviderPart>(&part)) kept_by_provider_.insert(own->call_id);
+        }
+    }
+    // Providers with signed thoughts refuse a message of which some calls are missing.
+    void keepSiblings(const std::vector<Message>& messages) {
+        const auto isKept = [&](const ToolCall& call) { return kept_.contains(call.id); };
+        for (const Message& message : messages) {
+            if (!std::any_of(message.calls.begin(), message.calls.end(), isKept)) continue;
+            for (const ToolCall& call : message.calls) kept_.insert(call.id);
         }
     }
     bool isOut(const std::string& tool, std::string_view id, const Ids& kept) const {

@@ -280,7 +280,8 @@ Command<State> endForeach(const Plan& plan, const Place& place, const State& sta
     record.ended_ms = plan.nowMs();
     tellStep(runtime, RunEvent::Kind::step_result, place.path, record.status);
     update.with(merge(&State::records, std::move(records)));
-    update.with(overwrite<&State::items>({}));
+    // Time travel to a foreach that has failed executes only the elements that had not succeeded.
+    if (outcome.status != Word::failed) update.with(overwrite<&State::items>({}));
     update.with(add<&State::path>(step.id));
     return advance(plan, state, place.entry, std::move(outcome), std::move(update), state.is_canceled);
 }

@@ -33,6 +33,7 @@ public:
         if (how_.state) state_.shared = *how_.state;
         const std::map<std::string, Record> siblings = siblingRecords();
         const std::map<std::string, Record> answers = inner ? std::map<std::string, Record>() : answered();
+        std::map<std::int64_t, Record> done = succeededElements();
         forget();
         state_.at = static_cast<std::int64_t>(place_.entry);
         state_.chosen.clear();
@@ -49,6 +50,7 @@ public:
         }
         setInput(how_.input ? std::optional(checkedInput(*how_.input)) : std::nullopt);
         state_.records.insert(answers.begin(), answers.end());
+        continueAfter(std::move(done));
         const bool has_siblings = entry().kind == Entry::Kind::parallel && entry().steps.size() > 1;
         return has_siblings ? goingOn(plan_, state_) : plan_.beginnings[place_.entry];
     }
@@ -135,6 +137,26 @@ private:
             if (sibling != id_ && found != state_.records.end()) siblings.insert(*found);
         }
         return siblings;
+    }
+
+    // If the target is a foreach that has failed, returns the elements that had succeeded. They are not executed again,
+    // unless the list, the state or what came before is replaced. Call it before the steps are forgotten.
+    std::map<std::int64_t, Record> succeededElements() const {
+        const auto known = state_.records.find(id_);
+        const bool has_failed = known != state_.records.end() && known->second.status == Word::failed;
+        const bool is_same = !how_.input && !how_.state && how_.outputs.empty();
+        if (entry().kind != Entry::Kind::foreach || !has_failed || !is_same) return {};
+        std::map<std::int64_t, Record> elements = state_.items;
+        std::erase_if(elements, [](const auto& each) { return each.second.status != Word::success; });
+        return elements;
+    }
+    void continueAfter(std::map<std::int64_t, Record> elements) {
+        if (elements.empty()) return;
+        state_.items = std::move(elements);
+        Record& record = state_.records[id_];
+        record.status = Word::running;
+        record.payload = state_.data;
+        record.started_ms = plan_.nowMs();
     }
 
     // Forgets the records of the target's entry and of all entries after it.

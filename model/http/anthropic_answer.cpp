@@ -61,8 +61,14 @@ void AnthropicAnswer::take(std::string_view name, std::string_view data) {
     }
 }
 
+/// Some proxies repeat the beginning of a message, or go over to another answer in the middle of one.
 void AnthropicAnswer::beginMessage(const json::object& message) {
-    reply_.response_id = textOf(message, "id");
+    const std::string_view id = textOf(message, "id");
+    if (has_begun_ && id != reply_.response_id)
+        throw brokenOff(speaker_, "began another message before its answer had ended");
+    if (has_begun_) return;
+    has_begun_ = true;
+    reply_.response_id = id;
     reply_.model = textOf(message, "model");
     if (const json::object* usage = objectOf(message, "usage")) takeUsage(*usage);
 }

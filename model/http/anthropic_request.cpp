@@ -4,6 +4,7 @@
 
 #include <stategraph/detail/json_text.hpp>
 
+#include "model/http/file_text.hpp"
 #include "model/http/json_access.hpp"
 #include "model/http/provider_tools.hpp"
 #include "model/http/text.hpp"
@@ -17,13 +18,21 @@ namespace json = boost::json;
 
 constexpr std::int64_t default_max_tokens = 4096;
 
-bool isBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
+constexpr std::string_view blanks = " \t\r\n\f\v";
+
+bool isBlank(std::string_view text) { return text.find_first_not_of(blanks) == std::string_view::npos; }
 
 json::object fileBlock(const File& file) {
+    if (const auto text = fileText(file)) {
+        json::object plain{{"type", "text"}, {"media_type", "text/plain"}, {"data", *text}};
+        return {{"type", "document"}, {"source", std::move(plain)}};
+    }
     const bool is_image = file.media_type.starts_with("image/");
     if (!is_image && file.media_type != "application/pdf") {
-        throw ModelError("Anthropic's format has pictures and application/pdf, and no files of type " + file.media_type,
-                         {});
+        throw ModelError(
+            "Anthropic's format has pictures, application/pdf and the data of texts, and no files of type " +
+                file.media_type,
+            {});
     }
     json::object source{{"type", "url"}, {"url", file.url}};
     if (!file.data.empty()) source = {{"type", "base64"}, {"media_type", file.media_type}, {"data", file.data}};
@@ -104,9 +113,21 @@ public:
         }
         return turns_.back().as_object().at("content").as_array();
     }
-    json::array take() { return std::move(turns_); }
+    json::array take() {
+        trimEnd();
+        return std::move(turns_);
+    }
 
 private:
+    // The provider refuses a conversation that ends with blanks of the assistant, such as an answer that it paused.
+    void trimEnd() {
+        if (turns_.empty() || textOf(turns_.back().as_object(), "role") != "assistant") return;
+        json::object& last = turns_.back().as_object().at("content").as_array().back().as_object();
+        if (textOf(last, "type") != "text") return;
+        json::string& text = last.at("text").as_string();
+        text.resize(std::string_view(text).find_last_not_of(blanks) + 1);
+    }
+
     json::array turns_;
 };
 

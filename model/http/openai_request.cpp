@@ -4,6 +4,7 @@
 
 #include <stategraph/detail/json_text.hpp>
 
+#include "model/http/file_text.hpp"
 #include "model/http/json_access.hpp"
 #include "model/http/provider_tools.hpp"
 #include "model/http/text.hpp"
@@ -19,6 +20,7 @@ std::string dataUrl(const File& file) { return "data:" + file.media_type + ";bas
 
 json::object filePart(const File& file) {
     const std::string_view type = file.media_type;
+    if (const auto text = fileText(file)) return {{"type", "text"}, {"text", *text}};
     if (type.starts_with("image/")) {
         return {{"type", "image_url"}, {"image_url", {{"url", file.data.empty() ? file.url : dataUrl(file)}}}};
     }

@@ -47,6 +47,26 @@ std::string validUtf8(std::string_view text) {
     return valid;
 }
 
+std::optional<std::string> fromBase64(std::string_view text) {
+    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
+    if (text.size() % 4 == 1) return {};
+    std::string bytes;
+    bytes.reserve(text.size() / 4 * 3 + 2);
+    std::uint32_t bits = 0;
+    int count = 0;
+    for (const char each : text) {
+        const std::size_t digit = digits.find(each);
+        if (digit == std::string_view::npos) return {};
+        bits = (bits << 6U) | static_cast<std::uint32_t>(digit);
+        count += 6;
+        if (count < 8) continue;
+        count -= 8;
+        bytes += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xFFU);
+    }
+    return bytes;
+}
+
 std::string quoted(std::string_view text, std::string_view secret, std::size_t limit) {
     // The secret is removed before the text is cut, because the cut might leave a part of it.
     std::string open(text.substr(0, limit + secret.size()));

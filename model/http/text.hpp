@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,9 @@ namespace stategraph::model::http {
 
 /// Returns the text with U+FFFD in place of invalid UTF-8. Cost: a pass, and a copy.
 std::string validUtf8(std::string_view text);
+
+/// Decodes base64, with or without padding at its end; none if the text is not base64.
+std::optional<std::string> fromBase64(std::string_view text);
 
 /// Returns what a provider said, for an error: at most `limit` bytes of UTF-8 in one line, without the secret.
 inline constexpr std::size_t quote_limit = 2048;

@@ -295,3 +295,19 @@ TEST_CASE(
     CHECK(model::pruneMessages({calls, model::assistant("")}, {.calls_but_last = 0}).size() == 1);
     CHECK(!model::mendHistory(model::pruneMessages(twoTurns(), {.calls_but_last = 2})));
 }
+
+TEST_CASE("calls that were requested together are kept together") {
+    auto two = model::assistant({call("c1", "sun"), call("c2", "rain", "other")});
+    two.calls[0].id = "1";
+    two.calls[1].id = "2";
+    const std::vector<model::Message> messages{model::user("weather?"), two, model::toolResult(two.calls[0], "sunny"),
+                                               model::toolResult(two.calls[1], "failed"), model::assistant("sunny")};
+    // The last two messages have the result of the second call only.
+    CHECK(model::pruneMessages(messages, {.calls_but_last = 2}) == messages);
+    CHECK(model::pruneMessages(messages, {.calls_but_last = 1}).size() == 2);
+    const auto other = model::pruneMessages(messages, {.calls_but_last = 0, .tools = {"work"}});
+    REQUIRE(other.size() == 4);
+    CHECK(other.at(1).calls.size() == 1);
+    CHECK(other.at(1).calls.front().name == "other");
+    CHECK(!model::mendHistory(other));
+}

@@ -1,5 +1,6 @@
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -264,6 +265,91 @@ TEST_CASE("questions that time travel has gone past are no longer asked, althoug
             CHECK(run.questions.front().path == "n.next");
             CHECK((refusalOf([&] { flow.resume("1", {.step = "n.gate"}, Value(1)); }) == wf::Refusal::not_suspended));
             CHECK(flow.resume("1", {}, Value(1)).result == Value(8));
+        }
+    });
+}
+
+namespace {
+
+// A list of four, and a step for its elements that fails for the second element, the first time; it adds 10 and counts
+// in the state what it has done.
+struct FailsOnce {
+    std::vector<int> runs = std::vector<int>(4);
+
+    wf::Definition definition(int concurrency) {
+        wf::Step each{
+            .id = "each", .execute = [this](const Value& in, wf::StepContext& context) {
+                const auto place = static_cast<std::size_t>(in.as<int>());
+                const auto done = context.state().find("done");
+                {
+                    const std::lock_guard lock(mutex_);
+                    if (++runs.at(place) == 1 && place == 1) throw std::runtime_error("busy");
+                }
+                context.setState({{"done", Value((done == context.state().end() ? 0 : done->second.as<int>()) + 1)}});
+                return Value(in.as<int>() + 10);
+            }};
+        wf::Entry foreach{.kind = Kind::foreach, .steps = {each}, .concurrency = concurrency};
+        wf::Step list{.id = "list", .execute = [](const Value& in, wf::StepContext&) { return in; }};
+        return {.id = "w", .entries = {then(list), then(inside("n", {foreach, then(sizeStep())})), then(sizeStep())}};
+    }
+
+private:
+    static wf::Step sizeStep() {
+        return {.id = "all", .execute = [](const Value& in, wf::StepContext&) { return in; }};
+    }
+    std::mutex mutex_;
+};
+
+}  // namespace
+
+TEST_CASE("time travel to a foreach that has failed executes the elements that had not succeeded") {
+    const Value four(std::vector<int>{0, 1, 2, 3});
+    const Value result(std::vector<int>{10, 11, 12, 13});
+    for (const int concurrency : {1, 2, 4}) {
+        CAPTURE(concurrency);
+        onEachDriver([&](savers::Store& store, const Travelling& travel) {
+            FailsOnce fails;
+            const wf::Definition definition = fails.definition(concurrency);
+            {
+                const wf::Flow flow(definition, {.checkpointer = store.open()});
+                REQUIRE((flow.start("1", four).status == RunStatus::failed));
+            }
+            const wf::Flow flow(definition, {.checkpointer = store.open()});
+            auto run = travel(flow, "1", "n.each", {});
+            CHECK((run.status == RunStatus::success));
+            CHECK(run.result == result);
+            CHECK(fails.runs == std::vector<int>{1, 2, 1, 1});
+            if (concurrency == 1) CHECK(run.state.at("done") == Value(4));
+            // A foreach that has succeeded is executed as a whole.
+            CHECK(travel(flow, "1", "n.each", {}).result == result);
+            CHECK(fails.runs == std::vector<int>{2, 3, 2, 2});
+        });
+    }
+}
+
+TEST_CASE("elements of a failed foreach are executed again for another list, and where the travel begins before it") {
+    const Value four(std::vector<int>{0, 1, 2, 3});
+    onEachDriver([&](savers::Store& store, const Travelling& travel) {
+        FailsOnce fails;
+        const wf::Flow flow(fails.definition(1), {.checkpointer = store.open()});
+        REQUIRE((flow.start("1", four).status == RunStatus::failed));
+        SUBCASE("another list") {
+            CHECK(travel(flow, "1", "n.each", Value(std::vector<int>{3, 0})).result == Value(std::vector<int>{13, 10}));
+            CHECK(fails.runs == std::vector<int>{2, 1, 0, 1});
+        }
+        SUBCASE("another state") {
+            wf::RunOptions options;
+            options.state = wf::Values{{"done", Value(100)}};
+            CHECK(travel(flow, "1", "n.each", {}, {}, options).state.at("done") == Value(104));
+            CHECK(fails.runs == std::vector<int>{2, 2, 1, 1});
+        }
+        SUBCASE("the workflow around it") {
+            travel(flow, "1", "n", {});
+            CHECK(fails.runs == std::vector<int>{2, 2, 1, 1});
+        }
+        SUBCASE("the run") {
+            flow.start("1", four);
+            CHECK(fails.runs == std::vector<int>{2, 2, 1, 1});
         }
     });
 }

@@ -13,7 +13,8 @@ struct PruneOptions {
     /// Leaves out thoughts, except those of the last messages, this many; none: all are kept.
     std::optional<std::size_t> reasoning_but_last = {};
     /// Leaves out calls of tools and their results, except those of which the last messages, this many, have the call
-    /// or the result; none: all are kept. Calls of the provider's own tools are left out too.
+    /// or the result, and the calls that were requested together with those; none: all are kept. Calls of the
+    /// provider's own tools are left out too.
     std::optional<std::size_t> calls_but_last = {};
     /// The tools whose calls are left out; empty: all.
     std::vector<std::string> tools = {};

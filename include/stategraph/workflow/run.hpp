@@ -254,7 +254,9 @@ public:
     /// this returns. Errors: those of storing; a run of this process ends nevertheless.
     RunView cancel(const std::string& run_id) const;
     /// Continues from a step that has run, or that is next: the run forgets the results of this step and of those after
-    /// it, and its history keeps them. `input` is the input of the step, recorded as the output of the entry before it.
+    /// it, and its history keeps them. Of a foreach that has failed, it keeps the elements that have succeeded, unless
+    /// `input`, a state or outputs are given. `input` is the input of the step, recorded as the output of the entry
+    /// before it.
     /// `data` is an answer for a step that was suspended. A run that was never started begins in this way at the step:
     /// RunOptions::outputs and `input` are then what the steps before it would have returned, and its input is null
     /// unless the step is in the first entry. Errors: RefusedError; the checks of the step's input, of the answer and

@@ -178,6 +178,26 @@ TEST_CASE("a message that ends without its reason, and errors among the events, 
     CHECK(errorOf({"garbage"}).isRetryable());
 }
 
+TEST_CASE("a message whose beginning is repeated is one message, and another message before its end is an error") {
+    const std::string text = start(0, R"({"type":"text","text":"one"})");
+    const std::string again =
+        R"({"type":"message_start","message":{"id":"msg_1","usage":{"input_tokens":0,"output_tokens":0}}})";
+    const Read read_once = read({begin, text, again, end(0), stop("end_turn"), over});
+    CHECK(read_once.reply.message.text() == "one");
+    CHECK(read_once.reply.message.usage->input_tokens == 30);
+    CHECK(read_once.reply.model == "claude");
+
+    const std::string other = R"({"type":"message_start","message":{"id":"msg_2"}})";
+    const std::string call = start(1, R"({"type":"tool_use","id":"toolu_2","name":"remove","input":{"a":1}})");
+    for (const Strings& events : {Strings{begin, other, text, end(0), stop("end_turn"), over},
+                                  Strings{begin, text, other, call, end(1), stop("tool_use"), over},
+                                  Strings{begin, text, end(0), stop("end_turn"), other, call, end(1), over}}) {
+        const md::ModelError error = errorOf(events);
+        CHECK(error.isRetryable());
+        CHECK(std::string(error.what()).find("began another message") != std::string::npos);
+    }
+}
+
 TEST_CASE("a message is streamed from a server, however its bytes are split") {
     std::string body;
     for (const std::string& event : {begin, ping, start(0, R"({"type":"text","text":""})"),

@@ -108,3 +108,27 @@ TEST_CASE("Anthropic takes pictures and PDFs, by address and as data") {
     messages[0].content.emplace_back(md::File{"audio/mpeg", "", "AAAA"});
     CHECK_THROWS_AS(bodyOf({.messages = messages}), md::ModelError);
 }
+
+TEST_CASE("Anthropic gets texts as documents that are texts") {
+    md::Message asks = md::user("?");
+    asks.content.emplace_back(md::File{"text/csv", "", "YSxiCg"});
+    std::vector<md::Message> messages = {asks};
+    CHECK(bodyOf({.messages = messages}).at("messages").at(0).at("content").at(1) ==
+          json::parse(R"({"type":"document","source":{"type":"text","media_type":"text/plain","data":"a,b\n"}})"));
+    messages[0].content = {md::File{"text/csv", "https://a/b.csv", ""}};
+    CHECK_THROWS_AS(bodyOf({.messages = messages}), md::ModelError);
+}
+
+TEST_CASE("a conversation that ends with the assistant's text does not end with blanks, which the provider refuses") {
+    std::vector<md::Message> messages = {md::user("go "), md::assistant("one moment \n\t")};
+    json::value body = bodyOf({.messages = messages});
+    CHECK(body.at("messages").at(1).at("content").at(0).at("text") == "one moment");
+    CHECK(body.at("messages").at(0).at("content").at(0).at("text") == "go ");
+    messages.push_back(md::assistant(" \n"));
+    messages.push_back(md::assistant("x "));
+    body = bodyOf({.messages = messages});
+    CHECK(body.at("messages").at(1).at("content").at(0).at("text") == "one moment \n\t");
+    CHECK(body.at("messages").at(1).at("content").at(1).at("text") == "x");
+    messages.push_back(md::user("and?"));
+    CHECK(bodyOf({.messages = messages}).at("messages").at(1).at("content").at(1).at("text") == "x ");
+}

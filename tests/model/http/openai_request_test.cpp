@@ -172,3 +172,18 @@ TEST_CASE("files are sent as pictures, sounds or documents, and text that is not
     messages[0].content.emplace_back(md::File{"application/pdf", "https://a/b.pdf", ""});
     CHECK_THROWS_AS(bodyOf({.messages = messages}), md::ModelError);
 }
+
+TEST_CASE("a file that is a text is sent as a text, as it is in the file") {
+    md::Message asks = md::user("sum it up");
+    asks.content.emplace_back(md::File{"text/markdown", "", "IyBIw6RsbG8="});
+    asks.content.emplace_back(md::File{"text/plain; charset=utf-8", "", "Yf9i"});
+    std::vector<md::Message> messages = {asks};
+    CHECK(bodyOf({.messages = messages}).at("messages").at(0).at("content") ==
+          json::parse("[{\"type\":\"text\",\"text\":\"sum it up\"},{\"type\":\"text\",\"text\":\"# H\xC3\xA4llo\"},"
+                      "{\"type\":\"text\",\"text\":\"a\xEF\xBF\xBD"
+                      "b\"}]"));
+    messages[0].content = {md::File{"text/plain", "", "not base64"}};
+    CHECK_THROWS_AS(bodyOf({.messages = messages}), md::ModelError);
+    messages[0].content = {md::File{"text/plain", "https://a/b.txt", ""}};
+    CHECK_THROWS_AS(bodyOf({.messages = messages}), md::ModelError);
+}

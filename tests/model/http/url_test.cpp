@@ -57,6 +57,19 @@ TEST_CASE("texts are mended to UTF-8") {
     CHECK(http::validUtf8("\xF5\x80\x80\x80") == mark + mark + mark + mark);
 }
 
+TEST_CASE("base64 is decoded with or without padding, and other text is refused") {
+    CHECK(http::fromBase64("") == "");
+    CHECK(http::fromBase64("YQ==") == "a");
+    CHECK(http::fromBase64("YQ") == "a");
+    CHECK(http::fromBase64("YWI=") == "ab");
+    CHECK(http::fromBase64("YWJj") == "abc");
+    CHECK(http::fromBase64("/+8=") == "\xFF\xEF");
+    for (const char* const other : {"Y", "YQ===", "Y Q=", "Y=Q=", "YW-j", "\xFF"}) {
+        CAPTURE(other);
+        CHECK(!http::fromBase64(other));
+    }
+}
+
 TEST_CASE("what is quoted is short, in one line, valid, and without the key") {
     CHECK(http::quoted("a\nb\tc", "") == "a b c");
     CHECK(http::quoted("the key sk-1 is wrong: sk-1", "sk-1") == "the key *** is wrong: ***");

@@ -1,0 +1,16 @@
+#include "model/http/file_text.hpp"
+
+#include <stategraph/model/model.hpp>
+
+#include "model/http/text.hpp"
+
+namespace stategraph::model::http {
+
+std::optional<std::string> fileText(const File& file) {
+    if (!file.media_type.starts_with("text/") || file.data.empty()) return {};
+    const std::optional<std::string> text = fromBase64(file.data);
+    if (!text) throw ModelError("the data of the file of type " + file.media_type + " is not base64", {});
+    return validUtf8(*text);
+}
+
+}  // namespace stategraph::model::http
