@@ -426,10 +426,11 @@ function(stategraph_long_tests seconds)
 endfunction()
 stategraph_long_tests(
   90 kill.puts kill.postgres_puts kill.sqlite_puts storage/postgres/postgres_saver fault/fail_nth_saver
-  fault/torn_records)
+  fault/torn_records workflow_conformance.rocksdb workflow_conformance.postgres workflow_conformance.sqlite
+  workflow_conformance.memory) # the last four one after the other
 stategraph_long_tests(
   70 worker/simulation/simulation process.awaited_faults storage/sharded/postgres_sharded_contract
-  storage/postgres/postgres_store)
+  storage/postgres/postgres_store storage/postgres/postgres_deployment)
 stategraph_long_tests(
   50 kill.postgres kill.sqlite kill.short kill.sigterm history/visits_property checkpoint/shared_log
   checkpoint/thread_index json/shared_json_log run/warm_threads run/graph_call_ending
@@ -565,7 +566,7 @@ foreach(how install subdirectory)
 endforeach()
 set_tests_properties(consumer.subdirectory PROPERTIES TIMEOUT 1200 PROCESSORS 2 COST 95)
 if(STATEGRAPH_INSTALL)
-  set_tests_properties(consumer.install PROPERTIES TIMEOUT 600 RESOURCE_LOCK build COST 60)
+  set_tests_properties(consumer.install PROPERTIES TIMEOUT 600 RESOURCE_LOCK build COST 100)
 endif()
 
 # What the tutorials show, built as a user builds it.

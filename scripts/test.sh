@@ -65,7 +65,7 @@ failed=0
 failures=()
 # How many tests run at a time: many wait, for a disk or for a process that they started. While a build takes what they leave
 # of the processor, one more than there are cores; otherwise twice as many.
-jobs() {
+at_a_time() {
   if [ -n "$builder" ] && kill -0 "$builder" 2>/dev/null; then
     echo $(($(nproc) + 1))
   else
@@ -177,7 +177,7 @@ for preset in "${presets[@]}"; do
   results=$repo/build/$preset/results.xml
   rm -f "$results"
   # shellcheck disable=SC2046
-  $(runner_for "$preset") ctest --preset "$preset" -j "$(jobs)" --progress --output-junit "$results" || true
+  $(runner_for "$preset") ctest --preset "$preset" -j "$(at_a_time)" --progress --output-junit "$results" || true
   if [ ! -s "$results" ]; then
     failed=$((failed + 1))
     failures+=("$preset: ctest")
