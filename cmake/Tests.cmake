@@ -160,6 +160,18 @@ if(STATEGRAPH_WITH_ROCKSDB)
 endif()
 
 # ----------------------------------------------------------------------------------------------------- conformance
+# stategraph_part(OUT N OF): with a sanitizer, the option that makes a test try one part of the random scenarios, which
+# differ in data alone. Tests on other kinds of stores try other parts, so that together they try all.
+function(stategraph_part out number of)
+  set(${out} "" PARENT_SCOPE)
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    set(${out} --part ${number}/${of} PARENT_SCOPE)
+  endif()
+endfunction()
+foreach(_number RANGE 4)
+  stategraph_part(_part_${_number} ${_number} 5)
+endforeach()
+
 if(STATEGRAPH_CONFORMANCE_SOURCES)
   set(_programs_own ${STATEGRAPH_CONFORMANCE_SOURCES})
   list(REMOVE_ITEM _programs_own ${STATEGRAPH_FUZZ_TARGETS})
@@ -171,12 +183,14 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
     stategraph-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
     STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>)
   target_link_libraries(stategraph-conformance PRIVATE stategraph-interpreter stategraph Boost::json)
-  add_test(NAME conformance.memory COMMAND stategraph-conformance --saver memory ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+  add_test(NAME conformance.memory COMMAND stategraph-conformance --saver memory ${_part_0}
+           ${STATEGRAPH_CONFORMANCE_SCENARIOS})
   set_tests_properties(conformance.memory PROPERTIES TIMEOUT ${_test_seconds})
-  add_test(NAME conformance.async COMMAND stategraph-conformance --async ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+  add_test(NAME conformance.async COMMAND stategraph-conformance --async ${_part_1} ${STATEGRAPH_CONFORMANCE_SCENARIOS})
   set_tests_properties(conformance.async PROPERTIES TIMEOUT ${_test_seconds})
   add_test(NAME conformance.async_later
-           COMMAND stategraph-conformance --saver later --async ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+           COMMAND stategraph-conformance --saver later --async ${_part_2}
+           ${STATEGRAPH_CONFORMANCE_SCENARIOS})
   set_tests_properties(conformance.async_later PROPERTIES TIMEOUT ${_test_seconds})
   if(STATEGRAPH_WITH_ROCKSDB)
     target_link_libraries(stategraph-conformance PRIVATE stategraph_rocksdb)
@@ -185,7 +199,8 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
       NAME conformance.rocksdb
       COMMAND
         ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-        $<TARGET_FILE:stategraph-conformance> --saver "rocksdb:${_folder}/db" ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+        $<TARGET_FILE:stategraph-conformance> --saver "rocksdb:${_folder}/db" ${_part_3}
+        ${STATEGRAPH_CONFORMANCE_SCENARIOS})
     set_tests_properties(conformance.rocksdb PROPERTIES TIMEOUT ${_test_seconds})
   endif()
   if(STATEGRAPH_WITH_SQLITE)
@@ -195,7 +210,7 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
       NAME conformance.sqlite
       COMMAND
         ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-        $<TARGET_FILE:stategraph-conformance> --saver "sqlite:${_folder}/threads.db"
+        $<TARGET_FILE:stategraph-conformance> --saver "sqlite:${_folder}/threads.db" ${_part_4}
         ${STATEGRAPH_CONFORMANCE_SCENARIOS})
     set_tests_properties(conformance.sqlite PROPERTIES TIMEOUT ${_test_seconds})
   endif()
@@ -204,7 +219,7 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
     target_link_libraries(stategraph-conformance PRIVATE stategraph_postgres)
     if(STATEGRAPH_POSTGRES_SERVER)
       add_test(NAME conformance.postgres COMMAND stategraph-conformance --saver "postgres:${_postgres_conninfo}"
-        ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+        ${_part_0} ${STATEGRAPH_CONFORMANCE_SCENARIOS})
       set_tests_properties(conformance.postgres PROPERTIES TIMEOUT ${_test_seconds})
       stategraph_needs_postgres(conformance.postgres)
     endif()
@@ -223,13 +238,15 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
     STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
             STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>)
   target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_workflow Boost::json)
-  add_test(NAME workflow_conformance.memory COMMAND stategraph-workflow-conformance --saver memory
+  foreach(_number RANGE 2)
+    stategraph_part(_part_${_number} ${_number} 3)
+  endforeach()
+  add_test(NAME workflow_conformance.memory COMMAND stategraph-workflow-conformance --saver memory ${_part_0}
     ${STATEGRAPH_WORKFLOW_SCENARIOS})
-  # Alone: steps of the scenarios sleep beside each other.
-  set_tests_properties(workflow_conformance.memory PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
   set(_kinds rocksdb sqlite)
   set(_files db threads.db)
-  foreach(_kind _file IN ZIP_LISTS _kinds _files)
+  set(_parts 1 2)
+  foreach(_kind _file _part IN ZIP_LISTS _kinds _files _parts)
     string(TOUPPER ${_kind} _KIND)
     if(STATEGRAPH_WITH_${_KIND})
       target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_${_kind})
@@ -239,20 +256,26 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
         COMMAND
           ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
           $<TARGET_FILE:stategraph-workflow-conformance> --saver "${_kind}:${_folder}/${_file}"
-          ${STATEGRAPH_WORKFLOW_SCENARIOS})
-      set_tests_properties(workflow_conformance.${_kind} PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
+          ${_part_${_part}} ${STATEGRAPH_WORKFLOW_SCENARIOS})
     endif()
   endforeach()
   if(STATEGRAPH_WITH_POSTGRES)
     target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_postgres)
     if(TEST postgres.start)
       add_test(NAME workflow_conformance.postgres
-               COMMAND stategraph-workflow-conformance --saver "postgres:${_postgres_conninfo}"
+               COMMAND stategraph-workflow-conformance --saver "postgres:${_postgres_conninfo}" ${_part_0}
                ${STATEGRAPH_WORKFLOW_SCENARIOS})
-      set_tests_properties(workflow_conformance.postgres PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
       stategraph_needs_postgres(workflow_conformance.postgres)
     endif()
   endif()
+  # The steps of the scenarios sleep most of the time, and in the order of their sleeps: not beside each other, and
+  # beside one test less than others are.
+  foreach(_kind memory rocksdb sqlite postgres)
+    if(TEST workflow_conformance.${_kind})
+      set_tests_properties(workflow_conformance.${_kind} PROPERTIES TIMEOUT ${_test_seconds} PROCESSORS 2 RESOURCE_LOCK
+        workflow_conformance)
+    endif()
+  endforeach()
 endif()
 
 # --------------------------------------------------------------------------------------------------------- process
@@ -403,10 +426,11 @@ function(stategraph_long_tests seconds)
 endfunction()
 stategraph_long_tests(
   90 kill.puts kill.postgres_puts kill.sqlite_puts storage/postgres/postgres_saver fault/fail_nth_saver
-  fault/torn_records)
+  fault/torn_records workflow_conformance.rocksdb workflow_conformance.postgres workflow_conformance.sqlite
+  workflow_conformance.memory) # the last four one after the other
 stategraph_long_tests(
   70 worker/simulation/simulation process.awaited_faults storage/sharded/postgres_sharded_contract
-  storage/postgres/postgres_store)
+  storage/postgres/postgres_store storage/postgres/postgres_deployment)
 stategraph_long_tests(
   50 kill.postgres kill.sqlite kill.short kill.sigterm history/visits_property checkpoint/shared_log
   checkpoint/thread_index json/shared_json_log run/warm_threads run/graph_call_ending
@@ -542,7 +566,7 @@ foreach(how install subdirectory)
 endforeach()
 set_tests_properties(consumer.subdirectory PROPERTIES TIMEOUT 1200 PROCESSORS 2 COST 95)
 if(STATEGRAPH_INSTALL)
-  set_tests_properties(consumer.install PROPERTIES TIMEOUT 600 RESOURCE_LOCK build COST 60)
+  set_tests_properties(consumer.install PROPERTIES TIMEOUT 600 RESOURCE_LOCK build COST 100)
 endif()
 
 # What the tutorials show, built as a user builds it.

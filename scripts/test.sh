@@ -63,8 +63,15 @@ fi
 passed=0
 failed=0
 failures=()
-# One more than there are cores: many tests wait, for a disk or for a process that they started.
-jobs=$(($(nproc) + 1))
+# How many tests run at a time: many wait, for a disk or for a process that they started. While a build takes what they leave
+# of the processor, one more than there are cores; otherwise twice as many.
+at_a_time() {
+  if [ -n "$builder" ] && kill -0 "$builder" 2>/dev/null; then
+    echo $(($(nproc) + 1))
+  else
+    echo $(($(nproc) * 2))
+  fi
+}
 
 # The sanitizers' shadow memory does not fit where newer kernels put things; without address randomisation it does.
 runner_for() {
@@ -170,7 +177,7 @@ for preset in "${presets[@]}"; do
   results=$repo/build/$preset/results.xml
   rm -f "$results"
   # shellcheck disable=SC2046
-  $(runner_for "$preset") ctest --preset "$preset" -j "$jobs" --progress --output-junit "$results" || true
+  $(runner_for "$preset") ctest --preset "$preset" -j "$(at_a_time)" --progress --output-junit "$results" || true
   if [ ! -s "$results" ]; then
     failed=$((failed + 1))
     failures+=("$preset: ctest")

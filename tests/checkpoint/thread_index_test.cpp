@@ -18,6 +18,7 @@
 
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/thread_index.hpp"
 #include "tests/support/waiting_graph.hpp"
@@ -133,7 +134,8 @@ void run(const App& app, const std::string& thread, const std::string& what,
 }  // namespace
 
 TEST_CASE("runs of every driver and durability say themselves what their threads wait for") {
-    bool is_first_store = true;  // the other stores run every fifth case, each another fifth, as they are slow
+    // The other stores run every fifth case, each another fifth, as they are slow; with a sanitizer the first one too.
+    bool is_first_store = sanitized::one_of == 1;
     std::size_t turn = 0;
     savers::onEach([&](savers::Store& store) {
         const bool all = std::exchange(is_first_store, false);
@@ -307,7 +309,7 @@ TEST_CASE("the index agrees with the threads after any sequence of runs, edits, 
         const auto pick = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
         const auto saver = store.open();
         const App app = waitingGraph().compile({.checkpointer = saver, .interrupt_before = {"stop"}});
-        for (int i = 0; i < 200; ++i) {
+        for (unsigned i = 0; i < sanitized::some(200); ++i) {
             const std::string thread = "thread " + std::to_string(pick(8));
             const Update input = begin(waiting::outcomes[pick(waiting::outcomes.size())].first);
             try {

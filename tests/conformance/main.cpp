@@ -10,16 +10,18 @@ namespace {
 
 constexpr const char* usage =
     "usage: stategraph-conformance [--saver memory|rocksdb:FOLDER|sqlite:FILE|postgres:CONNINFO] [--concurrency N] "
-    "[--async] [--answer] FILE...\n"
+    "[--async] [--answer] [--part N/OF] FILE...\n"
     "  FILE: a scenario (.json), scenarios (.ndjson, one a line) or a folder of .json files\n"
     "  --async: runs are awaited by coroutines instead of blocking\n"
-    "  --answer: print what each scenario gives, one line of JSON each, instead of comparing\n";
+    "  --answer: print what each scenario gives, one line of JSON each, instead of comparing\n"
+    "  --part: of files named random.ndjson only every OFth scenario, from the Nth on, counted from 0\n";
 
 struct Options {
     std::string saver = "memory";
     int concurrency = 1;
     bool answers = false;
     bool awaits = false;
+    conformance::Part part;
     std::vector<std::string> files;
 };
 
@@ -37,6 +39,8 @@ Options parse(const std::vector<std::string>& arguments) {
             options.awaits = true;
         } else if (argument == "--saver") {
             options.saver = value();
+        } else if (argument == "--part") {
+            options.part = conformance::parsePart(value());
         } else if (argument == "--concurrency") {
             const std::string& number = value();
             const auto [end, error] =
@@ -58,7 +62,7 @@ int run(const Options& options) {
     conformance::Savers savers(options.saver);
     std::size_t passed = 0;
     std::size_t failed = 0;
-    for (const auto& scenario : conformance::readScenarios(options.files)) {
+    for (const auto& scenario : conformance::readScenarios(options.files, options.part)) {
         conformance::Settings settings = savers.next(scenario);
         settings.concurrency = options.concurrency;
         settings.awaits = options.awaits;

@@ -1,6 +1,7 @@
 #include "tests/conformance/scenario.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -20,28 +21,30 @@ json::object parse(const std::string& source, const std::string& where) {
     return parsed.get_object();
 }
 
-void readLines(std::istream& file, const fs::path& path, std::vector<json::object>& into) {
+void readLines(std::istream& file, const fs::path& path, Part part, std::vector<json::object>& into) {
+    if (path.filename() != "random.ndjson") part = {};
     std::string line;
-    for (int number = 1; std::getline(file, line); ++number) {
+    for (std::size_t number = 1; std::getline(file, line); ++number) {
+        if ((number - 1) % part.of != part.number) continue;
         if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
         into.push_back(parse(line, path.string() + ":" + std::to_string(number)));
     }
 }
 
-void read(const fs::path& path, std::vector<json::object>& into) {
+void read(const fs::path& path, Part part, std::vector<json::object>& into) {
     if (fs::is_directory(path)) {
         std::vector<fs::path> files;
         for (const auto& entry : fs::directory_iterator(path)) {
             if (entry.path().extension() == ".json") files.push_back(entry.path());
         }
         std::sort(files.begin(), files.end());
-        for (const auto& file : files) read(file, into);
+        for (const auto& file : files) read(file, part, into);
         return;
     }
     std::ifstream file(path);
     if (!file) throw std::runtime_error("cannot read " + path.string());
     if (path.extension() == ".ndjson") {
-        readLines(file, path, into);
+        readLines(file, path, part, into);
         return;
     }
     std::ostringstream all;
@@ -51,9 +54,20 @@ void read(const fs::path& path, std::vector<json::object>& into) {
 
 }  // namespace
 
-std::vector<json::object> readScenarios(const std::vector<std::string>& paths) {
+Part parsePart(const std::string& text) {
+    Part part;
+    const char* const end = text.data() + text.size();
+    const auto number = std::from_chars(text.data(), end, part.number);
+    if (number.ec == std::errc() && number.ptr != end && *number.ptr == '/') {
+        const auto of = std::from_chars(number.ptr + 1, end, part.of);
+        if (of.ec == std::errc() && of.ptr == end && part.number < part.of) return part;
+    }
+    throw std::invalid_argument("a part must be N/OF, such as 0/5, with N less than OF, and is '" + text + "'");
+}
+
+std::vector<json::object> readScenarios(const std::vector<std::string>& paths, Part part) {
     std::vector<json::object> scenarios;
-    for (const auto& path : paths) read(path, scenarios);
+    for (const auto& path : paths) read(path, part, scenarios);
     return scenarios;
 }
 

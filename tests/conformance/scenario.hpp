@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,9 +11,18 @@ namespace conformance {
 
 namespace json = boost::json;
 
+/// A part of the random scenarios, which differ in data alone: every `of`th one, from the index `number` on.
+struct Part {
+    std::size_t number = 0;
+    std::size_t of = 1;
+};
+
+/// Reads "N/OF". Errors: std::invalid_argument if it is not that, or if N is not less than OF.
+Part parsePart(const std::string& text);
+
 /// Reads the scenarios of files (.json has one, .ndjson one in each line) and of folders (their .json files), in order.
-/// Errors: std::runtime_error naming the file.
-std::vector<json::object> readScenarios(const std::vector<std::string>& paths);
+/// Of files named random.ndjson it returns the given part. Errors: std::runtime_error naming the file.
+std::vector<json::object> readScenarios(const std::vector<std::string>& paths, Part part = {});
 
 /// Returns a member of an object, or null if there is none.
 const json::value& get(const json::object& object, std::string_view key);

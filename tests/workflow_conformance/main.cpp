@@ -11,14 +11,16 @@ namespace {
 using boost::json::object;
 
 constexpr const char* usage =
-    "usage: stategraph-workflow-conformance [--saver SAVER] [--answer] FILE...\n"
+    "usage: stategraph-workflow-conformance [--saver SAVER] [--answer] [--part N/OF] FILE...\n"
     "  SAVER: memory, rocksdb:FOLDER, sqlite:FILE or postgres:CONNINFO\n"
     "  FILE: a scenario (.json), scenarios (.ndjson, one a line) or a folder of .json files\n"
-    "  --answer: print what each scenario gives, one line of JSON each, instead of comparing\n";
+    "  --answer: print what each scenario gives, one line of JSON each, instead of comparing\n"
+    "  --part: of files named random.ndjson only every OFth scenario, from the Nth on, counted from 0\n";
 
 struct Options {
     std::string saver = "memory";
     bool answers = false;
+    conformance::Part part = {};
     std::vector<std::string> files = {};
 };
 
@@ -31,6 +33,9 @@ Options parse(const std::vector<std::string>& arguments) {
         } else if (argument == "--saver") {
             if (++i == arguments.size()) throw std::invalid_argument("--saver needs a value");
             options.saver = arguments[i];
+        } else if (argument == "--part") {
+            if (++i == arguments.size()) throw std::invalid_argument("--part needs a value");
+            options.part = conformance::parsePart(arguments[i]);
         } else if (argument.starts_with("-")) {
             throw std::invalid_argument("no such option: " + argument);
         } else {
@@ -58,7 +63,7 @@ int run(const Options& options) {
     std::size_t passed = 0;
     std::size_t failed = 0;
     std::size_t number = 0;
-    for (const auto& scenario : conformance::readScenarios(options.files)) {
+    for (const auto& scenario : conformance::readScenarios(options.files, options.part)) {
         if (!scenario.contains("workflow")) continue;  // skips scenarios of partial JSON
         const auto answer = answerOrTell(scenario, storage, ++number);
         if (options.answers) {

@@ -18,6 +18,7 @@
 
 #include "storage/rocksdb/rocksdb_log_scan.hpp"
 
+#include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace {
@@ -121,7 +122,7 @@ TEST_CASE("one altered byte anywhere in the log is an error that says where, and
     const Damaged small(20, false);
     const Damaged large(20, true);
     for (const Damaged* database : {&small, &large}) {
-        const std::size_t step = database->content().size() / 60 | 1U;
+        const std::size_t step = database->content().size() / sanitized::some(60) | 1U;
         std::vector<std::size_t> places = {0, 4, 5, 6, database->content().size() - 1};
         for (std::size_t at = 7; at < database->content().size(); at += step) places.push_back(at);
         for (const std::size_t at : places) {
@@ -181,7 +182,8 @@ TEST_CASE("a log that was cut at any place opens with what came before, and says
     for (const Damaged* database : {&small, &large}) {
         int before = 0;
         const std::size_t size = database->content().size();
-        for (std::size_t left = 0; left <= size; left = left == size ? size + 1 : std::min(size, left + size / 40)) {
+        for (std::size_t left = 0; left <= size;
+             left = left == size ? size + 1 : std::min(size, left + size / sanitized::some(40))) {
             CAPTURE(left);
             const Opened opened = open(database->with(database->content().substr(0, left)));
             CHECK(opened.error.empty());
