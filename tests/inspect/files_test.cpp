@@ -1,8 +1,12 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <istream>
+#include <iterator>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
