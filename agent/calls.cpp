@@ -7,6 +7,8 @@
 #include <variant>
 
 #include <stategraph/async.hpp>
+#include <stategraph/detail/json_text.hpp>
+#include <stategraph/detail/pause.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/functional.hpp>
 #include <stategraph/update.hpp>
@@ -29,7 +31,7 @@ std::string beginningOf(const std::string& text, std::size_t bytes) {
 
 Message failure(const ToolCall& call, std::string text) {
     if (text.size() > error_text_max) text = beginningOf(text, error_text_max) + "…";
-    return model::toolResult(call, Value("Error: " + text), true);
+    return model::toolResult(call, Value("Error: " + stategraph::detail::withoutStrayBytes(text)), true);
 }
 
 // A value's JSON is at most this many times as long as its bytes.
@@ -130,7 +132,7 @@ Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime) {
         if (tool->isForClient() && std::holds_alternative<Ready>(begun))
             begun = askClient(std::get<Ready>(begun), call, runtime);
         return begun;
-    } catch (const std::exception&) {
+    } catch (...) {
         return failureOf(call);
     }
 }
@@ -184,7 +186,7 @@ std::optional<std::string> faultOf(const Plan& plan, const ToolCall& call, const
     if (!plan.options.repair_call) return {};  // the tool's node checks the arguments
     try {
         readArguments(*tool, call);
-    } catch (const std::exception&) {
+    } catch (...) {
         return failureUnderWay();
     }
     return {};
@@ -198,8 +200,9 @@ std::string failureUnderWay() {
     } catch (const Error& error) {
         if (isOfTheRun(error)) throw;
         return error.message();
-    } catch (const std::exception& error) {
-        return error.what();
+    } catch (...) {
+        if (stategraph::detail::isPause(std::current_exception())) throw;
+        return stategraph::detail::describe(std::current_exception());
     }
 }
 
@@ -212,7 +215,7 @@ Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime,
         const auto made = [&] { return execute(ready, context); };
         Value output = ready.tool->is_effect ? runtime.once("execute", made, ready.tool->on_doubt) : made();
         return resultOf(outputOf(*ready.tool, call, std::move(output)));
-    } catch (const std::exception&) {
+    } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
         return resultOf(failureOf(call));
     }
@@ -231,7 +234,7 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
             ready.tool->is_effect ? onceAsync(runtime, "execute", made, ready.tool->on_doubt) : made();
         Value output = co_await std::move(executed);
         result = outputOf(*ready.tool, call, std::move(output));
-    } catch (const std::exception&) {
+    } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
         result = failureOf(call);
     }

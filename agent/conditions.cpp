@@ -30,7 +30,9 @@ StopCondition hasToolCall(std::string tool) {
 
 StopCondition tokensAre(std::int64_t tokens) {
     return [tokens](const State& state) -> std::optional<std::string> {
-        if (state.usage.input_tokens + state.usage.output_tokens >= tokens) return "max-tokens";
+        const model::Usage& used = state.usage;
+        // The difference does not overflow: neither number is below 0.
+        if (used.input_tokens >= tokens || used.output_tokens >= tokens - used.input_tokens) return "max-tokens";
         return {};
     };
 }

@@ -214,7 +214,7 @@ private:
             if (!repaired) return fault;
             call.name = repaired->name;
             call.arguments = repaired->arguments;
-        } catch (const std::exception&) {
+        } catch (...) {
             return "the call could not be repaired: " + failureUnderWay();
         }
         return faultOf(plan_, call, offered());

@@ -1,6 +1,5 @@
-#include <cstdio>
 #include <fstream>
-#include <functional>
+#include <istream>
 #include <optional>
 #include <string>
 
@@ -10,6 +9,7 @@
 #include <stategraph/fork.hpp>
 
 #include "inspect/commands.hpp"
+#include "inspect/output_file.hpp"
 #include "inspect/trace.hpp"
 #include "inspect/views.hpp"
 
@@ -52,19 +52,9 @@ struct TraceView {
     }
 };
 
-// Removes the file again if it cannot be written to its end.
-void writeFile(const std::string& name, const std::function<void(std::ostream&)>& write) {
-    std::ofstream file(name, std::ios::binary);
-    if (!file) throw SaverError("the file '" + name + "' cannot be written");
-    try {
-        write(file);
-        file.close();
-        if (!file) throw SaverError("the file '" + name + "' could not be written to its end");
-    } catch (...) {
-        file.close();
-        std::remove(name.c_str());
-        throw;
-    }
+// "-" means the standard streams, as leaving the name out does.
+bool namesFile(const Call& call, std::size_t place) {
+    return call.arguments.places().size() > place && call.place(place) != "-";
 }
 
 }  // namespace
@@ -112,7 +102,7 @@ Exit forkThread(Call& call) {
 Exit exportRows(Call& call) {
     if (call.arguments.has("--trace")) return exportTrace(call);
     const ThreadId thread(call.place(0));
-    if (call.arguments.places().size() == 1) {
+    if (!namesFile(call, 1)) {
         exportThread(call.saver, thread, call.terminal.out());
         return Exit::done;
     }
@@ -129,7 +119,7 @@ Exit exportRows(Call& call) {
 
 Exit exportTrace(Call& call) {
     const std::string& thread = call.place(0);
-    if (call.arguments.places().size() == 1) {
+    if (!namesFile(call, 1)) {
         writeTrace(call.saver, thread, call.terminal.out());
         return Exit::done;
     }
@@ -148,17 +138,20 @@ Exit importRows(Call& call) {
     ImportOptions options;
     if (const auto name = call.arguments.value("--as")) options.thread_id = ThreadId(*name);
     std::ifstream file;
-    if (!call.arguments.places().empty()) {
+    if (namesFile(call, 0)) {
         file.open(call.place(0), std::ios::binary);
         if (!file) throw NotFound{"there is no file '" + call.place(0) + "' that can be read"};
     }
-    const ThreadRows rows = importThread(call.saver, file.is_open() ? file : call.in, options);
-    if (call.asJson()) {
-        call.terminal.out() << toJson(RowsView{rows.thread_id, rows.commits, rows.writes}) << '\n';
-    } else {
-        call.terminal.out() << "thread " << plain(rows.thread_id) << " has " << rows.commits << " checkpoints and "
-                            << rows.writes << " pending writes\n";
-    }
+    std::istream& lines = file.is_open() ? file : call.in;
+    do {
+        const ThreadRows rows = importThread(call.saver, lines, options);
+        if (call.asJson()) {
+            call.terminal.out() << toJson(RowsView{rows.thread_id, rows.commits, rows.writes}) << '\n';
+        } else {
+            call.terminal.out() << "thread " << plain(rows.thread_id) << " has " << rows.commits << " checkpoints and "
+                                << rows.writes << " pending writes\n";
+        }
+    } while ((lines >> std::ws).peek() != std::istream::traits_type::eof());  // a file may have several threads
     return Exit::done;
 }
 

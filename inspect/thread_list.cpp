@@ -93,6 +93,18 @@ bool hasStatus(const ThreadView& thread, const std::string& status) {
     return status == "open" ? thread.status != "done" : thread.status == status;
 }
 
+// Throws InvalidArgumentError for a status that no thread can have.
+void checkStatus(const std::string& status) {
+    std::string all = "open, done, sealed";
+    bool is_known = status == "open" || status == "done" || status == "sealed";
+    for (int i = 0; i <= static_cast<int>(Unfinished::damaged); ++i) {
+        const std::string name = toString(static_cast<Unfinished>(i));
+        all += ", " + name;
+        is_known = is_known || name == status;
+    }
+    if (!is_known) throw InvalidArgumentError("there is no status '" + status + "'; there are " + all);
+}
+
 /// Applies a filter, without `status` and `before`. Returns none if the thread does not match.
 class Taker {
 public:
@@ -280,6 +292,7 @@ MetadataEntry metadataEntryOf(const std::string& text) {
 }
 
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
+    if (filter.status) checkStatus(*filter.status);
     const auto counts = saver.countThreads(ThreadList::counted_max);
     if (!counts || counts->open() + counts->finished() <= few_threads) return listAll(saver, filter);
     return listNewest(saver, filter, *counts);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include <boost/json/serialize.hpp>
@@ -27,24 +28,6 @@ bool isPrintable(const json::value& value) {
     return true;
 }
 
-// Returns the text with U+FFFD for each byte that is no part of a character.
-std::string withoutStrayBytes(std::string_view bytes) {
-    if (isUtf8(bytes)) return std::string(bytes);
-    std::string out;
-    while (!bytes.empty()) {
-        std::size_t size = 1;
-        while (size <= bytes.size() && size <= 4 && !isUtf8(bytes.substr(0, size))) ++size;
-        if (size > bytes.size() || size > 4) {
-            out += "\xef\xbf\xbd";
-            size = 1;
-        } else {
-            out += bytes.substr(0, size);
-        }
-        bytes.remove_prefix(size);
-    }
-    return out;
-}
-
 json::value printable(const json::value& value) {
     if (const double* const number = value.if_double()) return std::isfinite(*number) ? value : json::value();
     if (const json::string* const text = value.if_string()) return json::value(withoutStrayBytes(*text));
@@ -65,6 +48,23 @@ json::value printable(const json::value& value) {
 
 std::string jsonText(const json::value& value) {
     return isPrintable(value) ? json::serialize(value) : json::serialize(printable(value));
+}
+
+std::string withoutStrayBytes(std::string_view bytes) {
+    if (isUtf8(bytes)) return std::string(bytes);
+    std::string out;
+    while (!bytes.empty()) {
+        std::size_t size = 1;
+        while (size <= bytes.size() && size <= 4 && !isUtf8(bytes.substr(0, size))) ++size;
+        if (size > bytes.size() || size > 4) {
+            out += "\xef\xbf\xbd";
+            size = 1;
+        } else {
+            out += bytes.substr(0, size);
+        }
+        bytes.remove_prefix(size);
+    }
+    return out;
 }
 
 }  // namespace stategraph::detail

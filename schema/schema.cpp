@@ -5,30 +5,26 @@
 #include <regex>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
-// Without this, the library ends the process if it meets a schema that it cannot read.
-#define VALIJSON_USE_EXCEPTIONS 1
-#include <valijson/adapters/boost_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validation_visitor.hpp>
+#include "schema/bounded_validation.hpp"
+#include "schema/deep_call.hpp"
 
 namespace stategraph {
 namespace {
 
 namespace json = boost::json;
-using Adapter = valijson::adapters::BoostJsonAdapter;
+using schema::Adapter;
+using schema::Patterns;
 
 // Limits the text, because std::regex uses stack for each byte that it looks at.
 constexpr std::size_t pattern_text_max = 4096;
 constexpr std::size_t pattern_max = 1024;
 constexpr std::size_t faults_shown_max = 20;
+constexpr std::size_t levels_max = 5000;
 
 bool hasPatterns(const json::value& schema) {
     if (const json::array* const list = schema.if_array()) return std::ranges::any_of(*list, hasPatterns);
@@ -47,42 +43,12 @@ bool hasLongText(const json::value& value) {
            });
 }
 
-using Patterns = std::unordered_map<std::string, std::regex>;
-
 // The standard library's own matcher tries every way to match, of which there may be exponentially many.
 #ifdef __GLIBCXX__
 constexpr auto pattern_flags = std::regex_constants::ECMAScript | std::regex_constants::__polynomial;
 #else
 constexpr auto pattern_flags = std::regex_constants::ECMAScript;
 #endif
-
-bool repeats(char c) noexcept { return c == '*' || c == '+' || c == '{'; }
-
-// Returns whether a group that is repeated contains a repetition or alternatives.
-bool hasRepeatedChoice(std::string_view pattern) {
-    std::vector<bool> has_choice{false};
-    bool is_in_class = false;
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        const char c = pattern[i];
-        if (c == '\\') {
-            ++i;
-        } else if (is_in_class) {
-            is_in_class = c != ']';
-        } else if (c == '[') {
-            is_in_class = true;
-        } else if (c == '(') {
-            has_choice.push_back(false);
-        } else if (c == ')' && has_choice.size() > 1) {
-            const bool inside = has_choice.back();
-            has_choice.pop_back();
-            if (inside && i + 1 < pattern.size() && repeats(pattern[i + 1])) return true;
-            has_choice.back() = has_choice.back() || inside;
-        } else if (repeats(c) || c == '|' || (c == '?' && i > 0 && pattern[i - 1] != '(')) {
-            has_choice.back() = true;
-        }
-    }
-    return false;
-}
 
 // Adds properties that a value lacks and whose schema has a default, also inside lists.
 void fillDefaults(const json::value& schema, json::value& value) {
@@ -107,6 +73,56 @@ void fillDefaults(const json::value& schema, json::value& value) {
     }
 }
 
+// How deep the lists and objects of a schema are nested. The parser of JSON limits it.
+std::size_t depthOf(const json::value& value) {
+    std::size_t deepest = 0;
+    if (const json::array* const list = value.if_array()) {
+        for (const json::value& each : *list) deepest = std::max(deepest, depthOf(each));
+    } else if (const json::object* const object = value.if_object()) {
+        for (const auto& member : *object) deepest = std::max(deepest, depthOf(member.value()));
+    } else {
+        return 0;
+    }
+    return deepest + 1;
+}
+
+// Returns the schema to which a reference leads.
+const json::value& targetOf(std::string_view reference, const json::value& schema) {
+    boost::system::error_code error;
+    const bool is_local = reference == "#" || reference.starts_with("#/");
+    const json::value* const found = is_local ? schema.find_pointer(reference.substr(1), error) : nullptr;
+    if (found == nullptr)
+        throw InvalidArgumentError("the reference '" + std::string(reference) +
+                                   "' leads to nothing in the schema; it must be a JSON pointer, \"#/…\"");
+    return *found;
+}
+
+void collectTargets(const json::value& value, const json::value& schema, std::set<const json::value*>& targets) {
+    if (const json::array* const list = value.if_array()) {
+        for (const json::value& each : *list) collectTargets(each, schema, targets);
+    }
+    const json::object* const object = value.if_object();
+    if (object == nullptr) return;
+    for (const auto& [name, member] : *object) {
+        if (name == "$ref" && member.is_string()) targets.insert(&targetOf(member.get_string(), schema));
+        collectTargets(member, schema, targets);
+    }
+}
+
+// At most how many levels of schemas a reader has under way at once that reads what a reference leads to, if it has not
+// read it yet, before it reads on.
+std::size_t levelsOf(const json::value& schema) {
+    std::set<const json::value*> targets;
+    collectTargets(schema, schema, targets);
+    std::size_t sum = depthOf(schema);
+    for (const json::value* const target : targets) sum += depthOf(*target);
+    if (sum > levels_max) {
+        throw InvalidArgumentError("the schema has so many references that it may be " + std::to_string(sum) +
+                                   " levels deep, and may be " + std::to_string(levels_max));
+    }
+    return sum;
+}
+
 // Refuses schemas that a validator would follow forever, and schemas whose faults it would find only with a value.
 class Refusals {
 public:
@@ -122,8 +138,10 @@ private:
         follow(value);
         for (const auto& [name, member] : *object) {
             if (name == "pattern" && member.is_string()) addPattern(member.get_string());
+            if (name == "multipleOf" && member.is_number() && !(member.to_number<double>() > 0))
+                throw InvalidArgumentError("'multipleOf' must be above 0, and is " + json::serialize(member));
             if (name == "patternProperties" && member.is_object()) {
-                for (const auto& [pattern, rule] : member.get_object()) checkNames(pattern);
+                for (const auto& [pattern, rule] : member.get_object()) addPattern(pattern);
             }
             visitAll(member);
         }
@@ -133,20 +151,13 @@ private:
             throw InvalidArgumentError("a pattern has " + std::to_string(pattern.size()) + " bytes, and may have " +
                                        std::to_string(pattern_max));
         }
+        if (pattern.find('\0') != std::string_view::npos)
+            throw InvalidArgumentError("a pattern has a byte of value 0, which no pattern may have");
         try {
             patterns_.try_emplace(std::string(pattern), pattern.begin(), pattern.end(), pattern_flags);
         } catch (const std::regex_error& error) {
             throw InvalidArgumentError("the pattern '" + std::string(pattern) +
                                        "' is not a regular expression that can be used: " + error.what());
-        }
-    }
-    // The validator matches these patterns itself, without a limit of time.
-    void checkNames(std::string_view pattern) {
-        addPattern(pattern);
-        if (hasRepeatedChoice(pattern)) {
-            throw InvalidArgumentError("the pattern '" + std::string(pattern) +
-                                       "' of names repeats a group that has repetitions or alternatives inside, which "
-                                       "may never end; write it without");
         }
     }
     // Follows references to schemas for the same value. A way from one of them back to itself has no end.
@@ -157,7 +168,7 @@ private:
             throw InvalidArgumentError("a reference leads back to itself without end");
         if (const json::value* const reference = object->if_contains("$ref");
             reference != nullptr && reference->is_string())
-            follow(at(reference->get_string()));
+            follow(targetOf(reference->get_string(), schema_));
         for (const char* name : {"allOf", "anyOf", "oneOf"}) {
             const json::value* const list = object->if_contains(name);
             if (list == nullptr || !list->is_array()) continue;
@@ -172,16 +183,6 @@ private:
         under_way_.erase(&schema);
         done_.insert(&schema);
     }
-    const json::value& at(std::string_view reference) const {
-        boost::system::error_code error;
-        const bool is_local = reference == "#" || reference.starts_with("#/");
-        const json::value* const found = is_local ? schema_.find_pointer(reference.substr(1), error) : nullptr;
-        if (found == nullptr)
-            throw InvalidArgumentError("the reference '" + std::string(reference) +
-                                       "' leads to nothing in the schema; it must be a JSON pointer, \"#/…\"");
-        return *found;
-    }
-
     const json::value& schema_;
     Patterns patterns_;
     std::set<const json::value*> under_way_;
@@ -221,10 +222,14 @@ std::shared_ptr<const Schema> schemaOf(std::string_view text) {
     if (error) throw InvalidArgumentError("the schema is not JSON: " + error.message());
     if (!schema->json.is_object() && !schema->json.is_bool())
         throw InvalidArgumentError("a JSON Schema is an object or a boolean, not " + json::serialize(schema->json));
+    const std::size_t levels = levelsOf(schema->json);
     schema->patterns = Refusals(schema->json).takePatterns();
     schema->has_patterns = hasPatterns(schema->json);
     try {
-        valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(Adapter(schema->json), schema->rules);
+        schema::withStackFor(levels, [&] {
+            valijson::SchemaParser(valijson::SchemaParser::kDraft7)
+                .populateSchema(Adapter(schema->json), schema->rules);
+        });
     } catch (const std::exception& why) {
         throw InvalidArgumentError(std::string("no JSON Schema that can be used: ") + why.what());
     }
@@ -241,6 +246,7 @@ ValueCheck schemaCheck(std::string_view text) {
                                        " bytes, which a schema with patterns does not take");
         }
         fillDefaults(schema->json, value);
+        const schema::Work work(value);
         valijson::ValidationResults results;
         Patterns patterns = schema->patterns;  // the copies share the compiled patterns
         valijson::ValidationVisitor<Adapter> visitor(Adapter(value), {"<root>"}, true, &results, patterns);

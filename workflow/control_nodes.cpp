@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <tuple>
 
 #include <stategraph/workflow/workflow.hpp>
@@ -27,8 +28,9 @@ WakeTime wakeTimeOf(const Plan& plan, const Place& place, const State& state, Ru
     tellStep(runtime, RunEvent::Kind::step_waiting, place.path);
     const std::int64_t now = plan.nowMs();
     try {
-        const double ms = plan.entryOf(place).transform(StateScope(state, state.data)).as<double>();
-        if (!(ms > 0)) return {now, 0, ""};
+        const double ms = std::trunc(plan.entryOf(place).transform(StateScope(state, state.data)).as<double>());
+        if (std::isnan(ms)) return {now, 0, "its time is not a number"};
+        if (ms <= 0) return {now, 0, ""};
         return {now, static_cast<std::int64_t>(std::min(static_cast<double>(now) + ms, latest_ms)), ""};
     } catch (const std::exception& error) {
         const std::string text = error.what();
@@ -159,6 +161,14 @@ Value outputsInOrder(const std::vector<std::string>& ids, const Values& outputs)
         list.push_back(found == outputs.end() ? Value() : found->second);
     }
     return Value(list);
+}
+
+std::chrono::milliseconds timeUntil(std::chrono::system_clock::time_point time) noexcept {
+    // As durations of the clock, the difference of the first point and now would not fit.
+    const auto since = [](auto point) {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(point.time_since_epoch());
+    };
+    return since(time) - since(std::chrono::system_clock::now());
 }
 
 }  // namespace stategraph::workflow::detail

@@ -10,6 +10,7 @@ namespace stategraph::workflow {
 namespace {
 
 constexpr const char* not_in_ids = ".[]|:";
+constexpr std::size_t levels_max = 100;
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
@@ -59,7 +60,7 @@ private:
             if (bodies != 1) {
                 fault(where + "step " + quoted(step.id) + " needs either a function, a coroutine or a workflow");
             }
-            if (step.workflow) check(*step.workflow);
+            if (step.workflow) checkInner(where, step);
             if (step.workflow && step.cache)
                 fault(where + "step " + quoted(step.id) + " is a workflow, which is not cached; cache its steps");
         }
@@ -79,9 +80,20 @@ private:
         if (entry.concurrency < 1) fault(where + "the concurrency of a foreach must be at least 1");
     }
 
+    void checkInner(const std::string& where, const Step& step) {
+        if (outer_.size() == levels_max || std::ranges::find(outer_, step.workflow.get()) != outer_.end()) {
+            return fault(where + "step " + quoted(step.id) + " is a workflow inside itself, or inside " +
+                         std::to_string(levels_max) + " others, whose results could not be stored");
+        }
+        outer_.push_back(step.workflow.get());
+        check(*step.workflow);
+        outer_.pop_back();
+    }
+
     void fault(std::string text) { faults_.push_back(std::move(text)); }
 
     std::vector<std::string> faults_;
+    std::vector<const Definition*> outer_;  // the workflows around the one that is checked, without the outermost
 };
 
 // Wraps a function of the definition so that it throws nothing but std::exceptions.

@@ -14,11 +14,11 @@ using ValueCheck = std::function<Value(Value value)>;
 
 /// A check by a JSON Schema (draft 7; references within the schema alone). A value that passes gets the `default`s of
 /// properties that it lacks. The check throws InvalidArgumentError that lists what is wrong and where, at most 20
-/// faults. Where a schema has patterns, texts of more than 4,096 bytes are refused. Safe from any thread. Errors:
-/// InvalidArgumentError for a text that is not a JSON Schema, for endless references, and for patterns that cannot be
-/// matched in a time that is polynomial in the text's length (back references; in names of properties also repeated
-/// groups with repetitions inside). Cost: the schema is parsed once; a check is linear in the value, except for
-/// patterns.
+/// faults. It also throws it where the schema has patterns and a text has more than 4,096 bytes, and where the check
+/// takes too long for the size of the value, as patterns and references can demand. Safe from any thread. Errors:
+/// InvalidArgumentError for a text that is not a JSON Schema, for endless references, for references that may be more
+/// than 5,000 levels deep, and for patterns with back references. Cost: the schema is parsed once; an ordinary check is
+/// linear in the value.
 ValueCheck schemaCheck(std::string_view schema);
 
 }  // namespace stategraph

@@ -7,6 +7,7 @@
 
 #include <stategraph/cache.hpp>
 #include <stategraph/command.hpp>
+#include <stategraph/detail/pause.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/executor.hpp>
 
@@ -49,27 +50,6 @@ std::string cacheNamespace(std::string_view node, std::string_view call, std::st
 std::string digestOf(std::string_view key) { return detail::hexOf(XXH3_64bits(key.data(), key.size())); }
 
 const Core& coreOf(Runtime& runtime) { return runtime.taskContext().core(); }
-
-// Returns whether it is a pause: a call that asks or sleeps has not failed.
-bool isPause(const std::exception_ptr& error) noexcept {
-    try {
-        std::rethrow_exception(error);
-    } catch (const InterruptSignal&) {
-        return true;
-    } catch (const engine::InnerPause&) {
-        return true;
-    } catch (const engine::ParentCommandSignal&) {
-        return true;
-    } catch (const SleepSignal&) {
-        return true;
-    } catch (const StopSignal&) {
-        return true;
-    } catch (const RefusedAnswerSignal&) {
-        return true;
-    } catch (...) {
-        return false;
-    }
-}
 
 }  // namespace
 
@@ -195,7 +175,7 @@ void checkCall(const Runtime& runtime, std::string_view name, const CallOptions&
 
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report) {
     const std::exception_ptr error = std::current_exception();
-    const bool is_pause = isPause(error);
+    const bool is_pause = isPause(error);  // a call that asks or sleeps has not failed
     const RetryPolicy* const retry = is_pause ? nullptr : policyAfter(policy, error, attempt);
     const bool is_last = retry == nullptr;
     report.fails(is_pause ? "paused" : is_last ? "failed" : "retried", error);

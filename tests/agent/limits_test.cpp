@@ -2,7 +2,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <stategraph/async.hpp>
 #include <stategraph/cache.hpp>
@@ -307,4 +312,47 @@ TEST_CASE("the exception of a tool whose failure ends the run is the original of
             CHECK_THROWS_AS(std::rethrow_exception(error.original()), Broken);
         }
     }
+}
+
+TEST_CASE("what is no std::exception is a result for the model as well, and a text that is not UTF-8 is readable") {
+    for (const bool awaited : {false, true}) {
+        CAPTURE(awaited);
+        const auto resultOf = [awaited](auto thrown, agent::ToolOptions options) {
+            const auto run = [thrown](const Job&) -> std::string { throw thrown; };
+            agent::Tool tool = agent::tool<Job>("work", options, run);
+            if (awaited) {
+                tool = agent::tool<Job>("work", options,
+                                        [run](const Job& job) -> sg::Task<std::string> { co_return run(job); });
+            }
+            const agent::Agent assistant(twoAnswers({call("1", "x")}, {tool}));
+            const auto messages = assistant.say("go", {.thread_id = "t"}).values.messages;
+            REQUIRE(messages.size() == 4);
+            REQUIRE(messages[2].result);
+            CHECK(messages[2].result->is_error);
+            return messages[2].result->text();
+        };
+        CHECK(resultOf(42, {}) == "Error: unknown exception");
+        CHECK(resultOf(42, {.retry = attempts(2)}) == "Error: unknown exception");
+        CHECK(resultOf(std::runtime_error("caf\xe9"), {}) == "Error: caf\xef\xbf\xbd");
+        CHECK(resultOf(std::runtime_error("x"), {.check = [](sg::Value) -> sg::Value { throw 42; }}) ==
+              "Error: unknown exception");
+    }
+}
+
+TEST_CASE("a budget of tokens holds whatever usage a provider reports") {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    for (const std::int64_t reported : {most, most - 1, most / 2}) {
+        CAPTURE(reported);
+        const auto greedy = model::scripted([reported](const model::Request&) {
+            model::Message answer = model::assistant(std::vector{call("1", "x")});
+            answer.usage = model::Usage{.input_tokens = reported, .output_tokens = reported};
+            return answer;
+        });
+        agent::Options options{.model = greedy, .tools = {work(std::make_shared<Ledger>())}, .compile = stored()};
+        options.stop_when = {agent::tokensAre(most), agent::stepCountIs(10)};
+        const auto end = agent::Agent(options).say("go", {.thread_id = "t"}).values;
+        CHECK(end.stop_reason == "max-tokens");
+        CHECK(end.usage.input_tokens >= reported);
+    }
+    CHECK((model::Usage{.input_tokens = -5} + model::Usage{.input_tokens = 7}).input_tokens == 7);
 }

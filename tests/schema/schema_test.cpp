@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <stategraph/error.hpp>
@@ -25,8 +27,8 @@ TEST_CASE("schemas that cannot be used are refused when the check is made") {
     for (const char* text :
          {"", "{", "5", R"({"$ref": "http://example.com/schema"})", R"({"$ref": "#"})", R"({"allOf": [{"$ref": "#"}]})",
           R"({"$ref": "#/nowhere"})", R"({"pattern": "("})", R"({"enum": 5})", R"({"pattern": "^(a+)\\1$"})",
-          R"({"patternProperties": {"^(a+)+$": {}}})",
-          R"({"properties": {"x": {"patternProperties": {"^((a|a))*$": {}}}}})"}) {
+          R"({"patternProperties": {"^(a+)\\1$": {}}})", R"({"pattern": "a\u0000b"})", R"({"multipleOf": 0})",
+          R"({"items": {"multipleOf": -1}})"}) {
         CAPTURE(text);
         CHECK_THROWS_AS(sg::schemaCheck(text), sg::InvalidArgumentError);
     }
@@ -54,4 +56,81 @@ TEST_CASE("a value that is deep or has many faults gives a short complaint") {
         CHECK(std::string(why.what()).size() < 4096);
         CHECK(std::string(why.what()).find("more") != std::string::npos);
     }
+}
+
+TEST_CASE("patterns of names that a backtracking matcher would follow for ever come to their end") {
+    for (const char* text :
+         {R"({"patternProperties": {"^(a+)+$": false}})", R"({"patternProperties": {"^a*a*a*a*a*a*a*a*$": false}})",
+          R"({"propertyNames": {"not": {"pattern": "^((a|a))*$"}}})"}) {
+        CAPTURE(text);
+        const auto check = sg::schemaCheck(text);
+        const auto named = [](std::string name) { return sg::Value(std::map<std::string, int>{{std::move(name), 1}}); };
+        CHECK_NOTHROW(check(named(std::string(4000, 'a') + "!")));
+        CHECK_THROWS_AS(check(named("aa")), sg::InvalidArgumentError);
+    }
+}
+
+TEST_CASE("a check ends although its schema is applied to a value in exponentially many ways") {
+    std::string chain = R"({"definitions": {)";
+    for (int i = 0; i < 40; ++i) {
+        const std::string next = R"({"$ref": "#/definitions/d)" + std::to_string(i + 1) + "\"}";
+        chain += "\"d" + std::to_string(i) + R"(": {"allOf": [)" + next + ", " + next + "]},";
+    }
+    chain += R"("d40": {"type": "string"}}, )";
+    std::string list = "[]";
+    for (int i = 0; i < 60; ++i) list = "[" + list + "]";
+    const std::pair<std::string, std::string> cases[] = {
+        {R"({"allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]})", list},
+        {chain + R"("allOf": [{"$ref": "#/definitions/d0"}]})", R"("a")"},
+        {chain + R"("propertyNames": {"$ref": "#/definitions/d0"}})", R"({"a": 1})"}};
+    for (const auto& [schema, value] : cases) {
+        CAPTURE(schema);
+        const auto check = sg::schemaCheck(schema);
+        CHECK_THROWS_WITH_AS(check(sg::parseJson(value)), doctest::Contains("takes too long"),
+                             sg::InvalidArgumentError);
+    }
+}
+
+TEST_CASE("references that lead thousands of levels deep are read, or refused, and do not overflow the stack") {
+    const auto chain = [](int length, const std::string& before, const std::string& after) {
+        std::string schema = R"({"definitions": {)";
+        for (int i = 0; i < length; ++i) {
+            schema += "\"d" + std::to_string(i) + "\": " + before + R"({"$ref": "#/definitions/d)" +
+                      std::to_string(i + 1) + "\"}" + after + ",";
+        }
+        return schema + "\"d" + std::to_string(length) + R"(": {"type": "string"}}, "$ref": "#/definitions/d0"})";
+    };
+    const sg::Value text = sg::parseJson(R"("x")");
+    CHECK_NOTHROW(sg::schemaCheck(chain(500, R"({"allOf": [)", "]}"))(text));
+    CHECK_NOTHROW(sg::schemaCheck(chain(1500, R"({"properties": {"a": )", "}}"))(text));
+    CHECK_THROWS_WITH_AS(sg::schemaCheck(chain(1500, R"({"allOf": [)", "]}"))(text), doctest::Contains("levels deep"),
+                         sg::InvalidArgumentError);
+    CHECK_THROWS_WITH_AS(sg::schemaCheck(chain(20'000, R"({"allOf": [)", "]}")), doctest::Contains("levels deep"),
+                         sg::InvalidArgumentError);
+}
+
+TEST_CASE("multiples and unique items are those of JSON Schema, for every number") {
+    const auto accepts = [](const char* schema, const char* value) {
+        CAPTURE(schema);
+        CAPTURE(value);
+        const auto check = sg::schemaCheck(schema);
+        try {
+            (void)check(sg::parseJson(value));
+            return true;
+        } catch (const sg::InvalidArgumentError&) {
+            return false;
+        }
+    };
+    CHECK(accepts(R"({"multipleOf": 0.01})", "19.99"));
+    CHECK_FALSE(accepts(R"({"multipleOf": 0.01})", "19.995"));
+    CHECK_FALSE(accepts(R"({"multipleOf": 5})", "5.5"));
+    CHECK(accepts(R"({"multipleOf": 2})", "1e300"));
+    CHECK(accepts(R"({"multipleOf": 1})", "-9223372036854775808"));
+    CHECK(accepts(R"({"uniqueItems": true})", "[9007199254740992, 9007199254740993]"));
+    CHECK_FALSE(accepts(R"({"uniqueItems": true})", R"([{"a": 1, "b": [2]}, {"b": [2], "a": 1.0}])"));
+    CHECK_FALSE(accepts(R"({"uniqueItems": true})", "[1, 2, 1.0]"));
+    CHECK(accepts(R"({"uniqueItems": true})", R"([1, "1", true, [1], {"1": 1}, null])"));
+    std::vector<int> many(50'000);
+    for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<int>(i);
+    CHECK_NOTHROW(sg::schemaCheck(R"({"uniqueItems": true})")(sg::Value(many)));
 }

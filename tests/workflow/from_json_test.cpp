@@ -147,11 +147,13 @@ TEST_CASE("a time to sleep until may have a fraction of a second and an offset")
         return flowOf(R"({"id": "s", "entries": [{"sleepUntil": ")" + time + R"("}]})").start("run", 1).status;
     };
     for (const char* past : {"2020-01-31T08:00:00Z", "2020-01-31T08:00:00.250Z", "2020-01-31T08:00:00.123456789012Z",
-                             "2020-01-31T08:00:00+02:00", "2020-01-31T08:00:00.5-02:30", "1969-07-20T20:17:40.5Z"}) {
+                             "2020-01-31T08:00:00+02:00", "2020-01-31T08:00:00.5-02:30", "1969-07-20T20:17:40.5Z",
+                             "0000-01-01T00:00:00Z"}) {
         CAPTURE(past);
         CHECK((sleeping(past) == wf::RunStatus::success));
     }
     CHECK((sleeping("2200-01-31T08:00:00.250+02:00") == wf::RunStatus::waiting));
+    CHECK((sleeping("9999-12-31T23:59:59Z") == wf::RunStatus::waiting));  // the clock ends before
     for (const char* none : {"2020-01-31", "2020-01-31T08:00:00", "2020-01-31T08:00:00.Z", "2020-01-31T08:00:00.5",
                              "2020-01-31T08:00:00+2:00", "2020-01-31T08:00:00+24:00", "2020-01-31T08:00:00+02:60",
                              "2020-01-31T-8:00:00Z", "2020-01-31T08:00:00ZZ", "2020-02-30T08:00:00Z"}) {

@@ -1,3 +1,6 @@
+#include <chrono>
+#include <cmath>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -98,6 +101,44 @@ TEST_CASE("a sleep of any length can be stored") {
         const wf::Flow flow(definition, stored());
         CHECK((flow.start("1", 1).status == (ms > 0 ? RunStatus::waiting : RunStatus::success)));
     }
+}
+
+TEST_CASE("a sleep of a duration or until a time at the end of its range neither wraps nor ends at once") {
+    const auto statusOf = [](auto chain) { return std::move(chain).commit(stored()).start("1", 1).status; };
+    const auto chain = [] { return wf::workflow<int>("w"); };
+    using Time = std::chrono::system_clock::time_point;
+    using std::chrono::hours;
+    CHECK((statusOf(chain().sleep([](const int&) { return hours::max(); })) == RunStatus::waiting));
+    CHECK((statusOf(chain().sleep([](const int&) { return hours::min(); })) == RunStatus::success));
+    CHECK((statusOf(chain().sleep([](const int&) { return std::chrono::duration<double>(1e300); })) ==
+           RunStatus::waiting));
+    CHECK((statusOf(chain().sleep([](const int&) { return std::chrono::duration<double>(std::nan("")); })) ==
+           RunStatus::failed));
+    CHECK((statusOf(chain().sleepUntil(Time::max())) == RunStatus::waiting));
+    CHECK((statusOf(chain().sleepUntil(Time::min())) == RunStatus::success));
+    CHECK((statusOf(chain().sleepUntil([](const int&) { return Time::min(); })) == RunStatus::success));
+    CHECK((statusOf(chain().sleepUntil([](const int&) { return Time::max(); })) == RunStatus::waiting));
+}
+
+TEST_CASE("a workflow that contains itself, or is nested too deeply to be stored, is refused") {
+    const auto around = [](const std::shared_ptr<const wf::Definition>& inner) {
+        const auto outer = std::make_shared<wf::Definition>();
+        outer->id = "w";
+        outer->entries.push_back({.steps = {{.id = "inner", .workflow = inner}}});
+        return outer;
+    };
+    auto deep = std::make_shared<wf::Definition>();
+    deep->id = "w";
+    deep->entries.push_back({.steps = {inc.step}});
+    for (int i = 0; i < 80; ++i) deep = around(deep);
+    CHECK((wf::Flow(*deep, stored()).start("1", sg::Value(1)).status == RunStatus::success));
+    for (int i = 0; i < 3000; ++i) deep = around(deep);
+    CHECK_THROWS_WITH_AS(wf::Flow(*deep, stored()), doctest::Contains("inside 100 others"), sg::InvalidGraphError);
+
+    const auto itself = around(nullptr);
+    itself->entries[0].steps[0].workflow = itself;
+    CHECK_THROWS_WITH_AS(wf::Flow(*itself, stored()), doctest::Contains("inside itself"), sg::InvalidGraphError);
+    itself->entries.clear();  // ends the cycle of owners
 }
 
 TEST_CASE("a snapshot is JSON even if an error is not UTF-8") {

@@ -67,6 +67,10 @@ std::optional<std::chrono::system_clock::time_point> instantOf(const boost::json
                              std::chrono::day(static_cast<unsigned>(of[2]))};
     if (!fraction || !offset || !day.ok() || of[3] > 23 || of[4] > 59 || of[5] > 59) return {};
     const auto whole = sys_days(day) + hours(of[3]) + minutes(of[4]) + seconds(of[5]) - *offset;
+    // The clock has fewer years than the form.
+    using Clock = system_clock::time_point;
+    if (whole >= floor<seconds>(Clock::max())) return Clock::max();
+    if (whole <= ceil<seconds>(Clock::min())) return Clock::min();
     return whole + duration_cast<system_clock::duration>(*fraction);
 }
 

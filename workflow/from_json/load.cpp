@@ -203,8 +203,7 @@ private:
             if (!time)
                 throw InvalidArgumentError(
                     "sleepUntil needs a time such as 2026-01-31T08:00:00Z or 2026-01-31T10:00:00.5+02:00");
-            const auto left = *time - std::chrono::system_clock::now();
-            return Value(static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(left).count()));
+            return Value(static_cast<double>(detail::timeUntil(*time).count()));
         };
     }
 

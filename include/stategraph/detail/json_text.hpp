@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include <boost/json/fwd.hpp>
 
@@ -10,5 +11,7 @@ namespace stategraph::detail {
 /// `1e400`. A byte that is no part of a UTF-8 character is U+FFFD, because parsers refuse that too. Safe from any
 /// thread; costs what serialize() costs, and one walk over the value.
 std::string jsonText(const boost::json::value& value);
+/// The text with U+FFFD for each byte that is no part of a UTF-8 character. Cost: a pass, and a copy.
+std::string withoutStrayBytes(std::string_view bytes);
 
 }  // namespace stategraph::detail

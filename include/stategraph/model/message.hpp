@@ -165,10 +165,8 @@ struct Usage {
                                   field("reasoning_tokens", &Usage::reasoning_tokens, defaulted),
                                   field("cached_tokens", &Usage::cached_tokens, defaulted));
     }
-    friend Usage operator+(const Usage& a, const Usage& b) {
-        return {a.input_tokens + b.input_tokens, a.output_tokens + b.output_tokens,
-                a.reasoning_tokens + b.reasoning_tokens, a.cached_tokens + b.cached_tokens};
-    }
+    /// The sum. A number below 0 counts as 0, and a sum that does not fit is the largest number that does.
+    friend Usage operator+(const Usage& a, const Usage& b);
     friend bool operator==(const Usage&, const Usage&) = default;
 };
 

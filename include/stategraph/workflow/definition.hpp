@@ -93,6 +93,9 @@ namespace detail {
 /// Thrown to leave a step that has suspended or bailed, which its context knows. It is not a std::exception, so that
 /// the step's handlers do not catch it.
 struct StepLeft {};
+/// How long it is until a point in time, in whole milliseconds, for every point that the clock has; below 0 for one
+/// that is over.
+std::chrono::milliseconds timeUntil(std::chrono::system_clock::time_point time) noexcept;
 }  // namespace detail
 
 /// The function of a step.

@@ -205,8 +205,7 @@ public:
             [function](const Scope& scope) { return detail::callOn<Out>(function, scope); }, std::move(id));
     }
     Chain<In, Out> sleepUntil(std::chrono::system_clock::time_point time, std::string id = {}) && {
-        return std::move(*this).sleepFor([time](const Scope&) { return time - std::chrono::system_clock::now(); },
-                                         std::move(id));
+        return std::move(*this).sleepFor([time](const Scope&) { return detail::timeUntil(time); }, std::move(id));
     }
     /// Sleeps until the time_point of std::chrono::system_clock that `f(const T&)` or `f(const T&, const Scope&)`
     /// returns.
@@ -214,9 +213,7 @@ public:
         requires detail::CallableOn<F, Out>
     Chain<In, Out> sleepUntil(F function, std::string id = {}) && {
         return std::move(*this).sleepFor(
-            [function](const Scope& scope) {
-                return detail::callOn<Out>(function, scope) - std::chrono::system_clock::now();
-            },
+            [function](const Scope& scope) { return detail::timeUntil(detail::callOn<Out>(function, scope)); },
             std::move(id));
     }
     /// The retry policy of steps that do not set their own.
@@ -284,7 +281,8 @@ private:
     Chain<In, Out> sleepFor(F function, std::string id) && {
         Entry entry{.kind = Entry::Kind::sleep, .id = id.empty() ? nextId("sleep") : std::move(id)};
         entry.transform = [function](const Scope& scope) {
-            return Value(std::chrono::duration_cast<std::chrono::milliseconds>(function(scope)).count());
+            // A double holds every duration, for example std::chrono::hours::max().
+            return Value(std::chrono::duration<double, std::milli>(function(scope)).count());
         };
         return add<Out>(std::move(entry));
     }
