@@ -1,4 +1,4 @@
-#include <array>
+#include <cstdint>
 
 #include <stategraph/model/message.hpp>
 
