@@ -1,6 +1,9 @@
 #include "agent/rounds.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -10,6 +13,7 @@
 #include <stategraph/update.hpp>
 
 #include "agent/calls.hpp"
+#include "src/value/task_digits.hpp"
 
 namespace stategraph::agent::detail {
 
@@ -70,7 +74,7 @@ bool comesAfterTools(const State& state) noexcept {
 /// One call of the model, from its preparation to what it writes.
 class Round {
     static constexpr std::string_view id_prefix = "answer-";
-    static constexpr std::size_t id_room = 48;
+    static constexpr std::size_t id_digits = stategraph::detail::task_digits;
 
 public:
     Round(const Plan& plan, const State& state, Runtime& runtime)
@@ -114,10 +118,10 @@ public:
         return {tell, stopToken(runtime_), &runtime_};
     }
 
+    /// To be called once: the answer takes this round's id.
     Command<State> take(model::Reply&& reply) {
         Message& message = reply.message;
         message.role = Role::assistant;
-        message.id = id_;
         if (isCut(message) || stopped_) message.calls.clear();
         for (std::size_t i = 0; i < message.calls.size(); ++i) message.calls[i].id = callId(i);
         const Faults faults = checkCalls(message.calls);
@@ -131,6 +135,7 @@ public:
         } else {
             command.go_to = sends(message, faults);
         }
+        message.id = std::move(id_);
         command.update.with(add(&State::messages, std::move(message)));
         if (complaint) {
             command.update.with(add(&State::messages, std::move(*complaint)));
@@ -183,14 +188,19 @@ private:
         return prepared_ && prepared_->step.messages ? *prepared_->step.messages : state_.messages;
     }
     static std::string answerId(TaskId task) {
-        std::string id;
-        id.reserve(id_room);
-        return id.append(id_prefix).append(task.toString());
+        std::array<char, id_prefix.size() + id_digits> id;
+        id_prefix.copy(id.data(), id_prefix.size());
+        stategraph::detail::writeDigits(task, id.data() + id_prefix.size());
+        return {id.data(), id.size()};
     }
     std::string callId(std::size_t place) const {
-        std::string id;
-        id.reserve(id_room);
-        return id.append("call-").append(id_, id_prefix.size()).append("-").append(std::to_string(place));
+        constexpr std::string_view prefix = "call-";
+        std::array<char, prefix.size() + id_digits + 1 + std::numeric_limits<std::size_t>::digits10 + 1> id;
+        prefix.copy(id.data(), prefix.size());
+        char* end = std::copy_n(id_.data() + id_prefix.size(), id_digits, id.data() + prefix.size());
+        *end++ = '-';
+        end = std::to_chars(end, id.data() + id.size(), place).ptr;
+        return {id.data(), end};
     }
 
     /// Why calls are not executed, by their places; empty if the tools find out.
@@ -261,7 +271,7 @@ private:
 
     const Plan& plan_;
     const State& state_;
-    const std::string id_;  // the id of the answer: a prefix and the task's id
+    std::string id_;  // the id of the answer: a prefix and the task's id
     Runtime& runtime_;
     std::optional<std::string> stopped_;
     std::unique_ptr<Prepared> prepared_;                  // null if the call is as the agent's options say

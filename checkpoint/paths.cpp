@@ -1,7 +1,10 @@
 #include "checkpoint/paths.hpp"
 
+#include <array>
 #include <charconv>
 #include <system_error>
+
+#include "src/value/task_digits.hpp"
 
 namespace stategraph::checkpoint {
 namespace {
@@ -30,12 +33,13 @@ std::optional<std::int64_t> sleepsUntil(std::string_view word) {
 }
 
 std::string effectPath(TaskId task, std::string_view key) {
+    std::array<char, effect_prefix.size() + detail::task_digits + 1> begin;
+    effect_prefix.copy(begin.data(), effect_prefix.size());
+    detail::writeDigits(task, begin.data() + effect_prefix.size());
+    begin.back() = ':';
     std::string path;
-    path.reserve(effect_prefix.size() + 33 + key.size());
-    path += effect_prefix;
-    path += task.toString();
-    path += ':';
-    path += key;
+    path.reserve(begin.size() + key.size());
+    path.append(begin.data(), begin.size()).append(key);
     return path;
 }
 

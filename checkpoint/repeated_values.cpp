@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/record_parts.hpp"
+#include "src/value/staged_encoder.hpp"
 
 namespace stategraph::checkpoint {
 namespace {
@@ -159,23 +160,57 @@ constexpr std::size_t named_writes_max = 32;  // the limit exists because each w
 class Names {
 public:
     void add(std::string_view name) noexcept {
-        const auto end = names_.begin() + size_;
-        if (std::find(names_.begin(), end, name) == end) names_[static_cast<std::size_t>(size_++)] = name;
+        const auto isIt = [name](const Name& each) { return std::string_view(each.text, each.size) == name; };
+        if (std::any_of(names_.begin(), names_.begin() + size_, isIt)) return;
+        names_[static_cast<std::size_t>(size_++)] = {name.data(), name.size()};
     }
     std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
 
 private:
-    std::array<std::string_view, named_writes_max> names_;
+    // Not a view, so that creating the array does not fill it with zeros.
+    struct Name {
+        const char* text;
+        std::size_t size;
+    };
+    std::array<Name, named_writes_max> names_;
     std::ptrdiff_t size_ = 0;
 };
 
-bool isInEntries(const LoggedWrite& write, std::string_view entries, std::span<const std::uint32_t> sizes) {
-    for (Parts ops(entries, sizes); !ops.atEnd();) {
-        const NamedEntry entry = ops.nextEntry();
-        if (entry.channel == write.channel && entry.value == write.value) return true;
+// The entries of a commit's operations, each read once. The first few need no allocation.
+class Entries {
+public:
+    Entries(std::string_view bytes, std::span<const std::uint32_t> sizes) {
+        for (Parts parts(bytes, sizes); !parts.atEnd();) {
+            const NamedEntry entry = parts.nextEntry();
+            count_ += entry.op != LogOp::clear;
+            if (entry.value.size() < repeated_bytes_min) continue;  // no write names it
+            if (few_size_ < few_.size()) {
+                few_[few_size_++] = {entry.channel, entry.value};
+            } else {
+                many_.push_back({entry.channel, entry.value});
+            }
+        }
     }
-    return false;
-}
+    bool has(const LoggedWrite& write) const {
+        const auto isIt = [&write](const Entry& entry) {
+            return entry.value.size() == write.value.size() && entry.channel == write.channel &&
+                   entry.value == write.value;
+        };
+        return std::any_of(few_.begin(), few_.begin() + few_size_, isIt) || std::ranges::any_of(many_, isIt);
+    }
+    /// Returns how many are no clears.
+    std::size_t count() const noexcept { return count_; }
+
+private:
+    struct Entry {
+        std::string_view channel;
+        std::string_view value;
+    };
+    std::array<Entry, 4> few_;
+    std::uint32_t few_size_ = 0;
+    std::vector<Entry> many_;
+    std::size_t count_ = 0;
+};
 
 }  // namespace
 
@@ -187,14 +222,15 @@ bool nameLoggedValues(std::string_view writes, std::string_view entries, const P
     Decoder in(writes);
     const std::size_t count = in.array();
     if (count > named_writes_max) return false;
+    const Entries entries_of_log(entries, sizes.entries);
     out.clear();
-    Encoder encoder(out);
+    detail::StagedEncoder encoder(out);
     encoder.array(count);
     Names named;
     LoggedWrite write;
     for (Parts parts(in.rest(), sizes.writes); !parts.atEnd();) {
         const std::string_view part = parts.nextWrite(write);
-        const bool names = mayBeNamed(write) && isInEntries(write, entries, sizes.entries);
+        const bool names = mayBeNamed(write) && entries_of_log.has(write);
         if (names) {
             encoder.array(1);
             encoder.text(write.channel);
@@ -203,10 +239,12 @@ bool nameLoggedValues(std::string_view writes, std::string_view entries, const P
         }
         if (names || write.as_logged) named.add(write.channel);
     }
-    if (named.size() < count) return true;
-    std::size_t said = 0;
-    for (Parts ops(entries, sizes.entries); !ops.atEnd();) said += ops.nextEntry().op != LogOp::clear;
-    if (said == count) out.clear();  // without a list, the operations are the writes
+    // Without a list, the operations are the writes.
+    if (named.size() < count || entries_of_log.count() != count) {
+        encoder.finish();
+    } else {
+        out.clear();
+    }
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "json/json_node.hpp"
 #include "json/short_json.hpp"
 #include "src/value/utf8.hpp"
+#include "src/value/value_bytes.hpp"
 
 namespace stategraph {
 namespace {
@@ -173,7 +174,7 @@ json::value toJsonValue(const Value& value) { return value.as<json::value>(); }
 
 Value parseJson(std::string_view text) {
     std::string cbor;
-    if (detail::encodeShortJson(text, cbor)) return Value::fromCbor(std::move(cbor));
+    if (detail::encodeShortJson(text, cbor)) return detail::ValueBytes::give(std::move(cbor));
     // The parsed value exists only until it is encoded, so its memory is allocated in one piece; for short texts, it is
     // here.
     std::array<unsigned char, 1024> values;

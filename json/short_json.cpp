@@ -32,7 +32,9 @@ private:
     struct Member {
         std::size_t begin;
         std::size_t end;
-        std::string_view name;  // in the text
+        const char* name_begin;  // in the text
+        std::size_t name_size;
+        std::string_view name() const noexcept { return {name_begin, name_size}; }
     };
 
     void skipBlanks() {
@@ -125,7 +127,7 @@ private:
     bool object(int levels) {
         const std::size_t head = openList();
         ++at_;
-        std::array<Member, items_max> members;
+        std::array<Member, items_max> members;  // not initialised
         std::size_t count = 0;
         if (!take('}')) {
             do {
@@ -140,15 +142,18 @@ private:
     bool member(int levels, Member& made) {
         made.begin = out_.size();
         skipBlanks();
-        if (at_ == end_ || *at_ != '"' || !string(made.name)) return false;
-        Encoder(out_).text(made.name);
+        std::string_view name;
+        if (at_ == end_ || *at_ != '"' || !string(name)) return false;
+        made.name_begin = name.data();
+        made.name_size = name.size();
+        Encoder(out_).text(name);
         if (!take(':') || !value(levels)) return false;
         made.end = out_.size();
         return true;
     }
     /// Brings the members, which end the buffer, into the order of CBOR. Returns false if a name occurs twice.
     bool sort(Member* begin, Member* end) {
-        const auto before = [](const Member& a, const Member& b) { return storedBefore(a.name, b.name); };
+        const auto before = [](const Member& a, const Member& b) { return storedBefore(a.name(), b.name()); };
         if (!std::is_sorted(begin, end, before)) {
             std::string sorted;
             sorted.reserve(out_.size() - begin->begin);
@@ -158,7 +163,8 @@ private:
                 sorted.append(out_, each->begin, each->end - each->begin);
             out_.replace(start, out_.size() - start, sorted);
         }
-        return std::adjacent_find(begin, end, [](const Member& a, const Member& b) { return a.name == b.name; }) == end;
+        return std::adjacent_find(begin, end, [](const Member& a, const Member& b) { return a.name() == b.name(); }) ==
+               end;
     }
 
     std::size_t openList() {

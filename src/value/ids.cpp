@@ -6,6 +6,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/value/bytes.hpp"
+#include "src/value/task_digits.hpp"
 #include "src/value/times.hpp"
 
 namespace stategraph {
@@ -105,15 +106,18 @@ TaskId::TaskId(std::string_view text) {
     low_ = halves.low;
 }
 
-// `print` is not used, because agents format several of these in each round.
 std::string TaskId::toString() const {
-    std::array<char, task_shape.size()> text;
-    char* at = text.data();
-    for (const std::uint64_t half : {high_, low_}) {
-        for (int shift = 56; shift >= 0; shift -= 8, at += 2)
-            std::memcpy(at, pairs.data() + 2 * (half >> static_cast<unsigned>(shift) & 255U), 2);
-    }
+    std::array<char, detail::task_digits> text;
+    detail::writeDigits(*this, text.data());
     return {text.data(), text.size()};
+}
+
+// `print` is not used, because agents format several of these in each round.
+void detail::writeDigits(TaskId id, char* out) noexcept {
+    for (const std::uint64_t half : {id.high(), id.low()}) {
+        for (int shift = 56; shift >= 0; shift -= 8, out += 2)
+            std::memcpy(out, pairs.data() + 2 * (half >> static_cast<unsigned>(shift) & 255U), 2);
+    }
 }
 
 void TaskId::toBytes(char* out) const noexcept {

@@ -173,7 +173,7 @@ TEST_CASE("writes lose the same values if the sizes of their parts are known, an
     for (int round = 0; round < 500; ++round) {
         std::vector<Op> ops;
         std::vector<Write> writes;
-        for (std::size_t i = 0, count = random() % 6; i < count; ++i) {
+        for (std::size_t i = 0, count = random() % 10; i < count; ++i) {
             const std::string name(1 + random() % 30, static_cast<char>('a' + i));
             const auto op = std::array{LogOp::set, LogOp::append, LogOp::put, LogOp::edit, LogOp::clear}[random() % 5];
             const std::string value = listOf(std::vector<std::string>(random() % 4, std::string(random() % 60, 'v')));

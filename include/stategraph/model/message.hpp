@@ -197,6 +197,25 @@ struct Message {
     friend bool operator==(const Message&, const Message&) = default;
 };
 
+}  // namespace stategraph::model
+
+namespace stategraph {
+// Calls and messages are stored as any struct with a table is, but encoded at a lower cost, because agents encode a
+// message in every superstep.
+template <>
+struct Codec<model::ToolCall> {
+    static void encode(Encoder& encoder, const model::ToolCall& call);
+    static void decode(Decoder& decoder, model::ToolCall& call);
+};
+template <>
+struct Codec<model::Message> {
+    static void encode(Encoder& encoder, const model::Message& message);
+    static void decode(Decoder& decoder, model::Message& message);
+};
+}  // namespace stategraph
+
+namespace stategraph::model {
+
 /// Makes a message with one text part.
 Message user(std::string text);
 /// Makes a message of the role system.
