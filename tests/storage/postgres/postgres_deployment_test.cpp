@@ -193,6 +193,10 @@ TEST_CASE("a standby is read, and takes over with all that was acknowledged") {
     const std::string name = Raw(first->conninfo()).run("SELECT application_name FROM pg_stat_replication");
     Raw(first->conninfo()).run("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
     Raw(first->conninfo()).run("SELECT pg_reload_conf()");
+    const auto isSynchronous = [&] {
+        return Raw(first->conninfo()).run("SELECT sync_state FROM pg_stat_replication") == "sync";
+    };
+    while (!isSynchronous()) std::this_thread::sleep_for(1ms);
 
     const Schema schema("host=" + first->folder().string() + "," + second->folder().string() +
                         " user=sg dbname=postgres target_session_attrs=read-write");
@@ -214,8 +218,11 @@ TEST_CASE("a standby is read, and takes over with all that was acknowledged") {
     CHECK(acknowledged > 0);
 
     const sg::PostgresSaverOptions reading{.schema = schema.name(), .read_only = true};
-    const auto follower = std::make_shared<sg::PostgresSaver>(second->conninfo(), reading);
-    // The standby has the commits on its disk when they are acknowledged, and shows them a moment later.
+    // The standby has the tables and the commits on its disk when they are acknowledged, and shows them a moment later.
+    std::shared_ptr<sg::PostgresSaver> follower;
+    const auto open = [&] { follower = std::make_shared<sg::PostgresSaver>(second->conninfo(), reading); };
+    while (databaseError(open).find("has no tables") != std::string::npos) std::this_thread::sleep_for(1ms);
+    REQUIRE(follower != nullptr);
     const auto shown = [&] { return loop(follower, 1).getState({.thread_id = "t"}).values.n; };
     while (shown() < acknowledged) std::this_thread::sleep_for(1ms);
     POSTGRES_SAYS(databaseError([&] { sg::testing::putOne(*follower, {"new"}, {}, sg::testing::makeCommit(1, 0)); }),
