@@ -1,11 +1,14 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include <stategraph/async.hpp>
 #include <stategraph/memory_saver.hpp>
+#include <stategraph/workflow/async.hpp>
 #include <stategraph/workflow/workflow.hpp>
 
 #include "tests/workflow/refusal.hpp"
@@ -78,6 +81,18 @@ TEST_CASE("a run begins only with a request context of the type that its workflo
     CHECK(flow.resume("1", {}, 2, with({{"user", "bob"}})).view.result->as<std::string>() == "bob3");
     CHECK((refusalOf([&] { flow.timeTravel("1", ask, 5, with({{"user", 0}})); }) == wf::Refusal::invalid_context));
     CHECK((flow.timeTravel("1", ask, 5, with({{"user", "eve"}})).status == wf::RunStatus::suspended));
+}
+
+TEST_CASE("a restart and an awaited start are refused for the same reason") {
+    const auto same = wf::step("same", [](const int& n) { return n; });
+    const auto flow =
+        wf::workflow<int>("sleeps").requestContext<Caller>().then(same).sleep(std::chrono::hours(1)).commit(stored());
+    CHECK((refusalOf([&] { (void)sg::syncWait(wf::asyncStart(flow, "1", 1)); }) == wf::Refusal::invalid_context));
+    REQUIRE((sg::syncWait(wf::asyncStart(flow, "1", 1, with({{"user", "ann"}, {"level", 1}}))).status ==
+             wf::RunStatus::waiting));
+    CHECK((refusalOf([&] { flow.restart("1", with({{"level", "high"}})); }) == wf::Refusal::invalid_context));
+    CHECK((flow.restart("1", with({{"level", 2}})).status == wf::RunStatus::waiting));
+    CHECK(flow.get("1").view.context.at("level").as<int>() == 2);
 }
 
 TEST_CASE("a check adds keys to the request context and keeps the others") {

@@ -74,7 +74,7 @@ using ArgumentCheck = std::function<Value(Value arguments)>;
 
 /// What happens when a tool throws or, in its last attempt, takes too long.
 enum class OnToolFailure : std::uint8_t {
-    tell_model,  // the text of the failure is the call's result, and the turn goes on
+    tell_model,  // the text of the failure is the call's result, and the turn continues
     end_run,     // the run ends with a NodeError, whose original() the tool threw; a resume calls the tool again
 };
 
