@@ -9,11 +9,11 @@
 
 #include <stategraph/command.hpp>
 #include <stategraph/control.hpp>
+#include <stategraph/detail/task_digits.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/update.hpp>
 
 #include "agent/calls.hpp"
-#include "src/value/task_digits.hpp"
 
 namespace stategraph::agent::detail {
 

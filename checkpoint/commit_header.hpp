@@ -1,10 +1,10 @@
 #pragma once
 #include <string_view>
 
+#include <stategraph/detail/staged_encoder.hpp>
 #include <stategraph/encoding.hpp>
 
 #include "checkpoint/commit_fields.hpp"
-#include "src/value/staged_encoder.hpp"
 
 // The header of a commit. One table of its fields (commit_header.cpp) defines how they are written, read and cleared.
 namespace stategraph::checkpoint {

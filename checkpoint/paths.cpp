@@ -4,7 +4,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "src/value/task_digits.hpp"
+#include <stategraph/detail/task_digits.hpp>
 
 namespace stategraph::checkpoint {
 namespace {

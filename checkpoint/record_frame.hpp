@@ -3,11 +3,10 @@
 #include <string>
 #include <string_view>
 
+#include <stategraph/detail/staged_encoder.hpp>
 #include <stategraph/encoding.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/record.hpp>
-
-#include "src/value/staged_encoder.hpp"
 
 // The beginning of every record, and how records name ids. The grammar is in record.hpp.
 namespace stategraph::checkpoint {

@@ -6,8 +6,9 @@
 #include <numeric>
 #include <vector>
 
+#include <stategraph/detail/staged_encoder.hpp>
+
 #include "checkpoint/record_parts.hpp"
-#include "src/value/staged_encoder.hpp"
 
 namespace stategraph::checkpoint {
 namespace {

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include <stategraph/detail/table.hpp>
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
 #include "json/json_node.hpp"
 #include "json/short_json.hpp"
-#include "src/value/utf8.hpp"
 #include "src/value/value_bytes.hpp"
 
 namespace stategraph {

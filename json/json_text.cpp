@@ -8,7 +8,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include "src/value/utf8.hpp"
+#include <stategraph/detail/utf8.hpp>
 
 namespace stategraph::detail {
 namespace {

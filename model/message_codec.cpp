@@ -1,9 +1,9 @@
 #include <cstdint>
 
+#include <stategraph/detail/staged_encoder.hpp>
 #include <stategraph/model/message.hpp>
 
 #include "model/by_table.hpp"
-#include "src/value/staged_encoder.hpp"
 
 // How messages are stored: the bytes that any struct with their tables has, written with few appends. A test compares
 // them.

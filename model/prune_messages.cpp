@@ -27,7 +27,8 @@ public:
     bool isOut(const ToolCall& call) const { return isOut(call.name, call.id, kept_); }
     bool isOut(const ToolResult& result) const { return isOut(result.name, result.call_id, kept_); }
     bool isOut(const ProviderPart& part) const {
-        return part.kind != ProviderPartKind::source && isOut(part.name, part.call_id, kept_by_provider_);
+        const bool is_call = part.kind == ProviderPartKind::call || part.kind == ProviderPartKind::result;
+        return is_call && isOut(part.name, part.call_id, kept_by_provider_);
     }
 
 private:
@@ -56,6 +57,13 @@ private:
     Ids kept_, kept_by_provider_;
 };
 
+bool isWithoutContent(const Message& message) {
+    return std::all_of(message.content.begin(), message.content.end(), [](const Part& part) {
+        const auto* const own = std::get_if<ProviderPart>(&part);
+        return own != nullptr && own->kind == ProviderPartKind::metadata;
+    });
+}
+
 }  // namespace
 
 std::vector<Message> pruneMessages(const std::vector<Message>& messages, const PruneOptions& options) {
@@ -71,7 +79,7 @@ std::vector<Message> pruneMessages(const std::vector<Message>& messages, const P
         });
         left_out += std::erase_if(message.calls, [&](const ToolCall& call) { return calls.isOut(call); });
         if (message.result && calls.isOut(*message.result)) continue;
-        const bool is_empty = message.content.empty() && message.calls.empty() && !message.result;
+        const bool is_empty = isWithoutContent(message) && message.calls.empty() && !message.result;
         if (left_out == 0 || !is_empty) pruned.push_back(std::move(message));
     }
     return pruned;

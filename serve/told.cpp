@@ -49,7 +49,8 @@ std::vector<json::object> providerPartsIn(const json::object& message) {
     if (content == nullptr) return parts;
     for (const json::value& each : *content) {
         const json::object* const part = each.if_object();
-        if (part != nullptr && textOf(*part, "type") == "provider") parts.push_back(*part);
+        if (part == nullptr || textOf(*part, "type") != "provider") continue;
+        if (textOf(*part, "kind") != "metadata") parts.push_back(*part);
     }
     return parts;
 }

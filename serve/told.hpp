@@ -29,7 +29,7 @@ struct ToldPiece {
     std::vector<Call> calls;
     std::vector<boost::json::object> provider;  // parts of tools that the provider executes
 };
-/// Returns the parts of a whole message that are about tools that the provider executes.
+/// Returns the parts of a whole message that are about tools that the provider executes, without metadata.
 std::vector<boost::json::object> providerPartsIn(const boost::json::object& message);
 
 /// The content of such a part.

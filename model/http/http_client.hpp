@@ -12,7 +12,7 @@
 
 namespace stategraph::model::http {
 
-/// The trusted certificates. Its content belongs to OpenSSL, and only http_connection.cpp sees it.
+/// The trusted certificates (tls_trust.hpp). Only the files that include OpenSSL see its content.
 class TlsTrust;
 
 /// A server, and how it is reached. It is the same for all requests to the server, and several threads read it.
@@ -43,7 +43,7 @@ std::shared_ptr<const HttpClient> makeClient(const std::string& base_url, const 
                                              std::vector<std::pair<std::string, std::string>> headers,
                                              const std::string& secret);
 
-/// Defined in http_connection.cpp. Errors: InvalidArgumentError.
+/// Defined in tls_trust.cpp. Errors: InvalidArgumentError.
 std::shared_ptr<TlsTrust> makeTrust(const std::string& ca_file);
 
 }  // namespace stategraph::model::http

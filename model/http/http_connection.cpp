@@ -8,23 +8,18 @@
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/connect.hpp>
-#include <boost/asio/execution/context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/query.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/system_context.hpp>
-#include <boost/asio/system_executor.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
-#include <stategraph/error.hpp>
+#include "model/http/tls_trust.hpp"
 
 namespace stategraph::model::http {
 
@@ -44,45 +39,6 @@ constexpr std::uint32_t max_head_bytes = 65536;
 
 auto errorInto(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 std::string inMilliseconds(std::chrono::milliseconds time) { return std::to_string(time.count()) + " ms"; }
-
-}  // namespace
-
-class TlsTrust {
-public:
-    explicit TlsTrust(const std::string& ca_file) : context(asio::ssl::context::tls_client) {
-        using asio::ssl::context_base;
-        context.set_options(context_base::default_workarounds | context_base::no_sslv2 | context_base::no_sslv3 |
-                            context_base::no_tlsv1 | context_base::no_tlsv1_1);
-        context.set_verify_mode(asio::ssl::verify_peer);
-        error_code error;
-        if (ca_file.empty()) {
-            context.set_default_verify_paths(error);
-        } else {
-            context.load_verify_file(ca_file, error);
-        }
-        if (!error) return;
-        const std::string file = ca_file.empty() ? "the system's certificates" : "the ca_file '" + ca_file + "'";
-        throw InvalidArgumentError(file + " cannot be read as PEM certificates: " + error.message());
-    }
-    asio::ssl::context context;
-};
-
-std::shared_ptr<TlsTrust> makeTrust(const std::string& ca_file) {
-    auto trust = std::make_shared<TlsTrust>(ca_file);
-    // OpenSSL is initialised at this point, and cleans up at the end of the process. Asio's own threads, which use it,
-    // end before that.
-    struct EndsThreads {
-        ~EndsThreads() {
-            auto& context = asio::query(asio::system_executor(), asio::execution::context);
-            context.stop();
-            context.join();
-        }
-    };
-    static const EndsThreads at_exit;
-    return trust;
-}
-
-namespace {
 
 /// A socket, and TLS on top of it.
 struct Link {
@@ -163,8 +119,7 @@ public:
             details.is_retryable = !is_of_tls && error != asio::error::host_not_found;
             says += error == beast::http::error::partial_message ? "the connection ended in the middle of the answer"
                                                                  : error.message();
-            if (is_untrusted)
-                says += "; if its certificate is not signed by one of the system's authorities, set ca_file";
+            if (is_untrusted) says += ": " + whyUntrusted(link->tls->native_handle());
         } else if (Clock::now() >= deadline) {
             details.is_retryable = false;
             says += "it took longer than the total limit of " + inMilliseconds(client->limits.total_limit);

@@ -17,9 +17,11 @@ std::shared_ptr<const Model> openai(const OpenAiOptions& options) {
     http::Provider provider;
     provider.client =
         http::makeClient(options.base_url, "/chat/completions", options.http, std::move(headers), options.api_key);
-    provider.body = [options](const Request& request) { return http::openAiBody(options, request); };
-    provider.reader = [](const http::Speaker& speaker, http::Listener& listener) {
-        return std::make_unique<http::OpenAiAnswer>(speaker, listener);
+    provider.body = [options, host = provider.client->url.host](const Request& request) {
+        return http::openAiBody(options, request, host);
+    };
+    provider.reader = [host = provider.client->url.host](const http::Speaker& speaker, http::Listener& listener) {
+        return std::make_unique<http::OpenAiAnswer>(speaker, listener, host);
     };
     return http::httpModel(std::move(provider));
 }

@@ -36,10 +36,9 @@ bool isWhole(const ToolCall& call) {
     return parsed && parsed->is_object();
 }
 
-/// Takes a text, or the texts and thoughts in a list of parts, such as Mistral's
+/// Takes the texts and thoughts in a list of parts, such as Mistral's
 /// {"type": "thinking", "thinking": [{"type": "text", "text": "…"}]}.
-void takeContent(const json::object& delta, AnswerDraft& draft) {
-    draft.addText(textOf(delta, "content"));
+void takeParts(const json::object& delta, AnswerDraft& draft) {
     const json::array* parts = arrayOf(delta, "content");
     if (parts == nullptr) return;
     for (const json::value& each : *parts) {
@@ -64,7 +63,7 @@ OpenAiCalls::Open* OpenAiCalls::find(std::optional<std::int64_t> index) {
     return found != open_.rend() ? &*found : nullptr;
 }
 
-void OpenAiCalls::take(const json::object& delta, AnswerDraft& draft) {
+std::size_t OpenAiCalls::take(const json::object& delta, AnswerDraft& draft) {
     const std::optional<std::int64_t> index = integerOf(delta, "index");
     const std::string_view id = textOf(delta, "id");
     const json::object* function = objectOf(delta, "function");
@@ -91,6 +90,7 @@ void OpenAiCalls::take(const json::object& delta, AnswerDraft& draft) {
     }
     last_ = open->call;
     draft.addArguments(open->call, arguments);
+    return *last_;
 }
 
 void OpenAiAnswer::take(std::string_view name, std::string_view data) {
@@ -130,17 +130,37 @@ void OpenAiAnswer::takeChunk(const json::object& chunk) {
 void OpenAiAnswer::takeDelta(const json::object& delta) {
     const std::string_view reasoning = textOf(delta, "reasoning_content");
     draft_.addReasoning(!reasoning.empty() ? reasoning : textOf(delta, "reasoning"));
-    takeContent(delta, draft_);
+    takeContent(delta);
     if (const std::string_view refusal = textOf(delta, "refusal"); !refusal.empty()) {
         is_refused_ = true;
         draft_.addText(refusal);
     }
     takeSources(delta);
+    metadata_.takeDelta(delta);
     const json::array* calls = arrayOf(delta, "tool_calls");
     if (calls == nullptr) return;
     for (const json::value& call : *calls) {
-        if (const json::object* object = call.if_object()) calls_.take(*object, draft_);
+        if (const json::object* object = call.if_object()) metadata_.takeCall(calls_.take(*object, draft_), *object);
     }
+}
+
+/// Takes the content. Gemini marks pieces that are thoughts, and writes `<thought>` before the first of them and
+/// `</thought>` after the last, perhaps at the beginning of the answer.
+void OpenAiAnswer::takeContent(const json::object& delta) {
+    constexpr std::string_view begin = "<thought>";
+    constexpr std::string_view end = "</thought>";
+    std::string_view text = textOf(delta, "content");
+    if (isGoogleThought(delta)) {
+        if (!is_thinking_ && text.starts_with(begin)) text.remove_prefix(begin.size());
+        is_thinking_ = !text.ends_with(end);
+        if (!is_thinking_) text.remove_suffix(end.size());
+        draft_.addReasoning(text);
+        return;
+    }
+    if (is_thinking_ && text.starts_with(end)) text.remove_prefix(end.size());
+    is_thinking_ = is_thinking_ && text.empty();
+    draft_.addText(text);
+    takeParts(delta, draft_);
 }
 
 /// Takes the sources that a search of the provider found. Some servers repeat the whole list with each piece.
@@ -180,6 +200,8 @@ Reply OpenAiAnswer::finish() {
     sources_.clear();
     reply_.message = draft_.finish(is_refused_ ? FinishReason::content_filter : *finish_reason_);
     reply_.message.usage = usage_;
+    if (auto attached = metadata_.part(reply_.message, host_))
+        reply_.message.content.emplace_back(std::move(*attached));
     return std::move(reply_);
 }
 

@@ -10,6 +10,7 @@
 
 #include "model/http/answer_draft.hpp"
 #include "model/http/answer_reader.hpp"
+#include "model/http/openai_metadata.hpp"
 #include "model/http/provider_error.hpp"
 
 namespace stategraph::model::http {
@@ -18,8 +19,8 @@ namespace stategraph::model::http {
 /// A new id with a used index begins a new call; so does a name if the call already has a name and complete arguments.
 class OpenAiCalls {
 public:
-    /// One element of `tool_calls` in a delta.
-    void take(const boost::json::object& delta, AnswerDraft& draft);
+    /// Takes an element of `tool_calls` in a delta. Returns the call's place in the draft.
+    std::size_t take(const boost::json::object& delta, AnswerDraft& draft);
 
 private:
     struct Open {
@@ -35,7 +36,9 @@ private:
 /// Reads the chunks of a streamed chat completion.
 class OpenAiAnswer final : public AnswerReader {
 public:
-    OpenAiAnswer(Speaker speaker, Listener& listener) : speaker_(std::move(speaker)), draft_(listener) {}
+    /// `host` is the server's; it marks what is sent back only to this server.
+    OpenAiAnswer(Speaker speaker, Listener& listener, std::string host = {})
+        : speaker_(std::move(speaker)), host_(std::move(host)), draft_(listener) {}
 
     void take(std::string_view name, std::string_view data) override;
     bool isComplete() const override { return finish_reason_.has_value(); }
@@ -45,11 +48,14 @@ public:
 private:
     void takeChunk(const boost::json::object& chunk);
     void takeDelta(const boost::json::object& delta);
+    void takeContent(const boost::json::object& delta);
     void takeSources(const boost::json::object& delta);
     void takeUsage(const boost::json::object& usage);
 
     Speaker speaker_;
+    std::string host_;
     AnswerDraft draft_;
+    OpenAiMetadata metadata_;
     OpenAiCalls calls_;
     Reply reply_;
     std::vector<std::string> sources_;
@@ -57,6 +63,7 @@ private:
     std::optional<FinishReason> finish_reason_;
     std::optional<Usage> usage_;
     bool is_refused_ = false;
+    bool is_thinking_ = false;  // the last content was a thought of Gemini
     bool is_over_ = false;
 };
 

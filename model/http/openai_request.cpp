@@ -6,6 +6,7 @@
 
 #include "model/http/file_text.hpp"
 #include "model/http/json_access.hpp"
+#include "model/http/openai_metadata.hpp"
 #include "model/http/provider_tools.hpp"
 #include "model/http/text.hpp"
 #include "model/http/wire_calls.hpp"
@@ -57,21 +58,34 @@ std::string reasoningOf(const Message& message) {
     return validUtf8(all);
 }
 
-json::object assistantMessage(const Message& message, std::size_t at, const WireIds& ids, bool send_reasoning) {
-    json::object out{{"role", "assistant"}, {"content", contentOf(message)}};
-    if (send_reasoning) {
-        const std::string reasoning = reasoningOf(message);
-        if (!reasoning.empty()) out["reasoning_content"] = reasoning;
-    }
-    if (message.calls.empty()) return out;
-    if (message.text().empty()) out["content"] = nullptr;
+json::array callsOf(const Message& message, std::size_t at, const WireIds& ids) {
     json::array calls;
     for (std::size_t i = 0; i < message.calls.size(); ++i) {
         json::object function{{"name", validUtf8(message.calls[i].name)},
                               {"arguments", wireArguments(message.calls[i])}};
         calls.push_back({{"id", ids.ofCall(at, i)}, {"type", "function"}, {"function", std::move(function)}});
     }
-    out["tool_calls"] = std::move(calls);
+    return calls;
+}
+
+/// What is the same for all messages of a request.
+struct Sending {
+    const WireIds& ids;
+    bool send_reasoning = false;
+    std::string_view host;
+};
+
+json::object assistantMessage(const Message& message, std::size_t at, const Sending& sending) {
+    json::object out{{"role", "assistant"}, {"content", contentOf(message)}};
+    if (sending.send_reasoning) {
+        const std::string reasoning = reasoningOf(message);
+        if (!reasoning.empty()) out["reasoning_content"] = reasoning;
+    }
+    if (!message.calls.empty()) {
+        if (message.text().empty()) out["content"] = nullptr;
+        out["tool_calls"] = callsOf(message, at, sending.ids);
+    }
+    putMetadata(out, message, sending.host);
     return out;
 }
 
@@ -84,8 +98,9 @@ json::object toolMessage(const Message& message, std::size_t at, const WireIds& 
     return {{"role", "tool"}, {"tool_call_id", ids.ofResult(at)}, {"content", validUtf8(message.result->text())}};
 }
 
-json::array messagesOf(const Request& request, bool send_reasoning) {
+json::array messagesOf(const Request& request, bool send_reasoning, std::string_view host) {
     const WireIds ids(request.messages);
+    const Sending sending{ids, send_reasoning, host};
     json::array messages;
     if (!request.instructions.empty())
         messages.push_back({{"role", "system"}, {"content", validUtf8(request.instructions)}});
@@ -99,7 +114,7 @@ json::array messagesOf(const Request& request, bool send_reasoning) {
                 messages.push_back({{"role", "user"}, {"content", contentOf(message)}});
                 break;
             case Role::assistant:
-                messages.push_back(assistantMessage(message, at, ids, send_reasoning));
+                messages.push_back(assistantMessage(message, at, sending));
                 break;
             case Role::tool:
                 messages.push_back(toolMessage(message, at, ids));
@@ -176,9 +191,9 @@ void putSettings(json::object& body, const Settings& own, const Settings& defaul
 
 }  // namespace
 
-std::string openAiBody(const OpenAiOptions& options, const Request& request) {
+std::string openAiBody(const OpenAiOptions& options, const Request& request, std::string_view host) {
     json::object body{{"model", options.model}, {"stream", true}, {"stream_options", {{"include_usage", true}}}};
-    body["messages"] = messagesOf(request, options.send_reasoning);
+    body["messages"] = messagesOf(request, options.send_reasoning, host);
     putTools(body, request);
     if (request.output) putOutput(body, *request.output);
     putSettings(body, request.settings, options.settings, options.max_tokens_member);

@@ -5,10 +5,9 @@
 #include <charconv>
 #include <new>
 
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/value.hpp>
-
-#include "src/value/utf8.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include <stategraph/config.hpp>
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
 
 #include "src/graph/core.hpp"
 #include "src/graph/namespaces.hpp"
-#include "src/value/utf8.hpp"
 
 namespace stategraph::engine {
 namespace {

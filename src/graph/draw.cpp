@@ -9,11 +9,11 @@
 #include <stategraph/codec_std.hpp>
 #include <stategraph/command.hpp>
 #include <stategraph/detail/graph_builder.hpp>
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/graph/policies.hpp"
 #include "src/value/bytes.hpp"
-#include "src/value/utf8.hpp"
 
 namespace stategraph::detail {
 namespace {

@@ -3,10 +3,11 @@
 #include <chrono>
 #include <utility>
 
+#include <stategraph/detail/utf8.hpp>
+
 #include "src/graph/names.hpp"
 #include "src/graph/policies.hpp"
 #include "src/value/times.hpp"
-#include "src/value/utf8.hpp"
 
 namespace stategraph::engine {
 namespace {

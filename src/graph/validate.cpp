@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include <stategraph/command.hpp>
+#include <stategraph/detail/utf8.hpp>
 
 #include "src/graph/join_names.hpp"
 #include "src/graph/names.hpp"
@@ -16,7 +17,6 @@
 #include "src/graph/policies.hpp"
 #include "src/graph/reachability.hpp"
 #include "src/graph/sharing.hpp"
-#include "src/value/utf8.hpp"
 
 namespace stategraph::engine {
 namespace {

@@ -4,12 +4,12 @@
 #include <tuple>
 
 #include <stategraph/detail/log.hpp>
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 
 #include "checkpoint/paths.hpp"
 #include "src/run/invoke.hpp"
 #include "src/superstep/task_context.hpp"
-#include "src/value/utf8.hpp"
 
 // Calls a graph from a node: takes its stored result if it has ended, and otherwise runs it inside the node's task.
 namespace stategraph::engine {

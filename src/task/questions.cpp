@@ -1,4 +1,5 @@
 #include <stategraph/detail/stop_on_return.hpp>
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/runtime.hpp>
 
@@ -7,7 +8,6 @@
 #include "src/superstep/task_context.hpp"
 #include "src/task/questions.hpp"
 #include "src/task/task_questions.hpp"
-#include "src/value/utf8.hpp"
 
 // Asks a node's questions (interrupt), and determines which answer belongs to which.
 namespace stategraph {

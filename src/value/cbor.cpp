@@ -6,11 +6,11 @@
 #include <vector>
 
 #include <stategraph/detail/table.hpp>
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/value/bytes.hpp"
-#include "src/value/utf8.hpp"
 
 // Reading and writing of items share one file, longer than other files, because their heads are inlined into both.
 namespace stategraph {

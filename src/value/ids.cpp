@@ -3,10 +3,10 @@
 #include <array>
 #include <cstring>
 
+#include <stategraph/detail/task_digits.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/value/bytes.hpp"
-#include "src/value/task_digits.hpp"
 #include "src/value/times.hpp"
 
 namespace stategraph {

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <limits>
 
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/value/bytes.hpp"
-#include "src/value/utf8.hpp"
 
 namespace stategraph {
 namespace {

@@ -4,10 +4,10 @@
 #include <map>
 #include <utility>
 
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/value/times.hpp"
-#include "src/value/utf8.hpp"
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_queue_statements.hpp"
 

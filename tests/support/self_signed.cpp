@@ -34,7 +34,7 @@ std::string written(F write) {
 
 }  // namespace
 
-SelfSigned::SelfSigned(const std::string& subject_alt_name) {
+SelfSigned::SelfSigned(const std::string& subject_alt_name, std::chrono::seconds valid_for) {
     char curve[] = "P-256";  // the macro casts const away
     const Owned<EVP_PKEY, EVP_PKEY_free> pair(EVP_EC_gen(curve));
     const Owned<X509, X509_free> made(X509_new());
@@ -42,7 +42,7 @@ SelfSigned::SelfSigned(const std::string& subject_alt_name) {
     X509_set_version(made.get(), 2);
     ASN1_INTEGER_set(X509_get_serialNumber(made.get()), 1);
     X509_gmtime_adj(X509_getm_notBefore(made.get()), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(made.get()), 86400);
+    X509_gmtime_adj(X509_getm_notAfter(made.get()), static_cast<long>(valid_for.count()));
     X509_NAME* const name = X509_get_subject_name(made.get());
     const auto* const text = reinterpret_cast<const unsigned char*>("stategraph test");
     X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, text, -1, -1, 0);

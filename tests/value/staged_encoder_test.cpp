@@ -1,4 +1,3 @@
-#include "src/value/staged_encoder.hpp"
 
 #include <array>
 #include <cstdint>
@@ -6,6 +5,8 @@
 #include <string>
 
 #include <doctest/doctest.h>
+
+#include <stategraph/detail/staged_encoder.hpp>
 
 // The encoder of records, which collects short items.
 namespace stategraph::detail {

@@ -88,23 +88,28 @@ struct File {
 enum class ProviderPartKind : std::uint8_t {
     call,
     result,
-    source,  // the source of the text before it
+    source,    // the source of the text before it
+    metadata,  // what the server attached to the message or its calls, and requires again; not for display
 };
 constexpr auto enumNames(ProviderPartKind) {
-    return stategraph::enumNames<ProviderPartKind>(
-        {{"call", ProviderPartKind::call}, {"result", ProviderPartKind::result}, {"source", ProviderPartKind::source}});
+    return stategraph::enumNames<ProviderPartKind>({{"call", ProviderPartKind::call},
+                                                    {"result", ProviderPartKind::result},
+                                                    {"source", ProviderPartKind::source},
+                                                    {"metadata", ProviderPartKind::metadata}});
 }
-/// A part of an answer that concerns a tool which the provider executed, such as its web search. It is for display, and
-/// is sent back to a provider of the same format.
+/// A part of an answer that only its provider understands. It concerns a tool which the provider executed, such as its
+/// web search, or is metadata, such as the signatures of Gemini's thoughts. It is sent back to a provider of the same
+/// format, and metadata only to the server that sent it.
 struct ProviderPart {
     static constexpr std::string_view tag = "provider";
     ProviderPartKind kind = ProviderPartKind::call;
     /// "anthropic" or "openai".
     std::string format = {};
-    /// The provider's id of the call, and the tool's name. Empty for sources; a result's name is its call's.
+    /// The provider's id of the call, and the tool's name. Empty for sources; a result's name is its call's. Metadata
+    /// have the server's host as their name.
     std::string call_id = {};
     std::string name = {};
-    /// JSON as the provider wrote it: a call's or a result's whole block, or a source.
+    /// JSON as the provider wrote it: a call's or a result's whole block, a source, or the members of metadata.
     std::string data = {};
     static constexpr auto fields() {
         return stategraph::fields(field("kind", &ProviderPart::kind), field("format", &ProviderPart::format),
@@ -113,7 +118,7 @@ struct ProviderPart {
     }
     friend bool operator==(const ProviderPart&, const ProviderPart&) = default;
 };
-/// A part of a message: text, thoughts, a file or what a provider's tool did.
+/// A part of a message: text, thoughts, a file or something of the provider.
 using Part = std::variant<Text, Reasoning, File, ProviderPart>;
 
 /// A model's request to call a tool.

@@ -34,9 +34,11 @@ struct OpenAiOptions {
 ///
 /// Request::output becomes `response_format` (json_schema); it is strict if the schema is one that OpenAI takes as
 /// strict: every object lists all its properties as required and allows no others. A member of Settings::extra that is
-/// null takes the library's own member away. Annotations become sources (ProviderPart). ProviderParts are not sent
-/// back, and Reasoning only with `send_reasoning`, because these servers do not take them. In the messages, results of
-/// calls must follow their calls (mendHistory).
+/// null takes the library's own member away. Annotations become sources (ProviderPart). Sources are not sent back, and
+/// Reasoning only with `send_reasoning`, because these servers do not take them. What Gemini (`extra_content`) and
+/// OpenRouter (`reasoning_details`) attach to an answer is kept with the message as metadata (ProviderPart), and is
+/// sent back to the same host: without it Gemini refuses the results of its calls. In the messages, results of calls
+/// must follow their calls (mendHistory).
 ///
 /// Thread-safe. Errors: InvalidArgumentError for options that make no sense, such as a model without a name or a
 /// `ca_file` that cannot be read. Cost: reads the trusted certificates once, a few milliseconds if the system's are

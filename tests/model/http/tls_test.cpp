@@ -59,7 +59,8 @@ TEST_CASE("over TLS a server is believed whose certificate is in the ca_file, by
 }
 
 TEST_CASE(
-    "over TLS a server that nobody vouches for is refused, as is one with another's name, before anything is sent") {
+    "over TLS a server that nobody vouches for, with another's name or with an old certificate is refused for that "
+    "reason, before anything is sent") {
     const SelfSigned self;
     const Trusted trusted(self);
     const SelfSigned other("DNS:example.com");
@@ -71,9 +72,20 @@ TEST_CASE(
     CHECK(has(untrusted, "ca_file"));
     CHECK(has(ask(server.url(), trusts_other.file), "certificate verify failed"));
     const ScriptedServer stranger(script, other.certificate, other.key);
-    CHECK(has(ask(stranger.url(), trusts_other.file), "certificate verify failed"));
+    const std::string misnamed = ask(stranger.url(), trusts_other.file);
+    CHECK(has(misnamed, "never: "));
+    CHECK(has(misnamed, "certificate verify failed"));
+    CHECK(has(misnamed, "another name"));
+    CHECK_FALSE(has(misnamed, "ca_file"));
+    const SelfSigned old("IP:127.0.0.1", -1min);
+    const Trusted trusts_old(old);
+    const ScriptedServer expired(script, old.certificate, old.key);
+    const std::string too_late = ask(expired.url(), trusts_old.file);
+    CHECK(has(too_late, "expired"));
+    CHECK_FALSE(has(too_late, "ca_file"));
     CHECK(server.requests().empty());
     CHECK(stranger.requests().empty());
+    CHECK(expired.requests().empty());
 }
 
 TEST_CASE("a server without TLS where it is expected, or one that is silent, is an error within the limit") {

@@ -7,10 +7,8 @@
 #include <string_view>
 
 #include <stategraph/detail/table.hpp>
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/encoding.hpp>
-
-#include "src/value/bytes.hpp"
-#include "src/value/utf8.hpp"
 
 namespace stategraph::detail {
 
