@@ -47,7 +47,7 @@ std::shared_ptr<TlsTrust> makeTrust(const std::string& ca_file) {
 std::string whyUntrusted(const SSL* connection) {
     const long reason = SSL_get_verify_result(connection);
     switch (reason) {
-        case X509_V_OK:  // OpenSSL found no fault: the name was compared afterwards
+        case X509_V_ERR_UNSPECIFIED:  // OpenSSL found no fault, and Asio's comparison of the name did
             return "the certificate is for another name";
         case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
         case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:

@@ -185,5 +185,5 @@ TEST_CASE("metadata are no content: they are not reported, and a message with no
     CHECK(md::pruneMessages(messages, {.calls_but_last = 4}) == messages);
     md::Asking asking;
     asking.tell = [](const md::Delta& piece) { CHECK((piece.kind != md::Delta::Kind::provider)); };
-    sg::syncWait(md::scripted({answer})->ask({.messages = messages}, asking));
+    sg::syncWait(md::scripted({answer})->ask({}, asking));
 }
