@@ -126,7 +126,7 @@ stategraph_product(
   TESTS "/from_json_test\\.cpp$")
 stategraph_product(model PUBLIC stategraph)
 stategraph_product(
-  model_http FOLDER model/http HEADERS model/openai model/anthropic model/http_options
+  model_http FOLDER model/http HEADERS model/openai model/anthropic model/responses model/http_options
   PUBLIC model PRIVATE Boost::json OpenSSL::SSL OpenSSL::Crypto
   OPTION "Build stategraph::model_http, models behind HTTP servers" NEEDS openssl_ssl TESTS "/tests/model/http/")
 stategraph_product(agent PUBLIC model)

@@ -36,9 +36,11 @@ ToldProviderPart::ToldProviderPart(const json::object& part)
     boost::system::error_code broken;
     json::value parsed = parsedText(textOf(part, "data"), broken);
     if (!broken && parsed.is_object()) data = std::move(parsed.get_object());
-    const json::value* const input = data.if_contains("input");
+    const json::value* input = data.if_contains("input");
+    if (input == nullptr) input = data.if_contains("action");  // of OpenAI's tools
     arguments = input != nullptr ? *input : json::value(json::object());
-    if (const json::value* const content = data.if_contains("content")) output = *content;
+    const json::value* const content = data.if_contains("content");
+    output = content != nullptr ? *content : json::value(data);
     url = textOf(sourceIn(data), "url");
     title = textOf(sourceIn(data), "title");
 }

@@ -39,7 +39,7 @@ struct ToldProviderPart {
     std::string call_id, tool;
     boost::json::object data;      // in the provider's form; empty if it is not an object
     boost::json::value arguments;  // set for a call
-    boost::json::value output;     // set for a result
+    boost::json::value output;     // of a result: its content, or the whole of it
     std::string url, title;        // set for a source
 };
 /// Returns none if the event has no piece.

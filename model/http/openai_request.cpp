@@ -8,6 +8,7 @@
 #include "model/http/json_access.hpp"
 #include "model/http/openai_metadata.hpp"
 #include "model/http/provider_tools.hpp"
+#include "model/http/strict_schema.hpp"
 #include "model/http/text.hpp"
 #include "model/http/wire_calls.hpp"
 
@@ -151,26 +152,9 @@ void putTools(json::object& body, const Request& request) {
     }
 }
 
-/// Returns whether OpenAI accepts the schema as strict, which requires that every object requires all its properties
-/// and allows no others.
-bool isStrict(const json::value& schema) {
-    if (const json::array* list = schema.if_array()) return std::all_of(list->begin(), list->end(), isStrict);
-    const json::object* object = schema.if_object();
-    if (object == nullptr) return true;
-    if (const json::object* properties = objectOf(*object, "properties")) {
-        const json::value* others = member(*object, "additionalProperties");
-        if (others == nullptr || *others != json::value(false)) return false;
-        const json::array* required = arrayOf(*object, "required");
-        if ((required != nullptr ? required->size() : 0) < properties->size()) return false;
-    } else if (textOf(*object, "type") == "object") {
-        return false;  // an object with any members
-    }
-    return std::all_of(object->begin(), object->end(), [](const auto& each) { return isStrict(each.value()); });
-}
-
 void putOutput(json::object& body, const OutputFormat& output) {
     json::value schema = parseObject(output.schema, "the schema of the output '" + output.name + "'");
-    const bool is_strict = isStrict(schema);
+    const bool is_strict = isStrictSchema(schema);
     body["response_format"] = {
         {"type", "json_schema"},
         {"json_schema", {{"name", output.name}, {"schema", std::move(schema)}, {"strict", is_strict}}}};

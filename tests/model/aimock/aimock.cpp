@@ -11,6 +11,7 @@
 #include <stategraph/async.hpp>
 #include <stategraph/model/anthropic.hpp>
 #include <stategraph/model/openai.hpp>
+#include <stategraph/model/responses.hpp>
 
 namespace {
 
@@ -119,6 +120,8 @@ int main(int count, char** arguments) {
     http.max_retries = 1;
     http.max_retry_wait = std::chrono::milliseconds(1000);
     checkModel("OpenAI", *md::openai({.base_url = url + "/v1", .api_key = "mock", .model = "gpt-4o", .http = http}));
+    checkModel("Responses",
+               *md::openaiResponses({.base_url = url + "/v1", .api_key = "mock", .model = "gpt-5", .http = http}));
     checkModel("Anthropic",
                *md::anthropic({.base_url = url, .api_key = "mock", .model = "claude-sonnet-4-5", .http = http}));
     std::cout << (failures == 0 ? "all is as it should be\n" : std::to_string(failures) + " failed\n");
