@@ -76,10 +76,12 @@ public:
 private:
     void readTextSizes(const json::array& kept) {
         std::size_t sum = 0;
+        bool is_between_characters = true;  // the text may have been edited to another one of the same size
         for (const json::value& item : kept) {
             if (item.is_object()) sum += sizeOf(item.get_object());
+            if (sum < text_.size()) is_between_characters &= (static_cast<unsigned char>(text_[sum]) & 0xc0U) != 0x80U;
         }
-        is_split_ = sum == text_.size();
+        is_split_ = sum == text_.size() && is_between_characters;
     }
     static std::size_t sizeOf(const json::object& item) {
         const std::int64_t size = integerOf(item, "text_size").value_or(0);
