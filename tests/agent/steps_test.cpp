@@ -338,6 +338,27 @@ TEST_CASE(
     CHECK(!model::mendHistory(model::pruneMessages(twoTurns(), {.calls_but_last = 2})));
 }
 
+TEST_CASE("thoughts that led to calls which are left out are left out too, as nothing may end with thoughts") {
+    const model::Reasoning thought{"hm", "signature"};
+    const model::ProviderPart signatures{model::ProviderPartKind::metadata, "openai", "", "host", "{}"};
+    auto calls = model::assistant({call("c", "dig")});
+    calls.calls[0].id = "1";
+    const auto pruned = [&](std::vector<model::Part> content) {
+        calls.content = std::move(content);
+        const auto left =
+            model::pruneMessages({calls, model::toolResult(calls.calls[0], "did it")}, {.calls_but_last = 0});
+        return left.empty() ? std::vector<model::Part>() : left.at(0).content;
+    };
+    using Parts = std::vector<model::Part>;
+    CHECK(pruned({thought}).empty());
+    CHECK(pruned({thought, thought, signatures}).empty());
+    CHECK(pruned({thought, model::Text{"I dig."}, thought}) == Parts{thought, model::Text{"I dig."}});
+    // A message of which nothing was left out stays as it is.
+    auto cut = model::assistant("");
+    cut.content = {thought};
+    CHECK(model::pruneMessages({cut}, {.calls_but_last = 0}).size() == 1);
+}
+
 TEST_CASE("calls that were requested together are kept together") {
     auto two = model::assistant({call("c1", "sun"), call("c2", "rain", "other")});
     two.calls[0].id = "1";
