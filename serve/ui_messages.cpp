@@ -16,11 +16,19 @@ namespace {
 
 namespace json = boost::json;
 
+bool isError(const json::object& result) {
+    const json::value* const is_error = result.if_contains("is_error");
+    return is_error != nullptr && is_error->is_bool() && is_error->get_bool();
+}
 /// Returns whether it is the result of a declined call, in the form that agents write.
 bool isDeclined(const json::object& result) {
-    const json::value* const is_error = result.if_contains("is_error");
-    return is_error != nullptr && is_error->is_bool() && is_error->get_bool() &&
-           textOf(result, "output").starts_with("Error: The call was not approved");
+    const std::string text = textOf(result, "output");
+    return isError(result) &&
+           (text == "Error: The call was not approved." || text.starts_with("Error: The call was not approved: "));
+}
+/// Returns a text unchanged, and any other value as JSON.
+std::string textOrJson(const json::value& value) {
+    return value.is_string() ? std::string(value.get_string()) : stategraph::detail::jsonText(value);
 }
 
 // The schema of the lines that are written below.
@@ -62,7 +70,7 @@ constexpr const char* ui_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"type":{"const":"source-url"},"sourceId":{"type":"string"},"url":{"type":"string"},
  "title":{"type":"string"}},"required":["type","sourceId","url"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"tool-output-error"},"toolCallId":{"type":"string"},
- "errorText":{"type":"string"},"dynamic":{"const":true}},
+ "errorText":{"type":"string"},"dynamic":{"const":true},"providerExecuted":{"const":true}},
  "required":["type","toolCallId","errorText","dynamic"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"tool-output-denied"},"toolCallId":{"type":"string"}},
  "required":["type","toolCallId"],"additionalProperties":false},
@@ -88,13 +96,11 @@ public:
 
     void take(const HubEvent& event, std::vector<std::string>& lines) override {
         if (const auto piece = pieceIn(event)) {
+            graphs_.note(event);
             takePiece(*piece, lines);
             return;
         }
-        // A result is reported as soon as it exists, and again when its superstep ends, which is after all its other
-        // calls were answered.
-        if (event.mode == StreamMode::messages) takeWhole(event, lines);
-        for (const json::object& message : messagesIn(event)) takeMessage(message, event.attempt, lines);
+        if (!graphs_.wroteInside(event)) takeMessages(event, lines);
         for (const ToldQuestion& question : questions_.newIn(event)) takeQuestion(question, lines);
         if (event.mode == StreamMode::custom) {
             tell({{"type", "data-custom"}, {"data", dataOf(event)}, {"transient", true}}, lines);
@@ -190,8 +196,21 @@ private:
         writing.open_part.clear();
     }
 
+    /// A result is reported as soon as it exists, and again when its superstep ends, which is after all its other calls
+    /// were answered.
+    void takeMessages(const HubEvent& event, std::vector<std::string>& lines) {
+        if (const auto message = wholeMessageIn(event)) {
+            graphs_.note(event);
+            takeWhole(*message, event.attempt, lines);
+        }
+        for (const json::object& message : messagesIn(event)) {
+            graphs_.note(event);
+            takeMessage(message, event.attempt, lines);
+        }
+    }
     void takePiece(const ToldPiece& piece, std::vector<std::string>& lines) {
         Writing& writing = beginStep(piece.id, piece.attempt, lines);
+        written_.insert(piece.id);
         if (!piece.reasoning.empty()) grow(writing, "reasoning", piece.id, piece.reasoning, lines);
         if (!piece.text.empty()) grow(writing, "text", piece.id, piece.text, lines);
         for (const ToldPiece::Call& call : piece.calls) {
@@ -221,11 +240,15 @@ private:
                     {"dynamic", true},
                     {"providerExecuted", true}};
         } else if (part.kind == "result" && known_.contains(part.call_id) && isNew(answered_, part.call_id)) {
-            line = {{"type", "tool-output-available"},
-                    {"toolCallId", part.call_id},
-                    {"output", part.output},
-                    {"dynamic", true},
-                    {"providerExecuted", true}};
+            line = {{"type", part.is_error ? "tool-output-error" : "tool-output-available"},
+                    {"toolCallId", part.call_id}};
+            if (part.is_error) {
+                line["errorText"] = textOrJson(part.output);
+            } else {
+                line["output"] = part.output;
+            }
+            line["dynamic"] = true;
+            line["providerExecuted"] = true;
         } else if (part.kind == "source" && !part.url.empty() && isNew(sources_, part.url)) {
             line = {{"type", "source-url"}, {"sourceId", part.url}, {"url", part.url}};
             if (!part.title.empty()) line["title"] = part.title;
@@ -235,18 +258,35 @@ private:
         tell(line, lines);
     }
 
-    void takeWhole(const HubEvent& event, std::vector<std::string>& lines) {
-        const json::value data = dataOf(event);
-        const json::object* const told = data.if_object();
-        const json::value* const found = told != nullptr ? told->if_contains("message") : nullptr;
-        const json::object* const message = found != nullptr ? found->if_object() : nullptr;
-        if (message == nullptr) return;
-        if (textOf(*message, "role") == "tool") {
-            takeResult(*message, lines);
-        } else if (const auto known = step_.find(textOf(*message, "id")); known != step_.end()) {
+    void takeWhole(const json::object& message, int attempt, std::vector<std::string>& lines) {
+        const std::string role = textOf(message, "role");
+        const std::string id = textOf(message, "id");
+        if (role == "tool") {
+            takeResult(message, lines);
+        } else if (const auto known = step_.find(id); known != step_.end()) {
             known->second.is_whole = true;
             endPart(known->second, lines);
+        } else if (role == "assistant" && !written_.contains(id)) {
+            takeUnwritten(message, attempt, lines);
         }
+    }
+    /// Reports the texts and thoughts of a message that came without pieces. Its calls come when the task has ended.
+    void takeUnwritten(const json::object& message, int attempt, std::vector<std::string>& lines) {
+        const std::string id = textOf(message, "id");
+        for (const json::object& part : partsIn(message)) {
+            const std::string type = textOf(part, "type");
+            const std::string text = textOf(part, "text");
+            const bool is_text = type == "text" || type == "reasoning";
+            if (is_text ? text.empty() : type != "provider" || textOf(part, "kind") == "metadata") continue;
+            written_.insert(id);
+            Writing& writing = beginStep(id, attempt, lines);
+            if (is_text) {
+                grow(writing, type.c_str(), id, text, lines);
+            } else {
+                takeProviderPart(part, writing, lines);
+            }
+        }
+        if (const auto begun = step_.find(id); begun != step_.end()) endPart(begun->second, lines);
     }
     void takeMessage(const json::object& message, int attempt, std::vector<std::string>& lines) {
         if (textOf(message, "role") == "tool") {
@@ -297,22 +337,18 @@ private:
         if (!answered_.insert(id).second) return;
         // Used for a response that began after the call: the client knows the call from an earlier response, or
         // receives it here.
-        const json::value* const is_error = result->if_contains("is_error");
-        const json::value* const output = result->if_contains("output");
+        const json::value* const found_output = result->if_contains("output");
+        const json::value output = found_output != nullptr ? *found_output : json::value();
         if (isDeclined(*result)) {
             tell({{"type", "tool-output-denied"}, {"toolCallId", id}}, lines);
-        } else if (is_error != nullptr && is_error->is_bool() && is_error->get_bool()) {
+        } else if (isError(*result)) {
             tell({{"type", "tool-output-error"},
                   {"toolCallId", id},
-                  {"errorText", textOf(*result, "output")},
+                  {"errorText", textOrJson(output)},
                   {"dynamic", true}},
                  lines);
         } else {
-            tell({{"type", "tool-output-available"},
-                  {"toolCallId", id},
-                  {"output", output != nullptr ? *output : json::value()},
-                  {"dynamic", true}},
-                 lines);
+            tell({{"type", "tool-output-available"}, {"toolCallId", id}, {"output", output}, {"dynamic", true}}, lines);
         }
     }
     void takeQuestion(const ToldQuestion& question, std::vector<std::string>& lines) {
@@ -331,8 +367,10 @@ private:
     std::map<std::string, Writing> step_;             // the messages of the step that is open, by id; empty: none is
     std::set<std::string> begun_, known_, answered_;  // ids of calls
     std::set<std::string> sources_;                   // addresses of sources
+    std::set<std::string> written_;                   // ids of messages whose texts were reported
     std::vector<std::pair<std::set<std::string>*, std::string>> told_in_step_;
     std::string finish_reason_;  // of the last answer
+    MessageGraphs graphs_;
     Questions questions_;
 };
 
