@@ -148,14 +148,20 @@ private:
         std::exception_ptr refused = std::make_exception_ptr(InvalidArgumentError("\"decisions\" is empty"));
         for (const Value& each : body.asStrict<Decisions>().decisions) {
             try {
-                const Command<> one = answerOf(thread, each);
-                answers.answers.insert(answers.answers.end(), one.answers.begin(), one.answers.end());
+                Command<> one = answerOf(thread, each);
+                for (Answer& answer : one.answers) add(answers.answers, std::move(answer));
             } catch (const InvalidArgumentError&) {
                 refused = std::current_exception();
             }
         }
         if (answers.answers.empty()) std::rethrow_exception(refused);
         return begin(std::move(answers));
+    }
+    /// A page shows a call twice if it was open in several responses, each with steps of its own, and decides about
+    /// both at once. The last decision counts.
+    static void add(std::vector<Answer>& answers, Answer&& answer) {
+        std::erase_if(answers, [&](const Answer& each) { return each.interrupt_id == answer.interrupt_id; });
+        answers.push_back(std::move(answer));
     }
     Command<> answerOf(const ThreadId& thread, const Value& answer) const {
         const auto given = answer.asStrict<Decide>();
