@@ -1,5 +1,6 @@
 #include "serve/told.hpp"
 
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/json.hpp>
 
 namespace stategraph::serve {
@@ -50,6 +51,19 @@ ToldProviderPart::ToldProviderPart(const json::object& part)
     is_error = isFailure(data);
     url = textOf(sourceIn(data), "url");
     title = textOf(sourceIn(data), "title");
+}
+
+ToldResult::ToldResult(const json::object& result) : call_id(textOf(result, "call_id")) {
+    if (const json::value* const given = result.if_contains("output")) output = *given;
+    const json::value* const failed = result.if_contains("is_error");
+    is_error = failed != nullptr && failed->is_bool() && failed->get_bool();
+    const std::string text = textOf(result, "output");
+    is_declined = is_error && (text == "Error: The call was not approved." ||
+                               text.starts_with("Error: The call was not approved: "));
+}
+
+std::string errorTextOf(const json::value& output) {
+    return output.is_string() ? std::string(output.get_string()) : stategraph::detail::jsonText(output);
 }
 
 std::vector<json::object> partsIn(const json::object& message) {

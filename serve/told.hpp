@@ -45,6 +45,18 @@ struct ToldProviderPart {
     bool is_error = false;         // of a result
     std::string url, title;        // set for a source
 };
+
+/// The result of a call.
+struct ToldResult {
+    explicit ToldResult(const boost::json::object& result);
+    std::string call_id;
+    boost::json::value output;
+    bool is_error = false;
+    bool is_declined = false;  // in the form that agents write
+};
+/// Returns a text unchanged, and any other value as JSON.
+std::string errorTextOf(const boost::json::value& output);
+
 /// Returns none if the event has no piece.
 std::optional<ToldPiece> pieceIn(const StreamEvent& event);
 

@@ -16,21 +16,6 @@ namespace {
 
 namespace json = boost::json;
 
-bool isError(const json::object& result) {
-    const json::value* const is_error = result.if_contains("is_error");
-    return is_error != nullptr && is_error->is_bool() && is_error->get_bool();
-}
-/// Returns whether it is the result of a declined call, in the form that agents write.
-bool isDeclined(const json::object& result) {
-    const std::string text = textOf(result, "output");
-    return isError(result) &&
-           (text == "Error: The call was not approved." || text.starts_with("Error: The call was not approved: "));
-}
-/// Returns a text unchanged, and any other value as JSON.
-std::string textOrJson(const json::value& value) {
-    return value.is_string() ? std::string(value.get_string()) : stategraph::detail::jsonText(value);
-}
-
 // The schema of the lines that are written below.
 constexpr const char* ui_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"type":{"const":"start"}},
@@ -64,6 +49,9 @@ constexpr const char* ui_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"type":{"const":"tool-input-available"},"toolCallId":{"type":"string"},
  "toolName":{"type":"string"},"input":{},"dynamic":{"const":true},"providerExecuted":{"const":true}},
  "required":["type","toolCallId","toolName","input","dynamic"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"tool-input-error"},"toolCallId":{"type":"string"},
+ "toolName":{"type":"string"},"input":{"type":"string"},"errorText":{"type":"string"},"dynamic":{"const":true}},
+ "required":["type","toolCallId","toolName","input","errorText","dynamic"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"tool-output-available"},"toolCallId":{"type":"string"},"output":{},
  "dynamic":{"const":true},"providerExecuted":{"const":true}},
  "required":["type","toolCallId","output","dynamic"],"additionalProperties":false},
@@ -131,7 +119,8 @@ private:
         int attempt = 0;        // of the call of the model whose pieces were reported; 0: unknown
         std::string open_part;  // the text or the reasoning that has not ended; empty: none
         std::string open_kind;
-        bool is_whole = false;  // no pieces follow
+        bool is_whole = false;                              // no pieces follow
+        std::map<std::string, ToldPiece::Call> calls = {};  // those that have begun, by id
     };
 
     /// Begins a step for a message, unless it is in the step. A message that is written while another one is, by an
@@ -163,6 +152,7 @@ private:
             return;
         }
         writing.open_part.clear();
+        writing.calls.clear();
         for (const auto& [ids, id] : told_in_step_) ids->erase(id);
         told_in_step_.clear();
         tell({{"type", "reset-step"}}, lines);
@@ -219,13 +209,29 @@ private:
                 tell(
                     {{"type", "tool-input-start"}, {"toolCallId", call.id}, {"toolName", call.name}, {"dynamic", true}},
                     lines);
+                writing.calls[call.id] = {call.id, call.name, {}};
             }
+            writing.calls[call.id].arguments += call.arguments;
             if (!call.arguments.empty()) {
                 tell({{"type", "tool-input-delta"}, {"toolCallId", call.id}, {"inputTextDelta", call.arguments}},
                      lines);
             }
         }
         for (const json::object& part : piece.provider) takeProviderPart(part, writing, lines);
+    }
+    /// Reports calls that have begun and that the whole message does not have, because its end is missing.
+    void endCalls(Writing& writing, std::vector<std::string>& lines) const {
+        for (const auto& [id, call] : writing.calls) {
+            if (known_.contains(id)) continue;
+            tell({{"type", "tool-input-error"},
+                  {"toolCallId", id},
+                  {"toolName", call.name},
+                  {"input", call.arguments},
+                  {"errorText", "The answer was cut off, and the call is not executed."},
+                  {"dynamic", true}},
+                 lines);
+        }
+        writing.calls.clear();
     }
 
     /// Reports what a tool of the provider did. It is reported once, immediately or with the whole message.
@@ -243,7 +249,7 @@ private:
             line = {{"type", part.is_error ? "tool-output-error" : "tool-output-available"},
                     {"toolCallId", part.call_id}};
             if (part.is_error) {
-                line["errorText"] = textOrJson(part.output);
+                line["errorText"] = errorTextOf(part.output);
             } else {
                 line["output"] = part.output;
             }
@@ -305,12 +311,11 @@ private:
         writing.is_whole = true;
         endPart(writing, lines);
         for (const json::object& part : provider) takeProviderPart(part, writing, lines);
-        if (!has_calls) return;
-        for (const json::value& each : *calls) {
-            if (each.is_object())
-                takeCall(textOf(each.get_object(), "id"), textOf(each.get_object(), "name"),
-                         argumentsOf(each.get_object()), lines);
+        for (std::size_t i = 0; has_calls && i < calls->size(); ++i) {
+            const json::object* const call = (*calls)[i].if_object();
+            if (call != nullptr) takeCall(textOf(*call, "id"), textOf(*call, "name"), argumentsOf(*call), lines);
         }
+        endCalls(writing, lines);
     }
     static json::value argumentsOf(const json::object& call) {
         const std::string text = textOf(call, "arguments");
@@ -333,22 +338,24 @@ private:
         const json::value* const found = message.if_contains("result");
         const json::object* const result = found != nullptr ? found->if_object() : nullptr;
         if (result == nullptr) return;
-        const std::string id = textOf(*result, "call_id");
-        if (!answered_.insert(id).second) return;
         // Used for a response that began after the call: the client knows the call from an earlier response, or
         // receives it here.
-        const json::value* const found_output = result->if_contains("output");
-        const json::value output = found_output != nullptr ? *found_output : json::value();
-        if (isDeclined(*result)) {
-            tell({{"type", "tool-output-denied"}, {"toolCallId", id}}, lines);
-        } else if (isError(*result)) {
+        const ToldResult told(*result);
+        if (!answered_.insert(told.call_id).second) return;
+        if (told.is_declined) {
+            tell({{"type", "tool-output-denied"}, {"toolCallId", told.call_id}}, lines);
+        } else if (told.is_error) {
             tell({{"type", "tool-output-error"},
-                  {"toolCallId", id},
-                  {"errorText", textOrJson(output)},
+                  {"toolCallId", told.call_id},
+                  {"errorText", errorTextOf(told.output)},
                   {"dynamic", true}},
                  lines);
         } else {
-            tell({{"type", "tool-output-available"}, {"toolCallId", id}, {"output", output}, {"dynamic", true}}, lines);
+            tell({{"type", "tool-output-available"},
+                  {"toolCallId", told.call_id},
+                  {"output", told.output},
+                  {"dynamic", true}},
+                 lines);
         }
     }
     void takeQuestion(const ToldQuestion& question, std::vector<std::string>& lines) {

@@ -164,6 +164,26 @@ TEST_CASE("what failed at the provider, and a failure that is no text, are error
                         R"({"code":7})"});
 }
 
+TEST_CASE("a call of an answer that was cut off is an error, and does not stay open in the page") {
+    model::Message cut = model::assistant({call("c1", "dig"), {{}, "c2", "work", R"({"wh)"}});
+    cut.finish_reason = model::FinishReason::length;
+    serve::Server server;
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages()};
+    server.add("a", serve::endpoint(
+                        agent::Agent({.model = model::scripted({cut}), .tools = {work(std::make_shared<Ledger>())}}),
+                        options));
+    const json::value schema = json::parse(client::get(server.port(), "/a/schema").body).at("protocols").at("ui");
+    std::string told;
+    for (const json::object& line : client::post(server.port(), "/a/t/start", R"({"text":"go"})").objects()) {
+        CHECK_MESSAGE(fits(line, schema), json::serialize(line));
+        const json::string& type = line.at("type").as_string();
+        if (type != "tool-input-error") continue;
+        told += std::string(line.at("toolName").as_string()) + std::string(line.at("input").as_string()) + " ";
+    }
+    CHECK(told == R"(work{"what":"dig"} work{"wh )");
+}
+
 TEST_CASE("an endpoint lists the schemas of its state, its input and its protocols, or declares them in TypeScript") {
     Yard yard;
     const json::value schema = yard.schema();
