@@ -16,7 +16,9 @@ struct Plan {
     /// Returns null if there is no such tool.
     const Tool* find(std::string_view tool) const noexcept;
     /// Returns whether some calls may be refused, and the graph therefore has a node for them.
-    bool refusesCalls() const noexcept { return options.prepare_step || options.repair_call; }
+    bool refusesCalls() const noexcept {
+        return options.prepare_step || options.repair_call || options.tool_choice == model::ToolChoice::none;
+    }
     /// Returns whether the call must be approved, because the run, the agent or the tool requires it.
     bool needsApproval(const Tool& tool, const Value& arguments, const RunApproval& run) const noexcept;
 

@@ -101,7 +101,7 @@ public:
         if (prepared_) {
             request.instructions = prepared_->step.instructions;
             request.tools = prepared_->tools;
-            request.tool_choice = prepared_->step.tool_choice;
+            request.tool_choice = effectiveChoice();
             if (!stopped_) request.required_tool = prepared_->step.required_tool;
             request.settings = prepared_->step.settings;
         } else {
@@ -183,7 +183,17 @@ private:
     model::ToolChoice toolChoice() const noexcept {
         return stopped_ ? model::ToolChoice::none : plan_.options.tool_choice;
     }
-    const std::vector<std::string>& offered() const noexcept { return prepared_ ? prepared_->step.tools : plan_.names; }
+    /// The choice after the user's function, which has no say in the last answer at a limit.
+    model::ToolChoice effectiveChoice() const noexcept {
+        return prepared_ && !stopped_ ? prepared_->step.tool_choice : toolChoice();
+    }
+    /// Returns the names of the tools that the model may call.
+    const std::vector<std::string>& offered() const noexcept {
+        static const std::vector<std::string> none;
+        const bool is_required = prepared_ && !prepared_->step.required_tool.empty();
+        if (effectiveChoice() == model::ToolChoice::none && !is_required) return none;
+        return prepared_ ? prepared_->step.tools : plan_.names;
+    }
     const std::vector<Message>& wanted() const noexcept {
         return prepared_ && prepared_->step.messages ? *prepared_->step.messages : state_.messages;
     }

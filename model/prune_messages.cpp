@@ -57,11 +57,21 @@ private:
     Ids kept_, kept_by_provider_;
 };
 
+bool isMetadata(const Part& part) {
+    const auto* const own = std::get_if<ProviderPart>(&part);
+    return own != nullptr && own->kind == ProviderPartKind::metadata;
+}
+
 bool isWithoutContent(const Message& message) {
-    return std::all_of(message.content.begin(), message.content.end(), [](const Part& part) {
-        const auto* const own = std::get_if<ProviderPart>(&part);
-        return own != nullptr && own->kind == ProviderPartKind::metadata;
-    });
+    return std::all_of(message.content.begin(), message.content.end(), isMetadata);
+}
+
+/// Leaves out the thoughts that led to calls which are left out: providers refuse a message that ends with thoughts.
+void dropLastThoughts(Message& message) {
+    const auto isThought = [](const Part& part) { return std::holds_alternative<Reasoning>(part); };
+    const auto isOther = [&](const Part& part) { return !isThought(part) && !isMetadata(part); };
+    const auto last = std::find_if(message.content.rbegin(), message.content.rend(), isOther).base();
+    message.content.erase(std::remove_if(last, message.content.end(), isThought), message.content.end());
 }
 
 }  // namespace
@@ -78,6 +88,7 @@ std::vector<Message> pruneMessages(const std::vector<Message>& messages, const P
                    (own != nullptr && calls.isOut(*own));
         });
         left_out += std::erase_if(message.calls, [&](const ToolCall& call) { return calls.isOut(call); });
+        if (left_out > 0 && message.calls.empty()) dropLastThoughts(message);
         if (message.result && calls.isOut(*message.result)) continue;
         const bool is_empty = isWithoutContent(message) && message.calls.empty() && !message.result;
         if (left_out == 0 || !is_empty) pruned.push_back(std::move(message));

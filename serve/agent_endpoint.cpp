@@ -37,18 +37,19 @@ struct Decide {
     std::optional<bool> approved = {};
     std::string reason = {};
     std::optional<Value> arguments = {};
-    std::optional<Value> output = {};
+    Value output = {};
     bool is_error = false;
     static constexpr auto fields() {
         return stategraph::fields(field("call_id", &Decide::call_id), field("approved", &Decide::approved),
                                   field("reason", &Decide::reason, defaulted), field("arguments", &Decide::arguments),
-                                  field("output", &Decide::output), field("is_error", &Decide::is_error, defaulted));
+                                  field("output", &Decide::output, defaulted),
+                                  field("is_error", &Decide::is_error, defaulted));
     }
 };
 
 /// There may be several at the same time, from a page that waited for all of them.
 struct Decisions {
-    std::vector<Decide> decisions = {};
+    std::vector<Value> decisions = {};
     static constexpr auto fields() { return stategraph::fields(field("decisions", &Decisions::decisions)); }
 };
 
@@ -140,15 +141,15 @@ private:
     }
     Begin decide(const ThreadId& thread, const Value& body) const {
         if (!body.as<std::map<std::string, Value>>().contains("decisions")) {
-            return begin(answerOf(thread, body.asStrict<Decide>()));
+            return begin(answerOf(thread, body));
         }
         // Ids that were used before are skipped, unless all were.
         Command<> answers;
         std::exception_ptr refused = std::make_exception_ptr(InvalidArgumentError("\"decisions\" is empty"));
-        for (const Decide& each : body.asStrict<Decisions>().decisions) {
+        for (const Value& each : body.asStrict<Decisions>().decisions) {
             try {
-                const Command<> one = answerOf(thread, each);
-                answers.answers.insert(answers.answers.end(), one.answers.begin(), one.answers.end());
+                Command<> one = answerOf(thread, each);
+                for (Answer& answer : one.answers) add(answers.answers, std::move(answer));
             } catch (const InvalidArgumentError&) {
                 refused = std::current_exception();
             }
@@ -156,13 +157,23 @@ private:
         if (answers.answers.empty()) std::rethrow_exception(refused);
         return begin(std::move(answers));
     }
-    Command<> answerOf(const ThreadId& thread, const Decide& given) const {
-        if (given.approved.has_value() == given.output.has_value()) {
+    /// A page shows a call twice if it was open in several responses, each with steps of its own, and decides about
+    /// both at once. The last decision counts.
+    static void add(std::vector<Answer>& answers, Answer&& answer) {
+        std::erase_if(answers, [&](const Answer& each) { return each.interrupt_id == answer.interrupt_id; });
+        answers.push_back(std::move(answer));
+    }
+    Command<> answerOf(const ThreadId& thread, const Value& answer) const {
+        const auto given = answer.asStrict<Decide>();
+        // A tool that gives nothing gives null.
+        const bool is_null = !given.approved && answer.as<std::map<std::string, Value>>().contains("output");
+        const bool has_output = is_null || !given.output.isNull();
+        if (given.approved.has_value() == has_output) {
             throw InvalidArgumentError("give either \"approved\" or \"output\"");
         }
         if (given.approved)
             return agent_.decide(thread, given.call_id, {*given.approved, given.reason, given.arguments});
-        return agent_.give(thread, given.call_id, {*given.output, given.is_error});
+        return agent_.give(thread, given.call_id, {given.output, given.is_error});
     }
 
     agent::Agent agent_;

@@ -27,8 +27,10 @@ void readToolPart(const json::object& part, json::array& decisions) {
         const std::string reason = textOf(*approval, "reason");
         if (!reason.empty()) decision["reason"] = reason;
         decisions.emplace_back(std::move(decision));
-    } else if (state == "output-available" && part.contains("output")) {
-        decision["output"] = part.at("output");
+    } else if (state == "output-available") {
+        // A page that has nothing to give writes no output.
+        const json::value* const output = part.if_contains("output");
+        decision["output"] = output != nullptr ? *output : json::value();
         decisions.emplace_back(std::move(decision));
     } else if (state == "output-error") {
         decision["output"] = textOf(part, "errorText");

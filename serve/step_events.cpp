@@ -31,19 +31,13 @@ public:
 
     void take(const HubEvent& event, std::vector<std::string>& lines) override {
         if (const auto piece = pieceIn(event)) {
-            if (!piece->text.empty())
-                tell({{"event", "text-chunk"}, {"stepName", stepOf(event)}, {"text", piece->text}}, lines);
+            graphs_.note(event);
+            written_.insert(piece->id);
+            takeText(piece->text, event, lines);
             for (const json::object& part : piece->provider) takeProviderPart(part, event, lines);
             return;
         }
-        for (const json::object& message : messagesIn(event)) {
-            for (const json::object& part : providerPartsIn(message)) takeProviderPart(part, event, lines);
-            const json::value* const calls = message.if_contains("calls");
-            if (calls == nullptr || !calls->is_array()) continue;
-            for (const json::value& call : calls->get_array()) {
-                if (call.is_object()) takeCall(call.get_object(), event, lines);
-            }
-        }
+        if (!graphs_.wroteInside(event)) takeMessages(event, lines);
         if (!options_.approvals) return;
         for (const ToldQuestion& question : questions_.newIn(event)) {
             if (question.type.empty()) continue;
@@ -63,6 +57,32 @@ public:
     }
 
 private:
+    void takeMessages(const HubEvent& event, std::vector<std::string>& lines) {
+        if (const auto message = wholeMessageIn(event)) {
+            graphs_.note(event);
+            takeWhole(*message, event, lines);
+        }
+        for (const json::object& message : messagesIn(event)) {
+            graphs_.note(event);
+            for (const json::object& part : providerPartsIn(message)) takeProviderPart(part, event, lines);
+            const json::value* const calls = message.if_contains("calls");
+            if (calls == nullptr || !calls->is_array()) continue;
+            for (const json::value& call : calls->get_array()) {
+                if (call.is_object()) takeCall(call.get_object(), event, lines);
+            }
+        }
+    }
+    static void takeText(const std::string& text, const HubEvent& event, std::vector<std::string>& lines) {
+        if (text.empty()) return;
+        tell({{"event", "text-chunk"}, {"stepName", stepOf(event)}, {"text", text}}, lines);
+    }
+    /// Reports the text of an answer that came without pieces.
+    void takeWhole(const json::object& message, const HubEvent& event, std::vector<std::string>& lines) {
+        if (textOf(message, "role") != "assistant" || !written_.insert(textOf(message, "id")).second) return;
+        for (const json::object& part : partsIn(message)) {
+            if (textOf(part, "type") == "text") takeText(textOf(part, "text"), event, lines);
+        }
+    }
     void takeCall(const json::object& call, const HubEvent& event, std::vector<std::string>& lines) const {
         const auto chosen = options_.tools.find(textOf(call, "name"));
         if (chosen == options_.tools.end()) return;
@@ -88,8 +108,10 @@ private:
     }
 
     StepEventsOptions options_;
+    MessageGraphs graphs_;
     Questions questions_;
     std::set<std::string> provider_calls_;
+    std::set<std::string> written_;  // ids of messages whose texts were reported
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "serve/told.hpp"
 
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/json.hpp>
 
 namespace stategraph::serve {
@@ -23,6 +24,14 @@ const json::array* listIn(const json::object& object, std::string_view member) {
     return found != nullptr ? found->if_array() : nullptr;
 }
 
+/// Returns whether the tool failed. Anthropic says so in the content, and for tools of MCP servers in a member.
+bool isFailure(const json::object& data) {
+    const json::value* const is_error = data.if_contains("is_error");
+    if (is_error != nullptr && is_error->is_bool()) return is_error->get_bool();
+    const json::value* const content = data.if_contains("content");
+    return content != nullptr && content->is_object() && textOf(content->get_object(), "type").ends_with("_error");
+}
+
 /// Returns the source itself, which OpenAI's format has in a member.
 const json::object& sourceIn(const json::object& data) {
     const json::value* const found = data.if_contains("url_citation");
@@ -41,19 +50,41 @@ ToldProviderPart::ToldProviderPart(const json::object& part)
     arguments = input != nullptr ? *input : json::value(json::object());
     const json::value* const content = data.if_contains("content");
     output = content != nullptr ? *content : json::value(data);
+    is_error = isFailure(data);
     url = textOf(sourceIn(data), "url");
     title = textOf(sourceIn(data), "title");
 }
 
-std::vector<json::object> providerPartsIn(const json::object& message) {
+ToldResult::ToldResult(const json::object& result) : call_id(textOf(result, "call_id")) {
+    if (const json::value* const given = result.if_contains("output")) output = *given;
+    const json::value* const failed = result.if_contains("is_error");
+    is_error = failed != nullptr && failed->is_bool() && failed->get_bool();
+    const std::string text = textOf(result, "output");
+    is_declined = is_error && (text == "Error: The call was not approved." ||
+                               text.starts_with("Error: The call was not approved: "));
+}
+
+std::string errorTextOf(const json::value& output) {
+    return output.is_string() ? std::string(output.get_string()) : stategraph::detail::jsonText(output);
+}
+
+std::vector<json::object> partsIn(const json::object& message) {
     std::vector<json::object> parts;
+    if (std::string text = textOf(message, "content"); !text.empty())
+        parts.push_back({{"type", "text"}, {"text", std::move(text)}});
     const json::array* const content = listIn(message, "content");
     if (content == nullptr) return parts;
     for (const json::value& each : *content) {
-        const json::object* const part = each.if_object();
-        if (part == nullptr || textOf(*part, "type") != "provider") continue;
-        if (textOf(*part, "kind") != "metadata") parts.push_back(*part);
+        if (each.is_object()) parts.push_back(each.get_object());
     }
+    return parts;
+}
+
+std::vector<json::object> providerPartsIn(const json::object& message) {
+    std::vector<json::object> parts = partsIn(message);
+    std::erase_if(parts, [](const json::object& part) {
+        return textOf(part, "type") != "provider" || textOf(part, "kind") == "metadata";
+    });
     return parts;
 }
 
@@ -87,6 +118,17 @@ std::optional<ToldPiece> pieceIn(const StreamEvent& event) {
     return piece;
 }
 
+std::optional<json::object> wholeMessageIn(const StreamEvent& event) {
+    if (event.mode != StreamMode::messages) return {};
+    json::value data = dataOf(event);
+    json::object* const told = data.if_object();
+    const json::value* const delta = told != nullptr ? told->if_contains("delta") : nullptr;
+    if (delta == nullptr || *delta != json::value(false)) return {};
+    json::value* const message = told->if_contains("message");
+    if (message == nullptr || !message->is_object()) return {};
+    return std::move(message->get_object());
+}
+
 std::vector<json::object> messagesIn(const StreamEvent& event) {
     std::vector<json::object> messages;
     if (event.mode != StreamMode::updates) return messages;
@@ -105,6 +147,23 @@ std::vector<json::object> messagesIn(const StreamEvent& event) {
         take(*found);
     }
     return messages;
+}
+
+void MessageGraphs::note(const StreamEvent& event) {
+    std::string around;
+    for (const std::string& level : event.ns) {
+        // A graph that a node calls is "node:task:key". What it writes is not what its node writes.
+        const std::size_t colon = level.find(':');
+        if (level.find(':', colon + 1) == std::string::npos) nodes_.insert(around + level.substr(0, colon));
+        around += level + "/";
+    }
+}
+
+bool MessageGraphs::wroteInside(const StreamEvent& event) const {
+    if (nodes_.empty()) return false;
+    std::string node;
+    for (const std::string& level : event.ns) node += level + "/";
+    return nodes_.contains(node + event.node);
 }
 
 std::vector<ToldQuestion> Questions::newIn(const StreamEvent& event) {

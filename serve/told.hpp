@@ -29,6 +29,8 @@ struct ToldPiece {
     std::vector<Call> calls;
     std::vector<boost::json::object> provider;  // parts of tools that the provider executes
 };
+/// Returns the parts of a whole message. Content that is a text, as that of an sg::Message, is one part.
+std::vector<boost::json::object> partsIn(const boost::json::object& message);
 /// Returns the parts of a whole message that are about tools that the provider executes, without metadata.
 std::vector<boost::json::object> providerPartsIn(const boost::json::object& message);
 
@@ -40,13 +42,43 @@ struct ToldProviderPart {
     boost::json::object data;      // in the provider's form; empty if it is not an object
     boost::json::value arguments;  // set for a call
     boost::json::value output;     // of a result: its content, or the whole of it
+    bool is_error = false;         // of a result
     std::string url, title;        // set for a source
 };
+
+/// The result of a call.
+struct ToldResult {
+    explicit ToldResult(const boost::json::object& result);
+    std::string call_id;
+    boost::json::value output;
+    bool is_error = false;
+    bool is_declined = false;  // in the form that agents write
+};
+/// Returns a text unchanged, and any other value as JSON.
+std::string errorTextOf(const boost::json::value& output);
+
 /// Returns none if the event has no piece.
 std::optional<ToldPiece> pieceIn(const StreamEvent& event);
 
+/// Returns a whole message that a task wrote without having reported pieces of it, or none if the event has no such
+/// message. The event may come once more for each graph around the one that wrote it, with the message's id.
+std::optional<boost::json::object> wholeMessageIn(const StreamEvent& event);
+
 /// Returns the messages that a task wrote, as JSON objects, in order. The event must have the mode `updates`.
 std::vector<boost::json::object> messagesIn(const StreamEvent& event);
+
+/// Knows in which nodes that are graphs messages were written. When such a node ends, it writes these messages once
+/// more, and those that the conversation had before.
+class MessageGraphs {
+public:
+    /// Call it for each event with messages, or with pieces of them.
+    void note(const StreamEvent& event);
+    /// Returns whether the messages of the event were written inside of its node.
+    bool wroteInside(const StreamEvent& event) const;
+
+private:
+    std::set<std::string> nodes_;  // with the namespaces around them
+};
 
 /// A call that waits for a decision.
 struct ToldQuestion {

@@ -16,13 +16,6 @@ namespace {
 
 namespace json = boost::json;
 
-/// Returns whether it is the result of a declined call, in the form that agents write.
-bool isDeclined(const json::object& result) {
-    const json::value* const is_error = result.if_contains("is_error");
-    return is_error != nullptr && is_error->is_bool() && is_error->get_bool() &&
-           textOf(result, "output").starts_with("Error: The call was not approved");
-}
-
 // The schema of the lines that are written below.
 constexpr const char* ui_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"type":{"const":"start"}},
@@ -56,13 +49,16 @@ constexpr const char* ui_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"type":{"const":"tool-input-available"},"toolCallId":{"type":"string"},
  "toolName":{"type":"string"},"input":{},"dynamic":{"const":true},"providerExecuted":{"const":true}},
  "required":["type","toolCallId","toolName","input","dynamic"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"tool-input-error"},"toolCallId":{"type":"string"},
+ "toolName":{"type":"string"},"input":{"type":"string"},"errorText":{"type":"string"},"dynamic":{"const":true}},
+ "required":["type","toolCallId","toolName","input","errorText","dynamic"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"tool-output-available"},"toolCallId":{"type":"string"},"output":{},
  "dynamic":{"const":true},"providerExecuted":{"const":true}},
  "required":["type","toolCallId","output","dynamic"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"source-url"},"sourceId":{"type":"string"},"url":{"type":"string"},
  "title":{"type":"string"}},"required":["type","sourceId","url"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"tool-output-error"},"toolCallId":{"type":"string"},
- "errorText":{"type":"string"},"dynamic":{"const":true}},
+ "errorText":{"type":"string"},"dynamic":{"const":true},"providerExecuted":{"const":true}},
  "required":["type","toolCallId","errorText","dynamic"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"tool-output-denied"},"toolCallId":{"type":"string"}},
  "required":["type","toolCallId"],"additionalProperties":false},
@@ -88,13 +84,11 @@ public:
 
     void take(const HubEvent& event, std::vector<std::string>& lines) override {
         if (const auto piece = pieceIn(event)) {
+            graphs_.note(event);
             takePiece(*piece, lines);
             return;
         }
-        // A result is reported as soon as it exists, and again when its superstep ends, which is after all its other
-        // calls were answered.
-        if (event.mode == StreamMode::messages) takeWhole(event, lines);
-        for (const json::object& message : messagesIn(event)) takeMessage(message, event.attempt, lines);
+        if (!graphs_.wroteInside(event)) takeMessages(event, lines);
         for (const ToldQuestion& question : questions_.newIn(event)) takeQuestion(question, lines);
         if (event.mode == StreamMode::custom) {
             tell({{"type", "data-custom"}, {"data", dataOf(event)}, {"transient", true}}, lines);
@@ -125,7 +119,8 @@ private:
         int attempt = 0;        // of the call of the model whose pieces were reported; 0: unknown
         std::string open_part;  // the text or the reasoning that has not ended; empty: none
         std::string open_kind;
-        bool is_whole = false;  // no pieces follow
+        bool is_whole = false;                              // no pieces follow
+        std::map<std::string, ToldPiece::Call> calls = {};  // those that have begun, by id
     };
 
     /// Begins a step for a message, unless it is in the step. A message that is written while another one is, by an
@@ -157,6 +152,7 @@ private:
             return;
         }
         writing.open_part.clear();
+        writing.calls.clear();
         for (const auto& [ids, id] : told_in_step_) ids->erase(id);
         told_in_step_.clear();
         tell({{"type", "reset-step"}}, lines);
@@ -190,8 +186,21 @@ private:
         writing.open_part.clear();
     }
 
+    /// A result is reported as soon as it exists, and again when its superstep ends, which is after all its other calls
+    /// were answered.
+    void takeMessages(const HubEvent& event, std::vector<std::string>& lines) {
+        if (const auto message = wholeMessageIn(event)) {
+            graphs_.note(event);
+            takeWhole(*message, event.attempt, lines);
+        }
+        for (const json::object& message : messagesIn(event)) {
+            graphs_.note(event);
+            takeMessage(message, event.attempt, lines);
+        }
+    }
     void takePiece(const ToldPiece& piece, std::vector<std::string>& lines) {
         Writing& writing = beginStep(piece.id, piece.attempt, lines);
+        written_.insert(piece.id);
         if (!piece.reasoning.empty()) grow(writing, "reasoning", piece.id, piece.reasoning, lines);
         if (!piece.text.empty()) grow(writing, "text", piece.id, piece.text, lines);
         for (const ToldPiece::Call& call : piece.calls) {
@@ -200,13 +209,29 @@ private:
                 tell(
                     {{"type", "tool-input-start"}, {"toolCallId", call.id}, {"toolName", call.name}, {"dynamic", true}},
                     lines);
+                writing.calls[call.id] = {call.id, call.name, {}};
             }
+            writing.calls[call.id].arguments += call.arguments;
             if (!call.arguments.empty()) {
                 tell({{"type", "tool-input-delta"}, {"toolCallId", call.id}, {"inputTextDelta", call.arguments}},
                      lines);
             }
         }
         for (const json::object& part : piece.provider) takeProviderPart(part, writing, lines);
+    }
+    /// Reports calls that have begun and that the whole message does not have, because its end is missing.
+    void endCalls(Writing& writing, std::vector<std::string>& lines) const {
+        for (const auto& [id, call] : writing.calls) {
+            if (known_.contains(id)) continue;
+            tell({{"type", "tool-input-error"},
+                  {"toolCallId", id},
+                  {"toolName", call.name},
+                  {"input", call.arguments},
+                  {"errorText", "The answer was cut off, and the call is not executed."},
+                  {"dynamic", true}},
+                 lines);
+        }
+        writing.calls.clear();
     }
 
     /// Reports what a tool of the provider did. It is reported once, immediately or with the whole message.
@@ -221,11 +246,15 @@ private:
                     {"dynamic", true},
                     {"providerExecuted", true}};
         } else if (part.kind == "result" && known_.contains(part.call_id) && isNew(answered_, part.call_id)) {
-            line = {{"type", "tool-output-available"},
-                    {"toolCallId", part.call_id},
-                    {"output", part.output},
-                    {"dynamic", true},
-                    {"providerExecuted", true}};
+            line = {{"type", part.is_error ? "tool-output-error" : "tool-output-available"},
+                    {"toolCallId", part.call_id}};
+            if (part.is_error) {
+                line["errorText"] = errorTextOf(part.output);
+            } else {
+                line["output"] = part.output;
+            }
+            line["dynamic"] = true;
+            line["providerExecuted"] = true;
         } else if (part.kind == "source" && !part.url.empty() && isNew(sources_, part.url)) {
             line = {{"type", "source-url"}, {"sourceId", part.url}, {"url", part.url}};
             if (!part.title.empty()) line["title"] = part.title;
@@ -235,18 +264,35 @@ private:
         tell(line, lines);
     }
 
-    void takeWhole(const HubEvent& event, std::vector<std::string>& lines) {
-        const json::value data = dataOf(event);
-        const json::object* const told = data.if_object();
-        const json::value* const found = told != nullptr ? told->if_contains("message") : nullptr;
-        const json::object* const message = found != nullptr ? found->if_object() : nullptr;
-        if (message == nullptr) return;
-        if (textOf(*message, "role") == "tool") {
-            takeResult(*message, lines);
-        } else if (const auto known = step_.find(textOf(*message, "id")); known != step_.end()) {
+    void takeWhole(const json::object& message, int attempt, std::vector<std::string>& lines) {
+        const std::string role = textOf(message, "role");
+        const std::string id = textOf(message, "id");
+        if (role == "tool") {
+            takeResult(message, lines);
+        } else if (const auto known = step_.find(id); known != step_.end()) {
             known->second.is_whole = true;
             endPart(known->second, lines);
+        } else if (role == "assistant" && !written_.contains(id)) {
+            takeUnwritten(message, attempt, lines);
         }
+    }
+    /// Reports the texts and thoughts of a message that came without pieces. Its calls come when the task has ended.
+    void takeUnwritten(const json::object& message, int attempt, std::vector<std::string>& lines) {
+        const std::string id = textOf(message, "id");
+        for (const json::object& part : partsIn(message)) {
+            const std::string type = textOf(part, "type");
+            const std::string text = textOf(part, "text");
+            const bool is_text = type == "text" || type == "reasoning";
+            if (is_text ? text.empty() : type != "provider" || textOf(part, "kind") == "metadata") continue;
+            written_.insert(id);
+            Writing& writing = beginStep(id, attempt, lines);
+            if (is_text) {
+                grow(writing, type.c_str(), id, text, lines);
+            } else {
+                takeProviderPart(part, writing, lines);
+            }
+        }
+        if (const auto begun = step_.find(id); begun != step_.end()) endPart(begun->second, lines);
     }
     void takeMessage(const json::object& message, int attempt, std::vector<std::string>& lines) {
         if (textOf(message, "role") == "tool") {
@@ -265,12 +311,11 @@ private:
         writing.is_whole = true;
         endPart(writing, lines);
         for (const json::object& part : provider) takeProviderPart(part, writing, lines);
-        if (!has_calls) return;
-        for (const json::value& each : *calls) {
-            if (each.is_object())
-                takeCall(textOf(each.get_object(), "id"), textOf(each.get_object(), "name"),
-                         argumentsOf(each.get_object()), lines);
+        for (std::size_t i = 0; has_calls && i < calls->size(); ++i) {
+            const json::object* const call = (*calls)[i].if_object();
+            if (call != nullptr) takeCall(textOf(*call, "id"), textOf(*call, "name"), argumentsOf(*call), lines);
         }
+        endCalls(writing, lines);
     }
     static json::value argumentsOf(const json::object& call) {
         const std::string text = textOf(call, "arguments");
@@ -293,24 +338,22 @@ private:
         const json::value* const found = message.if_contains("result");
         const json::object* const result = found != nullptr ? found->if_object() : nullptr;
         if (result == nullptr) return;
-        const std::string id = textOf(*result, "call_id");
-        if (!answered_.insert(id).second) return;
         // Used for a response that began after the call: the client knows the call from an earlier response, or
         // receives it here.
-        const json::value* const is_error = result->if_contains("is_error");
-        const json::value* const output = result->if_contains("output");
-        if (isDeclined(*result)) {
-            tell({{"type", "tool-output-denied"}, {"toolCallId", id}}, lines);
-        } else if (is_error != nullptr && is_error->is_bool() && is_error->get_bool()) {
+        const ToldResult told(*result);
+        if (!answered_.insert(told.call_id).second) return;
+        if (told.is_declined) {
+            tell({{"type", "tool-output-denied"}, {"toolCallId", told.call_id}}, lines);
+        } else if (told.is_error) {
             tell({{"type", "tool-output-error"},
-                  {"toolCallId", id},
-                  {"errorText", textOf(*result, "output")},
+                  {"toolCallId", told.call_id},
+                  {"errorText", errorTextOf(told.output)},
                   {"dynamic", true}},
                  lines);
         } else {
             tell({{"type", "tool-output-available"},
-                  {"toolCallId", id},
-                  {"output", output != nullptr ? *output : json::value()},
+                  {"toolCallId", told.call_id},
+                  {"output", told.output},
                   {"dynamic", true}},
                  lines);
         }
@@ -331,8 +374,10 @@ private:
     std::map<std::string, Writing> step_;             // the messages of the step that is open, by id; empty: none is
     std::set<std::string> begun_, known_, answered_;  // ids of calls
     std::set<std::string> sources_;                   // addresses of sources
+    std::set<std::string> written_;                   // ids of messages whose texts were reported
     std::vector<std::pair<std::set<std::string>*, std::string>> told_in_step_;
     std::string finish_reason_;  // of the last answer
+    MessageGraphs graphs_;
     Questions questions_;
 };
 

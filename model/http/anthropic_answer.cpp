@@ -71,6 +71,15 @@ void AnthropicAnswer::beginMessage(const json::object& message) {
     reply_.response_id = id;
     reply_.model = textOf(message, "model");
     if (const json::object* usage = objectOf(message, "usage")) takeUsage(*usage);
+    if (const std::string_view reason = textOf(message, "stop_reason"); !reason.empty())
+        finish_reason_ = reasonOf(reason);
+    // An answer that does not grow, such as calls that the provider's own code makes, may be whole at the beginning.
+    const json::array* content = arrayOf(message, "content");
+    for (std::size_t i = 0; content != nullptr && i < content->size(); ++i) {
+        const json::object block{{"index", static_cast<std::int64_t>(i)}, {"content_block", (*content)[i]}};
+        beginBlock(block);
+        endBlock(block);
+    }
 }
 
 void AnthropicAnswer::beginBlock(const json::object& event) {

@@ -47,6 +47,11 @@ void addThought(json::array& blocks, const Reasoning& thought) {
     }
 }
 
+bool isThought(const json::object& block) {
+    const std::string_view type = textOf(block, "type");
+    return type == "thinking" || type == "redacted_thinking";
+}
+
 /// Adds a source to the text before it, if the source is from the web search. The provider does not accept others in
 /// the form in which it sent them.
 void addSource(json::array& blocks, const ProviderPart& source) {
@@ -108,21 +113,33 @@ void addResult(json::array& blocks, const Message& message, std::size_t at, cons
 class Turns {
 public:
     json::array& of(std::string_view role) {
-        if (turns_.empty() || textOf(turns_.back().as_object(), "role") != role) {
-            turns_.push_back(json::object{{"role", role}, {"content", json::array()}});
-        }
-        return turns_.back().as_object().at("content").as_array();
+        if (!isLast(role)) trimThoughts();
+        if (!isLast(role)) turns_.push_back(json::object{{"role", role}, {"content", json::array()}});
+        return blocks();
     }
     json::array take() {
-        trimEnd();
+        trimThoughts();
+        trimBlanks();
         return std::move(turns_);
     }
 
 private:
+    bool isLast(std::string_view role) const {
+        return !turns_.empty() && textOf(turns_.back().as_object(), "role") == role;
+    }
+    json::array& blocks() { return turns_.back().as_object().at("content").as_array(); }
+
+    // The provider refuses a turn of the assistant that ends with thoughts, such as those of an answer that was cut
+    // off, or of which nothing else is sent.
+    void trimThoughts() {
+        if (!isLast("assistant")) return;
+        while (!blocks().empty() && isThought(blocks().back().as_object())) blocks().pop_back();
+        if (blocks().empty()) turns_.pop_back();
+    }
     // The provider refuses a conversation that ends with blanks of the assistant, such as an answer that it paused.
-    void trimEnd() {
-        if (turns_.empty() || textOf(turns_.back().as_object(), "role") != "assistant") return;
-        json::object& last = turns_.back().as_object().at("content").as_array().back().as_object();
+    void trimBlanks() {
+        if (!isLast("assistant")) return;
+        json::object& last = blocks().back().as_object();
         if (textOf(last, "type") != "text") return;
         json::string& text = last.at("text").as_string();
         text.resize(std::string_view(text).find_last_not_of(blanks) + 1);

@@ -48,6 +48,38 @@ TEST_CASE("a call of a tool that was not offered in a step is not executed, and 
     }
 }
 
+TEST_CASE("a model that may call no tool in a step calls none, and learns so if it tries, in every driver") {
+    for (const drivers::Driver& driver : drivers::crossed()) {
+        CAPTURE(driver.name);
+        const auto ledger = std::make_shared<Ledger>();
+        agent::ToolOptions gated;
+        gated.approval = true;
+        agent::Options options{.model = model::scripted({model::assistant({call("c1", "a"), call("c2", "b", "gated")}),
+                                                         model::assistant({call("c3", "c")}), model::assistant("ok")}),
+                               .tools = {work(ledger), work(ledger, "gated", gated)},
+                               .prepare_step =
+                                   [](const agent::State& state, agent::StepPlan& plan) {
+                                       if (state.steps == 0) plan.tool_choice = model::ToolChoice::none;
+                                   },
+                               .compile = stored()};
+        const auto outcome = driver.run(agent::Agent(options).graph(), agent::said("go"), {.thread_id = "t"});
+        REQUIRE(outcome.what() == "");
+        CHECK((outcome.status == sg::Status::done));  // nobody is asked
+        CHECK(results(outcome.values) == Texts{"Error: the tool 'work' is not available in this step; available: none",
+                                               "Error: the tool 'gated' is not available in this step; available: none",
+                                               "did c"});
+        CHECK(ledger->count("a") == 0);
+
+        options.prepare_step = {};
+        options.tool_choice = model::ToolChoice::none;
+        const auto never = driver.run(agent::Agent(options).graph(), agent::said("go"), {.thread_id = "u"});
+        REQUIRE(never.what() == "");
+        CHECK(results(never.values).size() == 3);
+        CHECK(ledger->count("c") == 1);  // in the first run
+        CHECK(never.values.text() == "ok");
+    }
+}
+
 TEST_CASE("a model that calls only tools that were not offered is called again, until its budget is used up") {
     const auto ledger = std::make_shared<Ledger>();
     const agent::Agent helper(
@@ -176,6 +208,16 @@ TEST_CASE("a request says whether the model must call a tool, and which one, exc
         CHECK(told[1].tool.empty());
         CHECK(told[2].tool.empty());  // the last answer is without tools
     }
+    SUBCASE("in every call by prepare_step") {
+        options.tool_choice = model::ToolChoice::automatic;
+        options.prepare_step = [](const agent::State&, agent::StepPlan& plan) {
+            plan.tool_choice = model::ToolChoice::required;
+        };
+        CHECK(agent::Agent(options).say("go").values.text() == "ok");
+        REQUIRE(told.size() == 3);
+        CHECK((told[1].choice == model::ToolChoice::required));
+        CHECK((told[2].choice == model::ToolChoice::none));
+    }
     SUBCASE("one that the agent does not have is offered: the run fails") {
         options.prepare_step = [](const agent::State&, agent::StepPlan& plan) { plan.tools = {"work", "wrok"}; };
         CHECK_THROWS_WITH_AS(agent::Agent(options).say("go"),
@@ -294,6 +336,27 @@ TEST_CASE(
     auto calls = model::assistant({call("c", "dig")});
     CHECK(model::pruneMessages({calls, model::assistant("")}, {.calls_but_last = 0}).size() == 1);
     CHECK(!model::mendHistory(model::pruneMessages(twoTurns(), {.calls_but_last = 2})));
+}
+
+TEST_CASE("thoughts that led to calls which are left out are left out too, as nothing may end with thoughts") {
+    const model::Reasoning thought{"hm", "signature"};
+    const model::ProviderPart signatures{model::ProviderPartKind::metadata, "openai", "", "host", "{}"};
+    auto calls = model::assistant({call("c", "dig")});
+    calls.calls[0].id = "1";
+    const auto pruned = [&](std::vector<model::Part> content) {
+        calls.content = std::move(content);
+        const auto left =
+            model::pruneMessages({calls, model::toolResult(calls.calls[0], "did it")}, {.calls_but_last = 0});
+        return left.empty() ? std::vector<model::Part>() : left.at(0).content;
+    };
+    using Parts = std::vector<model::Part>;
+    CHECK(pruned({thought}).empty());
+    CHECK(pruned({thought, thought, signatures}).empty());
+    CHECK(pruned({thought, model::Text{"I dig."}, thought}) == Parts{thought, model::Text{"I dig."}});
+    // A message of which nothing was left out stays as it is.
+    auto cut = model::assistant("");
+    cut.content = {thought};
+    CHECK(model::pruneMessages({cut}, {.calls_but_last = 0}).size() == 1);
 }
 
 TEST_CASE("calls that were requested together are kept together") {

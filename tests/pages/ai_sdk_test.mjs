@@ -166,6 +166,22 @@ await run({
     assert.equal(bookingOf(chat.lastMessage).state, "approval-requested");
     assert.deepEqual(await usersOf(chat.id), ["file,Help me"]);
   },
+  "a chat that sends its last message alone approves, regenerates and edits": async () => {
+    const transport = new DefaultChatTransport({
+      api,
+      prepareSendMessagesRequest: ({ id, messages, trigger, messageId }) =>
+        ({ body: { id, messages: messages.slice(-1), trigger, messageId } }),
+    });
+    const chat = new Chat({ transport });
+    await chat.sendMessage({ text: "Help me" });
+    await chat.addToolApprovalResponse({ id: chat.part("approval-requested").approval.id, approved: true });
+    await chat.untilText("The course is booked.");
+    await chat.regenerate();
+    assert.equal(bookingOf(chat.lastMessage).state, "approval-requested");
+    await chat.sendMessage({ text: "Help her", messageId: chat.messages[0].id });
+    assert.deepEqual(await usersOf(chat.id), ["Help her"]);
+    await assertValid(chat.messages);
+  },
   "a chat comes back to a run that is under way": async () => {
     const chat = new Chat();
     const sent = chat.sendMessage({ text: "Help me" });

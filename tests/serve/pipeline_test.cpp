@@ -71,6 +71,20 @@ private:
     std::shared_ptr<Gate> gate_;
 };
 
+/// Reports no pieces of its answers.
+class SilentModel final : public model::Model {
+public:
+    sg::Task<model::Reply> ask(model::Request request, const model::Asking&) const override {
+        model::Reply reply;
+        reply.message = model::assistant("All is done.");
+        if (request.messages.size() == 1) {
+            reply.message = model::assistant({call("c1", "dig")});
+            reply.message.content = {model::Reasoning{"hm", ""}, model::Text{"I "}, model::Text{"dig."}};
+        }
+        co_return reply;
+    }
+};
+
 std::string text(const json::object& object, std::string_view member) {
     const json::value* const found = object.if_contains(member);
     return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
@@ -135,6 +149,81 @@ TEST_CASE("a text reaches the client while the model still writes it, and one st
     CHECK(text(lines.back(), "status") == "done");
     const json::value state = json::parse(client::get(server.port(), "/steps/t/state").body);
     CHECK(state.at("values").at("said") == json::array{"one two", "three", "four"});
+}
+
+TEST_CASE(
+    "an answer of which the model reports no pieces reaches the client whole and once, also from a graph inside") {
+    const agent::Agent helper(
+        {.model = std::make_shared<const SilentModel>(), .tools = {work(std::make_shared<Ledger>())}});
+    // The messages of the agent are written again by the graph around it.
+    sg::StateGraph<agent::State> graph;
+    graph.addNode("agent", helper.graph());
+    graph.addNode("bye",
+                  [](const agent::State&) { return sg::add<&agent::State::messages>(model::assistant("Bye.")); });
+    graph.addEdge(sg::START, "agent").addEdge("agent", "bye").addEdge("bye", sg::END);
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages(), serve::stepEvents({.tools = {{"work", "working"}}})};
+    serve::Server server;
+    server.add("a", serve::endpoint(graph.compile(stored()), options));
+    const std::string go = R"({"input":{"messages":[{"role":"user","content":[{"type":"text","text":"go"}]}]}})";
+    std::string shown;
+    for (const json::object& line : client::post(server.port(), "/a/t/start", go).objects()) {
+        const std::string type = text(line, "type");
+        if (type == "start-step" || type == "tool-input-available") shown += type + " ";
+        if (type == "text-start" || type == "reasoning-start") shown += type.substr(0, type.find('-')) + ":";
+        if (type.ends_with("-delta")) shown += text(line, "delta");
+        if (type.ends_with("-end")) shown += " ";
+    }
+    CHECK(shown ==
+          "start-step reasoning:hm text:I dig. tool-input-available start-step text:All is done. "
+          "start-step text:Bye. ");
+    shown.clear();
+    for (const json::object& line : client::post(server.port(), "/a/u/start?protocol=steps", go).objects()) {
+        shown += text(line, "event") + " " + text(line, "stepName") + ": " + text(line, "text") + "; ";
+    }
+    CHECK(shown ==
+          "text-chunk agent: I ; text-chunk agent: dig.; tool-call agent: {\"what\":\"dig\"}; "
+          "text-chunk agent: All is done.; text-chunk bye: Bye.; finish : ; ");
+}
+
+TEST_CASE("the messages of an agent that is a node are reported once, and those of earlier turns not again") {
+    model::Message first = model::assistant({call("c1", "dig")});
+    first.content.emplace_back(model::Text{"I dig."});
+    agent::ToolOptions gated;
+    gated.approval = true;
+    const agent::Agent helper(
+        {.model = model::scripted({first, model::assistant("Done."), model::assistant({call("c2", "burn", "gated")}),
+                                   model::assistant("All is done.")}),
+         .tools = {work(std::make_shared<Ledger>()), work(std::make_shared<Ledger>(), "gated", gated)}});
+    sg::StateGraph<agent::State> inside;
+    inside.addNode("agent", helper.graph()).addEdge(sg::START, "agent").addEdge("agent", sg::END);
+    sg::StateGraph<agent::State> graph;
+    graph.addNode("inside", inside.compile()).addEdge(sg::START, "inside").addEdge("inside", sg::END);
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages(), serve::stepEvents({.tools = {{"work", "working"}, {"gated", "gated"}}})};
+    serve::Server server;
+    server.add("a", serve::endpoint(graph.compile(stored()), options));
+    const std::string go = R"({"input":{"messages":[{"role":"user","content":[{"type":"text","text":"go"}]}]}})";
+    for (const std::string protocol : {"ui", "steps"}) {
+        CAPTURE(protocol);
+        const auto shown = [&](const std::string& operation, const std::string& body) {
+            const std::string target = "/a/" + protocol + "/" + operation + "?protocol=" + protocol;
+            std::string all;
+            for (const json::object& line : client::post(server.port(), target, body).objects()) {
+                all += text(line, "delta") + (text(line, "event") == "text-chunk" ? text(line, "text") : "");
+                const std::string type = text(line, "type") + text(line, "event");
+                if (type == "tool-input-available" || type == "tool-call") all += "[" + text(line, "toolName") + "]";
+                if (type.starts_with("tool-output")) all += "[" + text(line, "output") + "]";
+                if (type == "start-step") all += "/";
+            }
+            return all;
+        };
+        const bool is_ui = protocol == "ui";
+        CHECK(shown("start", go) == (is_ui ? "/I dig.[work][did dig]/Done." : "I dig.[working]Done."));
+        CHECK(shown("start", go) == (is_ui ? "/[gated]" : "[gated]"));
+        CHECK(shown("resume", R"({"resume":{"approved":true}})") ==
+              (is_ui ? "[did burn]/All is done." : "All is done."));
+    }
 }
 
 TEST_CASE("the texts of steps that run at the same time are distinguished by the steps' names") {

@@ -217,7 +217,7 @@ TEST_CASE("the UI message stream does not ask again what was answered, and repor
 }
 
 // A page sends its message once everything in it is decided.
-TEST_CASE("a chat's decisions are all taken") {
+TEST_CASE("a chat's decisions are all taken, and those about a call that the page shows twice count once") {
     Garden garden;
     const auto port = garden.server.port();
     const auto start = client::post(port, "/garden/t/start?protocol=ui", R"({"text":"a garden"})").objects();
@@ -230,11 +230,31 @@ TEST_CASE("a chat's decisions are all taken") {
                          {"approval", {{"id", part.at("approvalId")}, {"approved", true}}}});
     }
     REQUIRE(parts.size() == 2);
+    parts.push_back(json::value(parts[0]));
     const json::value message{{"id", "a"}, {"role", "assistant"}, {"parts", parts}};
     const json::value chat{{"id", "t"}, {"messages", json::array{message}}};
     client::post(port, "/garden/chat", json::serialize(chat));
-    CHECK(garden.ledger->count("burn") == 1);
-    CHECK(garden.ledger->count("fell") == 1);
+    CHECK((garden.ledger->count("burn") == 1 && garden.ledger->count("fell") == 1));
+}
+
+TEST_CASE("a client's tool that gives nothing gives null") {
+    serve::Server server;
+    const agent::Agent helper(
+        {.model = model::scripted({model::assistant({call("c1", "a", "show")}), model::assistant("It is shown.")}),
+         .tools = {agent::clientTool<Job>("show")},
+         .compile = stored()});
+    server.add("a", serve::endpoint(helper, {.protocols = {serve::uiMessages()}}));
+    const auto answer = [&](const std::string& thread, const std::string& target, const std::string& body) {
+        client::post(server.port(), "/a/" + thread + "/start", R"({"text":"go"})");
+        CHECK(client::post(server.port(), "/a/" + thread + "/decide", R"({"call_id":"c1"})").status == 409);
+        CHECK(client::post(server.port(), target, body).status == 200);
+        const auto values = helper.graph().getState({.thread_id = thread}).values;
+        CHECK(values.messages.at(2).result->output.isNull());
+        CHECK(values.text() == "It is shown.");
+    };
+    answer("one", "/a/one/decide", R"({"call_id":"c1","output":null})");
+    answer("chat", "/a/chat", R"({"id":"chat","messages":[{"role":"assistant","parts":[
+        {"type":"dynamic-tool","toolCallId":"c1","state":"output-available"}]}]})");
 }
 
 TEST_CASE("the UI message stream reports what is open to a client that only looks") {

@@ -113,6 +113,77 @@ TEST_CASE("each line that a protocol sends is of one of the types that its schem
     }
 }
 
+TEST_CASE("what failed at the provider, and a failure that is no text, are errors with their JSON") {
+    using Kind = model::ProviderPartKind;
+    model::Message first = model::assistant({call("c1", "where", "locate"), call("c2", "x", "liar")});
+    const auto add = [&](Kind kind, std::string id, std::string data) {
+        first.content.emplace_back(
+            model::ProviderPart{kind, "anthropic", std::move(id), "web_search", std::move(data)});
+    };
+    for (const char* id : {"s1", "s2", "s3"}) add(Kind::call, id, "{}");
+    add(Kind::result, "s1", R"({"content":{"type":"web_search_tool_result_error","error_code":"unavailable"}})");
+    add(Kind::result, "s2", R"({"is_error":true,"content":[{"type":"text","text":"no"}]})");
+    add(Kind::result, "s3", R"({"is_error":false,"content":"fine"})");
+    const auto liar = agent::tool<Job>("liar", {}, [](const Job&) -> std::string {
+        throw std::runtime_error("The call was not approved by the bank");
+    });
+    serve::Server server;
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages()};
+    server.add("a", serve::endpoint(agent::Agent({.model = model::scripted({first, model::assistant("ok")}),
+                                                  .tools = {agent::clientTool<Job>("locate"), liar},
+                                                  .compile = stored()}),
+                                    options));
+    const auto textOf = [](const json::object& line, std::string_view member) {
+        const json::value* const found = line.if_contains(member);
+        return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+    };
+    const auto port = server.port();
+    const json::value schema = json::parse(client::get(port, "/a/schema").body).at("protocols").at("ui");
+    auto lines = client::post(port, "/a/t/start", R"({"text":"go"})").objects();
+    std::string id;
+    for (const json::object& line : lines) {
+        const bool is_input = textOf(line, "type") == "tool-input-available";
+        if (is_input && textOf(line, "toolName") == "locate") id = textOf(line, "toolCallId");
+    }
+    const json::value failed{{"call_id", id}, {"output", {{"code", 7}}}, {"is_error", true}};
+    const auto rest = client::post(port, "/a/t/decide", json::serialize(failed)).objects();
+    lines.insert(lines.end(), rest.begin(), rest.end());
+    std::vector<std::string> errors;
+    for (const json::object& line : lines) {
+        CHECK_MESSAGE(fits(line, schema), json::serialize(line));
+        CHECK(textOf(line, "type") != "tool-output-denied");
+        if (textOf(line, "type") != "tool-output-error") continue;
+        errors.push_back((line.contains("providerExecuted") ? "provider: " : "") + textOf(line, "errorText"));
+    }
+    std::sort(errors.begin(), errors.end());
+    errors.erase(std::unique(errors.begin(), errors.end()), errors.end());  // a response repeats results before it
+    CHECK(errors == std::vector<std::string>{
+                        "Error: The call was not approved by the bank", R"(provider: [{"type":"text","text":"no"}])",
+                        R"(provider: {"type":"web_search_tool_result_error","error_code":"unavailable"})",
+                        R"({"code":7})"});
+}
+
+TEST_CASE("a call of an answer that was cut off is an error, and does not stay open in the page") {
+    model::Message cut = model::assistant({call("c1", "dig"), {{}, "c2", "work", R"({"wh)"}});
+    cut.finish_reason = model::FinishReason::length;
+    serve::Server server;
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages()};
+    server.add("a", serve::endpoint(
+                        agent::Agent({.model = model::scripted({cut}), .tools = {work(std::make_shared<Ledger>())}}),
+                        options));
+    const json::value schema = json::parse(client::get(server.port(), "/a/schema").body).at("protocols").at("ui");
+    std::string told;
+    for (const json::object& line : client::post(server.port(), "/a/t/start", R"({"text":"go"})").objects()) {
+        CHECK_MESSAGE(fits(line, schema), json::serialize(line));
+        const json::string& type = line.at("type").as_string();
+        if (type != "tool-input-error") continue;
+        told += std::string(line.at("toolName").as_string()) + std::string(line.at("input").as_string()) + " ";
+    }
+    CHECK(told == R"(work{"what":"dig"} work{"wh )");
+}
+
 TEST_CASE("an endpoint lists the schemas of its state, its input and its protocols, or declares them in TypeScript") {
     Yard yard;
     const json::value schema = yard.schema();

@@ -37,6 +37,8 @@ struct StepPlan {
     /// Names of the tools that the model receives; one that the agent does not have fails the run. A call of another
     /// tool is not executed; its result says so.
     std::vector<std::string> tools;
+    /// With `none`, no call is executed, as if no tool was offered. The last answer at a limit (AtLimit::answer) is
+    /// always without tools.
     model::ToolChoice tool_choice = model::ToolChoice::automatic;
     /// If not empty, the model must call this tool, which must be among `tools`, whatever `tool_choice` says.
     std::string required_tool = {};

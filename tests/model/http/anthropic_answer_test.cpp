@@ -198,6 +198,27 @@ TEST_CASE("a message whose beginning is repeated is one message, and another mes
     }
 }
 
+TEST_CASE("a message that has blocks and a reason of stopping at its beginning is whole") {
+    const std::string whole = R"({"type":"message_start","message":{"id":"msg_1","stop_reason":"tool_use","content":[
+        {"type":"text","text":"I look."},{"type":"tool_use","id":"t1","name":"look","input":{"at":1}},7,
+        {"type":"tool_use","id":"t2","name":"look","input":{}}]}})";
+    const Strings told{"text I look.", "call look", R"(arguments {"at":1})", "call look"};
+    for (const Strings& events : {Strings{whole, over}, Strings{whole, whole, stop("tool_use"), over}}) {
+        const Read out = read(events);
+        CHECK(out.told == told);
+        CHECK(out.reply.message.text() == "I look.");
+        REQUIRE(out.reply.message.calls.size() == 2);
+        CHECK(out.reply.message.calls[0].arguments == R"({"at":1})");
+        CHECK(out.reply.message.calls[1].arguments == "{}");
+        CHECK((out.reply.message.finish_reason == md::FinishReason::tool_calls));
+    }
+    // Blocks that are streamed after these are others, although their numbers are the same.
+    const Read more = read({whole, start(1, R"({"type":"tool_use","id":"t3","name":"dig","input":{}})"), input(1, "{}"),
+                            end(1), stop("tool_use"), over});
+    REQUIRE(more.reply.message.calls.size() == 3);
+    CHECK(more.reply.message.calls[2].name == "dig");
+}
+
 TEST_CASE("a message is streamed from a server, however its bytes are split") {
     std::string body;
     for (const std::string& event : {begin, ping, start(0, R"({"type":"text","text":""})"),

@@ -132,3 +132,29 @@ TEST_CASE("a conversation that ends with the assistant's text does not end with 
     messages.push_back(md::user("and?"));
     CHECK(bodyOf({.messages = messages}).at("messages").at(1).at("content").at(1).at("text") == "x ");
 }
+
+TEST_CASE("a turn of the assistant does not end with thoughts, which the provider refuses") {
+    md::Message cut = md::assistant("");
+    cut.content = {md::Reasoning{"hm", "c2ln"}};
+    md::Message late = md::assistant("one moment");
+    late.content.insert(late.content.begin(), md::Reasoning{"hm", "c2ln"});
+    late.content.emplace_back(md::Reasoning{"well", "c2ln"});
+    late.content.emplace_back(md::Reasoning{"", "redacted:ZGF0YQ=="});
+    const auto rolesOf = [](const std::vector<md::Message>& messages) {
+        std::string roles;
+        const json::value body = bodyOf({.messages = messages});
+        for (const json::value& turn : body.at("messages").as_array()) {
+            roles += turn.at("role").as_string();
+            for (const json::value& block : turn.at("content").as_array())
+                roles += " " + std::string(block.at("type").as_string());
+            roles += "; ";
+        }
+        return roles;
+    };
+    const auto hi = md::user("hi");
+    CHECK(rolesOf({hi, cut}) == "user text; ");
+    CHECK(rolesOf({hi, cut, hi, late, hi}) == "user text text; assistant thinking text; user text; ");
+    CHECK(rolesOf({hi, late}) == "user text; assistant thinking text; ");
+    // Thoughts before the rest of an answer that the provider paused are sent.
+    CHECK(rolesOf({hi, cut, late, hi}) == "user text; assistant thinking thinking text; user text; ");
+}
