@@ -1,4 +1,6 @@
+#include <map>
 #include <set>
+#include <string>
 
 #include <stategraph/detail/json_text.hpp>
 #include <stategraph/serve/protocol.hpp>
@@ -32,7 +34,7 @@ public:
     void take(const HubEvent& event, std::vector<std::string>& lines) override {
         if (const auto piece = pieceIn(event)) {
             graphs_.note(event);
-            written_.insert(piece->id);
+            written_[piece->id] = piece->attempt;
             takeText(piece->text, event, lines);
             for (const json::object& part : piece->provider) takeProviderPart(part, event, lines);
             return;
@@ -78,7 +80,10 @@ private:
     }
     /// Reports the text of an answer that came without pieces.
     void takeWhole(const json::object& message, const HubEvent& event, std::vector<std::string>& lines) {
-        if (textOf(message, "role") != "assistant" || !written_.insert(textOf(message, "id")).second) return;
+        if (textOf(message, "role") != "assistant") return;
+        const auto [known, is_new] = written_.try_emplace(textOf(message, "id"), event.attempt);
+        if (!is_new && known->second >= event.attempt) return;
+        known->second = event.attempt;
         for (const json::object& part : partsIn(message)) {
             if (textOf(part, "type") == "text") takeText(textOf(part, "text"), event, lines);
         }
@@ -111,7 +116,7 @@ private:
     MessageGraphs graphs_;
     Questions questions_;
     std::set<std::string> provider_calls_;
-    std::set<std::string> written_;  // ids of messages whose texts were reported
+    std::map<std::string, int> written_;  // the attempts whose texts were reported, by the messages' ids
 };
 
 }  // namespace

@@ -265,14 +265,15 @@ private:
     }
 
     void takeWhole(const json::object& message, int attempt, std::vector<std::string>& lines) {
-        const std::string role = textOf(message, "role");
+        if (textOf(message, "role") == "tool") return takeResult(message, lines);
         const std::string id = textOf(message, "id");
-        if (role == "tool") {
-            takeResult(message, lines);
-        } else if (const auto known = step_.find(id); known != step_.end()) {
+        const auto known = step_.find(id);
+        const bool is_again = known != step_.end() && attempt > known->second.attempt;
+        if (is_again) noticeAttempt(known->second, attempt, lines);
+        if (known != step_.end() && !is_again) {
             known->second.is_whole = true;
             endPart(known->second, lines);
-        } else if (role == "assistant" && !written_.contains(id)) {
+        } else if (textOf(message, "role") == "assistant" && (is_again || !written_.contains(id))) {
             takeUnwritten(message, attempt, lines);
         }
     }

@@ -69,19 +69,23 @@ void Events::give(StreamEvent&& event) {
     sink_->take(std::move(event));
 }
 
-void Events::noteMessage(TaskId task, std::string_view message) {
+void Events::noteMessage(TaskId task, int attempt, std::string_view message) {
     const detail::LockGuard lock(mutex_);
     const auto same = [&](const Emitted& each) { return each.task == task && each.message == message; };
-    if (std::any_of(emitted_.rbegin(), emitted_.rend(), same)) return;
+    const auto known = std::find_if(emitted_.rbegin(), emitted_.rend(), same);
+    if (known != emitted_.rend()) {
+        known->attempt = attempt;
+        return;
+    }
     if (emitted_.size() == emitted_max) emitted_.erase(emitted_.begin());
-    emitted_.push_back({task, std::string(message)});
+    emitted_.push_back({task, attempt, std::string(message)});
 }
 
-std::vector<std::string> Events::takeMessages(TaskId task) {
+std::vector<std::string> Events::takeMessages(TaskId task, int attempt) {
     std::vector<std::string> messages;
     const detail::LockGuard lock(mutex_);
     for (Emitted& each : emitted_) {
-        if (each.task == task) messages.push_back(std::move(each.message));
+        if (each.task == task && each.attempt == attempt) messages.push_back(std::move(each.message));
     }
     std::erase_if(emitted_, [&](const Emitted& each) { return each.task == task; });
     return messages;

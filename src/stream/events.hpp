@@ -56,10 +56,11 @@ public:
     /// `with_inputs` selects the readers that want tasks' inputs, or those that do not; none selects all.
     void emit(std::optional<StreamEvent>&& event, std::optional<bool> with_inputs);
 
-    /// Notes that a task emitted a part of a message, as long as there is room.
-    void noteMessage(TaskId task, std::string_view message);
-    /// Returns the messages of which a task emitted parts, and forgets them.
-    std::vector<std::string> takeMessages(TaskId task);
+    /// Notes that an attempt of a task emitted a part of a message, as long as there is room.
+    void noteMessage(TaskId task, int attempt, std::string_view message);
+    /// Returns the messages of which an attempt of a task emitted parts, and forgets those of all its attempts: readers
+    /// discard the parts of attempts that failed.
+    std::vector<std::string> takeMessages(TaskId task, int attempt);
 
     // The following are for the root graph.
 
@@ -93,6 +94,7 @@ private:
     // The last messages of which tasks under way emitted parts; their number is limited.
     struct Emitted {
         TaskId task;
+        int attempt;
         std::string message;
     };
     static constexpr std::size_t emitted_max = 1024;

@@ -35,7 +35,7 @@ void Teller::messagePart(Task& task, int attempt, const Value& part) {
     if (!wants(StreamMode::messages)) return;
     const TaskId id = place_.idOf(task);
     const std::string_view message = stream::messageId(part.bytes());
-    if (!message.empty()) events_.noteMessage(id, message);
+    if (!message.empty()) events_.noteMessage(id, attempt, message);
     StreamEvent event = make(StreamMode::messages, &task);
     event.data =
         stream::toValue({.delta = true, .attempt = attempt, .message = part.bytes(), .task_id = id.toString()});
@@ -46,7 +46,7 @@ std::vector<StreamEvent> Teller::messages(Task& task, int attempt) {
     if (!wants(StreamMode::messages) || task.planned.node == place_.topology().start) return {};
     std::vector<StreamEvent> events;
     const TaskId id = place_.idOf(task);
-    std::vector<std::string> known = events_.takeMessages(id);
+    std::vector<std::string> known = events_.takeMessages(id, attempt);
     const detail::Schema& schema = place_.core.schema();
     detail::ChannelSet read(schema.size());
     for (detail::Op& op : task.result.writes) {

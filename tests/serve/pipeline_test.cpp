@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -71,10 +72,15 @@ private:
     std::shared_ptr<Gate> gate_;
 };
 
-/// Reports no pieces of its answers.
+/// Reports no pieces of its answers, or of one answer only before it breaks off.
 class SilentModel final : public model::Model {
 public:
-    sg::Task<model::Reply> ask(model::Request request, const model::Asking&) const override {
+    explicit SilentModel(bool breaks) : breaks_(breaks) {}
+    sg::Task<model::Reply> ask(model::Request request, const model::Asking& asking) const override {
+        if (breaks_.exchange(false)) {
+            asking.tell({.text = "I dr"});
+            throw model::ModelError("overloaded", {.status = 503, .is_retryable = true});
+        }
         model::Reply reply;
         reply.message = model::assistant("All is done.");
         if (request.messages.size() == 1) {
@@ -83,6 +89,9 @@ public:
         }
         co_return reply;
     }
+
+private:
+    mutable std::atomic<bool> breaks_;
 };
 
 std::string text(const json::object& object, std::string_view member) {
@@ -153,37 +162,44 @@ TEST_CASE("a text reaches the client while the model still writes it, and one st
 
 TEST_CASE(
     "an answer of which the model reports no pieces reaches the client whole and once, also from a graph inside") {
-    const agent::Agent helper(
-        {.model = std::make_shared<const SilentModel>(), .tools = {work(std::make_shared<Ledger>())}});
-    // The messages of the agent are written again by the graph around it.
-    sg::StateGraph<agent::State> graph;
-    graph.addNode("agent", helper.graph());
-    graph.addNode("bye",
-                  [](const agent::State&) { return sg::add<&agent::State::messages>(model::assistant("Bye.")); });
-    graph.addEdge(sg::START, "agent").addEdge("agent", "bye").addEdge("bye", sg::END);
-    serve::EndpointOptions options;
-    options.protocols = {serve::uiMessages(), serve::stepEvents({.tools = {{"work", "working"}}})};
-    serve::Server server;
-    server.add("a", serve::endpoint(graph.compile(stored()), options));
-    const std::string go = R"({"input":{"messages":[{"role":"user","content":[{"type":"text","text":"go"}]}]}})";
-    std::string shown;
-    for (const json::object& line : client::post(server.port(), "/a/t/start", go).objects()) {
-        const std::string type = text(line, "type");
-        if (type == "start-step" || type == "tool-input-available") shown += type + " ";
-        if (type == "text-start" || type == "reasoning-start") shown += type.substr(0, type.find('-')) + ":";
-        if (type.ends_with("-delta")) shown += text(line, "delta");
-        if (type.ends_with("-end")) shown += " ";
+    const auto answered = [](bool breaks, const std::string& protocol) {
+        agent::Options helper{.model = std::make_shared<const SilentModel>(breaks),
+                              .tools = {work(std::make_shared<Ledger>())}};
+        helper.retry = sg::RetryPolicy{.max_attempts = 2, .initial_interval = 1ms};
+        // The messages of the agent are written again by the graph around it.
+        sg::StateGraph<agent::State> graph;
+        graph.addNode("agent", agent::Agent(helper).graph());
+        graph.addNode("bye",
+                      [](const agent::State&) { return sg::add<&agent::State::messages>(model::assistant("Bye.")); });
+        graph.addEdge(sg::START, "agent").addEdge("agent", "bye").addEdge("bye", sg::END);
+        serve::EndpointOptions options;
+        options.protocols = {serve::uiMessages(), serve::stepEvents({.tools = {{"work", "working"}}})};
+        serve::Server server;
+        server.add("a", serve::endpoint(graph.compile(stored()), options));
+        return client::post(server.port(), "/a/t/start?protocol=" + protocol,
+                            R"({"input":{"messages":[{"role":"user","content":[{"type":"text","text":"go"}]}]}})")
+            .objects();
+    };
+    for (const bool breaks : {false, true}) {
+        CAPTURE(breaks);
+        std::string shown;
+        for (const json::object& line : answered(breaks, "ui")) {
+            const std::string type = text(line, "type");
+            if (type == "start-step" || type == "reset-step" || type == "tool-input-available") shown += type + " ";
+            if (type == "text-start" || type == "reasoning-start") shown += type.substr(0, type.find('-')) + ":";
+            if (type.ends_with("-delta")) shown += text(line, "delta");
+            if (type.ends_with("-end")) shown += " ";
+        }
+        CHECK(shown == std::string(breaks ? "start-step text:I drreset-step " : "start-step ") +
+                           "reasoning:hm text:I dig. tool-input-available start-step text:All is done. "
+                           "start-step text:Bye. ");
+        shown.clear();
+        for (const json::object& line : answered(breaks, "steps"))
+            shown += text(line, "event") + " " + text(line, "stepName") + ": " + text(line, "text") + "; ";
+        CHECK(shown == std::string(breaks ? "text-chunk agent: I dr; " : "") +
+                           "text-chunk agent: I ; text-chunk agent: dig.; tool-call agent: {\"what\":\"dig\"}; "
+                           "text-chunk agent: All is done.; text-chunk bye: Bye.; finish : ; ");
     }
-    CHECK(shown ==
-          "start-step reasoning:hm text:I dig. tool-input-available start-step text:All is done. "
-          "start-step text:Bye. ");
-    shown.clear();
-    for (const json::object& line : client::post(server.port(), "/a/u/start?protocol=steps", go).objects()) {
-        shown += text(line, "event") + " " + text(line, "stepName") + ": " + text(line, "text") + "; ";
-    }
-    CHECK(shown ==
-          "text-chunk agent: I ; text-chunk agent: dig.; tool-call agent: {\"what\":\"dig\"}; "
-          "text-chunk agent: All is done.; text-chunk bye: Bye.; finish : ; ");
 }
 
 TEST_CASE("the messages of an agent that is a node are reported once, and those of earlier turns not again") {

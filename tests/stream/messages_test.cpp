@@ -5,6 +5,7 @@
 
 #include <stategraph/stream_hub.hpp>
 
+#include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
@@ -105,6 +106,28 @@ TEST_CASE("every attempt reports its own parts") {
                   {.retry = {.max_attempts = 2, .initial_interval = 0ms}});
     graph.addEdge(sg::START, "talk");
     CHECK(streamed(graph.compile(), {}) == Strings{"talk 1 part try", "talk 2 part try"});
+}
+
+TEST_CASE("a message of which only an attempt that failed reported parts is reported whole, in every driver") {
+    sg::StateGraph<Chat> graph;
+    graph.addNode("talk",
+                  [](const Chat&, sg::Runtime& runtime) {
+                      if (runtime.attempt() < 3) runtime.emitMessage(sg::Message{"assistant", "try", "m"});
+                      if (runtime.attempt() < 3) throw std::runtime_error("again");
+                      return says({{"assistant", "done", "m"}});
+                  },
+                  {.retry = {.max_attempts = 3, .initial_interval = 0ms}});
+    graph.addEdge(sg::START, "talk");
+    const auto app = graph.compile();
+    for (const drivers::Driver& driver : drivers::all()) {
+        CAPTURE(driver.name);
+        sg::StreamHub hub(app);
+        auto told = hub.subscribe(driver.name, {.modes = StreamMode::messages, .until = sg::Until::run_end});
+        REQUIRE(driver.run(app, sg::Update<Chat>{}, {.thread_id = driver.name, .hub = &hub}).what() == "");
+        Strings all;
+        while (const auto event = told.next(1min)) all.push_back(brief(*event));
+        CHECK(all == Strings{"talk 1 part try", "talk 2 part try", "talk 3 whole done"});
+    }
 }
 
 TEST_CASE("tasks that run at once keep their messages apart, and those of subgraphs are reported where asked for") {

@@ -196,7 +196,7 @@ public:
 
     /// The agent's graph, which can be run in every way that a graph can be run. Its nodes are "begin", "model", and
     /// "tool", "awaited_tool" or, for a tool with a timeout or a retry of its own, "tool.NAME" for each call. With
-    /// `prepare_step` or `repair_call` there is "refused_tool", for calls that are not executed.
+    /// `prepare_step`, `repair_call` or the choice `none` there is "refused_tool", for calls that are not executed.
     const CompiledGraph<State>& graph() const noexcept { return graph_; }
 
     /// Adds a message of the user and runs the turn, until there is an answer, a budget is used up, or a call waits.
