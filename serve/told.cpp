@@ -28,6 +28,7 @@ const json::array* listIn(const json::object& object, std::string_view member) {
 bool isFailure(const json::object& data) {
     const json::value* const is_error = data.if_contains("is_error");
     if (is_error != nullptr && is_error->is_bool()) return is_error->get_bool();
+    if (textOf(data, "status") == "failed") return true;  // of OpenAI's tools
     const json::value* const content = data.if_contains("content");
     return content != nullptr && content->is_object() && textOf(content->get_object(), "type").ends_with("_error");
 }

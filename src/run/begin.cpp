@@ -95,7 +95,7 @@ void Run::start(RunInput&& input) {
     const bool resuming = beginWith(input);
     if (resuming) {
         plan(topology(), env_.schedule, env_.plan);
-        if (travels && (!wasEdited() || start.isElsewhere(env_.place.ns))) commit(Source::fork);
+        if (mustFork()) commit(Source::fork);
         if (mustNoteGoingOn()) note(checkpoint::run_goes_on);
         env_.teller.values();
     }
@@ -105,6 +105,20 @@ void Run::start(RunInput&& input) {
         start.inside.resuming = resuming;
         start.inside.replaying = travels;
     }
+}
+
+// Returns whether the run stores a fork of the checkpoint at which it begins. An edit or a fork has no results that the
+// run would replace, so none is needed. But if a run that began inside a subgraph asks, the thread takes the answers.
+// Each graph then resumes from the newest checkpoint of its visit, which must be the one at which this run began.
+bool Run::mustFork() const {
+    const Start& start = *start_;
+    if (!start.travels()) return false;
+    if (!wasEdited() || start.isElsewhere(env_.place.ns)) return true;
+    if (start.stop == nullptr) return false;
+    if (env_.place.checkpoint != env_.place.head_at_begin) return true;
+    if (!env_.isPerThread()) return false;
+    const Place& outer = env_.link->env->place;
+    return !isOfVisit(start.from->commit, outer.ns, outer.checkpoint);
 }
 
 void Run::claimThread() {

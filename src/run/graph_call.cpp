@@ -40,8 +40,7 @@ std::string encodeOutput(const detail::Core& core, const State& state) {
     return cbor;
 }
 
-void decodeOutput(const detail::Core& core, std::string_view cbor, void* values) {
-    State state(core.schema());
+void decodeOutput(const detail::Core& core, std::string_view cbor, State& state) {
     Decoder in(cbor);
     for (std::size_t count = in.map(); count > 0; --count) {
         const std::string_view name = in.text();
@@ -50,7 +49,6 @@ void decodeOutput(const detail::Core& core, std::string_view cbor, void* values)
         if (channel == nullptr || !isKept(core, *channel)) continue;
         channel->behaviour->load(*channel, state.value(*channel), {&piece, 1});
     }
-    core.schema().state().move(values, state.object());
 }
 
 }  // namespace
@@ -113,12 +111,15 @@ bool GraphCall::restore(void* values) {
     const auto held = context_.hold();
     const Effects::Entry entry = env_->shared.effects.find(path_);
     if (!entry.result) return false;
+    State state(core_->schema());
     try {
-        decodeOutput(*core_, *entry.result, values);
+        decodeOutput(*core_, *entry.result, state);
     } catch (const WrongTypeError& why) {
         throw WrongTypeError("the stored result of the graph that node '" + std::string(runtime_.node()) +
                              "' called with the key '" + key_ + "' is not what it returns now: " + why.message());
     }
+    env_->teller.noteInside(env_->place.idOf(*task_), *core_, state);
+    core_->schema().state().move(values, state.object());
     return true;
 }
 

@@ -61,6 +61,7 @@ private:
         try {
             const RunOutcome& outcome = markingFailures(drive);
             if (outcome.status != Status::done) pause(outcome);
+            env_->teller.noteInside(env_->place.idOf(*task_), *core_, child_->state());
         } catch (ParentCommandSignal& signal) {
             adoptCommand(signal, env_->core().schema(), env_->nodeOf(*task_));
             throw;

@@ -163,6 +163,7 @@ private:
 
     // The run begins in begin.cpp.
     bool wasEdited() const noexcept { return env_.place.source == Source::update || env_.place.source == Source::fork; }
+    bool mustFork() const;
     void checkStored(const detail::RunInput& input) const;
     void checkIsAsGiven(const detail::RunInput& input) const;
     void checkNotCancelled() const;

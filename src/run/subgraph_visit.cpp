@@ -59,6 +59,7 @@ void SubgraphVisit::checkVisits() const {
 
 void SubgraphVisit::takeOutput(Run& child) const {
     const Subgraph& subgraph = *node_.subgraph;
+    env_.teller.noteInside(env_.place.idOf(task_), child.core(), child.state());
     if (subgraph.spec.from_inner != nullptr) {
         try {
             subgraph.spec.from_inner(subgraph.spec.from_inner_callable.get(), child.state().object(),

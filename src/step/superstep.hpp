@@ -24,7 +24,7 @@ struct Drafts {
     std::vector<std::uint32_t> write_sizes;  // of the parts of `writes`, if they are known
     detail::EncodedItems items{writes};
     std::string record;  // set if the commit does not contain it
-    std::vector<StreamEvent> messages;
+    std::vector<WrittenMessage> messages;
     std::optional<StreamEvent> update;
     std::optional<StreamEvent> end;
 

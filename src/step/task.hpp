@@ -12,6 +12,7 @@
 #include <stategraph/failure.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/runtime.hpp>
+#include <stategraph/stream.hpp>
 
 #include "checkpoint/task_fields.hpp"
 #include "src/commit/ids.hpp"
@@ -98,6 +99,12 @@ struct NodeCall {
     bool is_under_way = false;
     std::vector<Interrupt> asked = {};  // what it stopped at
     std::optional<std::chrono::system_clock::time_point> wake_at = {};
+};
+
+/// The event of a message that a task wrote.
+struct WrittenMessage {
+    StreamEvent event;
+    bool was_reported_inside = false;  // readers of events of subgraphs have received the message
 };
 
 /// Data that only few tasks have.

@@ -1,6 +1,7 @@
 #include "src/stream/events.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "src/stream/commit_events.hpp"
@@ -49,13 +50,12 @@ void Events::changed() {
     if (topic_ != nullptr) topic_->changed();
 }
 
-void Events::emit(std::optional<StreamEvent>&& event, std::optional<bool> with_inputs) {
+void Events::emit(std::optional<StreamEvent>&& event, const stream::Readers& readers) {
     if (!event) return;
     const bool inner = !event->ns.empty();
     if (topicWants(event->mode, inner))
-        topic_->offer(*event, at_.load(std::memory_order_relaxed), stop_.get(), with_inputs);
-    const bool is_for_sink = !with_inputs || *with_inputs == options_.task_inputs;
-    if (is_for_sink && sinkWants(event->mode, inner)) give(std::move(*event));
+        topic_->offer(*event, at_.load(std::memory_order_relaxed), stop_.get(), readers);
+    if (readers.has(options_) && sinkWants(event->mode, inner)) give(std::move(*event));
 }
 
 // Even if a mode is requested, no event of the task may be meant for any of its readers; then none is created.
@@ -88,6 +88,22 @@ std::vector<std::string> Events::takeMessages(TaskId task, int attempt) {
         if (each.task == task && each.attempt == attempt) messages.push_back(std::move(each.message));
     }
     std::erase_if(emitted_, [&](const Emitted& each) { return each.task == task; });
+    return messages;
+}
+
+void Events::noteInside(TaskId task, std::vector<std::string>&& messages) {
+    const detail::LockGuard lock(mutex_);
+    if (inside_.size() == inside_max) inside_.erase(inside_.begin());
+    inside_.push_back({task, std::move(messages)});
+}
+
+std::vector<std::string> Events::takeInside(TaskId task) {
+    std::vector<std::string> messages;
+    const detail::LockGuard lock(mutex_);
+    for (ReportedInside& each : inside_) {
+        if (each.task == task) std::ranges::move(each.messages, std::back_inserter(messages));
+    }
+    std::erase_if(inside_, [&](const ReportedInside& each) { return each.task == task; });
     return messages;
 }
 

@@ -16,6 +16,7 @@
 #include <stategraph/stream.hpp>
 
 #include "src/step/task.hpp"
+#include "src/stream/readers.hpp"
 #include "src/threads/put_queue.hpp"
 
 namespace stategraph::stream {
@@ -52,15 +53,18 @@ public:
     }
     /// Returns whether some readers want tasks' events with (or without) the tasks' inputs.
     bool wantsInputs(bool with_inputs) const noexcept;
-    void emit(std::optional<StreamEvent>&& event) { emit(std::move(event), {}); }
-    /// `with_inputs` selects the readers that want tasks' inputs, or those that do not; none selects all.
-    void emit(std::optional<StreamEvent>&& event, std::optional<bool> with_inputs);
+    void emit(std::optional<StreamEvent>&& event, const stream::Readers& readers = {});
 
     /// Notes that an attempt of a task emitted a part of a message, as long as there is room.
     void noteMessage(TaskId task, int attempt, std::string_view message);
     /// Returns the messages of which an attempt of a task emitted parts, and forgets those of all its attempts: readers
     /// discard the parts of attempts that failed.
     std::vector<std::string> takeMessages(TaskId task, int attempt);
+    /// Notes messages that a graph inside a task returned, as long as there is room. That graph's tasks have reported
+    /// them to the readers that want events of subgraphs.
+    void noteInside(TaskId task, std::vector<std::string>&& messages);
+    /// Returns the messages that were noted for a task, and forgets them.
+    std::vector<std::string> takeInside(TaskId task);
 
     // The following are for the root graph.
 
@@ -99,6 +103,13 @@ private:
     };
     static constexpr std::size_t emitted_max = 1024;
     std::vector<Emitted> emitted_ SG_GUARDED_BY(mutex_);
+    // The messages that graphs inside tasks under way returned; the number of graphs is limited.
+    struct ReportedInside {
+        TaskId task;
+        std::vector<std::string> messages;
+    };
+    static constexpr std::size_t inside_max = 1024;
+    std::vector<ReportedInside> inside_ SG_GUARDED_BY(mutex_);
 };
 
 /// The data of an event of the mode `checkpoints`.

@@ -1,4 +1,6 @@
-#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
 
 #include "src/stream/message_event.hpp"
 #include "src/stream/teller.hpp"
@@ -29,6 +31,23 @@ bool isRemoval(std::string_view message) {
     return false;
 }
 
+using Ids = std::set<std::string, std::less<>>;
+
+Ids toSet(std::vector<std::string>&& ids) {
+    return {std::make_move_iterator(ids.begin()), std::make_move_iterator(ids.end())};
+}
+
+bool isOfMessages(const detail::ChannelSpec& channel) noexcept { return channel.reducer == "messages"; }
+
+// Calls take(message's CBOR) for each message of a channel.
+template <class Take>
+void forEachOf(const State& state, const detail::ChannelSpec& channel, Take take) {
+    std::string messages;
+    Encoder out(messages);
+    channel.behaviour->encode(channel, state.value(channel), out);
+    forEachMessage(messages, take);
+}
+
 }  // namespace
 
 void Teller::messagePart(Task& task, int attempt, const Value& part) {
@@ -42,38 +61,52 @@ void Teller::messagePart(Task& task, int attempt, const Value& part) {
     emit(std::move(event));
 }
 
-std::vector<StreamEvent> Teller::messages(Task& task, int attempt) {
+std::vector<WrittenMessage> Teller::messages(Task& task, int attempt) {
     if (!wants(StreamMode::messages) || task.planned.node == place_.topology().start) return {};
-    std::vector<StreamEvent> events;
+    std::vector<WrittenMessage> events;
     const TaskId id = place_.idOf(task);
-    std::vector<std::string> known = events_.takeMessages(id, attempt);
+    Ids known = toSet(events_.takeMessages(id, attempt));
+    const Ids inside = toSet(events_.takeInside(id));
     const detail::Schema& schema = place_.core.schema();
     detail::ChannelSet read(schema.size());
     for (detail::Op& op : task.result.writes) {
         const detail::ChannelSpec& channel = schema.channel(op.channel);
-        if (channel.reducer != "messages" || op.kind == checkpoint::WriteKind::clear) continue;
+        if (!isOfMessages(channel) || op.kind == checkpoint::WriteKind::clear) continue;
         if (place_.isInside() && !place_.core.returns(op.channel)) continue;
         if (!read.test(op.channel) && state_.has(op.channel)) {
             read.set(op.channel, true);
-            std::string before;
-            Encoder out(before);
-            channel.behaviour->encode(channel, state_.value(channel), out);
-            forEachMessage(before, [&](std::string_view message) { known.emplace_back(stream::messageId(message)); });
+            forEachOf(state_, channel, [&](std::string_view message) { known.emplace(stream::messageId(message)); });
         }
         std::string written;
         Encoder out(written);
         detail::encodeWriteValue(op, out);
         forEachMessage(written, [&](std::string_view message) {
             const std::string_view name = stream::messageId(message);
-            if (isRemoval(message) || std::find(known.begin(), known.end(), name) != known.end()) return;
-            known.emplace_back(name);
+            if (isRemoval(message) || !known.emplace(name).second) return;
             StreamEvent event = make(StreamMode::messages, &task);
             event.data =
                 stream::toValue({.delta = false, .attempt = attempt, .message = message, .task_id = id.toString()});
-            events.push_back(std::move(event));
+            events.push_back({std::move(event), inside.contains(name)});
         });
     }
     return events;
+}
+
+// Readers of events of subgraphs receive a message once: from the task that wrote it first.
+void Teller::emit(WrittenMessage&& message) {
+    stream::Readers readers;
+    if (message.was_reported_inside) readers.subgraphs = false;
+    events_.emit(std::move(message.event), readers);
+}
+
+void Teller::noteInside(TaskId task, const detail::Core& inner, const State& state) {
+    if (!events_.wants(StreamMode::messages, true)) return;
+    std::vector<std::string> messages;
+    for (const detail::ChannelSpec& channel : inner.schema().channels()) {
+        if (!isOfMessages(channel) || !inner.returns(channel.index) || !state.has(channel.index)) continue;
+        forEachOf(state, channel, [&](std::string_view message) { messages.emplace_back(stream::messageId(message)); });
+    }
+    if (!messages.empty()) events_.noteInside(task, std::move(messages));
 }
 
 }  // namespace stategraph::engine

@@ -100,8 +100,8 @@ std::optional<StreamEvent> Teller::update(Task& task, bool restored) const {
 }
 
 // Emits the event as its own mode and as debug, as far as they are wanted.
-void Teller::emitBoth(StreamEvent event, std::string_view debug_type, std::optional<bool> with_inputs) {
-    events_.emit(StreamEvent(event), with_inputs);
+void Teller::emitBoth(StreamEvent event, std::string_view debug_type, const stream::Readers& readers) {
+    events_.emit(StreamEvent(event), readers);
     if (!events_.wantsDebug(place_.isInside())) return;
     event.mode = StreamMode::debug;
     const Value payload = std::move(event.data);
@@ -116,7 +116,7 @@ void Teller::emitBoth(StreamEvent event, std::string_view debug_type, std::optio
         out.text("timestamp");
         out.integer(times::nowMs(place_.core.ids()));
     });
-    events_.emit(std::move(event), with_inputs);
+    events_.emit(std::move(event), readers);
 }
 
 void Teller::taskStarts(Task& task) {
@@ -137,7 +137,7 @@ void Teller::taskStarts(Task& task) {
             out.text("interrupts");
             out.array(0);
         });
-        emitBoth(std::move(event), "task", with_inputs);
+        emitBoth(std::move(event), "task", {.task_inputs = with_inputs});
     }
 }
 

@@ -46,7 +46,11 @@ public:
     }
     void messagePart(Task& task, int attempt, const Value& part);
     /// Returns the messages that a finished task wrote. Call it before its writes are applied.
-    std::vector<StreamEvent> messages(Task& task, int attempt);
+    std::vector<WrittenMessage> messages(Task& task, int attempt);
+    void emit(WrittenMessage&& message);
+    /// Notes what a graph inside a task has returned: `state` is its state. Its tasks have reported the messages in it,
+    /// in this run or an earlier one, so readers of events of subgraphs do not receive them again from the outer task.
+    void noteInside(TaskId task, const detail::Core& inner, const State& state);
 
     /// For the root: these report once that the run has begun, and once how it has ended.
     void runBegins();
@@ -63,7 +67,7 @@ private:
     void give(StreamMode mode, const Task& task, Value data);
     StreamEvent make(StreamMode mode, const Task* task = nullptr) const;
     StreamEvent runEnd(const RunEndFields& end) const;
-    void emitBoth(StreamEvent event, std::string_view debug_type, std::optional<bool> with_inputs = {});
+    void emitBoth(StreamEvent event, std::string_view debug_type, const stream::Readers& readers = {});
     bool isStart(const Task& task) const noexcept { return task.planned.node == place_.topology().start; }
     std::string nodeName(const Task& task) const;
     void encodeValues(Encoder& out, bool all) const;

@@ -66,11 +66,10 @@ bool Topic::wants(StreamMode mode, bool inner) const noexcept {
 }
 
 // The lock is not held, because a mailbox may make the run wait.
-void Topic::offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop,
-                  std::optional<bool> with_inputs) {
+void Topic::offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop, const Readers& readers) {
     const auto all = mailboxes();  // keeps the list while it is walked
     for (const auto& mailbox : *all) {
-        if (!with_inputs || *with_inputs == mailbox->options().task_inputs) mailbox->offer(event, after, stop);
+        if (readers.has(mailbox->options())) mailbox->offer(event, after, stop);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <stategraph/detail/mutex.hpp>
 
 #include "src/stream/mailbox.hpp"
+#include "src/stream/readers.hpp"
 
 namespace stategraph::stream {
 
@@ -24,10 +25,8 @@ public:
     bool wantsInputs(bool with_inputs) const noexcept {
         return (with_inputs ? with_inputs_ : without_inputs_).load(std::memory_order_relaxed);
     }
-    /// `stop` is what may end the run, which then waits for no subscriber; null if nothing can. `with_inputs` selects
-    /// the readers that want tasks' inputs, or those that do not; none selects all.
-    void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop,
-               std::optional<bool> with_inputs = {});
+    /// `stop` is what may end the run, which then waits for no subscriber; null if nothing can.
+    void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop, const Readers& readers = {});
     void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
     /// These note that a run has begun on the thread, and that it has ended, with everything up to `after` stored.

@@ -138,7 +138,7 @@ void TaskEnv::taskFinished(Task& task) {
         if (!drafts.record.empty()) {
             log.putTaskWithCommit(place.checkpoint, pathOf(topology(), task.planned), std::move(drafts.record));
         }
-        for (StreamEvent& message : drafts.messages) teller.emit(std::move(message));
+        for (WrittenMessage& message : drafts.messages) teller.emit(std::move(message));
         drafts.messages.clear();
         teller.emit(std::move(drafts.update));
         teller.emitTaskEnd(std::move(drafts.end));
@@ -146,7 +146,7 @@ void TaskEnv::taskFinished(Task& task) {
     }
     if (hasSaver()) storeRecord(task, true);
     if (teller.any()) {
-        for (StreamEvent& message : teller.messages(task, task.attempt)) teller.emit(std::move(message));
+        for (WrittenMessage& message : teller.messages(task, task.attempt)) teller.emit(std::move(message));
         teller.emit(teller.update(task, task.extra().is_cached));
         if (!task.extra().is_cached) teller.emitTaskEnd(teller.taskEnds(task, TaskStatus::finished));
     }
