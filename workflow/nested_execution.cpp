@@ -4,6 +4,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include <stategraph/detail/call_failure.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 
@@ -100,14 +101,16 @@ std::exception_ptr failureOf(const Session& session, const Plan& plan, const Sta
 // is made once: a process that resumes the run decides the same, and does not wait again.
 bool triesAgain(const RetryPolicy& retry, const Plan& inner_plan, const Record& record, int attempt, Runtime& runtime) {
     if (record.is_permanent || (retry.otherwise.empty() && attempt >= retry.max_attempts)) return false;
-    return runtime.once("retry " + std::to_string(attempt), [&] {
+    const auto decide = [&] {
         const auto failure = failureOf(runtime.context<Session>(), inner_plan, record.child.as<State>());
         const RetryPolicy* const policy = policyAfter(retry, failure, attempt);
         if (policy == nullptr) return false;
         const auto wait = std::chrono::ceil<std::chrono::milliseconds>(retryWait(*policy, attempt));
         if (wait > wait.zero()) runtime.waitFor(wait);
         return true;
-    });
+    };
+    return stategraph::detail::markingFailures(
+        [&] { return runtime.once("retry " + std::to_string(attempt), decide); });
 }
 
 }  // namespace

@@ -1,21 +1,22 @@
 #pragma once
 #include <stategraph/error.hpp>
 
-namespace stategraph::engine {
+namespace stategraph::detail {
 
-/// A failure of the storage below a graph that a node called. It is not a failure of the node: no policy and no error
-/// handler is used, and the superstep is not committed, as if the graph were a node.
+/// A failure of the storage below what a node calls: a graph, or what a library on the graphs stores for itself. It is
+/// not a failure of the node: no policy and no error handler is used, and the superstep is not committed, as if the
+/// graph were a node.
 template <class E>
 class CallFailure : public E {
 public:
     explicit CallFailure(const E& error) : E(error) {}
 };
 
-/// Calls `drive`, and marks the exceptions that the storage throws.
+/// Calls `call`, and marks the exceptions that the storage throws.
 template <class F>
-decltype(auto) markingFailures(F&& drive) {
+decltype(auto) markingFailures(F&& call) {
     try {
-        return drive();
+        return call();
     } catch (const SaverError& error) {
         throw CallFailure<SaverError>(error);
     } catch (const ConcurrentUpdateError& error) {
@@ -25,4 +26,4 @@ decltype(auto) markingFailures(F&& drive) {
     }
 }
 
-}  // namespace stategraph::engine
+}  // namespace stategraph::detail
