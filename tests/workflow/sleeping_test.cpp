@@ -4,19 +4,23 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include <stategraph/interrupt.hpp>
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/testing/fault_saver.hpp>
 #include <stategraph/workflow/async.hpp>
 
 #include "tests/support/manual_clock.hpp"
+#include "tests/support/savers.hpp"
 #include "tests/workflow/refusal.hpp"
 
-// Sleeps of steps, of workflows inside and of elements of a list, and a store that fails while a sleep begins.
+// Sleeps of steps, of workflows inside and of elements of a list: the run's status, and a store that fails while a
+// sleep begins.
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 using namespace std::chrono_literals;
@@ -95,6 +99,82 @@ struct Driving {
 };
 
 }  // namespace
+
+TEST_CASE("a run is waiting wherever it sleeps: in steps, in elements of a list, and in workflows inside") {
+    savers::onEachAndLater([](savers::Store& store) {
+        for (const bool is_awaited : {false, true}) {
+            const Driving driver{is_awaited};
+            const std::string run = is_awaited ? "awaited" : "blocking";
+            for (const wf::Flow& flow : sleepers(storedIn(store.open()))) {
+                CAPTURE(flow.threadOf(run).view());
+                CHECK((driver.start(flow, run).status == RunStatus::waiting));
+                CHECK((flow.get(run).status == RunStatus::waiting));
+                CHECK(flow.list({.status = {RunStatus::waiting}}).size() == (is_awaited ? 2 : 1));
+                CHECK(flow.list({.status = {RunStatus::running}}).empty());
+                passTwoHours();
+                CHECK((flow.get(run).status == RunStatus::waiting));
+                wf::RunView view = driver.restart(flow, run);
+                if (view.status == RunStatus::waiting) {  // the second element of the list
+                    passTwoHours();
+                    view = driver.restart(flow, run);
+                }
+                CHECK(view.result == Value(2));
+                driver.start(flow, run);  // it sleeps again, for the list of the other driver
+            }
+        }
+    });
+}
+
+TEST_CASE("a run that sleeps in an element of a list is taken back by time travel, and cancelled") {
+    const auto flow = sleepers(storedIn(std::make_shared<sg::MemorySaver>())).front();
+    flow.start("1", Value(0));
+    CHECK((flow.timeTravel("1", "each", {}, {}).status == RunStatus::waiting));
+    CHECK((flow.cancel("1").status == RunStatus::canceled));
+    CHECK((refusalOf([&] { flow.restart("1"); }) == wf::Refusal::not_active));
+}
+
+namespace {
+
+struct Asked {
+    int total = 0;
+    static constexpr auto channels() { return sg::channels<&Asked::total>(); }
+};
+
+// A graph that asks, in a block with a workflow that sleeps.
+wf::Flow askingBesideSleeping(const sg::CompileOptions& options) {
+    sg::StateGraph<Asked> graph;
+    graph.addNode("ask", [](const Asked& s, sg::Runtime& runtime) {
+        return sg::set<&Asked::total>(s.total + sg::interrupt<int>(runtime, "how much?"));
+    });
+    graph.addEdge(sg::START, "ask");
+    const auto ask = wf::step(
+        "ask", graph.compile(), [](const int& n) { return sg::Update<Asked>{sg::set<&Asked::total>(n)}; },
+        [](const Asked& s) { return s.total; });
+    return wf::workflow<int>("w")
+        .parallel(ask, wf::step("inside", napping()))
+        .map([](const std::tuple<int, int>& both) { return std::get<0>(both) + std::get<1>(both); })
+        .commit(options)
+        .flow();
+}
+
+}  // namespace
+
+TEST_CASE("a sleep that is over ends while a graph in the same block waits for an answer") {
+    for (const bool is_awaited : {false, true}) {
+        CAPTURE(is_awaited);
+        const Driving driver{is_awaited};
+        const auto flow = askingBesideSleeping(storedIn(std::make_shared<sg::MemorySaver>()));
+        CHECK((driver.start(flow, "1").status == RunStatus::suspended));
+        REQUIRE(flow.dueRuns().size() == 1);
+        passTwoHours();
+        const wf::RunView view = driver.restart(flow, "1");
+        CHECK((view.status == RunStatus::suspended));
+        CHECK((view.steps.at("inside").status == wf::StepStatus::success));
+        CHECK((refusalOf([&] { driver.restart(flow, "1"); }) == wf::Refusal::not_active));
+        CHECK(flow.dueRuns().empty());
+        CHECK(flow.resume("1", {}, Value(5)).result == Value(7));
+    }
+}
 
 namespace {
 
