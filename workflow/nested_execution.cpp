@@ -113,6 +113,23 @@ bool triesAgain(const RetryPolicy& retry, const Plan& inner_plan, const Record& 
         [&] { return runtime.once("retry " + std::to_string(attempt), decide); });
 }
 
+// Runs the inner workflow. If it was left at a step that its definition no longer has, the call is refused and the run
+// has not failed: with the former definition it can be continued.
+State runInside(const Nested& nested, const State& begin, Update<State> input, int attempt, Runtime& runtime) {
+    using Refused = stategraph::detail::CallFailure<InvalidArgumentError>;
+    const std::vector<Entry>& entries = nested.plan->definition.entries;
+    if (begin.goes_on && static_cast<std::size_t>(begin.at) >= entries.size()) {
+        throw Refused(InvalidArgumentError("the workflow '" + nested.plan->definition.id + "' was left at entry " +
+                                           std::to_string(begin.at) + ", and it has only " +
+                                           std::to_string(entries.size()) + " entries now"));
+    }
+    try {
+        return runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt));
+    } catch (const InvalidArgumentError& error) {
+        throw Refused(error);
+    }
+}
+
 }  // namespace
 
 Executed executeNested(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
@@ -130,7 +147,7 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
         Update<State> input = goes_on ? updateOf(begin) : beginningOf(begin);
         if (!goes_on && attempt == 1 && !record.answers.empty())
             input.with(merge(&State::records, answersInside(record.answers)));
-        State inner = runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt));
+        State inner = runInside(nested, begin, std::move(input), attempt, runtime);
         goes_on = false;
         outer.shared = inner.shared;
         executed.additions.insert(executed.additions.end(), inner.reduced.begin(), inner.reduced.end());

@@ -209,6 +209,8 @@ void Execution::asNode(F call, const char* who) {
         throw;
     } catch (const detail::CallFailure<CorruptCheckpointError>&) {
         throw;
+    } catch (const detail::CallFailure<InvalidArgumentError>&) {
+        throw;
     } catch (...) {
         throw env_.nodeError(task_, who + node_.name + "' failed: ");
     }

@@ -3,9 +3,10 @@
 
 namespace stategraph::detail {
 
-/// A failure of the storage below what a node calls: a graph, or what a library on the graphs stores for itself. It is
-/// not a failure of the node: no policy and no error handler is used, and the superstep is not committed, as if the
-/// graph were a node.
+/// A failure below what a node calls that is not a failure of the node: no policy and no error handler is used, and the
+/// superstep is not committed, as if the graph that it calls were a node. It is one of the storage, below that graph or
+/// below what a library on the graphs stores for itself; or an InvalidArgumentError with which such a library refuses
+/// to continue a graph that has become another one.
 template <class E>
 class CallFailure : public E {
 public:
