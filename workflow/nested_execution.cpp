@@ -116,18 +116,15 @@ bool triesAgain(const RetryPolicy& retry, const Plan& inner_plan, const Record& 
 // Runs the inner workflow. If it was left at a step that its definition no longer has, the call is refused and the run
 // has not failed: with the former definition it can be continued.
 State runInside(const Nested& nested, const State& begin, Update<State> input, int attempt, Runtime& runtime) {
-    using Refused = stategraph::detail::CallFailure<InvalidArgumentError>;
     const std::vector<Entry>& entries = nested.plan->definition.entries;
     if (begin.goes_on && static_cast<std::size_t>(begin.at) >= entries.size()) {
-        throw Refused(InvalidArgumentError("the workflow '" + nested.plan->definition.id + "' was left at entry " +
-                                           std::to_string(begin.at) + ", and it has only " +
-                                           std::to_string(entries.size()) + " entries now"));
+        const InvalidArgumentError error("the workflow '" + nested.plan->definition.id + "' was left at entry " +
+                                         std::to_string(begin.at) + ", and it has only " +
+                                         std::to_string(entries.size()) + " entries now");
+        throw stategraph::detail::CallFailure<InvalidArgumentError>(error);
     }
-    try {
-        return runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt));
-    } catch (const InvalidArgumentError& error) {
-        throw Refused(error);
-    }
+    return stategraph::detail::markingRefusals(
+        [&] { return runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt)); });
 }
 
 }  // namespace

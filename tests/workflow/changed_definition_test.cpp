@@ -6,9 +6,11 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/interrupt.hpp>
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/testing/fault_saver.hpp>
 #include <stategraph/workflow/async.hpp>
+#include <stategraph/workflow/workflow.hpp>
 
 #include "tests/support/manual_clock.hpp"
 #include "tests/support/savers.hpp"
@@ -115,5 +117,44 @@ TEST_CASE("an answer that is stored for a step inside that is no longer there st
                 CHECK((status == RunStatus::suspended || status == RunStatus::success));
             }
         }
+    }
+}
+
+namespace {
+
+struct Sum {
+    int total = 0;
+    static constexpr auto channels() { return sg::channels<&Sum::total>(); }
+};
+
+// A graph as a step, with a node that asks.
+wf::Flow summing(const std::string& node, const std::shared_ptr<sg::MemorySaver>& saver) {
+    sg::StateGraph<Sum> graph;
+    graph.addNode(node, [](const Sum& s, sg::Runtime& runtime) {
+        return sg::set<&Sum::total>(s.total + sg::interrupt<int>(runtime, "how much?"));
+    });
+    graph.addEdge(sg::START, node);
+    const auto sum = wf::step(
+        "sum", graph.compile(), [](const int& n) { return sg::Update<Sum>{sg::set<&Sum::total>(n)}; },
+        [](const Sum& s) { return s.total; });
+    return wf::workflow<int>("w").then(sum).commit({.checkpointer = saver}).flow();
+}
+
+}  // namespace
+
+TEST_CASE("a run whose graph in a step asked at a node that is no longer there is refused, and has not failed") {
+    for (const bool is_awaited : {false, true}) {
+        CAPTURE(is_awaited);
+        const auto saver = std::make_shared<sg::MemorySaver>();
+        const wf::Flow before = summing("ask", saver), after = summing("renamed", saver);
+        CHECK((before.start("1", Value(5)).status == RunStatus::suspended));
+        const auto resume = [&] {
+            if (is_awaited) return void(sg::syncWait(wf::asyncResume(after, "1", {}, Value(3))));
+            after.resume("1", {}, Value(3));
+        };
+        CHECK((refusalOf(resume) == wf::Refusal::already_claimed));
+        // The answer is stored.
+        CHECK((after.get("1").status == RunStatus::running));
+        CHECK(restart(before, is_awaited).result == Value(8));
     }
 }

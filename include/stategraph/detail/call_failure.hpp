@@ -27,4 +27,15 @@ decltype(auto) markingFailures(F&& call) {
     }
 }
 
+/// Calls `call`, which runs a graph, and marks the exception with which the graph refuses to continue what was stored
+/// by another one.
+template <class F>
+decltype(auto) markingRefusals(F&& call) {
+    try {
+        return call();
+    } catch (const InvalidArgumentError& error) {
+        throw CallFailure<InvalidArgumentError>(error);
+    }
+}
+
 }  // namespace stategraph::detail
