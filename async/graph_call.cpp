@@ -41,7 +41,7 @@ Task<> AsyncCall::drive(void* values) {
     } catch (...) {
         thrown = std::current_exception();
     }
-    engine::markingFailures([&] {
+    markingFailures([&] {
         if (thrown) std::rethrow_exception(thrown);
         call.giveResult(values);
     });

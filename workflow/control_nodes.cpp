@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tuple>
 
+#include <stategraph/detail/call_failure.hpp>
 #include <stategraph/workflow/workflow.hpp>
 
 #include "workflow/execution.hpp"
@@ -132,15 +133,19 @@ Command<State> runSleep(const Plan& plan, const Place& place, const State& state
     const Entry& sleep = plan.entryOf(place);
     Record record{.status = Word::success, .payload = state.data, .output = state.data, .attempts = 1};
     // The wake time is computed once, and is the same in every process. So is the error if it cannot be computed.
-    const auto [now_ms, until_ms, failure] =
-        runtime.once("sleep", [&] { return wakeTimeOf(plan, place, state, runtime); });
+    // A storage that cannot store it ends the call and not the run, which can be restarted.
+    const auto [now_ms, until_ms, failure] = stategraph::detail::markingFailures(
+        [&] { return runtime.once("sleep", [&] { return wakeTimeOf(plan, place, state, runtime); }); });
     record.started_ms = now_ms;
     if (!failure.empty()) {
         record.status = Word::failed;
         record.output = {};
         record.error = failure;
     }
-    if (until_ms > 0) runtime.sleepUntil(std::chrono::system_clock::time_point(std::chrono::milliseconds(until_ms)));
+    if (until_ms > 0) {
+        const std::chrono::system_clock::time_point until(std::chrono::milliseconds{until_ms});
+        stategraph::detail::markingFailures([&] { runtime.sleepUntil(until); });
+    }
     record.ended_ms = plan.nowMs();
     const bool failed = record.status == Word::failed;
     Outcome outcome{failed ? Word::failed : Word::success, failed ? Value(record.error) : state.data};

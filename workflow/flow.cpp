@@ -131,6 +131,25 @@ bool addUnderWay(const Plan& plan, State& state, const std::vector<TaskSnapshot>
 
 }  // namespace
 
+// The view knows the sleeps of the workflow. Steps can sleep too, and workflows inside the elements of a list; of these
+// only the thread knows whether everything that is due sleeps.
+RunView Flow::Impl::viewAt(const StateSnapshot<State>& at) const {
+    RunView view = viewOf(*plan, at.values, at);
+    if (view.status == RunStatus::running && sleepsAt(at)) view.status = RunStatus::waiting;
+    return view;
+}
+
+bool Flow::Impl::sleepsAt(const SnapshotData& at) const {
+    if (!saver) return false;
+    const auto heads = saver->list({.thread_id = std::string(at.config.thread_id.view()),
+                                    .checkpoint_ns = "",
+                                    .heads = true,
+                                    .with_writes = true});
+    if (heads.empty() || heads.front().id != at.config.checkpoint_id) return false;
+    const auto thread = unfinishedThread(heads.front());
+    return thread && thread->reason == Unfinished::sleeping;
+}
+
 // Makes an edit after which nothing is due. What was under way keeps its records.
 void Flow::Impl::end(const std::string& run_id, bool ends_success) const {
     // Another process that continues the run between the reading and the edit makes progress with each attempt.
@@ -235,9 +254,11 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
 
 std::variant<RunView, RunInput> Flow::Impl::restartInput(const std::string& run_id, const RunOptions& options) const {
     const auto at = read(run_id, true);
-    RunView view = isStored(at) ? viewOf(*plan, at.values, at) : RunView();
+    RunView view = isStored(at) ? viewAt(at) : RunView();
     if (view.status == RunStatus::success || view.status == RunStatus::failed) return view;
-    if (view.status != RunStatus::running && view.status != RunStatus::waiting) {
+    const bool is_under_way = view.status == RunStatus::running || view.status == RunStatus::waiting;
+    // A graph that is a step can ask while the workflow next to it sleeps.
+    if (!is_under_way && !(view.status == RunStatus::suspended && sleepsAt(at))) {
         refuse(Refusal::not_active, run_id, std::string("nothing of it was under way; it is ") + toString(view.status));
     }
     const CheckpointId only_at = at.config.checkpoint_id;
@@ -280,7 +301,7 @@ Continuation Flow::Impl::travelTo(const std::string& run_id, const std::string& 
     if (path.empty()) refuse(Refusal::invalid_target, run_id, "no step is named to which to travel");
     State state;
     if (isStored(at)) {
-        if (viewOf(*plan, at.values, at).status == RunStatus::running) {
+        if (viewAt(at).status == RunStatus::running) {
             refuse(Refusal::invalid_target, run_id,
                    "it is under way, or its process died; wait for its end, or cancel it");
         }

@@ -63,9 +63,11 @@ struct Flow::Impl {
     }
     RunView view(const std::string& run_id, CheckpointId checkpoint = {}) const {
         const auto at = read(run_id, true, checkpoint);
-        if (!isStored(at)) return {};
-        return viewOf(*plan, at.values, at);
+        return isStored(at) ? viewAt(at) : RunView();
     }
+    RunView viewAt(const StateSnapshot<State>& at) const;
+    /// Returns whether the run sleeps at this checkpoint, which is then its newest one.
+    bool sleepsAt(const SnapshotData& at) const;
     static bool isStored(const SnapshotData& at) { return !at.config.checkpoint_id.empty(); }
     bool hasRun(const std::string& run_id) const {
         return saver && saver->getTuple({.log = {.thread_id = threadNameOf(run_id)}});

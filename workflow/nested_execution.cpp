@@ -4,6 +4,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include <stategraph/detail/call_failure.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 
@@ -100,14 +101,30 @@ std::exception_ptr failureOf(const Session& session, const Plan& plan, const Sta
 // is made once: a process that resumes the run decides the same, and does not wait again.
 bool triesAgain(const RetryPolicy& retry, const Plan& inner_plan, const Record& record, int attempt, Runtime& runtime) {
     if (record.is_permanent || (retry.otherwise.empty() && attempt >= retry.max_attempts)) return false;
-    return runtime.once("retry " + std::to_string(attempt), [&] {
+    const auto decide = [&] {
         const auto failure = failureOf(runtime.context<Session>(), inner_plan, record.child.as<State>());
         const RetryPolicy* const policy = policyAfter(retry, failure, attempt);
         if (policy == nullptr) return false;
         const auto wait = std::chrono::ceil<std::chrono::milliseconds>(retryWait(*policy, attempt));
         if (wait > wait.zero()) runtime.waitFor(wait);
         return true;
-    });
+    };
+    return stategraph::detail::markingFailures(
+        [&] { return runtime.once("retry " + std::to_string(attempt), decide); });
+}
+
+// Runs the inner workflow. If it was left at a step that its definition no longer has, the call is refused and the run
+// has not failed: with the former definition it can be continued.
+State runInside(const Nested& nested, const State& begin, Update<State> input, int attempt, Runtime& runtime) {
+    const std::vector<Entry>& entries = nested.plan->definition.entries;
+    if (begin.goes_on && static_cast<std::size_t>(begin.at) >= entries.size()) {
+        const InvalidArgumentError error("the workflow '" + nested.plan->definition.id + "' was left at entry " +
+                                         std::to_string(begin.at) + ", and it has only " +
+                                         std::to_string(entries.size()) + " entries now");
+        throw stategraph::detail::CallFailure<InvalidArgumentError>(error);
+    }
+    return stategraph::detail::markingRefusals(
+        [&] { return runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt)); });
 }
 
 }  // namespace
@@ -127,7 +144,7 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
         Update<State> input = goes_on ? updateOf(begin) : beginningOf(begin);
         if (!goes_on && attempt == 1 && !record.answers.empty())
             input.with(merge(&State::records, answersInside(record.answers)));
-        State inner = runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt));
+        State inner = runInside(nested, begin, std::move(input), attempt, runtime);
         goes_on = false;
         outer.shared = inner.shared;
         executed.additions.insert(executed.additions.end(), inner.reduced.begin(), inner.reduced.end());

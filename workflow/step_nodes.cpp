@@ -1,3 +1,5 @@
+#include <stategraph/detail/call_failure.hpp>
+
 #include "workflow/execution.hpp"
 #include "workflow/reducing.hpp"
 
@@ -19,7 +21,7 @@ void tellStart(const Place& place, Runtime& runtime) {
     if (runtime.attempt() > 1) return;
     const auto start = [&] { tellStep(runtime, RunEvent::Kind::step_start, place.path); };
     if (place.nested && place.nested->plan->sleeps) {
-        runtime.once("start", start);
+        stategraph::detail::markingFailures([&] { runtime.once("start", start); });
     } else {
         start();
     }

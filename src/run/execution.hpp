@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include <stategraph/detail/call_failure.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/run/run.hpp"
@@ -11,7 +12,6 @@
 #include "src/superstep/routes.hpp"
 #include "src/task/attempt.hpp"
 #include "src/task/cached_task.hpp"
-#include "src/task/call_failure.hpp"
 #include "src/task/run_task_context.hpp"
 #include "src/task/task_questions.hpp"
 #include "src/value/times.hpp"
@@ -203,11 +203,13 @@ void Execution::asNode(F call, const char* who) {
         throw;
     } catch (const detail::RefusedAnswerSignal&) {
         throw;
-    } catch (const CallFailure<SaverError>&) {
+    } catch (const detail::CallFailure<SaverError>&) {
         throw;
-    } catch (const CallFailure<ConcurrentUpdateError>&) {
+    } catch (const detail::CallFailure<ConcurrentUpdateError>&) {
         throw;
-    } catch (const CallFailure<CorruptCheckpointError>&) {
+    } catch (const detail::CallFailure<CorruptCheckpointError>&) {
+        throw;
+    } catch (const detail::CallFailure<InvalidArgumentError>&) {
         throw;
     } catch (...) {
         throw env_.nodeError(task_, who + node_.name + "' failed: ");

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include <stategraph/detail/call_failure.hpp>
 #include <stategraph/runtime.hpp>
 
 #include "src/run/run.hpp"
-#include "src/task/call_failure.hpp"
 #include "src/task/effects.hpp"
 
 namespace stategraph::engine {
@@ -36,7 +36,7 @@ public:
     template <class F>
     void end(void* values, F drive) {
         checkEnd(drive);
-        markingFailures([&] {
+        detail::markingFailures([&] {
             env_->storeEffect(path_, result());
             giveResult(values);
         });
@@ -46,7 +46,7 @@ public:
     template <class F>
     std::shared_ptr<EffectPut> endLater(F drive) {
         checkEnd(drive);
-        return markingFailures([&] { return env_->storeEffectLater(path_, result()); });
+        return detail::markingFailures([&] { return env_->storeEffectLater(path_, result()); });
     }
     void giveResult(void* values);
 
@@ -59,7 +59,7 @@ private:
     template <class F>
     void checkEnd(F& drive) {
         try {
-            const RunOutcome& outcome = markingFailures(drive);
+            const RunOutcome& outcome = detail::markingFailures(drive);
             if (outcome.status != Status::done) pause(outcome);
             env_->teller.noteInside(env_->place.idOf(*task_), *core_, child_->state());
         } catch (ParentCommandSignal& signal) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <stategraph/compiled_graph.hpp>
+#include <stategraph/detail/call_failure.hpp>
 #include <stategraph/detail/opt_in.hpp>
 #include <stategraph/task.hpp>
 #include <stategraph/workflow/definition.hpp>
@@ -359,7 +360,9 @@ auto step(std::string id, CompiledGraph<S, Input, Output> graph, To to_input, Fr
     made.step.execute = [graph = std::move(graph), to_input = std::move(to_input), from_state = std::move(from_state)](
                             const Value& input, StepContext& context) {
         Update<Input> begin = to_input(input.as<In>());
-        return Value(from_state(context.runtime().invoke(graph, std::move(begin), "graph")));
+        // A graph that has changed since the run was left in it does not fail the run.
+        return Value(from_state(stategraph::detail::markingRefusals(
+            [&] { return context.runtime().invoke(graph, std::move(begin), "graph"); })));
     };
     std::move(options).putInto(made.step);
     return made;
