@@ -9,6 +9,7 @@
 #include "src/commit/task_record.hpp"
 #include "src/commit/visit.hpp"
 #include "src/run/execution.hpp"
+#include "src/run/joined_writes.hpp"
 #include "src/run/run.hpp"
 
 // Begins a run: with input, by resuming, at an earlier checkpoint, or with a Command.
@@ -294,34 +295,30 @@ bool Run::beginCommand(RunInput& input) {
         return false;
     }
     if (input.writes.empty() && routes.empty()) return true;
-    // The Command becomes part of the pending superstep: it is stored next to the records of the tasks, with the
-    // updates of earlier Commands.
-    env_.log.putTask(env_.place.checkpoint, command_path, encodeCommand(input.writes, routes));
-    applyOutside(input.writes, routes, nullptr);
-    env_.log.forceSnapshot();
+    joinCommand(input.writes, routes);
     return true;
 }
 
-std::string Run::encodeCommand(detail::Writes& writes, const Routes& routes) const {
-    std::string items;
-    std::size_t count = 0;
+// Makes a Command part of the pending superstep: it is stored next to the records of the tasks, with the updates of
+// earlier Commands.
+void Run::joinCommand(detail::Writes& writes, Routes& routes) {
+    JoinedWrites joined(core().schema(), writes);
     checkpoint::TaskFields fields;
     fields.node = "__input__";
     for (const auto& [path, before] : start_->records) {
         if (path != command_path) continue;
         fields.to = before.to;
         fields.sends = before.sends;
-        if (!before.writes) continue;
-        Decoder in(*before.writes);
-        count = in.array();
-        items = in.rest();
+        if (before.writes) joined.takeEarlier(*before.writes);
     }
-    const std::string list = encodeWriteList(core().schema(), writes, &items, count);
+    const std::vector<std::string> payloads = addRoutes(topology(), routes, fields);
+    applyOutside(writes, routes, nullptr);
+    const std::string list = joined.encode(env_.state.values);
     fields.writes = list;
-    std::vector<std::string> payloads = addRoutes(topology(), routes, fields);
     std::string bytes;
     checkpoint::writeTask(env_.place.checkpoint, fields, bytes);
-    return bytes;
+    env_.log.putTask(env_.place.checkpoint, command_path, std::move(bytes));
+    env_.log.forceSnapshot();
 }
 
 }  // namespace stategraph::engine

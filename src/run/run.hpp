@@ -171,7 +171,7 @@ private:
     void takeEarlierCommands(GoneNodes gone);
     bool beginWith(detail::RunInput& input);     // returns true if it resumes the pending superstep
     bool beginCommand(detail::RunInput& input);  // returns the same
-    std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
+    void joinCommand(detail::Writes& writes, Routes& routes);
     void takeAnswers(const detail::RunInput& input);
     void putAnswers(const std::set<std::string_view>& touched);
     void beginInput(detail::Writes& writes);

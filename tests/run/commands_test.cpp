@@ -2,6 +2,7 @@
 
 #include <stategraph/codec_std.hpp>
 
+#include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
@@ -209,6 +210,37 @@ TEST_CASE("what a Command wrote to a superstep that fails is kept, shown, and th
         fails = false;
         CHECK(app().invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"i", "x", "y", "a saw 3"});
         CHECK(app().getState({.thread_id = "t"}).values.bar == Strings{"i", "x", "y", "a saw 3"});
+    });
+}
+
+TEST_CASE("a later Command replaces what an earlier one wrote to the superstep that waits, where one write is taken") {
+    savers::onEach([](savers::Store& store) {
+        for (const drivers::Driver& driver : drivers::crossed()) {
+            CAPTURE(driver.name);
+            bool fails = true;
+            Graph graph;
+            graph.addNode("a", [&fails](const State& state) -> Update {
+                if (fails) throw std::runtime_error("not yet");
+                return bar("a saw " + state.foo);
+            });
+            graph.addEdge(sg::START, "a");
+            const auto app = graph.compile({.checkpointer = store.open()});
+            const sg::RunConfig config{.thread_id = driver.name};
+            const auto give = [&](Update update, const std::string& foo, const Strings& list) {
+                CHECK(driver.run(app, Command{.update = std::move(update)}, config).as<sg::NodeError>() != nullptr);
+                const State state = app.getState({.thread_id = driver.name}).values;
+                CHECK(state.foo == foo);
+                CHECK(state.bar == list);
+            };
+            CHECK(driver.run(app, bar("i"), config).as<sg::NodeError>() != nullptr);
+            give({sg::set<&State::foo>("x")}, "x", {"i"});
+            give({sg::set<&State::foo>("y"), sg::add<&State::bar>("1")}, "y", {"i", "1"});
+            give({sg::overwrite<&State::bar>(Strings{"o"})}, "y", {"o"});
+            give({sg::add<&State::bar>("2")}, "y", {"o", "2"});
+            give({sg::overwrite<&State::bar>(Strings{"p"}), sg::set<&State::foo>("z")}, "z", {"p"});
+            fails = false;
+            CHECK(driver.run(app, sg::RESUME, config).values.bar == Strings{"p", "a saw z"});
+        }
     });
 }
 
