@@ -61,7 +61,7 @@ std::string errorTextOf(const boost::json::value& output);
 std::optional<ToldPiece> pieceIn(const StreamEvent& event);
 
 /// Returns a whole message that a task wrote without having reported pieces of it, or none if the event has no such
-/// message. The event may come once more for each graph around the one that wrote it, with the message's id.
+/// message.
 std::optional<boost::json::object> wholeMessageIn(const StreamEvent& event);
 
 /// Returns the messages that a task wrote, as JSON objects, in order. The event must have the mode `updates`.

@@ -189,7 +189,7 @@ Update<State> beginningOf(State state) {
     if (!state.shared.empty()) update.with(merge(&State::shared, std::move(state.shared)));
     if (!state.context.empty()) update.with(merge(&State::context, std::move(state.context)));
     if (!state.metadata.empty()) update.with(set<&State::metadata>(std::move(state.metadata)));
-    if (state.is_single_step) update.with(add<&State::is_single_step>(true));
+    if (state.is_single_step) update.with(set<&State::is_single_step>(true));
     return update;
 }
 
@@ -210,7 +210,7 @@ Update<State> updateOf(const State& state) {
             set<&State::metadata>(state.metadata),
             overwrite<&State::path>(state.path),
             overwrite<&State::is_canceled>(state.is_canceled),
-            overwrite<&State::is_single_step>(state.is_single_step),
+            set<&State::is_single_step>(state.is_single_step),
             set<&State::goes_on>(state.goes_on),
             set<&State::answers>(state.answers)};
 }

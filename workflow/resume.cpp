@@ -17,7 +17,7 @@ Update<State> Flow::Impl::goingOnWith(const std::string& run_id, const State& st
     Update<State> update;
     if (!options.context.empty())
         update.with(merge(&State::context, contextFor(run_id, withEarlier(options.context, state.context))));
-    if (state.is_single_step != options.single_step) update.with(add<&State::is_single_step>(options.single_step));
+    if (state.is_single_step != options.single_step) update.with(set<&State::is_single_step>(options.single_step));
     std::map<std::string, Record> dropped;
     for (const auto& [id, record] : state.records) {
         if (record.status == Word::none && !record.pending.isNull()) dropped.emplace(id, Record());

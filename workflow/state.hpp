@@ -103,9 +103,6 @@ struct Item {
     bool is_first = false;  // whether it begins independent of the others; as many begin as may run at the same time
 };
 
-/// Of several calls that continue the same unfinished superstep, the last one decides.
-inline bool lastOf(bool /*before*/, bool last) noexcept { return last; }
-
 struct State {
     Value input = {};
     /// What the last entry returned.
@@ -151,8 +148,7 @@ struct State {
             stategraph::channel<&State::reduced>(stategraph::append),
             stategraph::channel<&State::context>(stategraph::merge), stategraph::channel<&State::metadata>(),
             stategraph::channel<&State::path>(stategraph::append), stategraph::channel<&State::chosen>(),
-            stategraph::channel<&State::is_canceled>(stategraph::max),
-            stategraph::channel<&State::is_single_step>(stategraph::reduce("last", lastOf)),
+            stategraph::channel<&State::is_canceled>(stategraph::max), stategraph::channel<&State::is_single_step>(),
             stategraph::channel<&State::goes_on>(), stategraph::channel<&State::answers>());
     }
 };

@@ -66,6 +66,13 @@ void AnswerDraft::addArguments(std::size_t call, std::string_view piece) {
     listener_->tell({Delta::Kind::arguments, piece, call});
 }
 
+void AnswerDraft::checkEnd(const std::optional<FinishReason>& reason, const Speaker& speaker) const {
+    if (!reason) throw brokenOff(speaker, "ended its answer without saying why: it was cut off");
+    for (const ToolCall& call : message_.calls) {
+        if (call.name.empty()) throw brokenOff(speaker, "asked for a call of a tool without its name");
+    }
+}
+
 Message AnswerDraft::finish(FinishReason reason) {
     Message message = std::move(message_);
     message.role = Role::assistant;

@@ -1,10 +1,13 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <stategraph/model/model.hpp>
+
+#include "model/http/provider_error.hpp"
 
 namespace stategraph::model::http {
 
@@ -46,8 +49,9 @@ public:
     std::size_t beginCall(std::string_view name, std::string_view provider_id);
     void addArguments(std::size_t call, std::string_view piece);
     ToolCall& call(std::size_t place) { return message_.calls[place]; }
-    std::size_t calls() const noexcept { return message_.calls.size(); }
 
+    /// Checks that the answer ended, and that each call has a name. Errors: ModelError of the speaker.
+    void checkEnd(const std::optional<FinishReason>& reason, const Speaker& speaker) const;
     /// Returns the message. Its finish reason fits its calls, even if the provider gives another, unless the answer was
     /// cut off. Parts without content are left out. Call it once.
     Message finish(FinishReason reason);

@@ -185,10 +185,7 @@ void AnthropicAnswer::takeUsage(const json::object& usage) {
 
 Reply AnthropicAnswer::finish() {
     endSources();
-    if (!finish_reason_) throw brokenOff(speaker_, "ended its answer without saying why: it was cut off");
-    for (std::size_t i = 0; i < draft_.calls(); ++i) {
-        if (draft_.call(i).name.empty()) throw brokenOff(speaker_, "asked for a call of a tool without its name");
-    }
+    draft_.checkEnd(finish_reason_, speaker_);
     reply_.message = draft_.finish(*finish_reason_);
     reply_.message.usage = usage_;
     return std::move(reply_);

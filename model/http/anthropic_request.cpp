@@ -97,13 +97,8 @@ void addCalls(json::array& blocks, const Message& message, std::size_t at, const
 }
 
 void addResult(json::array& blocks, const Message& message, std::size_t at, const WireIds& ids) {
-    if (!message.result || ids.ofResult(at).empty()) {
-        throw ModelError("message " + std::to_string(at) +
-                             " is a tool's, and no call before it is the one it answers; see mendHistory",
-                         {});
-    }
-    json::object block{
-        {"type", "tool_result"}, {"tool_use_id", ids.ofResult(at)}, {"content", validUtf8(message.result->text())}};
+    const std::string& call = answeredCall(ids, message, at);
+    json::object block{{"type", "tool_result"}, {"tool_use_id", call}, {"content", validUtf8(message.result->text())}};
     if (message.result->is_error) block["is_error"] = true;
     blocks.push_back(std::move(block));
 }

@@ -188,10 +188,7 @@ void OpenAiAnswer::takeUsage(const json::object& usage) {
 }
 
 Reply OpenAiAnswer::finish() {
-    if (!finish_reason_) throw brokenOff(speaker_, "ended its answer without saying why: it was cut off");
-    for (std::size_t i = 0; i < draft_.calls(); ++i) {
-        if (draft_.call(i).name.empty()) throw brokenOff(speaker_, "asked for a call of a tool without its name");
-    }
+    draft_.checkEnd(finish_reason_, speaker_);
     for (std::string& source : sources_) {
         ProviderPart part{.kind = ProviderPartKind::source, .format = "openai"};
         part.data = std::move(source);

@@ -18,13 +18,11 @@ namespace {
 
 namespace json = boost::json;
 
-std::string dataUrl(const File& file) { return "data:" + file.media_type + ";base64," + file.data; }
-
 json::object filePart(const File& file) {
     const std::string_view type = file.media_type;
     if (const auto text = fileText(file)) return {{"type", "text"}, {"text", *text}};
     if (type.starts_with("image/")) {
-        return {{"type", "image_url"}, {"image_url", {{"url", file.data.empty() ? file.url : dataUrl(file)}}}};
+        return {{"type", "image_url"}, {"image_url", {{"url", fileAddress(file)}}}};
     }
     if (file.data.empty())
         throw ModelError(
@@ -33,8 +31,7 @@ json::object filePart(const File& file) {
         const std::string_view format = type == "audio/mpeg" ? "mp3" : type.substr(6);
         return {{"type", "input_audio"}, {"input_audio", {{"data", file.data}, {"format", format}}}};
     }
-    const std::string name = "file." + std::string(type.substr(std::min(type.find('/') + 1, type.size())));
-    return {{"type", "file"}, {"file", {{"filename", name}, {"file_data", dataUrl(file)}}}};
+    return {{"type", "file"}, {"file", {{"filename", fileName(file)}, {"file_data", fileAddress(file)}}}};
 }
 
 /// Returns one text if there are no files, because not every server accepts a list.
@@ -91,12 +88,8 @@ json::object assistantMessage(const Message& message, std::size_t at, const Send
 }
 
 json::object toolMessage(const Message& message, std::size_t at, const WireIds& ids) {
-    if (!message.result || ids.ofResult(at).empty()) {
-        throw ModelError("message " + std::to_string(at) +
-                             " is a tool's, and no call before it is the one it answers; see mendHistory",
-                         {});
-    }
-    return {{"role", "tool"}, {"tool_call_id", ids.ofResult(at)}, {"content", validUtf8(message.result->text())}};
+    const std::string& call = answeredCall(ids, message, at);
+    return {{"role", "tool"}, {"tool_call_id", call}, {"content", validUtf8(message.result->text())}};
 }
 
 json::array messagesOf(const Request& request, bool send_reasoning, std::string_view host) {

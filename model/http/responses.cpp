@@ -11,9 +11,7 @@ namespace stategraph::model {
 std::shared_ptr<const Model> openaiResponses(const ResponsesOptions& options) {
     if (options.model.empty()) throw InvalidArgumentError("ResponsesOptions::model is empty; name the model");
     if (options.settings.seed || !options.settings.stop_sequences.empty()) {
-        throw InvalidArgumentError(
-            "the Responses API has no seed and no stop sequences; leave Settings::seed and Settings::stop_sequences "
-            "empty");
+        throw InvalidArgumentError(http::has_no_seed);
     }
     std::vector<std::pair<std::string, std::string>> headers;
     if (!options.api_key.empty()) headers.emplace_back("Authorization", "Bearer " + options.api_key);

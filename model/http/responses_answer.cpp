@@ -196,10 +196,7 @@ void ResponsesAnswer::takeUsage(const json::object& usage) {
 }
 
 Reply ResponsesAnswer::finish() {
-    if (!finish_reason_) throw brokenOff(speaker_, "ended its answer without saying why: it was cut off");
-    for (std::size_t i = 0; i < draft_.calls(); ++i) {
-        if (draft_.call(i).name.empty()) throw brokenOff(speaker_, "asked for a call of a tool without its name");
-    }
+    draft_.checkEnd(finish_reason_, speaker_);
     reply_.message = draft_.finish(is_refused_ ? FinishReason::content_filter : *finish_reason_);
     reply_.message.usage = usage_;
     if (auto kept = items_.part(origin_)) reply_.message.content.emplace_back(std::move(*kept));

@@ -22,11 +22,9 @@ namespace json = boost::json;
 json::object inputFile(const File& file) {
     const std::string_view type = file.media_type;
     if (const auto text = fileText(file)) return {{"type", "input_text"}, {"text", *text}};
-    const std::string address = file.data.empty() ? file.url : "data:" + file.media_type + ";base64," + file.data;
-    if (type.starts_with("image/")) return {{"type", "input_image"}, {"image_url", address}};
-    if (file.data.empty()) return {{"type", "input_file"}, {"file_url", address}};
-    const std::string name = "file." + std::string(type.substr(std::min(type.find('/') + 1, type.size())));
-    return {{"type", "input_file"}, {"filename", name}, {"file_data", address}};
+    if (type.starts_with("image/")) return {{"type", "input_image"}, {"image_url", fileAddress(file)}};
+    if (file.data.empty()) return {{"type", "input_file"}, {"file_url", file.url}};
+    return {{"type", "input_file"}, {"filename", fileName(file)}, {"file_data", fileAddress(file)}};
 }
 
 json::object inputMessage(const char* role, const Message& message) {
@@ -44,13 +42,8 @@ json::array outputText(std::string_view text) {
 }
 
 json::object resultItem(const Message& message, std::size_t at, const WireIds& ids) {
-    if (!message.result || ids.ofResult(at).empty()) {
-        throw ModelError("message " + std::to_string(at) +
-                             " is a tool's, and no call before it is the one it answers; see mendHistory",
-                         {});
-    }
-    return {
-        {"type", "function_call_output"}, {"call_id", ids.ofResult(at)}, {"output", validUtf8(message.result->text())}};
+    const std::string& call = answeredCall(ids, message, at);
+    return {{"type", "function_call_output"}, {"call_id", call}, {"output", validUtf8(message.result->text())}};
 }
 
 /// The items of one message of the assistant. Those that were kept determine the order, and the message itself what is
@@ -212,10 +205,7 @@ void putTextFormat(json::object& body, const OutputFormat& output) {
 
 void putSampling(json::object& body, const Settings& own, const Settings& defaults) {
     if (own.seed || defaults.seed || !own.stop_sequences.empty() || !defaults.stop_sequences.empty()) {
-        throw ModelError(
-            "the Responses API has no seed and no stop sequences; leave Settings::seed and Settings::stop_sequences "
-            "empty",
-            {});
+        throw ModelError(has_no_seed, {});
     }
     const auto put = [&](const char* name, const auto& wanted, const auto& otherwise) {
         if (const auto& value = wanted ? wanted : otherwise) body[name] = *value;

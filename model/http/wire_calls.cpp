@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include <stategraph/model/model.hpp>
+
 #include "model/http/json_access.hpp"
 #include "model/http/text.hpp"
 
@@ -43,6 +45,13 @@ WireIds::WireIds(std::span<const Message> messages) : calls_(messages.size()), r
         const auto found = last.find(messages[m].result->call_id);
         if (found != last.end()) results_[m] = found->second;
     }
+}
+
+const std::string& answeredCall(const WireIds& ids, const Message& message, std::size_t at) {
+    if (message.result && !ids.ofResult(at).empty()) return ids.ofResult(at);
+    throw ModelError(
+        "message " + std::to_string(at) + " is a tool's, and no call before it is the one it answers; see mendHistory",
+        {});
 }
 
 std::string wireArguments(const ToolCall& call) {

@@ -27,6 +27,10 @@ private:
     std::vector<std::string> results_;
 };
 
+/// Returns the name of the call that a tool's message answers. Errors: ModelError if the message has no result, or if
+/// there is no such call before it.
+const std::string& answeredCall(const WireIds& ids, const Message& message, std::size_t at);
+
 /// Returns a call's arguments as the text of a JSON object, which providers require: `{}` for none, and `{"unparsed":
 /// TEXT}` for text that is no JSON object.
 std::string wireArguments(const ToolCall& call);

@@ -7,7 +7,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// The mode `messages` of graphs inside: whoever receives their events gets each message once.
+// The mode `messages` of graphs inside: readers of their events receive each message once.
 namespace sg = stategraph;
 using namespace std::chrono_literals;
 using Strings = std::vector<std::string>;

@@ -172,11 +172,10 @@ TEST_CASE("an agent sends a model its thoughts back after a restart, in every dr
             const std::string end = event(R"({"type":"response.completed","response":{}})");
             const bool has_result = request.find("function_call_output") != std::string::npos;
             if (!has_result) {
-                peer.send(
-                    head + done(thought) +
-                    done(
-                        R"({"type":"function_call","id":"fc","call_id":"c","name":"look","arguments":"{\"what\":\"tea\"}"})") +
-                    end);
+                peer.send(head + done(thought) +
+                          done(R"({"type":"function_call","id":"fc","call_id":"c","name":"look",)"
+                               R"("arguments":"{\"what\":\"tea\"}"})") +
+                          end);
             } else if (request.find(thought + R"(,{"type":"function_call")") == std::string::npos) {
                 peer.send("HTTP/1.1 400 Bad\r\nContent-Length: 7\r\n\r\nmissing");
             } else {
