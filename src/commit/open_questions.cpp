@@ -96,7 +96,8 @@ const OpenQuestion& onlyQuestion(const std::vector<OpenQuestion>& open, const ch
         const bool all_answered = wasAnswered(records, [](const auto&) { return true; });
         refuse(all_answered
                    ? "there is no open interrupt that the resume value could answer: what was asked is answered already"
-                   : "there is no open interrupt that the resume value could answer",
+                   : "there is no open interrupt that the resume value could answer; if an edit has replaced the tasks "
+                     "that asked, resume the thread without an answer (RESUME), so that they ask again",
                open, shown);
     }
     if (open.size() > 1)

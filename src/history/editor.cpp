@@ -11,6 +11,7 @@
 #include "src/commit/task_record.hpp"
 #include "src/commit/visit.hpp"
 #include "src/history/checkpoint_view.hpp"
+#include "src/history/close_questions.hpp"
 #include "src/history/edit_task_context.hpp"
 #include "src/superstep/routes.hpp"
 
@@ -288,6 +289,7 @@ Config Editor::commit(OperationLog operations, Source source) {
     if (run_word_.empty() && !tasks_.empty()) run_word_ = checkpoint::run_edited;
     for (auto& [path, record] : results_) writer.putTaskWithCommit(loaded_->commit.id, path, std::move(record));
     noteEdit(writer, id);
+    if (loaded_) closeQuestions(saver_, log(), loaded_->commit, durability_ == Durability::sync);
     writer.commit({.id = id,
                    .step = step,
                    .source = source,
