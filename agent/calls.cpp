@@ -9,6 +9,7 @@
 #include <stategraph/async.hpp>
 #include <stategraph/detail/json_text.hpp>
 #include <stategraph/detail/pause.hpp>
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/functional.hpp>
 #include <stategraph/update.hpp>
@@ -22,15 +23,8 @@ using model::ToolCall;
 
 constexpr std::size_t error_text_max = 4096;
 
-/// Returns at most this many bytes, cut between characters.
-std::string beginningOf(const std::string& text, std::size_t bytes) {
-    std::size_t end = bytes;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-    return text.substr(0, end);
-}
-
 Message failure(const ToolCall& call, std::string text) {
-    if (text.size() > error_text_max) text = beginningOf(text, error_text_max) + "…";
+    if (text.size() > error_text_max) text = std::string(stategraph::detail::beginningOf(text, error_text_max)) + "…";
     return model::toolResult(call, Value("Error: " + stategraph::detail::withoutStrayBytes(text)), true);
 }
 
@@ -43,7 +37,7 @@ Message outputOf(const Tool& tool, const ToolCall& call, Value output, bool is_e
     if (message.result->output.bytes().size() <= tool.result_max / json_growth_max) return message;
     const std::string text = message.result->text();
     if (text.size() <= tool.result_max) return message;
-    std::string kept = beginningOf(text, tool.result_max);
+    std::string kept(stategraph::detail::beginningOf(text, tool.result_max));
     kept += "\n[The result was cut: these are the first " + std::to_string(kept.size()) + " of its " +
             std::to_string(text.size()) + " bytes. Ask for less.]";
     message.result->output = Value(std::move(kept));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 
 namespace stategraph {
@@ -41,10 +42,8 @@ std::string keyText(std::string_view cbor) {
 
 // Returns the beginning of a text as JSON. It is not cut inside a character.
 std::string beginning(std::string_view text, std::size_t bytes_max) {
-    std::size_t size = std::min(bytes_max, text.size());
-    while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
     std::string cbor;
-    Encoder(cbor).text(text.substr(0, size));
+    Encoder(cbor).text(detail::beginningOf(text, bytes_max));
     return cborToJson(cbor);
 }
 

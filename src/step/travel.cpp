@@ -39,10 +39,11 @@ std::vector<TravelStop> planTravel(const detail::Core& root, BaseCheckpointSaver
         const bool is_there = stop.ns.empty() ? saver.getTuple({.log = at, .checkpoint_id = stop.id}).has_value()
                                               : checkStop(resolveNamespace(root, stop.ns), saver, at, stop.id);
         if (is_there) continue;
-        throw InvalidArgumentError(
-            "the checkpoint " + stop.id.toString() +
-                " of the graph around it no longer exists (was it pruned?), so no run can begin there",
-            context);
+        throw InvalidArgumentError("the checkpoint " + stop.id.toString() +
+                                       " of the graph around it is not stored: it was pruned, or its run had the "
+                                       "durability 'exit'. So no run can "
+                                       "begin there",
+                                   context);
     }
     return stops;
 }

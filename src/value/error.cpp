@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/value.hpp>
 
@@ -96,9 +97,7 @@ bool isWithin(const ErrorContext& known, const ErrorContext& context) {
 std::string shortened(std::string json) {
     constexpr std::size_t bytes_max = 100;
     if (json.size() <= bytes_max) return json;
-    std::size_t end = bytes_max;
-    while (end > 0 && (static_cast<unsigned char>(json[end]) & 0xC0U) == 0x80U) --end;
-    json.resize(end);
+    json.resize(detail::beginningOf(json, bytes_max).size());
     return json + "...";
 }
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include <stategraph/detail/utf8.hpp>
 #include <stategraph/value.hpp>
 
 namespace stategraph {
@@ -32,10 +33,7 @@ private:
 std::string quoted(std::string_view name) {
     std::string text = "'";
     if (name.size() <= name_max) return text.append(name).append("'");
-    std::size_t size = name_max;
-    // The name is not cut within a character.
-    while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xc0U) == 0x80U) --size;
-    return text.append(name.substr(0, size)).append("…'");
+    return text.append(beginningOf(name, name_max)).append("…'");
 }
 
 void Faults::add(std::string fault) {

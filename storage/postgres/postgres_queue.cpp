@@ -173,9 +173,7 @@ std::int64_t timeOf(const Release& release) {
 // Makes a text valid for PostgreSQL, which requires UTF-8 without a byte 0; an error of a node may be anything.
 std::string asText(std::string_view text) {
     constexpr std::size_t bytes_max = 4000;
-    std::string shown(text.substr(0, bytes_max));
-    for (std::size_t cut = 1; cut < 4 && text.size() > bytes_max && !detail::isUtf8(shown); ++cut)
-        shown = text.substr(0, bytes_max - cut);  // the cut is in the middle of a character
+    std::string shown(detail::beginningOf(text, bytes_max));
     if (!detail::isUtf8(shown))
         std::ranges::replace_if(
             shown, [](char c) { return c < ' ' || c > '~'; }, '?');

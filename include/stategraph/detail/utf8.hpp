@@ -66,4 +66,11 @@ inline bool isUtf8(std::string_view text) noexcept {
     return true;
 }
 
+/// Returns at most the first `size` bytes of a text: fewer if these would end inside a character.
+inline std::string_view beginningOf(std::string_view text, std::size_t size) noexcept {
+    if (size >= text.size()) return text;
+    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80U) --size;
+    return text.substr(0, size);
+}
+
 }  // namespace stategraph::detail
