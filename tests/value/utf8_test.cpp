@@ -16,8 +16,9 @@ TEST_CASE("the beginning of a text ends between characters") {
         CHECK(isUtf8(beginningOf(text, size)));
     }
     CHECK(beginningOf("", 5).empty());
-    // Bytes that belong to no character are left out, too.
-    CHECK(beginningOf("a\x80\x80\x80\x80", 3) == "a");
+    // What is not UTF-8 has no characters to cut between.
+    CHECK(beginningOf("a\x80\x80\x80\x80\x80", 4) == "a\x80\x80\x80");
+    CHECK(beginningOf("\x80\x80\x80", 2) == "\x80\x80");
 }
 
 TEST_CASE("overlong forms, surrogates, cut characters and those above U+10FFFF are not UTF-8") {

@@ -66,11 +66,14 @@ inline bool isUtf8(std::string_view text) noexcept {
     return true;
 }
 
-/// Returns at most the first `size` bytes of a text: fewer if these would end inside a character.
+/// Returns the first `size` bytes of a text, or up to three fewer if these would end inside a character.
 inline std::string_view beginningOf(std::string_view text, std::size_t size) noexcept {
     if (size >= text.size()) return text;
-    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80U) --size;
-    return text.substr(0, size);
+    for (std::size_t end = size; end + 4 > size; --end) {
+        if ((static_cast<unsigned char>(text[end]) & 0xc0U) != 0x80U) return text.substr(0, end);
+        if (end == 0) break;
+    }
+    return text.substr(0, size);  // it is not UTF-8
 }
 
 }  // namespace stategraph::detail
