@@ -137,12 +137,37 @@ LogPlan ThreadPrune::plan(const LogLinks& log, const ReadRecord& read) {
     std::vector<CheckpointId> waiting;
     std::copy_if(log.interrupted.begin(), log.interrupted.end(), std::back_inserter(waiting),
                  [&](CheckpointId id) { return isWaiting(log, id); });
-    if (const auto found = remembered_.find(log.checkpoint_ns); found != remembered_.end()) {
-        waiting.insert(waiting.end(), found->second.begin(), found->second.end());
-    }
+    addVisits(log, waiting);
     LogPlan plan = planCommits(log, waiting, read);
     rememberVisits(log, plan);
     return plan;
+}
+
+// Adds the commits of a subgraph's log with which kept checkpoints continue: where their branches have left the log,
+// later edits of what is there, and the newest commit of each visit that a kept checkpoint of the root's log has begun,
+// which no commit names before its superstep ends. An edit of a log that was never visited has no root.
+void ThreadPrune::addVisits(const LogLinks& log, std::vector<CheckpointId>& waiting) const {
+    std::vector<CheckpointId> starts;
+    if (const auto found = remembered_.find(log.checkpoint_ns); found != remembered_.end()) starts = found->second;
+    std::sort(starts.begin(), starts.end());
+    waiting.insert(waiting.end(), starts.begin(), starts.end());
+
+    std::set<CheckpointId> left_at;  // the root's checkpoints of the visits that have left the log at a start
+    for (const CommitLinks& commit : log.commits) {
+        if (std::binary_search(starts.begin(), starts.end(), commit.id)) {
+            left_at.insert(commit.root);
+        } else if (left_at.contains(commit.root)) {
+            waiting.push_back(commit.id);
+        }
+    }
+    std::set<CheckpointId> seen;
+    for (auto commit = log.commits.rbegin(); commit != log.commits.rend(); ++commit) {
+        if (!seen.insert(commit->root).second) continue;
+        const bool is_kept = commit->root.empty()
+                                 ? starts.empty()
+                                 : std::binary_search(root_kept_.begin(), root_kept_.end(), commit->root);
+        if (is_kept) waiting.push_back(commit->id);
+    }
 }
 
 // Remembers the commits with which visits from kept checkpoints begin: for each log, the nearest one that the branch

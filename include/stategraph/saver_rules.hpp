@@ -126,10 +126,11 @@ struct LogPlan {
 /// inside it ("a" before "a|b"). The order of their names is such an order.
 ///
 /// For a log that lives with the thread, the rules also keep the commits with which visits from kept checkpoints of the
-/// graph around it begin. A log that lived for one task is dropped as a whole, including its head, when the root's log
-/// has continued and no longer keeps that task's checkpoint. All other logs: `droppable`, or with rewriting only what
-/// the rules keep. Answers are stored only with the root's task, so a subgraph's question is open only while the root's
-/// checkpoint has an open one.
+/// graph around it begin, later edits of what is there, and the newest commit of each visit that a kept checkpoint of
+/// the root's log has begun. A log that lived for one task is dropped as a whole, including its head, when the root's
+/// log has continued and no longer keeps that task's checkpoint. All other logs: `droppable`, or with rewriting only
+/// what the rules keep. Answers are stored only with the root's task, so a subgraph's question is open only while the
+/// root's checkpoint has an open one.
 class ThreadPrune {
 public:
     /// Returns the bytes of a commit of the log that is planned.
@@ -151,6 +152,7 @@ public:
 private:
     LogPlan planCommits(const LogLinks& log, std::span<const CheckpointId> waiting, const ReadRecord& read);
     bool isWaiting(const LogLinks& log, CheckpointId interrupted) const noexcept;
+    void addVisits(const LogLinks& log, std::vector<CheckpointId>& waiting) const;
     void rememberVisits(const LogLinks& log, const LogPlan& plan);
 
     const PruneRequest& request_;

@@ -82,7 +82,7 @@ bool cancelThread(const Core& core, const ThreadId& thread_id, const CancelOptio
                 if (was_stored) throw;
                 continue;  // a run has begun meanwhile
             }
-            return engine::Editor(core, saver, nullptr, config, options.durability).cancel();
+            return engine::Editor(core, core.ids(), saver, nullptr, config, options.durability).cancel();
         }
     } catch (Error& error) {
         error.addContext({.thread_id = thread_id.toString()});

@@ -65,7 +65,8 @@ Config editState(const Core& root, const Config& config, Edits& given, const Upd
         const engine::InsideRun inside(claim);  // routers may be asked
         for (auto& edits : supersteps) {
             if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
-            engine::Editor editor(core, saver, engine::storeAt(root, config.checkpoint_ns), at, options.durability);
+            engine::Editor editor(core, root.ids(), saver, engine::storeAt(root, config.checkpoint_ns), at,
+                                  options.durability);
             if (&edits == &supersteps.front()) editor.guard(options);
             at = editor.apply(edits, is_bulk);
         }

@@ -17,8 +17,8 @@
 
 namespace stategraph::engine {
 
-Editor::Editor(const detail::Core& core, BaseCheckpointSaver& saver, BaseStore* store, const Config& config,
-               Durability durability)
+Editor::Editor(const detail::Core& core, IdSource& ids, BaseCheckpointSaver& saver, BaseStore* store,
+               const Config& config, Durability durability)
     : core_(core),
       topology_(core.topology()),
       saver_(saver),
@@ -27,7 +27,7 @@ Editor::Editor(const detail::Core& core, BaseCheckpointSaver& saver, BaseStore* 
       durability_(durability == Durability::sync ? Durability::sync : Durability::async),
       latest_(config.checkpoint_id.empty()),
       state_(core.schema()),
-      ids_(core.ids(), core.ids().uniqueBits()) {
+      ids_(ids, ids.uniqueBits()) {
     schedule_.reset(topology_);
 }
 

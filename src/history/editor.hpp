@@ -24,7 +24,8 @@ namespace stategraph::engine {
 /// An editor is used by one thread, for one superstep.
 class Editor {
 public:
-    Editor(const detail::Core& core, BaseCheckpointSaver& saver, BaseStore* store, const Config& config,
+    /// `ids` is the root graph's source, also for an edit of a subgraph's log.
+    Editor(const detail::Core& core, IdSource& ids, BaseCheckpointSaver& saver, BaseStore* store, const Config& config,
            Durability durability);
 
     /// Refuses the edit if the log is not in the state that the options name (only_new, only_at).

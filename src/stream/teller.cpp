@@ -114,7 +114,7 @@ void Teller::emitBoth(StreamEvent event, std::string_view debug_type, const stre
         out.text("payload");
         out.raw(payload.bytes());
         out.text("timestamp");
-        out.integer(times::nowMs(place_.core.ids()));
+        out.integer(times::nowMs(clock_));
     });
     events_.emit(std::move(event), readers);
 }

@@ -79,7 +79,7 @@ std::string Runtime::idempotencyKey(std::string_view key) const {
     if (shared.saver == nullptr) {
         std::atomic<std::uint64_t>& bits = shared.run_bits;
         std::uint64_t none = 0;
-        if (bits.load() == 0) bits.compare_exchange_strong(none, held.env->core().ids().uniqueBits() | 1U);
+        if (bits.load() == 0) bits.compare_exchange_strong(none, held.env->ids.source().uniqueBits() | 1U);
         id = engine::nameWithin(id, std::to_string(bits.load()));
     } else {
         id = engine::nameWithin(id, shared.config->thread_id.view());  // a copied thread has tasks with the same ids

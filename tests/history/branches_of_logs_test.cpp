@@ -1,3 +1,6 @@
+#include <atomic>
+#include <stdexcept>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/stategraph.hpp>
@@ -5,6 +8,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
+#include "tests/support/savers.hpp"
 
 // Logs that live with the thread (PER_THREAD): which visits a replay, a fork, an edit and a kept checkpoint remember.
 namespace sg = stategraph;
@@ -37,6 +41,29 @@ sg::RunConfig calm(const sg::Config& at = T) {
 sg::RunConfig asking(const sg::Config& at = T) {
     return {.thread_id = at.thread_id, .checkpoint_id = at.checkpoint_id, .context = std::make_shared<bool>(true)};
 }
+
+/// The same, but it does not ask: it fails after it has remembered, while `fails` is set.
+LineApp failingRememberer(const SharedSaver& saver, std::atomic<bool>& fails, std::atomic<int>& visits) {
+    LineGraph inner;
+    inner.addNode("remember", [&visits](const Line&) -> sg::Update<Line> {
+        ++visits;
+        return says("visit");
+    });
+    inner.addNode("shaky", [&fails](const Line&) -> sg::Update<Line> {
+        if (fails) throw std::runtime_error("shaky");
+        return {};
+    });
+    inner.addEdge(sg::START, "remember").addEdge("remember", "shaky");
+    LineGraph graph;
+    graph.addNode("a", [](const Line&) -> sg::Update<Line> { return {}; });
+    graph.addNode(
+        "log", inner.compile({.checkpointer = sg::PER_THREAD}), [](const Line&) -> sg::Update<Line> { return {}; },
+        [](const Line& log) -> sg::Update<Line> { return says(std::to_string(log.v.size())); });
+    graph.addEdge(sg::START, "a").addEdge("a", "log");
+    return graph.compile({.checkpointer = saver});
+}
+
+constexpr sg::Rewrite rewrites[] = {sg::Rewrite::never, sg::Rewrite::when_it_pays, sg::Rewrite::always};
 
 /// Returns the newest checkpoint, after skipping `skip`, at which the node is due.
 sg::Config before(const LineApp& app, const std::string& node, int skip = 0) {
@@ -118,6 +145,56 @@ TEST_CASE("a kept checkpoint leads to what it led to before a prune, where a sub
             const auto next =
                 app.invoke(sg::Update<Line>{}, {.thread_id = id, .context = std::make_shared<bool>(false)}).values.v;
             CHECK(next.back() == std::to_string(next.size()));
+        }
+    });
+}
+
+TEST_CASE("a visit that failed is resumed after a prune, whichever branch visited the log last") {
+    savers::onEach([](savers::Store& store) {
+        const SharedSaver saver = store.open();
+        std::atomic<bool> fails = false;
+        std::atomic<int> visits = 0;
+        const LineApp app = failingRememberer(saver, fails, visits);
+        for (int i = 0; i < 2; ++i) app.invoke(sg::Update<Line>{}, {.thread_id = "t"});
+        const sg::Config edited = app.updateState(before(app, "log"), says("edit"), {.as_node = "a"});
+        fails = true;
+        CHECK_THROWS_AS(app.invoke(sg::Update<Line>{}, {.thread_id = "t"}), sg::NodeError);
+        // A run from an edit commits no fork, so the thread stays where it is, and the log has another visit.
+        CHECK_THROWS_AS(app.invoke(sg::RESUME, edited), sg::NodeError);
+        fails = false;
+        REQUIRE(app.getState(T).config.checkpoint_id != edited.checkpoint_id);
+        for (const sg::Rewrite rewrite : rewrites) {
+            for (const drivers::Driver& driver : drivers::all()) {
+                CAPTURE(driver.name);
+                const std::string id = driver.name + std::to_string(static_cast<int>(rewrite));
+                saver->copyThread("t", id);
+                (void)saver->prune({.thread_id = id, .keep_last = 1, .rewrite = rewrite});
+                visits = 0;
+                CHECK(driver.run(app, sg::RESUME, {.thread_id = id}).get().values.v == Words{"1", "edit", "2"});
+                CHECK(visits == 0);
+            }
+        }
+    });
+}
+
+TEST_CASE("an edit of the log outlives a prune as long as a kept checkpoint continues with it") {
+    savers::onEach([](savers::Store& store) {
+        const SharedSaver saver = store.open();
+        const LineApp app = rememberer(saver);
+        for (int i = 0; i < 2; ++i) app.invoke(sg::Update<Line>{}, calm());
+        const sg::Config end = app.getState(T).config;
+        app.updateState({.thread_id = "t", .checkpoint_ns = "log"}, says("edit"), {.as_node = "remember"});
+        CHECK(app.invoke(sg::RESUME, calm(before(app, "a"))).values.v == Words{"1", "2"});
+        for (const sg::Rewrite rewrite : rewrites) {
+            for (const drivers::Driver& driver : drivers::all()) {
+                CAPTURE(driver.name);
+                const std::string id = driver.name + std::to_string(static_cast<int>(rewrite));
+                saver->copyThread("t", id);
+                (void)saver->prune({.thread_id = id, .keep_last = 4, .rewrite = rewrite});
+                const auto outcome =
+                    driver.run(app, sg::Update<Line>{}, calm({.thread_id = id, .checkpoint_id = end.checkpoint_id}));
+                CHECK(outcome.get().values.v == Words{"1", "2", "4"});
+            }
         }
     });
 }

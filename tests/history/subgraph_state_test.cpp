@@ -3,6 +3,7 @@
 
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
+#include "tests/support/manual_clock.hpp"
 
 // The states of subgraphs, seen from the graph around them, and by their own namespace.
 namespace sg = stategraph;
@@ -104,6 +105,18 @@ TEST_CASE("a finished subgraph task shows no state any more, its log can still b
         const sg::Config log{.thread_id = "t", .checkpoint_ns = "inner:" + task.id.toString()};
         CHECK(app.getState(log).values.v == Words{"p"});
     });
+}
+
+TEST_CASE("an edit of a subgraph's log has its id from the graph's source, as a run's commits have") {
+    LineGraph inner;
+    inner.addNode("ask", asking("ask")).addEdge(sg::START, "ask");
+    const auto clock = ManualClock::make();
+    const LineApp app =
+        around(inner.compile(), "inner").compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .ids = clock});
+    app.invoke(sg::Update<Line>{}, {.thread_id = "t"});
+    const sg::Config log = *app.getState({.thread_id = "t"}).tasks.at(0).state_config;
+    clock->passMs(1000);
+    CHECK(app.updateState(log, says("edit"), {.as_node = "ask"}).checkpoint_id.time() == clock->now());
 }
 
 TEST_CASE("a namespace that no subgraph has is an error that names it") {

@@ -58,6 +58,10 @@ TEST_CASE("each event has its time, by the graph's clock, and the attempt of its
             CHECK(event.time.time_since_epoch() >= milliseconds(1'700'000'000'000));
             CHECK(event.time >= last);
             last = event.time;
+            if (event.mode == StreamMode::debug) {
+                const auto ms = std::chrono::duration_cast<milliseconds>(event.time.time_since_epoch());
+                CHECK(event.data.toJson().find("\"timestamp\":" + std::to_string(ms.count())) != std::string::npos);
+            }
             if (event.mode == StreamMode::runs || event.mode == StreamMode::values ||
                 event.mode == StreamMode::checkpoints)
                 CHECK(event.attempt == 0);
