@@ -40,12 +40,15 @@ workflow::RunOptions optionsOf(const RunConfig& config) {
     return options;
 }
 
-/// Of two requests for the same, one was first: that is a conflict, and not a mistake in the other one.
+/// Of two requests for the same, one was first: that is a conflict, and not a mistake in the other one. Nor is it one
+/// that the run belongs to another definition.
 Task<> ended(Task<workflow::RunView> run) {
     try {
         co_await std::move(run);
     } catch (const workflow::RefusedError& error) {
-        if (error.why() != workflow::Refusal::already_claimed) throw;
+        const bool is_conflict =
+            error.why() == workflow::Refusal::already_claimed || error.why() == workflow::Refusal::changed_definition;
+        if (!is_conflict) throw;
         throw ConcurrentUpdateError(error.message());
     }
 }

@@ -27,14 +27,29 @@ Task<Result<State>> invoke(Drive& drive) {
     return drive.graph().asyncInvoke(RESUME, drive.config());
 }
 
+// As Drive::toAStop.
+Task<Result<State>> toAStop(Drive& drive, Task<Result<State>> invoked) {
+    for (;;) {
+        std::optional<RunConfig> again;
+        try {
+            Result<State> result = co_await std::move(invoked);
+            co_return result;
+        } catch (const ConcurrentUpdateError& error) {
+            again = drive.configAgain(error);
+            if (!again) throw;
+        }
+        invoked = drive.graph().asyncInvoke(RESUME, *again);
+    }
+}
+
 // Returns false if the run has been cancelled, or continued by another caller, in the meantime.
 Task<bool> goOn(Drive& drive, Result<State>& result) {
     try {
-        result = co_await drive.graph().asyncInvoke(RESUME, drive.configAfter(result));
+        result = co_await toAStop(drive, drive.graph().asyncInvoke(RESUME, drive.configAfter(result)));
     } catch (const ThreadChangedError&) {
         co_return false;
     } catch (const InvalidArgumentError&) {
-        if (!drive.isStopped()) throw;
+        if (!drive.isCanceled()) throw;
         co_return false;
     }
     co_return true;
@@ -43,7 +58,7 @@ Task<bool> goOn(Drive& drive, Result<State>& result) {
 Task<RunView> toItsEnd(std::unique_ptr<Drive> drive) {
     std::exception_ptr thrown;
     try {
-        Result<State> result = co_await invoke(*drive);
+        Result<State> result = co_await toAStop(*drive, invoke(*drive));
         while (const auto until = drive->waitsUntil(result)) {
             const auto left = *until - std::chrono::system_clock::now();
             if (left > left.zero()) {

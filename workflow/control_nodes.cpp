@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include <stategraph/detail/call_failure.hpp>
+#include <stategraph/error.hpp>
 #include <stategraph/workflow/workflow.hpp>
 
 #include "workflow/execution.hpp"
@@ -39,6 +40,19 @@ WakeTime wakeTimeOf(const Plan& plan, const Place& place, const State& state, Ru
     }
 }
 
+// A run that a dead process left in a block or a loop executes the steps that the definition had then. With that
+// definition it can be continued.
+void requireRecords(const Plan& plan, const std::vector<std::string>& members, const State& state) {
+    for (const std::string& id : members) {
+        if (state.records.contains(id)) continue;
+        throw stategraph::detail::CallFailure<InvalidArgumentError>(
+            InvalidArgumentError("step '" + plan.prefix + id +
+                                 "' has not run, because the definition got it while its block or loop was under way; "
+                                 "continue the run with " +
+                                 "its former definition"));
+    }
+}
+
 Command<State> conditionFailed(const Plan& plan, std::size_t entry, const State& state, const std::exception& error) {
     return advance(plan, state, entry, {Word::failed, Value(std::string(error.what()))}, {}, false);
 }
@@ -46,15 +60,16 @@ Command<State> conditionFailed(const Plan& plan, std::size_t entry, const State&
 }  // namespace
 
 Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state) {
+    std::vector<std::string> all;
+    const Entry& block = plan.definition.entries[entry];
+    const auto& members = membersOf(block, state, all);
+    requireRecords(plan, members, state);
     Update<State> update;
     try {
         reduceAdditions(plan, state, update);
     } catch (const std::exception& error) {
         return conditionFailed(plan, entry, state, error);
     }
-    std::vector<std::string> all;
-    const Entry& block = plan.definition.entries[entry];
-    const auto& members = membersOf(block, state, all);
     for (const Word status : {Word::failed, Word::bailed, Word::suspended}) {
         for (const std::string& id : members) {
             const Record& record = state.records.at(id);
@@ -94,6 +109,7 @@ Command<State> askBranch(const Plan& plan, std::size_t entry, const State& state
 
 Command<State> turnLoop(const Plan& plan, std::size_t entry, const State& state) {
     const Entry& loop = plan.definition.entries[entry];
+    requireRecords(plan, {loop.steps.front().id}, state);
     const Record& body = state.records.at(loop.steps.front().id);
     bool holds = false;
     try {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <stategraph/control.hpp>
+#include <stategraph/detail/call_failure.hpp>
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/detail/thread_read.hpp>
 #include <stategraph/error.hpp>
@@ -28,6 +29,16 @@ CheckpointId onlyAt(const RunInput& input) {
     return resumption != nullptr ? resumption->only_at : CheckpointId();
 }
 
+std::string firstLog(const RunInput& input) {
+    if (const auto* const continuation = std::get_if<Continuation>(&input)) return continuation->first_log;
+    const auto* const resumption = std::get_if<Resumption>(&input);
+    return resumption != nullptr ? resumption->first_log : std::string();
+}
+
+bool isOrHolds(const std::string& log, const std::string& inner) {
+    return inner.starts_with(log) && (inner.size() == log.size() || inner[log.size()] == '|');
+}
+
 }  // namespace
 
 Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInput input, const RunOptions& options,
@@ -35,6 +46,7 @@ Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInpu
     : flow_(std::move(flow)),
       run_id_(std::move(run_id)),
       input_(std::move(input)),
+      first_log_(firstLog(input_)),
       waits_(options.waits),
       claim_(claim),
       session_(std::make_shared<Session>()),
@@ -83,9 +95,22 @@ Result<State> Drive::begin(Resumption&& input) const {
     return result;
 }
 
+template <class Invoke>
+Result<State> Drive::toAStop(Invoke invoke) const {
+    std::optional<RunConfig> again;
+    for (;;) {
+        try {
+            return again ? graph().invoke(RESUME, *again) : invoke();
+        } catch (const ConcurrentUpdateError& error) {
+            again = configAgain(error);
+            if (!again) throw;
+        }
+    }
+}
+
 RunView Drive::run() {
     try {
-        auto result = std::visit([&](auto& input) { return begin(std::move(input)); }, input_);
+        auto result = toAStop([&] { return std::visit([&](auto& input) { return begin(std::move(input)); }, input_); });
         while (const auto until = waitsUntil(result)) {
             sleepUntil(*until, session_->stop.get_token());
             if (isStopped() || !goOn(result)) break;
@@ -96,21 +121,35 @@ RunView Drive::run() {
     }
 }
 
-RunConfig Drive::configAfter(const Result<State>& result) const {
+RunConfig Drive::configAt(CheckpointId only_at) const {
     RunConfig config = config_;
     config.only_new = false;
-    config.only_at = result.config.checkpoint_id;
+    config.only_at = only_at;
     return config;
+}
+
+// Two calls that continue a run in different processes can each be first in the log of another workflow inside, so that
+// neither would reach the end of the superstep. Therefore a call that was too late in one log resumes the run. Only in
+// the log that was first when the call began does it leave the run to the other call: of the calls that began at one
+// checkpoint one is first there, and a call that has begun before has another first log, or none.
+std::optional<RunConfig> Drive::configAgain(const ConcurrentUpdateError& error) const {
+    const ErrorContext& at = error.context();
+    const CheckpointId inside = session_->inside();
+    const bool is_of_log = error.code() == Errc::concurrent_update && at.checkpoint_id.empty();
+    if (!is_of_log || at.checkpoint_ns.empty() || inside.empty() || isStopped()) return {};
+    if (inside == config_.only_at && isOrHolds(at.checkpoint_ns, first_log_)) return {};
+    if (flow_->isCanceled(run_id_)) return {};
+    return configAt(inside);
 }
 
 // Returns false if the run has been cancelled, or continued by another caller, in the meantime.
 bool Drive::goOn(Result<State>& result) const {
     try {
-        result = graph().invoke(RESUME, configAfter(result));
+        result = toAStop([&] { return graph().invoke(RESUME, configAfter(result)); });
     } catch (const ThreadChangedError&) {
         return false;
     } catch (const InvalidArgumentError&) {
-        if (!isStopped()) throw;
+        if (!isCanceled()) throw;
         return false;
     }
     return true;
@@ -129,8 +168,8 @@ RunView Drive::end(const Result<State>& result) {
     // If a caller was told that the run is canceled, it stays canceled, even if its last step had ended just before.
     if (stopped && flow_->saver) flow_->end(run_id_, session_->isCancelStored());
     // The returned state is complete, unless something is due that only the store knows.
-    const bool is_known =
-        result.status == Status::done || (result.status == Status::interrupted && flow_->asks(result.values));
+    const bool is_known = result.status == Status::done ||
+                          (result.status == Status::interrupted && flow_->asks(result.values, result.interrupts));
     RunView view = !flow_->saver || (!stopped && is_known) ? viewOf(*flow_->plan, result) : flow_->view(run_id_);
     if (view.status == RunStatus::canceled) session_->tell({.kind = RunEvent::Kind::canceled});
     if (view.status == RunStatus::paused) session_->tell({.kind = RunEvent::Kind::paused});
@@ -148,9 +187,13 @@ void Drive::rethrow() const {
         refuse(Refusal::already_claimed, run_id_, error.message());
     } catch (const RefusedError&) {
         throw;
+    } catch (const stategraph::detail::CallFailure<InvalidArgumentError>& error) {
+        refuse(Refusal::changed_definition, run_id_, error.message());
     } catch (const InvalidArgumentError& error) {
         if (claim_ != Claim::resume) throw;
-        refuse(Refusal::already_claimed, run_id_, error.message());
+        // A restart continues what is stored, so it is refused if that was cancelled, or is not of this definition.
+        const bool is_changed = config_.only_at && !flow_->isCanceled(run_id_);
+        refuse(is_changed ? Refusal::changed_definition : Refusal::already_claimed, run_id_, error.message());
         // The answer to a graph's question was refused, and the question stays open.
     } catch (const WrongTypeError& error) {
         if (claim_ != Claim::resume) throw;

@@ -32,16 +32,24 @@ public:
     const CompiledGraph<State>& graph() const noexcept { return flow_->graph; }
     const RunConfig& config() const noexcept { return config_; }
     /// Returns the config that continues the run from where it sleeps.
-    RunConfig configAfter(const Result<State>& result) const;
+    RunConfig configAfter(const Result<State>& result) const { return configAt(result.config.checkpoint_id); }
+    /// Returns the config with which the run is to be resumed after another call was first inside a workflow of it, or
+    /// none if the run is left to the other call.
+    std::optional<RunConfig> configAgain(const ConcurrentUpdateError& error) const;
     RunInput takeInput() noexcept { return std::move(input_); }
     /// Returns until when the run sleeps, if this call waits for it.
     std::optional<std::chrono::system_clock::time_point> waitsUntil(const Result<State>& result) const;
     bool isStopped() const noexcept { return session_->stop.stop_requested(); }
+    /// Returns whether the run was cancelled, by whatever process.
+    bool isCanceled() const { return isStopped() || flow_->isCanceled(run_id_); }
     RunView end(const Result<State>& result);
     /// Throws the current exception in the form that the caller gets.
     [[noreturn]] void rethrow() const;
 
 private:
+    RunConfig configAt(CheckpointId only_at) const;
+    template <class Invoke>
+    Result<State> toAStop(Invoke invoke) const;
     Result<State> begin(Beginning&& input) const;
     Result<State> begin(Continuation&& input) const;
     template <class Input>
@@ -53,6 +61,7 @@ private:
     std::shared_ptr<const Flow::Impl> flow_;
     std::string run_id_;
     RunInput input_;
+    std::string first_log_;
     bool waits_;
     Claim claim_;
     std::shared_ptr<Session> session_;

@@ -11,6 +11,7 @@
 #include "workflow/execution.hpp"
 #include "workflow/flow_impl.hpp"
 #include "workflow/listing.hpp"
+#include "workflow/nested_execution.hpp"
 #include "workflow/refuse.hpp"
 #include "workflow/request_context.hpp"
 #include "workflow/snapshot.hpp"
@@ -262,9 +263,12 @@ std::variant<RunView, RunInput> Flow::Impl::restartInput(const std::string& run_
         refuse(Refusal::not_active, run_id, std::string("nothing of it was under way; it is ") + toString(view.status));
     }
     const CheckpointId only_at = at.config.checkpoint_id;
+    std::string first_log = firstLogOf(*plan, at);
     if (at.values.is_single_step == options.single_step && options.context.empty())
-        return RunInput(Continuation{only_at});
-    return RunInput(Resumption{.command = {.update = goingOnWith(run_id, at.values, options)}, .only_at = only_at});
+        return RunInput(Continuation{only_at, std::move(first_log)});
+    return RunInput(Resumption{.command = {.update = goingOnWith(run_id, at.values, options)},
+                               .only_at = only_at,
+                               .first_log = std::move(first_log)});
 }
 
 RunView Flow::restart(const std::string& run_id, const RunOptions& options) const {

@@ -24,6 +24,7 @@ namespace stategraph::workflow {
 struct Resumption {
     Command<State> command = {};
     CheckpointId only_at = {};                                  // if it is given, the run must still be there
+    std::string first_log = {};                                 // as firstLogOf returns it
     std::shared_ptr<stategraph::detail::ThreadRead> read = {};  // the thread as it was read; null if the run reads it
 };
 /// What a run begins with that has never begun.
@@ -33,6 +34,7 @@ struct Beginning {
 /// A run continues by itself from this checkpoint, if no other caller has continued it since.
 struct Continuation {
     CheckpointId only_at;
+    std::string first_log = {};  // as firstLogOf returns it
 };
 /// The input of a run: of a new one, of one that begins again, a resumption, or nothing if the run continues by itself.
 using RunInput = std::variant<Beginning, Update<State>, Resumption, Continuation>;
@@ -68,6 +70,8 @@ struct Flow::Impl {
     RunView viewAt(const StateSnapshot<State>& at) const;
     /// Returns whether the run sleeps at this checkpoint, which is then its newest one.
     bool sleepsAt(const SnapshotData& at) const;
+    /// Returns whether a cancel is stored for the run, although what was due is still in its checkpoint.
+    bool isCanceled(const std::string& run_id) const { return saver && read(run_id).cancelled; }
     static bool isStored(const SnapshotData& at) { return !at.config.checkpoint_id.empty(); }
     bool hasRun(const std::string& run_id) const {
         return saver && saver->getTuple({.log = {.thread_id = threadNameOf(run_id)}});
@@ -93,7 +97,9 @@ struct Flow::Impl {
     /// Ends it unless it is under way in this process; a run that begins meanwhile waits. Returns false if it is.
     bool endUnlessLive(const std::string& run_id) const;
     /// Returns whether the workflow itself waits for answers, and not a graph inside a step.
-    bool asks(const State& state) const { return hasDueQuestion(*plan, state); }
+    bool asks(const State& state, const std::vector<Interrupt>& interrupts) const {
+        return hasDueQuestion(*plan, state, interrupts);
+    }
     /// A run as it is stored, and the questions that it waits for.
     struct ReadRun {
         const State* state = nullptr;

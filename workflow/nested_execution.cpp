@@ -8,6 +8,7 @@
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 
+#include "workflow/questions.hpp"
 #include "workflow/reducing.hpp"
 #include "workflow/request_context.hpp"
 
@@ -113,21 +114,46 @@ bool triesAgain(const RetryPolicy& retry, const Plan& inner_plan, const Record& 
         [&] { return runtime.once("retry " + std::to_string(attempt), decide); });
 }
 
+// Returns the key of the call of the inner workflow.
+std::string callOf(int attempt) { return "attempt " + std::to_string(attempt); }
+
 // Runs the inner workflow. If it was left at a step that its definition no longer has, the call is refused and the run
 // has not failed: with the former definition it can be continued.
 State runInside(const Nested& nested, const State& begin, Update<State> input, int attempt, Runtime& runtime) {
     const std::vector<Entry>& entries = nested.plan->definition.entries;
-    if (begin.goes_on && static_cast<std::size_t>(begin.at) >= entries.size()) {
+    if (begin.goes_on && dueEntryOf(*nested.plan, begin, !begin.answers.empty()) >= entries.size()) {
         const InvalidArgumentError error("the workflow '" + nested.plan->definition.id + "' was left at entry " +
                                          std::to_string(begin.at) + ", and it has only " +
                                          std::to_string(entries.size()) + " entries now");
         throw stategraph::detail::CallFailure<InvalidArgumentError>(error);
     }
     return stategraph::detail::markingRefusals(
-        [&] { return runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt)); });
+        [&] { return runtime.invoke(nested.graph, std::move(input), callOf(attempt)); });
+}
+
+// Returns null for what is not a step: a join, an end of a foreach.
+const Nested* nestedOf(const Plan& plan, std::string_view node) {
+    const std::string element = itemNodeOf("");
+    if (node.ends_with(element)) node.remove_suffix(element.size());
+    return plan.findNested(node);
 }
 
 }  // namespace
+
+std::string firstLogOf(const Plan& plan, const SnapshotData& at) {
+    for (const TaskSnapshot& task : at.tasks) {
+        const Nested* const nested = task.finished ? nullptr : nestedOf(plan, task.name);
+        if (nested == nullptr) continue;
+        if (!task.calls.empty() && task.calls.back().state) {
+            const SnapshotData& inside = *task.calls.back().state;
+            const std::string first = firstLogOf(*nested->plan, inside);
+            return first.empty() ? inside.config.checkpoint_ns : first;
+        }
+        const std::string log = task.name + ":" + task.id.toString() + ":" + callOf(1);
+        return at.config.checkpoint_ns.empty() ? log : at.config.checkpoint_ns + "|" + log;
+    }
+    return {};
+}
 
 Executed executeNested(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
     const Nested& nested = *place.nested;
@@ -136,6 +162,7 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
     State outer;
     outer.shared = state.shared;
     outer.context = state.context;
+    if (plan.is_root) runtime.context<Session>().noteInside(runtime.checkpointId());
     bool goes_on = record.status == Word::running && !record.child.isNull();
     if (!goes_on && !checkBeginning(*place.step, record, outer)) return executed;
     for (int attempt = 1;; ++attempt) {

@@ -1,4 +1,8 @@
 #pragma once
+#include <string>
+
+#include <stategraph/snapshot.hpp>
+
 #include "workflow/execution.hpp"
 
 namespace stategraph::workflow {
@@ -6,5 +10,9 @@ namespace stategraph::workflow {
 /// Executes a step that is a workflow, with all its attempts, each of which begins from the start. The workflow has
 /// failed, suspended or succeeded as the record then says.
 Executed executeNested(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime);
+
+/// Returns the log of the first workflow inside that has not ended at this checkpoint, at the lowest level; empty if
+/// none is due. The checkpoint must have been read with the states of subgraphs.
+std::string firstLogOf(const Plan& plan, const SnapshotData& at);
 
 }  // namespace stategraph::workflow

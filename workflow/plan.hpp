@@ -101,6 +101,16 @@ public:
         const stategraph::detail::LockGuard lock(cancel_mutex_);
         return is_cancel_stored_;
     }
+    /// Notes that workflows inside run in the superstep of this checkpoint of the run.
+    void noteInside(CheckpointId checkpoint) const {
+        const stategraph::detail::LockGuard lock(mutex_);
+        inside_ = checkpoint;
+    }
+    /// Returns the last checkpoint that was noted, or an empty one.
+    CheckpointId inside() const {
+        const stategraph::detail::LockGuard lock(mutex_);
+        return inside_;
+    }
     /// Keeps the current exception, which an attempt of a step threw, because the stored record has only the text.
     void noteFailure(const std::string& path) const noexcept;
     /// Returns the exception with this text that an attempt of this step threw, or null if that was in another process.
@@ -110,6 +120,7 @@ private:
     mutable stategraph::detail::Mutex mutex_;
     mutable stategraph::detail::Mutex cancel_mutex_;
     bool is_cancel_stored_ SG_GUARDED_BY(cancel_mutex_) = false;
+    mutable CheckpointId inside_ SG_GUARDED_BY(mutex_) = {};
     mutable std::map<std::pair<std::string, std::string>, std::exception_ptr> failures_
         SG_GUARDED_BY(mutex_);  // by path and text
 };

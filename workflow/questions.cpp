@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 
+#include <stategraph/detail/call_failure.hpp>
 #include <stategraph/detail/stop_on_return.hpp>
+#include <stategraph/error.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/runtime.hpp>
 
@@ -22,7 +24,7 @@ void addOpen(const Plan& plan, const Step& step, const Record& record, Question 
         open.push_back(std::move(at));
         return;
     }
-    for (Question& inner : openQuestions(*nested->plan, record.child.as<State>())) {
+    for (Question& inner : openQuestions(*nested->plan, record.child.as<State>(), true)) {
         Question whole = at;
         whole.key += "." + inner.key;
         whole.path.insert(whole.path.end(), inner.path.begin(), inner.path.end());
@@ -88,8 +90,21 @@ std::vector<std::string> split(std::string_view path) {
     return ids;
 }
 
-std::vector<Question> openQuestions(const Plan& plan, const State& state) {
+std::size_t dueEntryOf(const Plan& plan, const State& state, bool waits) {
+    const auto at = static_cast<std::size_t>(state.at);
+    const std::vector<Entry>& entries = plan.definition.entries;
+    for (std::size_t entry = entries.size(); entry > (waits ? 0 : at + 1); --entry) {
+        for (const Step& step : entries[entry - 1].steps) {
+            const auto found = state.records.find(step.id);
+            if (found != state.records.end() && found->second.status == Word::suspended) return entry - 1;
+        }
+    }
+    return at;
+}
+
+std::vector<Question> openQuestions(const Plan& plan, const State& state, bool waits) {
     std::vector<Question> open;
+    const std::size_t due = dueEntryOf(plan, state, waits);
     for (std::size_t place = 0; place < plan.definition.entries.size(); ++place) {
         const Entry& entry = plan.definition.entries[place];
         for (const Step& step : entry.steps) {
@@ -102,7 +117,7 @@ std::vector<Question> openQuestions(const Plan& plan, const State& state) {
                         .payload = {},
                         .labels = {},
                         .step = nullptr};
-            at.is_due = static_cast<std::int64_t>(place) == state.at;
+            at.is_due = place == due;
             if (entry.kind != Entry::Kind::foreach) {
                 addOpen(plan, step, found->second, at, open);
                 continue;
@@ -122,19 +137,17 @@ std::vector<Question> openQuestions(const Plan& plan, const State& state) {
     return open;
 }
 
-bool hasDueQuestion(const Plan& plan, const State& state) {
+bool hasDueQuestion(const Plan& plan, const State& state, const std::vector<Interrupt>& interrupts) {
     const auto at = static_cast<std::size_t>(state.at);
-    if (at >= plan.definition.entries.size()) return false;
-    const Entry& due = plan.definition.entries[at];
-    const bool is_simple = due.kind != Entry::Kind::foreach;
-    bool may_ask = false;
-    for (const Step& step : due.steps) {
-        const auto found = state.records.find(step.id);
-        if (found == state.records.end() || found->second.status != Word::suspended) continue;
-        if (is_simple && !step.workflow) return true;
-        may_ask = true;
+    if (at < plan.definition.entries.size() && plan.definition.entries[at].kind != Entry::Kind::foreach) {
+        for (const Step& step : plan.definition.entries[at].steps) {
+            const auto found = state.records.find(step.id);
+            if (!step.workflow && found != state.records.end() && found->second.status == Word::suspended) return true;
+        }
     }
-    return may_ask && std::ranges::any_of(openQuestions(plan, state), &Question::is_due);
+    return std::ranges::any_of(openQuestions(plan, state, true), [&](const Question& each) {
+        return each.is_due && std::ranges::find(interrupts, each.key, &Interrupt::key) != interrupts.end();
+    });
 }
 
 namespace {
@@ -144,6 +157,15 @@ struct Answered {
     std::map<std::string, Record> records;
     std::map<std::int64_t, Record> items;
 };
+
+// The answers are for steps that the definition no longer has. With the former definition the run can be continued.
+[[noreturn]] void refuseAnswers(const Plan& plan, const Answered& answered) {
+    std::string ids;
+    for (const auto& [id, record] : answered.records) ids += (ids.empty() ? "'" : ", '") + plan.prefix + id + "'";
+    throw stategraph::detail::CallFailure<InvalidArgumentError>(
+        InvalidArgumentError("there is an answer for " + ids + ", which the workflow '" + plan.definition.id +
+                             "' no longer has; continue the run with its former definition"));
+}
 
 // Writes an answer where the step that asked finds it when it is executed again. `key` is that of the question.
 void giveAnswer(const Plan& plan, const State& before, Answered& after, std::string_view key, const Value& answer) {
@@ -159,9 +181,13 @@ void giveAnswer(const Plan& plan, const State& before, Answered& after, std::str
     }
 }
 
-// Returns the writes that answers make, and where the run continues.
+// Returns the writes that answers make, and where the run continues. A member of a parallel that has not run, because
+// the definition has it since the run asked, runs with those that are answered.
 Command<State> goOn(const Plan& plan, const State& before, Answered after) {
     std::set<std::string> due;
+    const std::size_t at = dueEntryOf(plan, before, true);
+    if (at >= plan.definition.entries.size()) refuseAnswers(plan, after);
+    const Entry& entry = plan.definition.entries[at];
     Update<State> update;
     std::map<std::string, Record> records;
     std::map<std::int64_t, Record> items;
@@ -174,10 +200,15 @@ Command<State> goOn(const Plan& plan, const State& before, Answered after) {
         if (item.status == Word::running && before.items.at(index).status != Word::running)
             items.emplace(index, std::move(item));
     }
+    const bool takes_new = entry.kind == Entry::Kind::parallel;
     Targets to;
-    for (const std::string& id : idsOf(plan.definition.entries[static_cast<std::size_t>(before.at)])) {
-        if (due.contains(id)) to.add(id);
+    bool is_answered = false;
+    for (const std::string& id : idsOf(entry)) {
+        is_answered = is_answered || after.records.contains(id);
+        if (due.contains(id) || (takes_new && !before.records.contains(id))) to.add(id);
     }
+    if (!is_answered) refuseAnswers(plan, after);
+    if (before.at != static_cast<std::int64_t>(at)) update.with(set<&State::at>(static_cast<std::int64_t>(at)));
     update.with(merge(&State::records, std::move(records)));
     if (!items.empty()) update.with(merge(&State::items, std::move(items)));
     return {.update = std::move(update), .go_to = std::move(to)};
@@ -186,14 +217,21 @@ Command<State> goOn(const Plan& plan, const State& before, Answered after) {
 // Returns nothing if no question has an answer.
 std::optional<Command<State>> takeAnswers(const Plan& plan, const State& state, Runtime& runtime) {
     std::optional<Answered> after;
-    for (Question& question : openQuestions(plan, state)) {
+    bool has_asked = false;
+    for (Question& question : openQuestions(plan, state, true)) {
         if (!question.is_due) continue;
         const Suspension asked{joined(question.path), question.payload.isNull() ? Value(Values()) : question.payload,
                                question.labels};
         const std::optional<Value> answer = ask(runtime, question.key, asked);
+        has_asked = true;
         if (!answer) continue;
         if (!after) after.emplace();
         giveAnswer(plan, state, *after, question.key, *answer);
+    }
+    if (!has_asked) {
+        throw stategraph::detail::CallFailure<InvalidArgumentError>(
+            InvalidArgumentError("the steps that asked are no longer in the workflow '" + plan.definition.id +
+                                 "'; continue the run with its former definition"));
     }
     if (!after) return {};
     return goOn(plan, state, std::move(*after));

@@ -55,7 +55,7 @@ std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const R
     if (!at.isStored() || at.state->status != Word::none || at.interrupts.empty()) {
         refuse(Refusal::not_suspended, run_id, "it waits for no answer");
     }
-    std::vector<Question> open = openQuestions(*plan, *at.state);
+    std::vector<Question> open = openQuestions(*plan, *at.state, true);
     std::erase_if(open, [](const Question& each) { return !each.is_due; });
     if (!target.question.empty()) return questionOfId(run_id, std::move(open), at, target.question);
     if (!target.label.empty()) return questionOfLabel(run_id, std::move(open), target);
@@ -130,7 +130,7 @@ RunInput Flow::Impl::resumeInput(const std::string& run_id, const ResumeTarget& 
     Resumption resumption;
     Command<State>& command = resumption.command;
     command.update = goingOnWith(run_id, *at.state, options);
-    if (at.isStored() && at.state->status == Word::none && !at.interrupts.empty() && !asks(*at.state)) {
+    if (at.isStored() && at.state->status == Word::none && !at.interrupts.empty() && !asks(*at.state, at.interrupts)) {
         command.answers.emplace_back(innerQuestionOf(run_id, read(run_id, true), target), std::move(data));
         return resumption;
     }

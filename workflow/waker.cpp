@@ -57,8 +57,9 @@ void Waker::Impl::resume(const Flow& flow, const std::string& run_id) {
         } catch (...) {
             // An exception of the callback does not change the run.
         }
-    } catch (const RefusedError&) {
-        // Another process, or a caller, was first.
+    } catch (const RefusedError& error) {
+        // Otherwise another process, or a caller, was first.
+        if (error.why() == Refusal::changed_definition) report(run_id);
     } catch (...) {
         report(run_id);
     }

@@ -88,6 +88,8 @@ const char* toString(Refusal why) noexcept {
             return "invalid_target";
         case Refusal::not_active:
             return "not_active";
+        case Refusal::changed_definition:
+            return "changed_definition";
     }
     return "?";
 }

@@ -192,6 +192,42 @@ TEST_CASE("a call that waits for the end of a sleep returns the run as another p
     }
 }
 
+TEST_CASE("a call that waits for the end of a sleep returns a run as canceled that another process has cancelled") {
+    for (const bool awaits : {false, true}) {
+        for (const bool restarts : {false, true}) {
+            CAPTURE(awaits);
+            CAPTURE(restarts);
+            CHECK(withEnoughTime(100ms, [&](std::chrono::milliseconds time) {
+                Shared run(time);
+                if (restarts) run.other.start("1", 1);
+                auto mine = std::async(std::launch::async, [&] {
+                    if (restarts)
+                        return awaits ? sg::syncWait(wf::asyncRestart(run.mine, "1", waiting())).status
+                                      : run.mine.restart("1", waiting()).status;
+                    return awaits ? sg::syncWait(wf::asyncStart(run.mine, "1", 1, waiting())).status
+                                  : run.mine.start("1", 1, waiting()).status;
+                });
+                while (run.other.get("1").status != RunStatus::waiting) std::this_thread::sleep_for(1ms);
+                // The other process waits too, so its cancel is a note next to the checkpoint.
+                auto other = std::async(std::launch::async, [&] { return run.other.restart("1", waiting()).status; });
+                std::this_thread::sleep_for(time / 4);
+                const RunStatus cancelled = run.other.cancel("1").status;
+                bool was_late = cancelled != RunStatus::canceled || run.gates > 0;
+                RunStatus status = RunStatus::pending;
+                try {
+                    other.get();
+                    status = mine.get();
+                } catch (const wf::RefusedError&) {  // a call came when the sleep was over
+                    was_late = true;
+                }
+                if (was_late) return false;
+                CHECK((status == RunStatus::canceled));
+                return true;
+            }));
+        }
+    }
+}
+
 TEST_CASE("a cancel ends a run that was begun again while the first call waits for the end of its sleep") {
     std::latch is_begun(1), may_end(1);
     std::atomic<int> afterwards = 0;

@@ -1,6 +1,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +15,7 @@
 #include <stategraph/workflow/workflow.hpp>
 
 #include "tests/support/enough_time.hpp"
+#include "tests/support/manual_clock.hpp"
 
 // A waker resumes runs that sleep.
 namespace sg = stategraph;
@@ -66,6 +69,34 @@ TEST_CASE("a waker resumes runs that fall asleep while it is there, and those th
         CHECK((other.get("before").status == RunStatus::waiting));  // that run is not among the waker's runs
         return true;
     }));
+}
+
+TEST_CASE("a waker reports a run that was left at a step that its workflow no longer has") {
+    const auto clock = ManualClock::make();
+    sg::CompileOptions options{.checkpointer = std::make_shared<sg::MemorySaver>()};
+    options.ids = clock;
+    const auto before = wf::workflow<int>("nap").sleep(1ms, "old").then(inc).commit(options);
+    const auto after = wf::workflow<int>("nap").sleep(1ms, "new").then(inc).commit(options);
+    REQUIRE((before.start("1", 1).status == RunStatus::waiting));
+    std::promise<std::string> reported;
+    std::atomic<bool> is_reported = false;
+    wf::WakerOptions how{.poll_interval = 1ms};
+    how.on_error = [&](const std::string& run, const std::exception_ptr& error) {
+        if (is_reported.exchange(true)) return;  // it is reported at each look
+        try {
+            std::rethrow_exception(error);
+        } catch (const wf::RefusedError& refused) {
+            reported.set_value(run + ": " + toString(refused.why()));
+        } catch (...) {
+            reported.set_value("another error");
+        }
+    };
+    {
+        const wf::Waker waker({after.flow()}, how);
+        CHECK(reported.get_future().get() == "1: changed_definition");
+    }
+    clock->passMs(1000);
+    CHECK(before.restart("1").result == 2);
 }
 
 TEST_CASE("a waker's poll interval is checked") {

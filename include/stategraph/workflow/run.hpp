@@ -45,8 +45,9 @@ enum class Refusal : std::uint8_t {
     invalid_input,
     invalid_state,
     invalid_context,
-    invalid_target,  // only for timeTravel: no such step, a step before it has not run, or the run is under way
-    not_active,      // only for restart: nothing was under way
+    invalid_target,      // only for timeTravel: no such step, a step before it has not run, or the run is under way
+    not_active,          // only for restart: nothing was under way
+    changed_definition,  // what is due is no longer in the workflow; its former definition continues the run
 };
 const char* toString(Refusal why) noexcept;
 

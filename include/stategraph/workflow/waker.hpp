@@ -21,8 +21,9 @@ struct WakerOptions {
     bool takes_left_runs = false;
     /// Called on the waker's thread with the result of a run that it resumed. What it throws is ignored.
     std::function<void(const std::string& run_id, const RunView& run)> on_resumed = {};
-    /// Called on the waker's thread when the store cannot be read, or a run cannot be resumed. What it throws is
-    /// ignored.
+    /// Called on the waker's thread when the store cannot be read, or a run cannot be resumed, also because it was left
+    /// at a step that its workflow no longer has (RefusedError, changed_definition): at each look, since the run stays
+    /// due. What it throws is ignored.
     std::function<void(const std::string& run_id, const std::exception_ptr& error)> on_error = {};
 };
 
