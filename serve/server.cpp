@@ -6,6 +6,8 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,6 +45,27 @@ ServerOptions checked(ServerOptions options) {
     }
     if (options.hosts.empty() && address.is_loopback()) options.hosts = {"localhost", "127.0.0.1", "[::1]"};
     return options;
+}
+
+/// Makes the acceptor listen. Errors: std::system_error.
+void listenOn(tcp::acceptor& acceptor, const tcp::endpoint& where) {
+    try {
+        acceptor.open(where.protocol());
+        acceptor.set_option(tcp::acceptor::reuse_address(true));
+        acceptor.bind(where);
+        acceptor.listen();
+        acceptor.non_blocking(true);
+    } catch (const boost::system::system_error& error) {
+        // Asio's exception is not a std::system_error, and its text does not have the address.
+        const std::string address = where.address().to_string();
+        const bool is_taken = error.code() == asio::error::address_in_use;
+        throw std::system_error(error.code(), "cannot listen on " +
+                                                  (where.address().is_v6() ? "[" + address + "]" : address) + ":" +
+                                                  std::to_string(where.port()) +
+                                                  (is_taken ? " (another program has this port: end it, or choose "
+                                                              "another port, or 0 for a free one)"
+                                                            : ""));
+    }
 }
 
 /// A thread for some of the connections, with an execution context of its own, so that its handlers run one after the
@@ -85,12 +108,7 @@ struct Server::Impl {
           guard(context.get_executor()),
           acceptor(context),
           signals(context) {
-        const tcp::endpoint where(asio::ip::make_address(shared->options.address), shared->options.port);
-        acceptor.open(where.protocol());
-        acceptor.set_option(tcp::acceptor::reuse_address(true));
-        acceptor.bind(where);
-        acceptor.listen();
-        acceptor.non_blocking(true);
+        listenOn(acceptor, tcp::endpoint(asio::ip::make_address(shared->options.address), shared->options.port));
         port = acceptor.local_endpoint().port();
         for (std::size_t i = 0; i < shared->options.threads; ++i) workers.push_back(std::make_unique<Worker>());
     }

@@ -37,9 +37,14 @@ T syncWait(Task<T> task) {
 /// `co_await sg::sleepFor(50ms)`: resumes after that time at the earliest, on the coroutine's executor (in a run, the
 /// run's executor). No thread waits meanwhile. Errors: std::bad_alloc. Cost: one allocation; all sleepers share one
 /// timer thread.
-inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sleep(detail::after(time)); }
+[[nodiscard("a sleep does nothing until it is awaited")]] inline detail::Sleep sleepFor(std::chrono::nanoseconds time) {
+    return detail::Sleep(detail::after(time));
+}
 /// Does the same until a given time.
-inline detail::Sleep sleepUntil(std::chrono::steady_clock::time_point time) { return detail::Sleep(time); }
+[[nodiscard("a sleep does nothing until it is awaited")]] inline detail::Sleep sleepUntil(
+    std::chrono::steady_clock::time_point time) {
+    return detail::Sleep(time);
+}
 /// Does the same in a node, and ends early with CancelledError when the run is stopped or the attempt's time is up.
 Task<> sleepFor(Runtime& runtime, std::chrono::nanoseconds time);
 
@@ -87,7 +92,9 @@ std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDo
 
 /// `co_await sg::schedule(executor)`: resumes on one of the executor's threads, there and after all that this coroutine
 /// awaits later. The executor must outlive the coroutine.
-inline detail::Schedule schedule(Executor& executor) { return detail::Schedule(executor); }
+[[nodiscard("schedule does nothing until it is awaited")]] inline detail::Schedule schedule(Executor& executor) {
+    return detail::Schedule(executor);
+}
 
 /// `co_await sg::whenAll(std::move(tasks))`: runs the tasks at the same time, on the executor of the awaiting
 /// coroutine, and returns their values in order. When all have ended it throws what the first of those that failed

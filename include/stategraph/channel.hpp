@@ -146,7 +146,8 @@ struct Binary : Reduced {
     static consteval void check() {
         static_assert(
             fits<T>,
-            "stategraph: a reducer must be callable as T f(const T& value, const T& written) for its member's type T");
+            "stategraph: a reducer must be callable as T f(const T& value, const T& written) for its member's type T; "
+            "sg::sum needs a type with +, sg::min and sg::max need one with <, and a list takes sg::append");
     }
 };
 
@@ -154,6 +155,7 @@ struct Binary : Reduced {
 /// double can hold it.
 struct Sum {
     template <class T>
+        requires requires(const T& value) { static_cast<T>(value + value); }
     constexpr T operator()(const T& a, const T& b) const {
         if constexpr (std::integral<T> && !std::is_same_v<T, bool>) {
             T sum{};
@@ -170,6 +172,7 @@ struct Sum {
 /// Keeps the smallest value.
 struct Min {
     template <class T>
+        requires requires(const T& value) { static_cast<bool>(value < value); }
     constexpr T operator()(const T& a, const T& b) const {
         return b < a ? b : a;
     }
@@ -177,6 +180,7 @@ struct Min {
 /// Keeps the greatest value.
 struct Max {
     template <class T>
+        requires requires(const T& value) { static_cast<bool>(value < value); }
     constexpr T operator()(const T& a, const T& b) const {
         return a < b ? b : a;
     }
@@ -246,9 +250,12 @@ struct RefusedReducer : reducers::LastValue {};
 template <class S, class T, class R, std::size_t N>
 constexpr auto makeChannel(std::string_view name, T S::*member, R reducer, std::array<std::string_view, N> former) {
     constexpr bool is_untracked = !isStored(R::kind);
-    if constexpr (!is_untracked) requireStorable<T>();
-    R::template check<T>();
-    if constexpr ((Storable<T> || is_untracked) && R::template fits<T>) {
+    static_assert(!std::is_const_v<T>, "stategraph: a channel's member must not be const; nodes get a const state");
+    if constexpr (!std::is_const_v<T>) {
+        if constexpr (!is_untracked) requireStorable<T>();
+        R::template check<T>();
+    }
+    if constexpr (!std::is_const_v<T> && (Storable<T> || is_untracked) && R::template fits<T>) {
         return ChannelEntry<S, T, R, N>{name, member, std::move(reducer), former};
     } else {
         return ChannelEntry<S, T, RefusedReducer, N>{name, member, {}, former};
@@ -311,7 +318,15 @@ constexpr auto channel(Options... options) {
 /// A state's table, to be returned by `static constexpr auto channels()`. Lists every member exactly once.
 template <class... Entries>
 constexpr auto channels(Entries... entries) {
-    return detail::ChannelTable<Entries...>{{{std::move(entries)}...}};
+    constexpr bool are_rows = (!std::is_member_pointer_v<Entries> && ...);
+    static_assert(are_rows,
+                  "stategraph: members without reducers are template arguments: sg::channels<&State::a, &State::b>(); "
+                  "with reducers each is a row: sg::channel<&State::a>(sg::append)");
+    if constexpr (are_rows) {
+        return detail::ChannelTable<Entries...>{{{std::move(entries)}...}};
+    } else {
+        return detail::ChannelTable<>{};
+    }
 }
 /// Does the same for a state whose channels have no reducers and the members' names: `sg::channels<&State::a,
 /// &State::b>()`.

@@ -101,8 +101,15 @@ constexpr auto field(Options... options) {
 /// optional nor
 /// `sg::defaulted`, and no other, unless the struct says `static constexpr bool allows_unknown_members = true;`.
 template <class... Entry>
-constexpr Fields<Entry...> fields(Entry... entry) {
-    return {{{entry}...}};
+constexpr auto fields(Entry... entry) {
+    constexpr bool are_rows = (!std::is_member_pointer_v<Entry> && ...);
+    static_assert(are_rows,
+                  "stategraph: members under their own names are template arguments: sg::fields<&T::a, &T::b>()");
+    if constexpr (are_rows) {
+        return Fields<Entry...>{{{entry}...}};
+    } else {
+        return Fields<>{};
+    }
 }
 /// Does the same with the members' own names as names: `sg::fields<&T::a, &T::b>()`.
 template <auto... Member>

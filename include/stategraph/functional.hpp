@@ -239,14 +239,22 @@ std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> en
 template <class R, class In, class Prev>
 std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (*)(In, Flow&, Prev));
 
+// Has no `Types` if F is no function of an entrypoint.
 template <class F>
-struct EntryTypes {
+struct EntryTypes {};
+template <class F>
+    requires requires { entryOf(&F::operator()); }
+struct EntryTypes<F> {
     using Types = decltype(entryOf(&F::operator()));
 };
 template <class R, class... A>
+    requires requires { entryOf(static_cast<R (*)(A...)>(nullptr)); }
 struct EntryTypes<R (*)(A...)> {
     using Types = decltype(entryOf(static_cast<R (*)(A...)>(nullptr)));
 };
+
+template <class F>
+concept EntryFunction = requires { typename EntryTypes<F>::Types; };
 
 }  // namespace detail
 
@@ -298,7 +306,7 @@ private:
 /// Creates an entrypoint from `f(const In&, Flow&)`, or from `f(const In&, Flow&, const std::optional<Saved>&
 /// previous)` which also gets what the thread's last finished run returned. It returns a storable Out, or a Final<Out,
 /// Saved>. Errors: as StateGraph::compile.
-template <class F>
+template <detail::EntryFunction F>
 auto entrypoint(std::string name, F f, const CompileOptions& options = CompileOptions::defaults()) {
     using Types = typename detail::EntryTypes<F>::Types;
     using In = typename Types::first_type::type;
@@ -324,6 +332,13 @@ auto entrypoint(std::string name, F f, const CompileOptions& options = CompileOp
     });
     graph.addEdge(START, name).addEdge(name, END);
     return Entrypoint<In, Out, Saved>(graph.compile(options));
+}
+// Any other function: says what is wrong with it.
+template <class F>
+auto entrypoint(std::string, F, const CompileOptions& = CompileOptions::defaults()) {
+    static_assert(detail::EntryFunction<F>,
+                  "stategraph: an entrypoint's function is a const f(const In&, sg::Flow&), or f(const In&, sg::Flow&, "
+                  "const std::optional<Saved>&), with its types written out");
 }
 
 }  // namespace stategraph

@@ -6,6 +6,7 @@
 #include <stategraph/executor.hpp>
 
 #include "src/graph/core_view.hpp"
+#include "src/graph/names.hpp"
 
 namespace stategraph::engine {
 
@@ -17,8 +18,11 @@ Breakpoints::Breakpoints(const Topology& topology, const std::vector<std::string
         }
         const NodeIndex node = topology.find(name);
         if (node == no_node || node == topology.start) {
-            throw InvalidArgumentError(
-                "interrupt_before or interrupt_after names '" + name + "', and there is no such node", {.node = name});
+            std::vector<std::string_view> known;
+            for (const Node& each : topology.nodes) known.push_back(each.name);
+            throw InvalidArgumentError("interrupt_before or interrupt_after names '" + name +
+                                           "', and there is no such node; " + adviceOn(name, known),
+                                       {.node = name});
         }
         nodes.resize(topology.nodes.size());
         nodes[node] = true;

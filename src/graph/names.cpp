@@ -61,4 +61,13 @@ std::optional<std::string_view> closestName(std::string_view wrong, std::span<co
     return closest;
 }
 
+std::string adviceOn(std::string_view wrong, std::span<const std::string_view> names) {
+    std::string lowered;
+    for (const char c : wrong) lowered += lower(c);
+    if (const auto closest = closestName(wrong, names)) return "did you mean " + quoted(*closest) + "?";
+    if (lowered == "end") return "did you mean sg::END?";
+    if (lowered == "start") return "did you mean sg::START?";
+    return "add it with addNode or correct the name";
+}
+
 }  // namespace stategraph::engine

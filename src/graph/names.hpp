@@ -16,4 +16,8 @@ std::string quotedList(std::span<const std::string_view> names);
 /// enough. Of equally close names, the first is returned.
 std::optional<std::string_view> closestName(std::string_view wrong, std::span<const std::string_view> names);
 
+/// What to do about a name that no node has, as the end of a sentence: names the node, or END or START, that was
+/// probably meant.
+std::string adviceOn(std::string_view wrong, std::span<const std::string_view> names);
+
 }  // namespace stategraph::engine

@@ -94,8 +94,7 @@ private:
     std::optional<Vertex> resolve(std::string_view name, const std::string& where) {
         if (const auto found = vertices_.find(name); found != vertices_.end()) return found->second;
         const auto closest = closestName(name, names_);
-        fault(where + ": there is no node " + quoted(name) +
-              (closest ? "; did you mean " + quoted(*closest) + "?" : "; add it with addNode or correct the name"));
+        fault(where + ": there is no node " + quoted(name) + "; " + adviceOn(name, names_));
         return closest ? std::optional(vertices_.at(*closest)) : std::nullopt;
     }
 

@@ -1,9 +1,12 @@
 #include "src/superstep/routes.hpp"
 
 #include <memory>
+#include <vector>
 
 #include <stategraph/error.hpp>
 #include <stategraph/value.hpp>
+
+#include "src/graph/names.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -13,9 +16,15 @@ namespace {
                              {.node = std::string(from)});
 }
 
+[[noreturn]] void refuseUnknown(const Topology& topology, std::string_view node, std::string_view from) {
+    std::vector<std::string_view> names;
+    for (const Node& each : topology.nodes) names.push_back(each.name);
+    refuse(from, node, "and there is no such node; " + adviceOn(node, names));
+}
+
 inline NodeIndex require(const Topology& topology, std::string_view node, std::string_view from) {
     const NodeIndex found = topology.find(node);
-    if (found == no_node) refuse(from, node, "and there is no such node");
+    if (found == no_node) refuseUnknown(topology, node, from);
     if (found == topology.start) refuse(from, node, "which nothing can lead to");
     return found;
 }
@@ -62,7 +71,9 @@ void resolveSend(const Topology& topology, std::string_view node, const detail::
     } else if (payload.isAnyShape()) {
         routes.sends.push_back({found, readPayload(*type, payload, node, from), {}});
     } else {
-        refuse(from, node, "with a Send whose payload is not of the type that node takes");
+        refuse(from, node,
+               "with a Send whose payload is not of the type that node takes; make it with the node's sg::NodeId, so "
+               "that the compiler checks the type");
     }
 }
 
@@ -95,7 +106,11 @@ void RouteSink::to(std::string_view target) {
         if (node != engine::no_node) impl_->routes.to.push_back(node);
         return;
     }
-    engine::refuse(impl_->from, target, "which its router's ends do not have");
+    std::vector<std::string_view> labels;
+    for (const auto& [label, node] : impl_->branch.ends) labels.push_back(label);
+    engine::refuse(impl_->from, target,
+                   "which its router's ends do not have; they are " + engine::quotedList(labels) +
+                       ": add it to them, or correct what the router returns");
 }
 
 void RouteSink::send(std::string_view node, const AnyValue& payload) {

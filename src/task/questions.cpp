@@ -123,9 +123,10 @@ namespace {
 void checkMayAsk(Runtime& runtime, const engine::HeldRun& held) {
     // A subgraph without a saver may still ask, because the outer run stores the question.
     if (held.env->shared.saver == nullptr) {
-        throw MissingCheckpointerError(
-            "node '" + std::string(runtime.node()) +
-            "' asks for an answer, and the graph has no checkpointer that could keep the run until it comes");
+        throw MissingCheckpointerError("node '" + std::string(runtime.node()) +
+                                       "' asks for an answer, and the graph has no checkpointer that could keep the "
+                                       "run until it comes; give it one "
+                                       "with CompileOptions::checkpointer");
     }
     Questions::check(runtime.taskContext(), runtime);
 }

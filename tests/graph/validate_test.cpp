@@ -124,6 +124,16 @@ TEST_CASE("an unknown name is reported with the name that was probably meant") {
                  "edge from 'nodeB' to '__END__': there is no node '__END__'; did you mean '__end__'?"});
 }
 
+TEST_CASE("END and START as texts of their own are answered with the constants") {
+    auto spec = graph({"a"});
+    edge(spec, "START", "a");
+    edge(spec, "a", "END");
+    const Faults faults = faultsOf(spec);
+    REQUIRE(faults.size() >= 2);
+    CHECK(faults[0].ends_with("there is no node 'START'; did you mean sg::START?"));
+    CHECK(faults[1].ends_with("there is no node 'END'; did you mean sg::END?"));
+}
+
 TEST_CASE("nothing leads to START and nothing follows END") {
     auto spec = chain();
     edge(spec, "b", START);

@@ -267,6 +267,8 @@ TEST_CASE("wrong arguments say what is wrong, and a store that cannot be read is
     CHECK(database.run({"ls", "--store", database.path + "/nothing"}).exit == Exit::failed);
     CHECK(database.run({"ls", database.path + "/nothing"}).exit == Exit::failed);
     CHECK(database.run({"completion"}).has("complete -F"));
+    // As with `ls`, which takes the store as its argument.
+    CHECK(database.run({"show", database.path, "done"}).error.find("named by --store") != std::string::npos);
 }
 
 TEST_CASE("hostile names and values are shown as text") {

@@ -233,3 +233,27 @@ TEST_CASE("a router's sends are refused alike, and so is leading to a node that 
     checkRefused(routes(std::string("nowhere")), "'nowhere'");
     checkRefused(routes(std::string("work")), "use a Send");
 }
+
+TEST_CASE("a goto that is refused is answered with what was probably meant, or with the labels that the router has") {
+    const auto routes = [](const std::string& target) {
+        return [target](Graph& graph) {
+            graph.addNode("bad", appends("bad")).addEdge("a", "bad");
+            graph.addConditionalEdges("bad", [target](const State&) { return target; });
+        };
+    };
+    checkRefused(routes("Z"), "add it with addNode or correct the name");  // one letter may mean anything
+    checkRefused(routes("wrok"), "did you mean 'work'?");
+    checkRefused(routes("END"), "did you mean sg::END?");
+    checkRefused(routes("start"), "did you mean sg::START?");
+    const auto sends = [](Graph& graph) {
+        graph.addNode("bad", appends("bad")).addEdge("a", "bad");
+        graph.addConditionalEdges("bad", [](const State&) { return sg::Send("work", 1); });
+    };
+    checkRefused(sends, "sg::NodeId");
+    const auto labels = [](Graph& graph) {
+        graph.addNode("bad", appends("bad")).addEdge("a", "bad");
+        const auto router = [](const State&) { return "maybe"; };
+        graph.addConditionalEdges("bad", router, sg::PathMap{{"yes", "z"}, {"no", sg::END}});
+    };
+    checkRefused(labels, "'maybe', which its router's ends do not have; they are 'yes', 'no'");
+}

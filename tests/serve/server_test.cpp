@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #include <stategraph/json.hpp>
@@ -389,4 +390,11 @@ TEST_CASE("a handler answers what is below its name, and cannot send header fiel
     CHECK_THROWS_AS(server.handle("a/b", {}), sg::InvalidArgumentError);
     options.headers = {{"X-A", "b\nX-C: d"}};
     CHECK_THROWS_AS(serve::Server{options}, sg::InvalidArgumentError);
+}
+
+TEST_CASE("a port that another program has is an error that names the address") {
+    const serve::Server first;
+    const serve::ServerOptions options{.port = first.port()};
+    const std::string text = "cannot listen on 127.0.0.1:" + std::to_string(first.port()) + " (another program";
+    CHECK_THROWS_WITH_AS(serve::Server{options}, doctest::Contains(text.c_str()), std::system_error);
 }

@@ -171,10 +171,11 @@ template <class Args, class F>
 decltype(auto) callTool(const F& f, const Args& arguments, ToolContext& context) {
     if constexpr (std::is_invocable_v<const F&, const Args&, ToolContext&>) {
         return f(arguments, context);
+    } else if constexpr (std::is_invocable_v<const F&, const Args&>) {
+        return f(arguments);
     } else {
         static_assert(std::is_invocable_v<const F&, const Args&>,
                       "stategraph: a tool's function is callable as f(const Args&) or f(const Args&, ToolContext&)");
-        return f(arguments);
     }
 }
 

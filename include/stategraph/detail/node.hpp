@@ -200,11 +200,13 @@ NodeAction makeNode(F&& f) {
             return {own(static_cast<F&&>(f)), Async::template call<S, In, Stored>, NodeInput<S, In>::type(),
                     Async::template start<S, In, Stored>, is_command<typename Async::Value>};
         } else {
-            static_assert(NodeReturn<Returned, S> ||
-                              // Another static_assert reports that.
-                              (is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; }),
-                          "stategraph: a node must return sg::Update<State>, sg::Command<State>, one write such as "
-                          "sg::set<&State::member>(value), or nothing; or a sg::Task of one of these");
+            static_assert(
+                NodeReturn<Returned, S> ||
+                    // Another static_assert reports that.
+                    (is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; }),
+                "stategraph: a node must return sg::Update<State>, sg::Command<State>, one write such as "
+                "sg::set<&State::member>(value), or nothing; or a sg::Task of one of these (a coroutine of Asio needs "
+                "#include <stategraph/asio.hpp>)");
         }
     }
     return {};

@@ -91,7 +91,7 @@ struct ServerOptions {
 class Server {
 public:
     /// The server listens when this returns. Errors: InvalidArgumentError for options that make no sense;
-    /// std::system_error if the address is not available.
+    /// std::system_error, which names the address, if it cannot be listened on, as when another program has the port.
     explicit Server(ServerOptions options = {});
     /// Calls stop().
     ~Server();
