@@ -1,5 +1,8 @@
 #include "serve/chat.hpp"
 
+#include <optional>
+#include <utility>
+
 #include <boost/json.hpp>
 
 #include <stategraph/error.hpp>
@@ -37,6 +40,44 @@ void readToolPart(const json::object& part, json::array& decisions) {
         decision["is_error"] = true;
         decisions.emplace_back(std::move(decision));
     }
+}
+
+/// Returns the state of a tool part, or none if another part, or a part of another state, is given.
+std::optional<ShownCall::State> stateOf(const std::string& state) {
+    using State = ShownCall::State;
+    if (state.starts_with("output-")) return State::settled;
+    if (state == "approval-requested") return State::asked;
+    if (state == "approval-responded" || state == "input-available") return State::open;
+    return {};
+}
+
+/// Notes what the page shows of the calls in its message.
+void readShownPart(const json::object& part, ChatRequest& request) {
+    const std::string type = textOf(part, "type");
+    const std::string state = textOf(part, "state");
+    const std::optional<ShownCall::State> found = stateOf(state);
+    const bool is_tool = type == "dynamic-tool" || type.starts_with("tool-");
+    if (!is_tool || !found) return;
+    ShownCall call{.id = textOf(part, "toolCallId"), .tool = textOf(part, "toolName"), .state = *found};
+    if (call.tool.empty()) call.tool = type.substr(std::string("tool-").size());
+    if (const json::value* const input = part.if_contains("input")) call.input = Value(*input);
+    request.shown.push_back(std::move(call));
+    const json::value* const own = part.if_contains("providerExecuted");
+    const bool is_providers = own != nullptr && *own == json::value(true);
+    if (state == "approval-responded" || (state == "input-available" && is_providers)) request.is_continued = true;
+}
+
+/// Returns the message that is new in a request: the last one, or the answer about whose calls the page has decided.
+const json::object* newMessage(const json::object& chat, const json::array& messages) {
+    const std::string id = textOf(chat, "messageId");
+    if (!id.empty() && textOf(chat, "trigger") == "submit-message") {
+        for (const json::value& each : messages) {
+            const json::object* const message = each.if_object();
+            const bool is_meant = message != nullptr && textOf(*message, "id") == id;
+            if (is_meant && textOf(*message, "role") == "assistant") return message;
+        }
+    }
+    return messages.back().if_object();
 }
 
 /// Reads a part {"type": "file", "mediaType", "url"}, whose address may contain the data.
@@ -93,7 +134,7 @@ ChatRequest readChat(const Value& body) {
     ChatRequest request;
     request.thread = textOf(*chat, "id");
     if (request.thread.empty()) throw InvalidArgumentError("the body has no \"id\", which names the conversation");
-    const json::object* const last = messages->back().if_object();
+    const json::object* const last = newMessage(*chat, *messages);
     const json::value* const list = last != nullptr ? last->if_contains("parts") : nullptr;
     if (list == nullptr || !list->is_array()) throw InvalidArgumentError("the last message has no list \"parts\"");
     if (textOf(*last, "role") == "user") {
@@ -102,7 +143,10 @@ ChatRequest readChat(const Value& body) {
     }
     json::array decisions;
     for (const json::value& each : list->get_array()) {
-        if (const json::object* const part = each.if_object()) readToolPart(*part, decisions);
+        const json::object* const part = each.if_object();
+        if (part == nullptr) continue;
+        readToolPart(*part, decisions);
+        readShownPart(*part, request);
     }
     if (decisions.empty()) throw InvalidArgumentError("the last message is the assistant's, and decides nothing");
     request.decisions = Value(json::value{{"decisions", std::move(decisions)}});

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include <stategraph/serve/endpoint.hpp>
 
@@ -13,6 +14,11 @@ struct ChatRequest {
     Value start;
     /// The body of Operation::decide for the calls that the page showed as waiting; null if it decides nothing.
     Value decisions;
+    /// With decisions: the calls in the message that decides.
+    std::vector<ShownCall> shown = {};
+    /// Whether a page that reconnects to the response continues that message. The AI SDK begins another message unless
+    /// a part of it waits for the server.
+    bool is_continued = false;
 };
 /// Throws WrongTypeError and InvalidArgumentError.
 ChatRequest readChat(const Value& body);

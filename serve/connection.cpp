@@ -19,6 +19,10 @@ namespace stategraph::serve {
 namespace {
 
 constexpr int busy_tries = 5;
+constexpr auto busy_pause = std::chrono::milliseconds(2);
+// How often a request waits for a run that was asked to stop, such as by the page that sends the request.
+constexpr int stopping_tries = 100;
+constexpr auto stopping_pause = std::chrono::milliseconds(20);
 // The body of a refused request is read up to this size, so that the connection can be used again.
 constexpr std::uint64_t refused_body_max = 65536;
 // What is read at once, in addition to a whole header.
@@ -96,18 +100,23 @@ asio::awaitable<bool> Connection::answer(const Request& request) {
     std::optional<Reply> made;
     std::exception_ptr failed;
     // A run whose end has been reported is still under way for some microseconds.
-    for (int left = busy_tries; left > 0 && !made; --left) {
-        bool is_busy = false;
+    int stopping_left = stopping_tries;
+    for (int left = busy_tries; left > 0 && stopping_left > 0 && !made;) {
+        std::chrono::milliseconds pause{};
         try {
             made = dispatch(request);
+        } catch (const ThreadStoppingError&) {
+            failed = std::current_exception();
+            pause = --stopping_left > stopping_tries - busy_tries ? busy_pause : stopping_pause;
         } catch (const ThreadBusyError&) {
             failed = std::current_exception();
-            is_busy = true;
+            pause = busy_pause;
+            --left;
         } catch (...) {
             failed = std::current_exception();
         }
-        if (!is_busy) break;
-        asio::steady_timer wait(socket_->get_executor(), std::chrono::milliseconds(2));
+        if (pause.count() == 0) break;
+        asio::steady_timer wait(socket_->get_executor(), pause);
         boost::system::error_code ignored;
         co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }

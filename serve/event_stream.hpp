@@ -23,6 +23,8 @@ public:
         /// Whether the run takes answers. If so, open questions are reported only at its end, because they look open
         /// until it has stored the answers.
         bool takes_answers = false;
+        /// The calls that the client shows in the message that the response continues.
+        std::vector<ShownCall> shown = {};
     };
     EventStream(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, Source source, const Request& request);
     /// Also called if Asio destroyed the coroutine of `run` without resuming it, as it does without memory. The client

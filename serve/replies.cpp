@@ -109,9 +109,10 @@ private:
     Reply run(Operation operation);
     EventStream::Source subscribe(const Protocol& protocol);
     EventStream::Source begin(const Protocol& protocol, const ThreadId& thread, RunTable::Place& place,
-                              const Begin& work, bool takes_answers);
+                              const Begin& work, bool takes_answers, const ChatRequest& chat = {});
     std::unique_ptr<RunTable::Place> reserve(const ThreadId& thread);
-    void recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run, bool takes_answers);
+    void recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run, bool takes_answers,
+                   const ChatRequest& chat);
     /// Returns the checkpoint that the target names.
     Config config() const;
     /// Returns the position after which the client wants events; empty means from now on.
@@ -229,17 +230,21 @@ std::unique_ptr<RunTable::Place> Connection::Operations::reserve(const ThreadId&
 
 /// Records until the run has ended, even if this connection is closed.
 void Connection::Operations::recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run,
-                                       bool takes_answers) {
-    Recording recording{endpoint_, findProtocol(*endpoint_, "ui"), std::move(subscription), run, takes_answers};
+                                       bool takes_answers, const ChatRequest& chat) {
+    Recording recording{endpoint_, findProtocol(*endpoint_, "ui"), std::move(subscription), run, takes_answers,
+                        chat.shown};
+    for (ShownCall& call : recording.shown) call.is_here = chat.is_continued;
     asio::co_spawn(connection_.socket_->get_executor(), record(std::move(recording), run->replay()), asio::detached);
 }
 
 EventStream::Source Connection::Operations::begin(const Protocol& protocol, const ThreadId& thread,
-                                                  RunTable::Place& place, const Begin& work, bool takes_answers) {
+                                                  RunTable::Place& place, const Begin& work, bool takes_answers,
+                                                  const ChatRequest& chat) {
     SubscribeOptions options = subscribing(shared(), protocol);
     options.until = endpoint_->options().close_on_suspend ? Until::run_end : Until::closed;
     const ThreadId name = endpoint_->threadOf(thread);
-    EventStream::Source source{endpoint_, &protocol, endpoint_->hub().subscribe(name, options), nullptr, takes_answers};
+    EventStream::Source source{endpoint_, &protocol,     endpoint_->hub().subscribe(name, options),
+                               nullptr,   takes_answers, chat.shown};
     std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers{source.subscription.impl()};
     if (place.run()->replay()) {
         options = subscribing(shared(), *findProtocol(*endpoint_, "ui"));
@@ -247,7 +252,7 @@ EventStream::Source Connection::Operations::begin(const Protocol& protocol, cons
         Subscription recorded = endpoint_->hub().subscribe(name, options);
         readers.push_back(recorded.impl());
         place.run()->tell(std::move(readers));
-        recordRun(std::move(recorded), place.run(), takes_answers);
+        recordRun(std::move(recorded), place.run(), takes_answers, chat);
     } else {
         place.run()->tell(std::move(readers));
     }
@@ -282,7 +287,7 @@ Connection::Reply Connection::Operations::chat() {
     try {
         const Begin work = chat.decisions.isNull() ? endpoint_->prepare(Operation::start, thread, chat.start)
                                                    : endpoint_->prepare(Operation::decide, thread, chat.decisions);
-        return begin(protocol, thread, *place, work, !chat.decisions.isNull());
+        return begin(protocol, thread, *place, work, !chat.decisions.isNull(), chat);
     } catch (const InvalidArgumentError& why) {
         if (chat.decisions.isNull()) throw;
         return json(http::status::conflict, errorJson(why.what()));

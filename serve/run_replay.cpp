@@ -45,6 +45,7 @@ asio::awaitable<void> write(Recording& from, Replay& replay) {
         for (const std::string& line : lines) replay.add(line);
         lines.clear();
     };
+    if (!from.shown.empty()) encoder->continueFrom(from.shown);
     encoder->open(lines);
     add();
     for (;;) {

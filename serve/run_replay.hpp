@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <memory>
+#include <vector>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -40,6 +41,7 @@ struct Recording {
     Subscription subscription;
     std::shared_ptr<ActiveRun> run;
     bool takes_answers = false;
+    std::vector<ShownCall> shown = {};  // by the page that began the run
 };
 /// Records until the run has ended. Await it on an executor of its own. It throws nothing.
 asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay);

@@ -46,7 +46,9 @@ std::shared_ptr<ActiveRun> RunTable::add(const Key& key, std::shared_ptr<Replay>
     if (is_closed_) throw InvalidUpdateError("the server is ending, and begins no more runs");
     if (runs_.size() >= runs_max_)
         throw InvalidUpdateError("the server has as many runs under way as its limit allows; try again later");
-    if (!runs_.emplace(key, run).second) {
+    if (const auto [other, is_free] = runs_.emplace(key, run); !is_free) {
+        if (other->second->control()->stopRequested())
+            throw ThreadStoppingError("the run on this thread is being stopped; try again", {.thread_id = key.second});
         throw ThreadBusyError("a run is under way on this thread; wait for its end, or cancel it",
                               {.thread_id = key.second});
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <stategraph/detail/mutex.hpp>
+#include <stategraph/error.hpp>
 #include <stategraph/executor.hpp>
 #include <stategraph/run_control.hpp>
 #include <stategraph/serve/endpoint.hpp>
@@ -16,6 +17,12 @@
 #include "serve/replay.hpp"
 
 namespace stategraph::serve {
+
+/// The run on the thread was asked to stop, so the thread is free soon.
+class ThreadStoppingError : public ThreadBusyError {
+public:
+    using ThreadBusyError::ThreadBusyError;
+};
 
 /// A run that a request began. It continues without readers.
 class ActiveRun {
@@ -73,8 +80,8 @@ public:
         Key key_;
         std::shared_ptr<ActiveRun> run_;
     };
-    /// Errors: ThreadBusyError if there is a run on the thread; InvalidUpdateError if there are too many runs, or if
-    /// the table is closed.
+    /// Errors: ThreadBusyError if there is a run on the thread, ThreadStoppingError if that run is to stop;
+    /// InvalidUpdateError if there are too many runs, or if the table is closed.
     std::unique_ptr<Place> reserve(const std::shared_ptr<Endpoint>& endpoint, const ThreadId& thread,
                                    std::shared_ptr<Replay> replay = {});
     /// Returns null if there is none.

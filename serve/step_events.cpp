@@ -39,7 +39,7 @@ public:
             for (const json::object& part : piece->provider) takeProviderPart(part, event, lines);
             return;
         }
-        if (!graphs_.wroteInside(event)) takeMessages(event, lines);
+        takeMessages(event, lines);
         if (!options_.approvals) return;
         for (const ToldQuestion& question : questions_.newIn(event)) {
             if (question.type.empty()) continue;
@@ -60,12 +60,8 @@ public:
 
 private:
     void takeMessages(const HubEvent& event, std::vector<std::string>& lines) {
-        if (const auto message = wholeMessageIn(event)) {
-            graphs_.note(event);
-            takeWhole(*message, event, lines);
-        }
-        for (const json::object& message : messagesIn(event)) {
-            graphs_.note(event);
+        if (const auto message = graphs_.wholeIn(event)) takeWhole(*message, event, lines);
+        for (const json::object& message : graphs_.writtenIn(event)) {
             for (const json::object& part : providerPartsIn(message)) takeProviderPart(part, event, lines);
             const json::value* const calls = message.if_contains("calls");
             if (calls == nullptr || !calls->is_array()) continue;

@@ -119,7 +119,28 @@ std::optional<ToldPiece> pieceIn(const StreamEvent& event) {
     return piece;
 }
 
-std::optional<json::object> wholeMessageIn(const StreamEvent& event) {
+namespace {
+
+/// Returns a node's name with the namespaces around it.
+std::string nodeOf(const StreamEvent& event) {
+    std::string node;
+    for (const std::string& level : event.ns) node += level + "/";
+    return node + event.node;
+}
+
+}  // namespace
+
+void MessageGraphs::note(const StreamEvent& event) {
+    std::string around;
+    for (const std::string& level : event.ns) {
+        // A graph that a node calls is "node:task:key". What it writes is not what its node writes.
+        const std::size_t colon = level.find(':');
+        if (level.find(':', colon + 1) == std::string::npos) graphs_.insert(around + level.substr(0, colon));
+        around += level + "/";
+    }
+}
+
+std::optional<json::object> MessageGraphs::wholeIn(const StreamEvent& event) {
     if (event.mode != StreamMode::messages) return {};
     json::value data = dataOf(event);
     json::object* const told = data.if_object();
@@ -127,10 +148,12 @@ std::optional<json::object> wholeMessageIn(const StreamEvent& event) {
     if (delta == nullptr || *delta != json::value(false)) return {};
     json::value* const message = told->if_contains("message");
     if (message == nullptr || !message->is_object()) return {};
+    note(event);
+    wholes_[nodeOf(event)].insert(textOf(message->get_object(), "id"));
     return std::move(message->get_object());
 }
 
-std::vector<json::object> messagesIn(const StreamEvent& event) {
+std::vector<json::object> MessageGraphs::writtenIn(const StreamEvent& event) {
     std::vector<json::object> messages;
     if (event.mode != StreamMode::updates) return messages;
     const json::value data = toJsonValue(event.data);
@@ -139,32 +162,20 @@ std::vector<json::object> messagesIn(const StreamEvent& event) {
     const json::object* const written = task != nullptr ? task->if_object() : nullptr;
     const json::value* const found = written != nullptr ? written->if_contains("messages") : nullptr;
     if (found == nullptr) return messages;
+    const std::string node = nodeOf(event);
+    const bool is_graph = graphs_.contains(node);
+    const Ids& own = wholes_[node];
     const auto take = [&](const json::value& each) {
-        if (each.is_object()) messages.push_back(each.get_object());
+        const json::object* const message = each.if_object();
+        if (message != nullptr && (!is_graph || own.contains(textOf(*message, "id")))) messages.push_back(*message);
     };
     if (const json::array* const list = found->if_array()) {
         for (const json::value& each : *list) take(each);
     } else {
         take(*found);
     }
+    if (!messages.empty()) note(event);
     return messages;
-}
-
-void MessageGraphs::note(const StreamEvent& event) {
-    std::string around;
-    for (const std::string& level : event.ns) {
-        // A graph that a node calls is "node:task:key". What it writes is not what its node writes.
-        const std::size_t colon = level.find(':');
-        if (level.find(':', colon + 1) == std::string::npos) nodes_.insert(around + level.substr(0, colon));
-        around += level + "/";
-    }
-}
-
-bool MessageGraphs::wroteInside(const StreamEvent& event) const {
-    if (nodes_.empty()) return false;
-    std::string node;
-    for (const std::string& level : event.ns) node += level + "/";
-    return nodes_.contains(node + event.node);
 }
 
 std::vector<ToldQuestion> Questions::newIn(const StreamEvent& event) {

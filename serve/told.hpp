@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -60,24 +61,23 @@ std::string errorTextOf(const boost::json::value& output);
 /// Returns none if the event has no piece.
 std::optional<ToldPiece> pieceIn(const StreamEvent& event);
 
-/// Returns a whole message that a task wrote without having reported pieces of it, or none if the event has no such
-/// message.
-std::optional<boost::json::object> wholeMessageIn(const StreamEvent& event);
-
-/// Returns the messages that a task wrote, as JSON objects, in order. The event must have the mode `updates`.
-std::vector<boost::json::object> messagesIn(const StreamEvent& event);
-
-/// Knows in which nodes that are graphs messages were written. When such a node ends, it writes these messages once
-/// more, and those that the conversation had before.
+/// Finds messages in events. A node that is a graph writes the messages of that graph once more when it ends, and those
+/// that the conversation had before; they are left out, and what the node adds to them is found.
 class MessageGraphs {
 public:
-    /// Call it for each event with messages, or with pieces of them.
+    /// Call it for each event with a piece of a message.
     void note(const StreamEvent& event);
-    /// Returns whether the messages of the event were written inside of its node.
-    bool wroteInside(const StreamEvent& event) const;
+    /// Returns a whole message that a task wrote without having reported pieces of it, or none if the event has no such
+    /// message. A run reports a message of graphs inside each other once.
+    std::optional<boost::json::object> wholeIn(const StreamEvent& event);
+    /// Returns the messages that a task wrote, as JSON objects, in order, if the event has the mode `updates`.
+    std::vector<boost::json::object> writtenIn(const StreamEvent& event);
 
 private:
-    std::set<std::string> nodes_;  // with the namespaces around them
+    using Ids = std::set<std::string>;
+
+    std::set<std::string> graphs_;       // nodes that are graphs in which messages were written, see `nodeOf`
+    std::map<std::string, Ids> wholes_;  // ids of the messages that `wholeIn` returned, by the node that wrote them
 };
 
 /// A call that waits for a decision.

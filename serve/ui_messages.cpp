@@ -6,9 +6,11 @@
 #include <vector>
 
 #include <stategraph/detail/json_text.hpp>
+#include <stategraph/json.hpp>
 #include <stategraph/serve/protocol.hpp>
 
 #include "serve/told.hpp"
+#include "serve/ui_line_schema.hpp"
 
 namespace stategraph::serve {
 
@@ -16,70 +18,20 @@ namespace {
 
 namespace json = boost::json;
 
-// The schema of the lines that are written below.
-constexpr const char* ui_line_schema = R"({"oneOf":[
-{"type":"object","properties":{"type":{"const":"start"}},
- "required":["type"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"start-step"}},
- "required":["type"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"finish-step"}},
- "required":["type"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"reset-step"}},
- "required":["type"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"abort"}},
- "required":["type"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"text-start"},"id":{"type":"string"}},
- "required":["type","id"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"text-delta"},"id":{"type":"string"},"delta":{"type":"string"}},
- "required":["type","id","delta"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"text-end"},"id":{"type":"string"}},
- "required":["type","id"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"reasoning-start"},"id":{"type":"string"}},
- "required":["type","id"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"reasoning-delta"},"id":{"type":"string"},"delta":{"type":"string"}},
- "required":["type","id","delta"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"reasoning-end"},"id":{"type":"string"}},
- "required":["type","id"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"tool-input-start"},"toolCallId":{"type":"string"},
- "toolName":{"type":"string"},"dynamic":{"const":true}},
- "required":["type","toolCallId","toolName","dynamic"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"tool-input-delta"},"toolCallId":{"type":"string"},
- "inputTextDelta":{"type":"string"}},
- "required":["type","toolCallId","inputTextDelta"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"tool-input-available"},"toolCallId":{"type":"string"},
- "toolName":{"type":"string"},"input":{},"dynamic":{"const":true},"providerExecuted":{"const":true}},
- "required":["type","toolCallId","toolName","input","dynamic"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"tool-input-error"},"toolCallId":{"type":"string"},
- "toolName":{"type":"string"},"input":{"type":"string"},"errorText":{"type":"string"},"dynamic":{"const":true}},
- "required":["type","toolCallId","toolName","input","errorText","dynamic"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"tool-output-available"},"toolCallId":{"type":"string"},"output":{},
- "dynamic":{"const":true},"providerExecuted":{"const":true}},
- "required":["type","toolCallId","output","dynamic"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"source-url"},"sourceId":{"type":"string"},"url":{"type":"string"},
- "title":{"type":"string"}},"required":["type","sourceId","url"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"tool-output-error"},"toolCallId":{"type":"string"},
- "errorText":{"type":"string"},"dynamic":{"const":true},"providerExecuted":{"const":true}},
- "required":["type","toolCallId","errorText","dynamic"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"tool-output-denied"},"toolCallId":{"type":"string"}},
- "required":["type","toolCallId"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"tool-approval-request"},"approvalId":{"type":"string"},
- "toolCallId":{"type":"string"}},
- "required":["type","approvalId","toolCallId"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"data-question"},"id":{"type":"string"},"data":{}},
- "required":["type","id","data"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"data-custom"},"data":{},"transient":{"const":true}},
- "required":["type","data","transient"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"error"},"errorText":{"type":"string"}},
- "required":["type","errorText"],"additionalProperties":false},
-{"type":"object","properties":{"type":{"const":"finish"},
- "finishReason":{"enum":["stop","length","content-filter","tool-calls","other","error"]},"messageMetadata":{"type":"object",
- "properties":{"status":{"type":"string"}},"required":["status"],"additionalProperties":false}},
- "required":["type","messageMetadata"],"additionalProperties":false}]})";
-
 /// Writes one response as parts of the AI SDK's UI message stream. Parts refer to each other: a text begins, grows and
 /// ends under one id.
 class UiMessages final : public Encoder {
 public:
+    void continueFrom(const std::vector<ShownCall>& calls) override {
+        for (const ShownCall& call : calls) {
+            if (call.is_here) {
+                known_.insert(call.id);
+            } else if (call.state == ShownCall::State::settled) {
+                answered_.insert(call.id);
+            }
+            shown_.insert_or_assign(call.id, call);
+        }
+    }
     void open(std::vector<std::string>& lines) override { tell({{"type", "start"}}, lines); }
 
     void take(const HubEvent& event, std::vector<std::string>& lines) override {
@@ -88,7 +40,7 @@ public:
             takePiece(*piece, lines);
             return;
         }
-        if (!graphs_.wroteInside(event)) takeMessages(event, lines);
+        takeMessages(event, lines);
         for (const ToldQuestion& question : questions_.newIn(event)) takeQuestion(question, lines);
         if (event.mode == StreamMode::custom) {
             tell({{"type", "data-custom"}, {"data", dataOf(event)}, {"transient", true}}, lines);
@@ -189,14 +141,8 @@ private:
     /// A result is reported as soon as it exists, and again when its superstep ends, which is after all its other calls
     /// were answered.
     void takeMessages(const HubEvent& event, std::vector<std::string>& lines) {
-        if (const auto message = wholeMessageIn(event)) {
-            graphs_.note(event);
-            takeWhole(*message, event.attempt, lines);
-        }
-        for (const json::object& message : messagesIn(event)) {
-            graphs_.note(event);
-            takeMessage(message, event.attempt, lines);
-        }
+        if (const auto message = graphs_.wholeIn(event)) takeWhole(*message, event.attempt, lines);
+        for (const json::object& message : graphs_.writtenIn(event)) takeMessage(message, event.attempt, lines);
     }
     void takePiece(const ToldPiece& piece, std::vector<std::string>& lines) {
         Writing& writing = beginStep(piece.id, piece.attempt, lines);
@@ -234,6 +180,22 @@ private:
         writing.calls.clear();
     }
 
+    /// Returns whether a part is reported at once, and not in pieces.
+    static bool isWholePart(const json::object& part) {
+        const std::string type = textOf(part, "type");
+        return type == "file" || (type == "provider" && textOf(part, "kind") != "metadata");
+    }
+    /// Reports a file, or what a tool of the provider did. `at` is the place of the part in its message.
+    void takeWholePart(const json::object& part, const std::string& message, std::size_t at, Writing& writing,
+                       std::vector<std::string>& lines) {
+        if (textOf(part, "type") == "provider") return takeProviderPart(part, writing, lines);
+        if (!isNew(files_, message + "#" + std::to_string(at))) return;
+        const std::string type = textOf(part, "media_type");
+        std::string url = textOf(part, "url");
+        if (url.empty()) url = "data:" + type + ";base64," + textOf(part, "data");
+        endPart(writing, lines);
+        tell({{"type", "file"}, {"mediaType", type}, {"url", std::move(url)}}, lines);
+    }
     /// Reports what a tool of the provider did. It is reported once, immediately or with the whole message.
     void takeProviderPart(const json::object& given, Writing& writing, std::vector<std::string>& lines) {
         const ToldProviderPart part(given);
@@ -280,17 +242,18 @@ private:
     /// Reports the texts and thoughts of a message that came without pieces. Its calls come when the task has ended.
     void takeUnwritten(const json::object& message, int attempt, std::vector<std::string>& lines) {
         const std::string id = textOf(message, "id");
-        for (const json::object& part : partsIn(message)) {
-            const std::string type = textOf(part, "type");
-            const std::string text = textOf(part, "text");
+        const std::vector<json::object> parts = partsIn(message);
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const std::string type = textOf(parts[i], "type");
+            const std::string text = textOf(parts[i], "text");
             const bool is_text = type == "text" || type == "reasoning";
-            if (is_text ? text.empty() : type != "provider" || textOf(part, "kind") == "metadata") continue;
+            if (is_text ? text.empty() : !isWholePart(parts[i])) continue;
             written_.insert(id);
             Writing& writing = beginStep(id, attempt, lines);
             if (is_text) {
                 grow(writing, type.c_str(), id, text, lines);
             } else {
-                takeProviderPart(part, writing, lines);
+                takeWholePart(parts[i], id, i, writing, lines);
             }
         }
         if (const auto begun = step_.find(id); begun != step_.end()) endPart(begun->second, lines);
@@ -303,15 +266,19 @@ private:
         if (std::string reason = textOf(message, "finish_reason"); !reason.empty())
             finish_reason_ = reason == "paused" ? "other" : std::move(reason);
         const std::string id = textOf(message, "id");
-        const std::vector<json::object> provider = providerPartsIn(message);
+        std::vector<json::object> parts;
+        if (textOf(message, "role") == "assistant") parts = partsIn(message);
+        const bool has_parts = std::any_of(parts.begin(), parts.end(), isWholePart);
         const json::value* const found = message.if_contains("calls");
         const json::array* const calls = found != nullptr ? found->if_array() : nullptr;
         const bool has_calls = calls != nullptr && !calls->empty();
-        if (!has_calls && provider.empty() && !step_.contains(id)) return;
+        if (!has_calls && !has_parts && !step_.contains(id)) return;
         Writing& writing = beginStep(id, attempt, lines);
         writing.is_whole = true;
         endPart(writing, lines);
-        for (const json::object& part : provider) takeProviderPart(part, writing, lines);
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            if (isWholePart(parts[i])) takeWholePart(parts[i], id, i, writing, lines);
+        }
         for (std::size_t i = 0; has_calls && i < calls->size(); ++i) {
             const json::object* const call = (*calls)[i].if_object();
             if (call != nullptr) takeCall(textOf(*call, "id"), textOf(*call, "name"), argumentsOf(*call), lines);
@@ -343,6 +310,8 @@ private:
         // receives it here.
         const ToldResult told(*result);
         if (!answered_.insert(told.call_id).second) return;
+        const auto shown = shown_.find(told.call_id);
+        if (shown != shown_.end()) takeCall(told.call_id, shown->second.tool, toJsonValue(shown->second.input), lines);
         if (told.is_declined) {
             tell({{"type", "tool-output-denied"}, {"toolCallId", told.call_id}}, lines);
         } else if (told.is_error) {
@@ -364,8 +333,12 @@ private:
             tell({{"type", "data-question"}, {"id", question.interrupt_id}, {"data", question.value}}, lines);
             return;
         }
+        // The client is asked about it already, or shows the call of its own tool.
+        const bool is_approval = question.type == "tool-approval";
+        const auto shown = shown_.find(question.call_id);
+        if (shown != shown_.end() && (!is_approval || shown->second.state == ShownCall::State::asked)) return;
         takeCall(question.call_id, question.tool, question.arguments, lines);
-        if (question.type != "tool-approval") return;
+        if (!is_approval) return;
         tell({{"type", "tool-approval-request"},
               {"approvalId", question.interrupt_id},
               {"toolCallId", question.call_id}},
@@ -374,7 +347,9 @@ private:
 
     std::map<std::string, Writing> step_;             // the messages of the step that is open, by id; empty: none is
     std::set<std::string> begun_, known_, answered_;  // ids of calls
+    std::map<std::string, ShownCall> shown_;          // those that the client had before the response, by id
     std::set<std::string> sources_;                   // addresses of sources
+    std::set<std::string> files_;                     // the messages' ids with the files' places
     std::set<std::string> written_;                   // ids of messages whose texts were reported
     std::vector<std::pair<std::set<std::string>*, std::string>> told_in_step_;
     std::string finish_reason_;  // of the last answer

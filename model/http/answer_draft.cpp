@@ -56,14 +56,21 @@ std::size_t AnswerDraft::beginCall(std::string_view name, std::string_view provi
     call.provider_id = provider_id;
     message_.calls.push_back(std::move(call));
     const std::size_t place = message_.calls.size() - 1;
-    listener_->tell({Delta::Kind::call, {}, place, name, provider_id});
+    if (!name.empty()) listener_->tell({Delta::Kind::call, {}, place, name, provider_id});
     return place;
+}
+
+void AnswerDraft::nameCall(std::size_t call, std::string_view name) {
+    ToolCall& named = message_.calls[call];
+    named.name = name;
+    listener_->tell({Delta::Kind::call, {}, call, named.name, named.provider_id});
+    if (!named.arguments.empty()) listener_->tell({Delta::Kind::arguments, named.arguments, call});
 }
 
 void AnswerDraft::addArguments(std::size_t call, std::string_view piece) {
     if (piece.empty()) return;
     message_.calls[call].arguments += piece;
-    listener_->tell({Delta::Kind::arguments, piece, call});
+    if (!message_.calls[call].name.empty()) listener_->tell({Delta::Kind::arguments, piece, call});
 }
 
 void AnswerDraft::checkEnd(const std::optional<FinishReason>& reason, const Speaker& speaker) const {

@@ -45,8 +45,10 @@ public:
     /// Adds a complete part.
     void addProviderPart(ProviderPart part);
 
-    /// Returns its place among the calls.
+    /// Returns its place among the calls. A call without a name is reported when `nameCall` names it.
     std::size_t beginCall(std::string_view name, std::string_view provider_id);
+    /// Gives a name to a call that was begun without one. The call is reported, with its arguments so far.
+    void nameCall(std::size_t call, std::string_view name);
     void addArguments(std::size_t call, std::string_view piece);
     ToolCall& call(std::size_t place) { return message_.calls[place]; }
 

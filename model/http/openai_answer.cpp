@@ -86,7 +86,7 @@ std::size_t OpenAiCalls::take(const json::object& delta, AnswerDraft& draft) {
     } else {
         ToolCall& call = draft.call(open->call);
         if (call.provider_id.empty()) call.provider_id = id;
-        if (call.name.empty()) call.name = name;
+        if (call.name.empty() && !name.empty()) draft.nameCall(open->call, name);
     }
     last_ = open->call;
     draft.addArguments(open->call, arguments);

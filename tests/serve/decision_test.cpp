@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/async.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/serve/endpoint.hpp>
@@ -39,6 +40,19 @@ sg::CompiledGraph<State> speaker(std::shared_ptr<std::atomic<bool>> may_end) {
     graph.addNode("say", [may_end](const State&) -> sg::Update<State> {
         await(*may_end);
         return {sg::add(&State::said, std::string("yes"))};
+    });
+    graph.addEdge(sg::START, "say").addEdge("say", sg::END);
+    return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+}
+
+/// A graph whose runs end when the test permits it, even if they are to stop.
+sg::CompiledGraph<State> stubborn(std::shared_ptr<std::atomic<bool>> has_begun,
+                                  std::shared_ptr<std::atomic<bool>> may_end) {
+    sg::StateGraph<State> graph;
+    graph.addNode("say", [has_begun, may_end](const State&) -> sg::Task<sg::Update<State>> {
+        *has_begun = true;
+        await(*may_end);
+        co_return sg::Update<State>{sg::add(&State::said, std::string("yes"))};
     });
     graph.addEdge(sg::START, "say").addEdge("say", sg::END);
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
@@ -97,6 +111,27 @@ Answers comeBackBeforeTheDecision(bool refuses) {
 }
 
 }  // namespace
+
+TEST_CASE("a request for a thread whose run was asked to stop waits until the run has ended") {
+    const auto has_begun = std::make_shared<std::atomic<bool>>(false);
+    const auto is_over = std::make_shared<std::atomic<bool>>(false);
+    const std::string go = R"({"input":{"said":["go"]}})";
+    serve::Server server;
+    server.add("a", serve::endpoint(deciding::stubborn(has_begun, is_over)));
+    client::Connection first(server.port());
+    first.request("POST", "/a/t/start", go);
+    deciding::await(*has_begun);
+    CHECK(client::post(server.port(), "/a/t/start", go).status == 409);
+    CHECK(client::post(server.port(), "/a/t/cancel", "").status == 200);
+    client::Connection next(server.port());
+    next.request("POST", "/a/t/start", go);
+    std::this_thread::sleep_for(100ms);  // usually the request is there before the run ends
+    *is_over = true;
+    CHECK(first.read().body.find("cancelled") != std::string::npos);
+    const client::Response answer = next.read();
+    CHECK(answer.status == 200);
+    CHECK(answer.body.find("\"yes\"") != std::string::npos);
+}
 
 TEST_CASE("a page that comes back before a chat is refused gets 204") {
     const Answers answers = comeBackBeforeTheDecision(true);

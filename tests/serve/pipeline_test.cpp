@@ -242,6 +242,43 @@ TEST_CASE("the messages of an agent that is a node are reported once, and those 
     }
 }
 
+TEST_CASE("a message that a node makes from what its graph returned is reported, and what it only passes on is not") {
+    sg::StateGraph<agent::State> graph;
+    graph.addNode(
+        "agent",
+        agent::Agent({.model = model::scripted({model::assistant({call("c1", "dig")}), model::assistant("It is dug.")}),
+                      .tools = {work(std::make_shared<Ledger>())}})
+            .graph(),
+        [](const agent::State& state) { return sg::add<&agent::State::messages>(state.messages); },
+        [](const agent::State& inner) {
+            model::Message made = model::assistant({{"own", "p", "work", R"({"what":"sow"})"}});
+            made.content.emplace_back(model::Text{"In short: " + inner.text()});
+            std::vector<model::Message> all = inner.messages;
+            all.push_back(std::move(made));
+            return sg::Update<agent::State>{sg::add<&agent::State::messages>(std::move(all))};
+        });
+    graph.addEdge(sg::START, "agent").addEdge("agent", sg::END);
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages(), serve::stepEvents({.tools = {{"work", "working"}}})};
+    serve::Server server;
+    server.add("a", serve::endpoint(graph.compile(stored()), options));
+    const auto shown = [&](const std::string& protocol) {
+        std::string all;
+        const std::string go = R"({"input":{"messages":[{"role":"user","content":[{"type":"text","text":"go"}]}]}})";
+        const std::string target = "/a/" + protocol + "/start?protocol=" + protocol;
+        for (const json::object& line : client::post(server.port(), target, go).objects()) {
+            const std::string type = text(line, "type") + text(line, "event");
+            all += text(line, "delta") + (type == "text-chunk" ? text(line, "text") : "");
+            if (type == "tool-input-available") all += json::serialize(line.at("input"));
+            if (type == "tool-call") all += text(line, "text");
+            if (type == "start-step") all += "/";
+        }
+        return all;
+    };
+    CHECK(shown("ui") == R"(/{"what":"dig"}/It is dug./In short: It is dug.{"what":"sow"})");
+    CHECK(shown("steps") == R"({"what":"dig"}It is dug.In short: It is dug.{"what":"sow"})");
+}
+
 TEST_CASE("the texts of steps that run at the same time are distinguished by the steps' names") {
     sg::StateGraph<State> graph;
     addAgent(graph, "left", model::scripted({model::assistant("an answer on the left")}));

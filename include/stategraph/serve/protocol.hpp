@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <stategraph/ending.hpp>
 #include <stategraph/ndjson.hpp>
 #include <stategraph/stream_hub.hpp>
+#include <stategraph/value.hpp>
 
 // How the events of a run are reported to clients. What a protocol does not report never leaves the process.
 namespace stategraph::serve {
@@ -20,10 +22,30 @@ struct Closing {
     std::string error = {};
 };
 
+/// A call of a tool that a client shows when it asks for a response: the calls of the message that decides about them.
+struct ShownCall {
+    /// What the client shows of it.
+    enum class State : std::uint8_t {
+        open,     // the call, or that it was approved or declined
+        asked,    // the question whether it is approved
+        settled,  // its result
+    };
+    std::string id;
+    std::string tool;
+    /// The arguments as the client shows them.
+    Value input = {};
+    State state = State::open;
+    /// Whether the response continues the message in which the client shows the call. If not, the response is a message
+    /// of its own, as for a client that reconnects and does not have that message.
+    bool is_here = true;
+};
+
 /// Makes lines of JSON from the events of one response. Used by one thread at a time.
 class Encoder {
 public:
     virtual ~Encoder() = default;
+    /// Called before `open` if the response is to decisions about calls that the client shows.
+    virtual void continueFrom(const std::vector<ShownCall>&) {}
     /// Called before the first event.
     virtual void open(std::vector<std::string>&) {}
     virtual void take(const HubEvent& event, std::vector<std::string>& lines) = 0;

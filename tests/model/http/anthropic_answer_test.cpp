@@ -1,4 +1,3 @@
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,6 +7,7 @@
 #include <stategraph/model/anthropic.hpp>
 
 #include "model/http/anthropic_answer.hpp"
+#include "tests/model/http/read_answer.hpp"
 #include "tests/support/scripted_server.hpp"
 
 namespace {
@@ -16,24 +16,8 @@ namespace sg = stategraph;
 namespace md = stategraph::model;
 using Strings = std::vector<std::string>;
 
-struct Read {
-    md::Reply reply;
-    Strings told;
-};
-
-Read read(const Strings& events) {
-    Read out;
-    const std::function<void(const md::Delta&)> tell = [&](const md::Delta& delta) {
-        constexpr const char* kinds[] = {"text ", "reasoning ", "call ", "arguments ", "provider "};
-        out.told.push_back(kinds[static_cast<int>(delta.kind)] + std::string(delta.name) + std::string(delta.text) +
-                           (delta.part != nullptr ? delta.part->name : ""));
-    };
-    md::http::Listener listener(tell);
-    md::http::AnthropicAnswer answer({"http://x", "key"}, listener);
-    for (const std::string& event : events) answer.take("", event);
-    out.reply = answer.finish();
-    return out;
-}
+using answers::Read;
+Read read(const Strings& events) { return answers::readAs<md::http::AnthropicAnswer>(events); }
 
 std::string start(int index, const std::string& block) {
     return R"({"type":"content_block_start","index":)" + std::to_string(index) + R"(,"content_block":)" + block + "}";
@@ -98,9 +82,9 @@ TEST_CASE("a streamed message of thoughts, text and calls is put together from i
                             stop("tool_use"),
                             over};
     const Read all = read(events);
-    CHECK(all.told == Strings{"reasoning h", "reasoning m", "text I ", "text look", "call look", R"(arguments {"x")",
-                              "arguments :1}", "call wait", "call whole", R"(arguments {"y":2})",
-                              "provider web_search"});
+    CHECK(all.told == Strings{"reasoning h", "reasoning m", "text I ", "text look", "call 0 look#toolu_1",
+                              R"(arguments 0 {"x")", "arguments 0 :1}", "call 1 wait#toolu_2", "call 2 whole#toolu_3",
+                              R"(arguments 2 {"y":2})", "provider web_search"});
     const md::Message& message = all.reply.message;
     REQUIRE(message.content.size() == 4);
     CHECK((message.content[0] == md::Part(md::Reasoning{"hm", "c2ln"})));
@@ -202,7 +186,7 @@ TEST_CASE("a message that has blocks and a reason of stopping at its beginning i
     const std::string whole = R"({"type":"message_start","message":{"id":"msg_1","stop_reason":"tool_use","content":[
         {"type":"text","text":"I look."},{"type":"tool_use","id":"t1","name":"look","input":{"at":1}},7,
         {"type":"tool_use","id":"t2","name":"look","input":{}}]}})";
-    const Strings told{"text I look.", "call look", R"(arguments {"at":1})", "call look"};
+    const Strings told{"text I look.", "call 0 look#t1", R"(arguments 0 {"at":1})", "call 1 look#t2"};
     for (const Strings& events : {Strings{whole, over}, Strings{whole, whole, stop("tool_use"), over}}) {
         const Read out = read(events);
         CHECK(out.told == told);

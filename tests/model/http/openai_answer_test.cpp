@@ -1,10 +1,10 @@
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "model/http/openai_answer.hpp"
+#include "tests/model/http/read_answer.hpp"
 
 namespace {
 
@@ -12,27 +12,8 @@ namespace md = stategraph::model;
 using md::http::OpenAiAnswer;
 using Strings = std::vector<std::string>;
 
-struct Read {
-    md::Reply reply;
-    Strings told;
-};
-
-Read read(const Strings& events) {
-    Read out;
-    const std::function<void(const md::Delta&)> tell = [&](const md::Delta& delta) {
-        constexpr const char* kinds[] = {"text ", "reasoning ", "call ", "arguments ", "provider "};
-        std::string line = kinds[static_cast<int>(delta.kind)];
-        if (delta.kind == md::Delta::Kind::call || delta.kind == md::Delta::Kind::arguments)
-            line += std::to_string(delta.call) + " ";
-        out.told.push_back(line + std::string(delta.name) + std::string(delta.text) +
-                           (delta.id.empty() ? "" : "#" + std::string(delta.id)));
-    };
-    md::http::Listener listener(tell);
-    OpenAiAnswer answer({"http://x", "key"}, listener);
-    for (const std::string& event : events) answer.take("", event);
-    out.reply = answer.finish();
-    return out;
-}
+using answers::Read;
+Read read(const Strings& events) { return answers::readAs<OpenAiAnswer>(events); }
 
 std::string delta(const std::string& json) {
     return R"({"id":"r","model":"gpt","choices":[{"index":0,"delta":)" + json + "}]}";
@@ -114,6 +95,18 @@ TEST_CASE("pieces of calls are put together by their index, also where those of 
                               "arguments 1 :2}", "arguments 0 :1}"});
     CHECK((all.reply.message.finish_reason == md::FinishReason::tool_calls));
     for (const md::ToolCall& call : all.reply.message.calls) CHECK(call.id.empty());
+}
+
+TEST_CASE("a call whose name comes after its first piece is reported with its name, and then its arguments so far") {
+    const Read all = read({calls(R"({"index":0,"id":"a","function":{"arguments":""}})"),
+                           calls(R"({"index":0,"function":{"arguments":"{\"x\""}})"),
+                           calls(R"({"index":0,"function":{"name":"f","arguments":":1"}})"),
+                           calls(R"({"index":0,"function":{"name":"f","arguments":"}"}})"),
+                           calls(R"({"index":1,"id":"b","function":{"name":""}})"),
+                           calls(R"({"index":1,"function":{"name":"g"}})"), end("tool_calls")});
+    CHECK(all.told == Strings{"call 0 f#a", R"(arguments 0 {"x")", "arguments 0 :1", "arguments 0 }", "call 1 g#b"});
+    REQUIRE(all.reply.message.calls.size() == 2);
+    CHECK(all.reply.message.calls[0].arguments == R"({"x":1})");
 }
 
 TEST_CASE("a new id on a used index is a new call, and the index then means that one") {

@@ -1,4 +1,3 @@
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -6,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "model/http/responses_answer.hpp"
+#include "tests/model/http/read_answer.hpp"
 
 // The events of the Responses API are read into a message.
 namespace {
@@ -15,23 +15,9 @@ namespace json = boost::json;
 using Kind = md::ProviderPartKind;
 using Strings = std::vector<std::string>;
 
-struct Read {
-    md::Reply reply;
-    Strings told;
-};
-
+using answers::Read;
 Read read(const Strings& events) {
-    Read out;
-    const std::function<void(const md::Delta&)> tell = [&](const md::Delta& delta) {
-        constexpr const char* kinds[] = {"text ", "thought ", "call ", "arguments ", "provider "};
-        out.told.push_back(kinds[static_cast<int>(delta.kind)] + std::string(delta.name) + std::string(delta.text) +
-                           (delta.part != nullptr ? delta.part->name : ""));
-    };
-    md::http::Listener listener(tell);
-    md::http::ResponsesAnswer answer({"http://x", "key"}, listener, {"host", "gpt"});
-    for (const std::string& event : events) answer.take("", event);
-    out.reply = answer.finish();
-    return out;
+    return answers::readAs<md::http::ResponsesAnswer>(events, md::http::ItemOrigin{"host", "gpt"});
 }
 
 std::string event(const std::string& type, const std::string& members) {
@@ -80,8 +66,8 @@ TEST_CASE("thoughts, text and calls are reported as they come, and are whole at 
          done(1, R"({"type":"message","id":"msg_1","content":[{"type":"output_text","text":"Hello"}]})"),
          added(2, call + R"("arguments":""})"), delta("function_call_arguments", 2, "{}"),
          done(2, call + R"("arguments":"{}"})"), completed, delta("output_text", 1, "late"), "[DONE]"});
-    CHECK(all.told == Strings{"thought h", "thought m", "thought \n\n", "thought so", "text Hel", "text lo",
-                              "call look", "arguments {}"});
+    CHECK(all.told == Strings{"reasoning h", "reasoning m", "reasoning \n\n", "reasoning so", "text Hel", "text lo",
+                              "call 0 look#call_1", "arguments 0 {}"});
     const md::Message& message = all.reply.message;
     CHECK(message.text() == "Hello");
     CHECK((message.content.at(0) == md::Part(md::Reasoning{"hm\n\nso", ""})));
