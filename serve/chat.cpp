@@ -1,6 +1,7 @@
 #include "serve/chat.hpp"
 
-#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -8,6 +9,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
+#include "serve/shown_message.hpp"
 #include "serve/told.hpp"
 
 namespace stategraph::serve {
@@ -42,29 +44,13 @@ void readToolPart(const json::object& part, json::array& decisions) {
     }
 }
 
-/// Returns the state of a tool part, or none if another part, or a part of another state, is given.
-std::optional<ShownCall::State> stateOf(const std::string& state) {
-    using State = ShownCall::State;
-    if (state.starts_with("output-")) return State::settled;
-    if (state == "approval-requested") return State::asked;
-    if (state == "approval-responded" || state == "input-available") return State::open;
-    return {};
-}
-
-/// Notes what the page shows of the calls in its message.
-void readShownPart(const json::object& part, ChatRequest& request) {
+/// Notes the call that a part of the page's message shows.
+void readShownPart(const json::object& part, std::vector<ShownCall>& shown) {
     const std::string type = textOf(part, "type");
     const std::string state = textOf(part, "state");
-    const std::optional<ShownCall::State> found = stateOf(state);
-    const bool is_tool = type == "dynamic-tool" || type.starts_with("tool-");
-    if (!is_tool || !found) return;
-    ShownCall call{.id = textOf(part, "toolCallId"), .tool = textOf(part, "toolName"), .state = *found};
-    if (call.tool.empty()) call.tool = type.substr(std::string("tool-").size());
-    if (const json::value* const input = part.if_contains("input")) call.input = Value(*input);
-    request.shown.push_back(std::move(call));
-    const json::value* const own = part.if_contains("providerExecuted");
-    const bool is_providers = own != nullptr && *own == json::value(true);
-    if (state == "approval-responded" || (state == "input-available" && is_providers)) request.is_continued = true;
+    const bool is_call = type == "dynamic-tool" || type.starts_with("tool-");
+    if (is_call && state != "input-streaming")
+        shown.push_back({.id = textOf(part, "toolCallId"), .is_asked = state == "approval-requested"});
 }
 
 /// Returns the message that is new in a request: the last one, or the answer about whose calls the page has decided.
@@ -146,9 +132,10 @@ ChatRequest readChat(const Value& body) {
         const json::object* const part = each.if_object();
         if (part == nullptr) continue;
         readToolPart(*part, decisions);
-        readShownPart(*part, request);
+        readShownPart(*part, request.shown);
     }
     if (decisions.empty()) throw InvalidArgumentError("the last message is the assistant's, and decides nothing");
+    request.message = linesOf(*last);
     request.decisions = Value(json::value{{"decisions", std::move(decisions)}});
     return request;
 }

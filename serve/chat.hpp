@@ -14,11 +14,10 @@ struct ChatRequest {
     Value start;
     /// The body of Operation::decide for the calls that the page showed as waiting; null if it decides nothing.
     Value decisions;
-    /// With decisions: the calls in the message that decides.
+    /// With decisions: the calls in the message that decides, which the response continues.
     std::vector<ShownCall> shown = {};
-    /// Whether a page that reconnects to the response continues that message. The AI SDK begins another message unless
-    /// a part of it waits for the server.
-    bool is_continued = false;
+    /// The lines of that message, for pages that reconnect.
+    std::vector<std::string> message = {};
 };
 /// Throws WrongTypeError and InvalidArgumentError.
 ChatRequest readChat(const Value& body);

@@ -110,7 +110,8 @@ private:
     EventStream::Source subscribe(const Protocol& protocol);
     EventStream::Source begin(const Protocol& protocol, const ThreadId& thread, RunTable::Place& place,
                               const Begin& work, bool takes_answers, const ChatRequest& chat = {});
-    std::unique_ptr<RunTable::Place> reserve(const ThreadId& thread);
+    /// `lines` is what a page that reconnects to the run is sent first.
+    std::unique_ptr<RunTable::Place> reserve(const ThreadId& thread, const std::vector<std::string>& lines = {});
     void recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run, bool takes_answers,
                    const ChatRequest& chat);
     /// Returns the checkpoint that the target names.
@@ -216,7 +217,8 @@ Connection::Reply Connection::Operations::cancel() {
     return json(http::status::ok, run ? "{\"cancelled\":\"run\"}\n" : "{\"cancelled\":\"thread\"}\n");
 }
 
-std::unique_ptr<RunTable::Place> Connection::Operations::reserve(const ThreadId& thread) {
+std::unique_ptr<RunTable::Place> Connection::Operations::reserve(const ThreadId& thread,
+                                                                 const std::vector<std::string>& lines) {
     std::shared_ptr<Replay> replay;
     if (const ServerOptions& options = shared().options; findProtocol(*endpoint_, "ui") != nullptr) {
         const Replay::Limits limits{.bytes = options.replay_bytes_max,
@@ -224,7 +226,10 @@ std::unique_ptr<RunTable::Place> Connection::Operations::reserve(const ThreadId&
                                     .bytes_of_all = options.replay_bytes_all};
         replay = std::make_shared<Replay>(limits, shared().replay_bytes);
     }
-    if (replay) replay->hold();
+    if (replay) {
+        replay->hold();
+        for (const std::string& line : lines) replay->add(line);
+    }
     return shared().runs->reserve(endpoint_, thread, std::move(replay));
 }
 
@@ -233,7 +238,6 @@ void Connection::Operations::recordRun(Subscription subscription, const std::sha
                                        bool takes_answers, const ChatRequest& chat) {
     Recording recording{endpoint_, findProtocol(*endpoint_, "ui"), std::move(subscription), run, takes_answers,
                         chat.shown};
-    for (ShownCall& call : recording.shown) call.is_here = chat.is_continued;
     asio::co_spawn(connection_.socket_->get_executor(), record(std::move(recording), run->replay()), asio::detached);
 }
 
@@ -283,7 +287,7 @@ Connection::Reply Connection::Operations::chat() {
     const Protocol& protocol = uiProtocol(*endpoint_);
     const ChatRequest chat = readChat(bodyOf(request_));
     const ThreadId thread = chat.thread;
-    const auto place = reserve(thread);
+    const auto place = reserve(thread, chat.message);
     try {
         const Begin work = chat.decisions.isNull() ? endpoint_->prepare(Operation::start, thread, chat.start)
                                                    : endpoint_->prepare(Operation::decide, thread, chat.decisions);

@@ -4,7 +4,7 @@ namespace stategraph::serve {
 
 /// The JSON Schema of the lines of the protocol "ui", which serve/ui_messages.cpp writes.
 inline constexpr const char* ui_line_schema = R"({"oneOf":[
-{"type":"object","properties":{"type":{"const":"start"}},
+{"type":"object","properties":{"type":{"const":"start"},"messageId":{"type":"string"}},
  "required":["type"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"start-step"}},
  "required":["type"],"additionalProperties":false},
@@ -53,6 +53,9 @@ inline constexpr const char* ui_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"type":{"const":"tool-approval-request"},"approvalId":{"type":"string"},
  "toolCallId":{"type":"string"}},
  "required":["type","approvalId","toolCallId"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"tool-approval-response"},"approvalId":{"type":"string"},
+ "approved":{"type":"boolean"},"reason":{"type":"string"}},
+ "required":["type","approvalId","approved"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"data-question"},"id":{"type":"string"},"data":{}},
  "required":["type","id","data"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"data-custom"},"data":{},"transient":{"const":true}},

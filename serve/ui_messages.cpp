@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <stategraph/detail/json_text.hpp>
-#include <stategraph/json.hpp>
 #include <stategraph/serve/protocol.hpp>
 
 #include "serve/told.hpp"
@@ -24,12 +23,8 @@ class UiMessages final : public Encoder {
 public:
     void continueFrom(const std::vector<ShownCall>& calls) override {
         for (const ShownCall& call : calls) {
-            if (call.is_here) {
-                known_.insert(call.id);
-            } else if (call.state == ShownCall::State::settled) {
-                answered_.insert(call.id);
-            }
-            shown_.insert_or_assign(call.id, call);
+            known_.insert(call.id);
+            shown_[call.id] = call.is_asked;
         }
     }
     void open(std::vector<std::string>& lines) override { tell({{"type", "start"}}, lines); }
@@ -310,8 +305,6 @@ private:
         // receives it here.
         const ToldResult told(*result);
         if (!answered_.insert(told.call_id).second) return;
-        const auto shown = shown_.find(told.call_id);
-        if (shown != shown_.end()) takeCall(told.call_id, shown->second.tool, toJsonValue(shown->second.input), lines);
         if (told.is_declined) {
             tell({{"type", "tool-output-denied"}, {"toolCallId", told.call_id}}, lines);
         } else if (told.is_error) {
@@ -336,7 +329,7 @@ private:
         // The client is asked about it already, or shows the call of its own tool.
         const bool is_approval = question.type == "tool-approval";
         const auto shown = shown_.find(question.call_id);
-        if (shown != shown_.end() && (!is_approval || shown->second.state == ShownCall::State::asked)) return;
+        if (shown != shown_.end() && (!is_approval || shown->second)) return;
         takeCall(question.call_id, question.tool, question.arguments, lines);
         if (!is_approval) return;
         tell({{"type", "tool-approval-request"},
@@ -347,7 +340,7 @@ private:
 
     std::map<std::string, Writing> step_;             // the messages of the step that is open, by id; empty: none is
     std::set<std::string> begun_, known_, answered_;  // ids of calls
-    std::map<std::string, ShownCall> shown_;          // those that the client had before the response, by id
+    std::map<std::string, bool> shown_;               // those that the client had before; true: it asks about them
     std::set<std::string> sources_;                   // addresses of sources
     std::set<std::string> files_;                     // the messages' ids with the files' places
     std::set<std::string> written_;                   // ids of messages whose texts were reported

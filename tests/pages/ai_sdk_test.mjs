@@ -193,23 +193,23 @@ await run({
     assert.equal(bookingOf(other.lastMessage).state, "approval-requested");
   },
   "a page that is loaded anew comes back to the response to its decision": async () => {
-    const transport = new DefaultChatTransport({ api, resumeStreamIsReplay: false });
-    const chat = new Chat({ transport });
+    const chat = new Chat();
     await chat.sendMessage({ text: "Help me" });
     const known = structuredClone(chat.messages);
     const booking = bookingOf(known[1]);
     Object.assign(booking, { state: "approval-responded", approval: { ...booking.approval, approved: true } });
     const answered = chat.addToolApprovalResponse({ id: booking.approval.id, approved: true });
     await eventually("a run", async () => chat.status !== "ready");
-    const other = new Chat({ id: chat.id, transport });
+    const other = new Chat({ id: chat.id });
     other.messages = known;
     await other.resumeStream();
     await answered;
     await chat.untilText("The course is booked.");
     assert.equal(other.error, undefined);
     if (bookingOf(other.lastMessage).state === "approval-responded") return; // the run had ended
-    assert.deepEqual(textsOf(other.lastMessage), textsOf(chat.lastMessage));
-    assert.equal(bookingOf(other.lastMessage).state, "output-available");
+    assert.equal(other.messages.length, 2);
+    const partsOf = (message) => message.parts.map((part) => ({ ...part, id: undefined }));
+    assert.deepEqual(partsOf(other.lastMessage), partsOf(chat.lastMessage));
     await assertValid(other.messages);
   },
   "a chat without a run under way has nothing to come back to": async () => {

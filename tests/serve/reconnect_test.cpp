@@ -134,7 +134,7 @@ private:
             texts[id] += text(part, "delta");
         }
         if (type == "tool-input-delta") inputs[called] += text(part, "inputTextDelta");
-        if (type.starts_with("tool-") && type != "tool-input-delta") once(called, type);
+        if (type.starts_with("tool-") && type != "tool-input-delta" && !called.empty()) once(called, type);
     }
 };
 

@@ -3,6 +3,8 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <thread>
 
 #include <stategraph/serve/agent_endpoint.hpp>
 #include <stategraph/serve/server.hpp>
@@ -10,8 +12,7 @@
 #include "tests/agent/tools.hpp"
 #include "tests/serve/client.hpp"
 
-// Responses to decisions, for a page of the AI SDK that shows the calls already, and for one that comes back without
-// them.
+// Responses to decisions, for a page of the AI SDK that shows the calls already, and for one that comes back.
 using namespace tools;
 namespace serve = stategraph::serve;
 namespace json = boost::json;
@@ -27,7 +28,9 @@ std::string text(const json::object& object, std::string_view member) {
 /// The calls in a page's message, as the AI SDK builds them from the lines of responses.
 struct Page {
     json::array parts;
+    std::string texts;
     std::vector<std::string> faults;
+    std::set<std::string> begun;  // in the step
 
     json::object* find(const std::string& call) {
         for (json::value& part : parts) {
@@ -57,13 +60,26 @@ struct Page {
     void take(const json::object& line) {
         const std::string type = text(line, "type"), id = text(line, "toolCallId");
         json::object* part = find(id);
-        if (type == "tool-input-available") {
-            if (part != nullptr) faults.push_back("twice: " + text(line, "toolName"));
+        if (type == "start-step") begun.clear();
+        if (type == "text-delta") texts += text(line, "delta");
+        if (type == "tool-input-available" || type == "tool-input-start") {
+            if (part != nullptr && !begun.contains(id)) faults.push_back("twice: " + text(line, "toolName"));
             if (part == nullptr) part = &parts.emplace_back(json::object()).as_object();
+            begun.insert(id);
             *part = {{"type", "dynamic-tool"}, {"toolCallId", id}, {"toolName", line.at("toolName")}};
-            (*part)["input"] = line.at("input");
-            (*part)["state"] = "input-available";
+            (*part)["input"] = type == "tool-input-start" ? json::value("") : line.at("input");
+            (*part)["state"] = type == "tool-input-start" ? "input-streaming" : "input-available";
             if (line.contains("providerExecuted")) (*part)["providerExecuted"] = true;
+        } else if (type == "tool-input-delta") {
+            if (part == nullptr) return faults.push_back("unknown call: " + type);
+            (*part)["input"].as_string() += text(line, "inputTextDelta");
+        } else if (type == "tool-approval-response") {
+            for (json::value& each : parts) {
+                const json::value* const approval = each.as_object().if_contains("approval");
+                if (approval == nullptr || approval->at("id") != line.at("approvalId")) continue;
+                each.as_object()["approval"].as_object()["approved"] = line.at("approved");
+                each.as_object()["state"] = "approval-responded";
+            }
         } else if (type == "tool-approval-request" || type.starts_with("tool-output-")) {
             if (part == nullptr) return faults.push_back("unknown call: " + type);
             (*part)["state"] = type == "tool-approval-request" ? "approval-requested" : type.substr(5);
@@ -75,9 +91,9 @@ struct Page {
     }
 };
 
-void approve(json::object& part) {
+void approve(json::object& part, bool approved = true) {
     part["state"] = "approval-responded";
-    part["approval"].as_object()["approved"] = true;
+    part["approval"].as_object()["approved"] = approved;
 }
 void give(json::object& part) {
     part["state"] = "output-available";
@@ -108,13 +124,16 @@ private:
     bool is_open_ = false;
 };
 
-/// Asks for the calls, and ends when they are answered and the gate is open.
-std::shared_ptr<const model::Model> late(const std::shared_ptr<Gate>& gate, std::vector<model::ToolCall> calls) {
-    return model::scripted([gate, calls = std::move(calls)](const model::Request& request) {
-        if (request.messages.back().role == model::Role::user) return model::assistant(calls);
+/// Gives the first answer, and ends when its calls are answered and the gate is open.
+std::shared_ptr<const model::Model> late(const std::shared_ptr<Gate>& gate, model::Message first) {
+    return model::scripted([gate, first = std::move(first)](const model::Request& request) {
+        if (request.messages.back().role == model::Role::user) return first;
         gate->wait();
         return model::assistant("done");
     });
+}
+std::shared_ptr<const model::Model> late(const std::shared_ptr<Gate>& gate, std::vector<model::ToolCall> calls) {
+    return late(gate, model::assistant(std::move(calls)));
 }
 
 agent::ToolOptions gated() {
@@ -166,62 +185,85 @@ using Faults = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("results that a page shows are not reported to a page that comes back without the calls") {
+TEST_CASE("a page that comes back to the response to its decisions gets the whole message that is continued") {
     Served served;
-    served.add({.model = late(served.gate, {call("c1", "x", "locate"), call("c2", "dig")}),
-                .tools = {agent::clientTool<Job>("locate"), work(served.ledger)}});
+    bool decides = false;
+    SUBCASE("to a result of its own tool") {}
+    SUBCASE("to an approval and a refusal, too") { decides = true; }
+    std::vector<model::ToolCall> calls{call("c1", "x", "locate"), call("c2", "dig")};
+    if (decides) calls.insert(calls.end(), {call("c3", "burn", "gated"), call("c4", "fell", "gated")});
+    served.add(
+        {.model = late(served.gate, calls),
+         .tools = {agent::clientTool<Job>("locate"), work(served.ledger), work(served.ledger, "gated", gated())}});
     Page page;
     page.take(served.post(chat(first_message)));
     give(page.at("locate", "input-available"));
+    if (decides) {
+        approve(page.at("gated", "approval-requested"));
+        approve(page.at("gated", "approval-requested"), false);
+    }
     const auto [own, joined] = served.postAndJoin(chat(page.message("a")));
     page.take(own);
-    CHECK(page.faults == Faults{});
-    CHECK(page.states() == States{"locate output-available", "work output-available"});
     Page other;
     other.take(joined);
-    CHECK(other.faults == Faults{});
-    CHECK(other.parts.empty());
-    CHECK(joined.body.find("done") != std::string::npos);
-}
-
-TEST_CASE("a page that comes back without a call gets the call before its result, which its own page has") {
-    Served served;
-    const agent::Agent inner(
-        {.model = model::scripted({model::assistant({call("i1", "x", "locate")}), model::assistant("found")}),
-         .tools = {agent::clientTool<Job>("locate")}});
-    const model::ToolCall ask{{}, "o1", "helper", R"({"request":"look"})"};
-    served.add({.model = late(served.gate, {ask}), .tools = {agent::agentTool("helper", {}, inner)}});
-    Page page;
-    page.take(served.post(chat(first_message)));
-    give(page.at("locate", "input-available"));
-    const auto [own, joined] = served.postAndJoin(chat(page.message("a")));
-    page.take(own);
     CHECK(page.faults == Faults{});
-    CHECK(page.states() == States{"helper output-available", "locate output-available"});
-    Page other;
-    other.take(joined);
     CHECK(other.faults == Faults{});
-    CHECK(other.states() == States{"helper output-available"});
-    CHECK(other.parts.at(0).at("input") == json::value{{"request", "look"}});
+    CHECK(other.states() == page.states());
+    CHECK(joined.objects().front() == json::parse(R"({"type":"start","messageId":"a"})"));
+    const std::string located = text(page.parts.at(0).as_object(), "toolCallId");
+    CHECK(other.find(located)->at("input") == R"({"what":"x"})");
+    for (const json::object& line : joined.objects()) {  // with this line the page would execute its tool again
+        CHECK((text(line, "type") != "tool-input-available" || text(line, "toolCallId") != located));
+    }
 }
 
-TEST_CASE("a page that comes back with the message that approved a call gets the result alone") {
+TEST_CASE("a page that comes back gets the texts, thoughts, files and steps of the message that is continued") {
     Served served;
-    served.add({.model = late(served.gate, {call("c1", "burn", "gated"), call("c2", "x", "locate")}),
-                .tools = {agent::clientTool<Job>("locate"), work(served.ledger, "gated", gated())}});
+    served.add({.model = late(served.gate, model::assistant({call("c1", "burn", "gated")})),
+                .tools = {work(served.ledger, "gated", gated())}});
     Page page;
     page.take(served.post(chat(first_message)));
     approve(page.at("gated", "approval-requested"));
-    give(page.at("locate", "input-available"));
-    Page other = page;
+    const json::array before{{{"type", "step-start"}},
+                             {{"type", "reasoning"}, {"text", "hm"}, {"state", "done"}},
+                             {{"type", "text"}, {"text", "one"}, {"state", "done"}},
+                             {{"type", "text"}, {"text", "two"}},
+                             {{"type", "file"}, {"mediaType", "image/png"}, {"url", "https://a/b"}, {"filename", "b"}},
+                             {{"type", "source-url"}, {"sourceId", "s"}, {"url", "https://a"}, {"title", "A"}},
+                             {{"type", "data-question"}, {"id", "q"}, {"data", {{"x", 1}}}},
+                             {{"type", "data-own"}, {"data", 1}},
+                             7,
+                             {{"type", "dynamic-tool"},
+                              {"toolCallId", "w"},
+                              {"toolName", "web"},
+                              {"state", "output-error"},
+                              {"input", "{bad"},
+                              {"errorText", "no"},
+                              {"providerExecuted", true}}};
+    page.parts.insert(page.parts.begin(), before.begin(), before.end());
     const auto [own, joined] = served.postAndJoin(chat(page.message("a")));
-    page.take(own);
-    other.take(joined);
-    for (const Page* each : {&page, &other}) {
-        CHECK(each->faults == Faults{});
-        CHECK(each->states() == States{"gated output-available", "locate output-available"});
-    }
-    CHECK(served.ledger->count("burn") == 1);
+    CHECK(own.status == 200);
+    std::string shown;
+    for (const json::object& line : joined.objects()) shown += json::serialize(line) + "\n";
+    const std::string expected = R"({"type":"start","messageId":"a"}
+{"type":"start-step"}
+{"type":"reasoning-start","id":"reasoning-shown-0"}
+{"type":"reasoning-delta","id":"reasoning-shown-0","delta":"hm"}
+{"type":"reasoning-end","id":"reasoning-shown-0"}
+{"type":"text-start","id":"text-shown-1"}
+{"type":"text-delta","id":"text-shown-1","delta":"one"}
+{"type":"text-end","id":"text-shown-1"}
+{"type":"text-start","id":"text-shown-2"}
+{"type":"text-delta","id":"text-shown-2","delta":"two"}
+{"type":"text-end","id":"text-shown-2"}
+{"type":"file","mediaType":"image/png","url":"https://a/b"}
+{"type":"source-url","sourceId":"s","url":"https://a","title":"A"}
+{"type":"data-question","id":"q","data":{"x":1}}
+{"type":"tool-input-start","toolCallId":"w","toolName":"web","dynamic":true}
+{"type":"tool-input-delta","toolCallId":"w","inputTextDelta":"\"{bad\""}
+{"type":"tool-output-error","toolCallId":"w","dynamic":true,"providerExecuted":true,"errorText":"no"}
+{"type":"tool-input-available",)";
+    CHECK(shown.substr(0, expected.size()) == expected);
 }
 
 TEST_CASE("of two sub-agents that wait for approvals, the one that is not answered is shown once") {

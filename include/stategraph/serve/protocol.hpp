@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -10,7 +9,6 @@
 #include <stategraph/ending.hpp>
 #include <stategraph/ndjson.hpp>
 #include <stategraph/stream_hub.hpp>
-#include <stategraph/value.hpp>
 
 // How the events of a run are reported to clients. What a protocol does not report never leaves the process.
 namespace stategraph::serve {
@@ -22,29 +20,19 @@ struct Closing {
     std::string error = {};
 };
 
-/// A call of a tool that a client shows when it asks for a response: the calls of the message that decides about them.
+/// A call of a tool that a client shows in the message that a response continues.
 struct ShownCall {
-    /// What the client shows of it.
-    enum class State : std::uint8_t {
-        open,     // the call, or that it was approved or declined
-        asked,    // the question whether it is approved
-        settled,  // its result
-    };
     std::string id;
-    std::string tool;
-    /// The arguments as the client shows them.
-    Value input = {};
-    State state = State::open;
-    /// Whether the response continues the message in which the client shows the call. If not, the response is a message
-    /// of its own, as for a client that reconnects and does not have that message.
-    bool is_here = true;
+    /// Whether the client asks its user about the call.
+    bool is_asked = false;
 };
 
 /// Makes lines of JSON from the events of one response. Used by one thread at a time.
 class Encoder {
 public:
     virtual ~Encoder() = default;
-    /// Called before `open` if the response is to decisions about calls that the client shows.
+    /// Called before `open` if the response continues a message of the client that has calls: the client has sent
+    /// decisions about some of them.
     virtual void continueFrom(const std::vector<ShownCall>&) {}
     /// Called before the first event.
     virtual void open(std::vector<std::string>&) {}
