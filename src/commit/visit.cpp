@@ -147,14 +147,29 @@ void walkLog(BaseCheckpointSaver& saver, const LogName& log, CheckpointId before
     }
 }
 
+// Returns the checkpoint of the outer log to whose visit a commit belongs, or none.
+CheckpointId outerOf(const LogName& log, CheckpointId id, std::string_view bytes, std::string_view outer_ns) {
+    const auto fields = checkpoint::readCommit({log.thread_id, log.checkpoint_ns, id}, bytes, true);
+    const auto found = std::ranges::find(fields.parents, outer_ns, &checkpoint::LoggedParent::checkpoint_ns);
+    return found == fields.parents.end() ? CheckpointId() : found->id;
+}
+
+// An edit of an inner log: its id, and the outer log's checkpoint to whose visit the edited commit belongs.
+struct InnerEdit {
+    CheckpointId id;
+    CheckpointId outer;
+};
+
 // Returns whether the outer log was on this branch when an inner log was edited, which means that its newest checkpoint
-// at that time is on the branch.
-bool wasOnBranch(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId stored, CheckpointId edit) {
+// at that time is on the branch. Returns none if a prune has dropped that checkpoint.
+std::optional<bool> wasOnBranch(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId stored,
+                                const InnerEdit& edit) {
     CheckpointId newest;
-    walkLog(saver, outer, edit, [&newest](const ListedCheckpoint& listed) {
+    walkLog(saver, outer, edit.id, [&newest](const ListedCheckpoint& listed) {
         newest = listed.id;
         return false;
     });
+    if (newest < edit.outer) return std::nullopt;
     if (newest.empty() || newest == stored) return true;
     CheckpointId at = stored;
     walkLog(saver, outer, {}, [&](const ListedCheckpoint& listed) {
@@ -167,14 +182,21 @@ bool wasOnBranch(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId 
     return at == newest;
 }
 
-// Returns the newest edit of the log since then that was made on this branch, or none.
+// Returns the newest edit of the log since then that was made on this branch, or none. Where a prune has dropped what
+// tells the branch, these are the edits of what the previous visit has left.
 CheckpointId findEdit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from, CheckpointId last) {
+    const auto isOfLast = [&](const InnerEdit& edit) {
+        const auto left = last ? saver.getTuple({.log = log, .checkpoint_id = last}) : std::nullopt;
+        return left && outerOf(log, last, left->commits.back().bytes, from.ns) == edit.outer;
+    };
     CheckpointId found;
     walkLog(saver, log, {}, [&](const ListedCheckpoint& listed) {
         if (listed.id <= last) return false;
         const CommitHeader header = readHeader({log.thread_id, log.checkpoint_ns, listed.id}, listed.bytes);
-        if (header.source == Source::update && wasOnBranch(saver, {log.thread_id, from.ns}, from.stored, listed.id))
-            found = listed.id;
+        if (header.source != Source::update) return true;
+        const InnerEdit edit{listed.id, outerOf(log, listed.id, listed.bytes, from.ns)};
+        const auto is_on_branch = wasOnBranch(saver, {log.thread_id, from.ns}, from.stored, edit);
+        if (is_on_branch ? *is_on_branch : isOfLast(edit)) found = listed.id;
         return found.empty();
     });
     return found;

@@ -30,6 +30,14 @@ std::vector<std::string> namesIn(std::string_view ns) {
     return names;
 }
 
+// Whether a commit has the values of its parent: it is a fork, and no raw edit (stategraph/raw_edit.hpp), which names
+// what it has changed in its metadata.
+bool isCopy(const checkpoint::CommitFields& commit) {
+    if (commit.source != Source::fork) return false;
+    const Metadata metadata = engine::readMetadata(commit.metadata);
+    return std::ranges::none_of(metadata, [](const MetadataEntry& entry) { return entry.key == "raw_edit"; });
+}
+
 }  // namespace
 
 std::int64_t sequenceOf(CheckpointId id) noexcept {
@@ -131,6 +139,7 @@ const LedTo* CommitEvents::ledTo(const ListedCheckpoint& listed, const checkpoin
 // whole state, or channels that ended.
 bool CommitEvents::changesValues(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) {
     if (commit.input) return false;  // input that START has not taken yet is not a change
+    if (isCopy(commit)) return false;
     const auto operations = checkpoint::readOperations(commit.operations);
     const auto isShown = [&](const checkpoint::LoggedOp& operation) { return isReturned(operation.channel); };
     const auto isChange = [&](const checkpoint::LoggedOp& operation) {

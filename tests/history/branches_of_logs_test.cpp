@@ -198,3 +198,28 @@ TEST_CASE("an edit of the log outlives a prune as long as a kept checkpoint cont
         }
     });
 }
+
+TEST_CASE("an edit of the log stays with its branch when a prune drops the checkpoints that tell the branch") {
+    savers::onEach([](savers::Store& store) {
+        const SharedSaver saver = store.open();
+        const LineApp app = rememberer(saver);
+        app.invoke(sg::Update<Line>{}, calm());
+        app.updateState({.thread_id = "t", .checkpoint_ns = "log"}, says("edit"), {.as_node = "remember"});
+        saver->copyThread("t", "same branch");
+        // Another branch, on which the log was never visited.
+        app.updateState(before(app, "a"), {}, {.as_node = "a"});
+        for (const sg::Rewrite rewrite : rewrites) {
+            for (const drivers::Driver& driver : drivers::all()) {
+                CAPTURE(driver.name);
+                const std::string id = driver.name + std::to_string(static_cast<int>(rewrite));
+                saver->copyThread("t", id);
+                saver->copyThread("same branch", id + "'");
+                for (const std::string& thread : {id, id + "'"})
+                    (void)saver->prune({.thread_id = thread, .keep_last = 1, .rewrite = rewrite});
+                CHECK(driver.run(app, sg::RESUME, calm({.thread_id = id})).get().values.v == Words{"1"});
+                const auto same = driver.run(app, sg::Update<Line>{}, calm({.thread_id = id + "'"}));
+                CHECK(same.get().values.v == Words{"1", "3"});
+            }
+        }
+    });
+}

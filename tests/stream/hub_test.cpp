@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/fork.hpp>
+#include <stategraph/raw_edit.hpp>
 #include <stategraph/stream_hub.hpp>
 
 #include "tests/support/fixed_ids.hpp"
@@ -224,6 +226,32 @@ TEST_CASE("a fork's events follow those of the branch it left, by the order of t
         app.invoke(Command{.resume = "Bob"}, {.thread_id = "t", .hub = &hub});
         CHECK(durable(take(follows)) ==
               Strings{R"(updates ask {"ask":{"bar":["Bob"]}})", R"(updates end {"end":{"bar":["end"]}})"});
+    });
+}
+
+TEST_CASE("a fork reports no values, whether the log holds it as a change or a prune has stored it whole") {
+    savers::onEach([](savers::Store& store) {
+        const auto saver = store.open();
+        const App app = askingGraph(saver);
+        sg::StreamHub hub(app);
+        const auto asked = app.invoke(bar("i"), {.thread_id = "t"}).config;
+        app.invoke(Command{.resume = "Ada"}, {.thread_id = "t"});
+        const sg::StreamPosition end(app.getState({.thread_id = "t"}).config.checkpoint_id);
+        (void)sg::fork(*saver, asked);
+        const auto read = [&](StreamMode mode) {
+            auto follows = hub.subscribe("t", {.from = end, .modes = mode, .until = sg::Until::idle});
+            return texts(take(follows)).size();
+        };
+        for (const bool is_whole : {false, true}) {
+            CAPTURE(is_whole);
+            if (is_whole) saver->prune({.thread_id = "t", .keep_last = 1});
+            CHECK(read(StreamMode::checkpoints) == 1);
+            CHECK(read(StreamMode::values) == 0);
+        }
+        (void)sg::editRaw(*saver, {.thread_id = "t"}, {{"bar", sg::Value(Strings{"raw"})}});
+        CHECK(read(StreamMode::values) == 1);
+        saver->prune({.thread_id = "t", .keep_last = 1});
+        CHECK(read(StreamMode::values) == 1);
     });
 }
 
