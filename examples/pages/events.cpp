@@ -57,6 +57,16 @@ void send(const sg::StreamEvent& event, const std::string& position) {
     std::cout << toString(event.mode) << (position.empty() ? "" : " with a position") << "\n";
 }
 
+void stream(const sg::CompiledGraph<State>& app) {
+    // [begin stream]
+    auto events = app.stream({sg::set<&State::prompt>("owls")}, {.thread_id = "owls"},
+                             {.modes = {sg::StreamMode::updates, sg::StreamMode::runs}});
+    for (const sg::StreamEvent& event : events)
+        std::cout << toString(event.mode) << " " << event.node << " " << event.data << "\n";
+    std::cout << events.outcome().values << "\n";  // the Result that invoke would have returned
+    // [end stream]
+}
+
 void subscribe(const sg::CompiledGraph<State>& app) {
     // [begin subscribe]
     sg::StreamHub hub(app);  // one for a compiled graph
@@ -145,6 +155,7 @@ void showPartialAnswers() {
 
 int main() {
     const auto app = makeApp();
+    stream(app);
     subscribe(app);
     awaitEvents(app);
     showPartialAnswers();

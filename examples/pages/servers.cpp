@@ -59,6 +59,10 @@ void serveGraphs(bool stays) {
     server.add("search", serve::endpoint(graph));            // any compiled graph
     server.add("orders", serve::endpoint(workflow.flow()));  // a workflow: its threads are its runs
     // [end serve]
+    const std::string html = "<!doctype html><title>Helper</title>";
+    // [begin page]
+    server.page("/", "text/html; charset=utf-8", html);
+    // [end page]
     std::cout << "three graphs are served\n";
     if (!stays) return;
     // [begin serve]
