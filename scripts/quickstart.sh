@@ -39,3 +39,4 @@ say "Running it again: a new process, the same database"
 "$build/examples/example_quickstart"
 echo
 say "Done. The code is examples/quickstart.cpp; to run it again: cd build/quickstart/run && ../examples/example_quickstart"
+say "Next: docs/tutorials/first_graph.md; to install the library, README.md, \"Install\""
