@@ -15,7 +15,8 @@
 namespace stategraph::workflow {
 namespace {
 
-// Whether the record has nothing but an answer that time travel left for a step that was not reached.
+// Whether the record has nothing but an answer that time travel brought for a step that was not reached. Those of a
+// travel are kept until its run has asked, and is resumed.
 bool isUnreached(const std::pair<const std::string, Record>& each) noexcept { return each.second.status == Word::none; }
 
 // Returns records with the answers that time travel has brought for steps inside, by the keys of their questions.
@@ -40,7 +41,7 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
         state.goes_on = true;
         state.reduced.clear();  // the outer workflow has them
         state.answers = record.answers;
-        std::erase_if(state.records, isUnreached);
+        if (!state.answers.empty()) std::erase_if(state.records, isUnreached);
     } else {
         state.input = record.payload;
         state.data = record.payload;
