@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <set>
 #include <stdexcept>
 
 #include <stategraph/detail/call_failure.hpp>
@@ -40,6 +41,7 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
         state.error.clear();
         state.goes_on = true;
         state.reduced.clear();  // the outer workflow has them
+        state.set_keys.clear();
         state.answers = record.answers;
         if (!state.answers.empty()) std::erase_if(state.records, isUnreached);
     } else {
@@ -160,6 +162,7 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
     const Nested& nested = *place.nested;
     const RetryPolicy retry = plan.retryOf(*place.step);
     Executed executed;
+    std::set<std::string> set_keys;
     State outer;
     outer.shared = state.shared;
     outer.context = state.context;
@@ -175,13 +178,14 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
         State inner = runInside(nested, begin, std::move(input), attempt, runtime);
         goes_on = false;
         outer.shared = inner.shared;
+        set_keys.insert(inner.set_keys.begin(), inner.set_keys.end());
         executed.additions.insert(executed.additions.end(), inner.reduced.begin(), inner.reduced.end());
         executed.is_canceled = executed.is_canceled || inner.is_canceled;
         takeInside(*nested.plan, std::move(inner), record);
         if (!executed.is_canceled) checkOutput(*place.step, record);
         if (record.status != Word::failed || !triesAgain(retry, *nested.plan, record, attempt, runtime)) break;
     }
-    executed.shared = changesOf(plan, state.shared, std::move(outer.shared));
+    executed.shared = changesOf(plan, state.shared, std::move(outer.shared), set_keys);
     return executed;
 }
 
