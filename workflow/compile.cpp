@@ -212,7 +212,8 @@ Update<State> updateOf(const State& state) {
             overwrite<&State::is_canceled>(state.is_canceled),
             set<&State::is_single_step>(state.is_single_step),
             set<&State::goes_on>(state.goes_on),
-            set<&State::answers>(state.answers)};
+            set<&State::answers>(state.answers),
+            overwrite<&State::set_keys>(state.set_keys)};
 }
 
 }  // namespace stategraph::workflow

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <set>
 #include <stdexcept>
 
 #include <stategraph/detail/call_failure.hpp>
@@ -15,7 +16,8 @@
 namespace stategraph::workflow {
 namespace {
 
-// Whether the record has nothing but an answer that time travel left for a step that was not reached.
+// Whether the record has nothing but an answer that time travel brought for a step that was not reached. Those of a
+// travel are kept until its run has asked, and is resumed.
 bool isUnreached(const std::pair<const std::string, Record>& each) noexcept { return each.second.status == Word::none; }
 
 // Returns records with the answers that time travel has brought for steps inside, by the keys of their questions.
@@ -39,8 +41,9 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
         state.error.clear();
         state.goes_on = true;
         state.reduced.clear();  // the outer workflow has them
+        state.set_keys.clear();
         state.answers = record.answers;
-        std::erase_if(state.records, isUnreached);
+        if (!state.answers.empty()) std::erase_if(state.records, isUnreached);
     } else {
         state.input = record.payload;
         state.data = record.payload;
@@ -159,6 +162,7 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
     const Nested& nested = *place.nested;
     const RetryPolicy retry = plan.retryOf(*place.step);
     Executed executed;
+    std::set<std::string> set_keys;
     State outer;
     outer.shared = state.shared;
     outer.context = state.context;
@@ -174,13 +178,14 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
         State inner = runInside(nested, begin, std::move(input), attempt, runtime);
         goes_on = false;
         outer.shared = inner.shared;
+        set_keys.insert(inner.set_keys.begin(), inner.set_keys.end());
         executed.additions.insert(executed.additions.end(), inner.reduced.begin(), inner.reduced.end());
         executed.is_canceled = executed.is_canceled || inner.is_canceled;
         takeInside(*nested.plan, std::move(inner), record);
         if (!executed.is_canceled) checkOutput(*place.step, record);
         if (record.status != Word::failed || !triesAgain(retry, *nested.plan, record, attempt, runtime)) break;
     }
-    executed.shared = changesOf(plan, state.shared, std::move(outer.shared));
+    executed.shared = changesOf(plan, state.shared, std::move(outer.shared), set_keys);
     return executed;
 }
 

@@ -27,13 +27,19 @@ void putShared(const Plan& plan, const State& state, Executed executed, std::opt
         reduce(plan, state.shared, executed.additions, executed.shared);
         if (!plan.is_root) update.with(add(&State::reduced, std::move(executed.additions)));
     }
+    if (!plan.is_root && !executed.shared.empty()) {
+        std::vector<std::string> keys;
+        for (const auto& [key, value] : executed.shared) keys.push_back(key);
+        update.with(add(&State::set_keys, std::move(keys)));
+    }
     if (!executed.shared.empty()) update.with(merge(&State::shared, std::move(executed.shared)));
     if (executed.is_canceled) update.with(add<&State::is_canceled>(true));
 }
 
-Values changesOf(const Plan& plan, const Values& before, Values after) {
+Values changesOf(const Plan& plan, const Values& before, Values after, const std::set<std::string>& set_keys) {
     std::erase_if(after, [&](const auto& each) {
         if (plan.reducers->contains(each.first)) return true;  // these are among the additions
+        if (set_keys.contains(each.first)) return false;
         const auto found = before.find(each.first);
         return found != before.end() && found->second == each.second;
     });

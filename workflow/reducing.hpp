@@ -1,4 +1,9 @@
 #pragma once
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
 #include "workflow/execution.hpp"
 
 namespace stategraph::workflow {
@@ -13,6 +18,8 @@ void putShared(const Plan& plan, const State& state, Executed executed, std::opt
 void reduceAdditions(const Plan& plan, const State& state, Update<State>& update);
 
 /// Returns what an inner workflow has changed. A copy of all values would undo what its siblings have set meanwhile.
-Values changesOf(const Plan& plan, const Values& before, Values after);
+/// `set_keys` are those that are known to be set (State::set_keys), because a value that is set counts even if it is
+/// the one that the key had.
+Values changesOf(const Plan& plan, const Values& before, Values after, const std::set<std::string>& set_keys);
 
 }  // namespace stategraph::workflow

@@ -135,6 +135,8 @@ struct State {
     /// For a nested workflow that is resumed: the answers, by the keys of questions.
     bool goes_on = false;
     Values answers = {};
+    /// For a nested workflow: the keys that were set since it began or was resumed, also to the values that they had.
+    std::vector<std::string> set_keys = {};
 
     static constexpr auto channels() {
         return stategraph::channels(
@@ -149,7 +151,8 @@ struct State {
             stategraph::channel<&State::context>(stategraph::merge), stategraph::channel<&State::metadata>(),
             stategraph::channel<&State::path>(stategraph::append), stategraph::channel<&State::chosen>(),
             stategraph::channel<&State::is_canceled>(stategraph::max), stategraph::channel<&State::is_single_step>(),
-            stategraph::channel<&State::goes_on>(), stategraph::channel<&State::answers>());
+            stategraph::channel<&State::goes_on>(), stategraph::channel<&State::answers>(),
+            stategraph::channel<&State::set_keys>(stategraph::append));
     }
 };
 
