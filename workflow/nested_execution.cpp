@@ -178,7 +178,7 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
         State inner = runInside(nested, begin, std::move(input), attempt, runtime);
         goes_on = false;
         outer.shared = inner.shared;
-        set_keys.insert(inner.set_keys.begin(), inner.set_keys.end());
+        for (const auto& [key, is_set] : inner.set_keys) set_keys.insert(key);
         executed.additions.insert(executed.additions.end(), inner.reduced.begin(), inner.reduced.end());
         executed.is_canceled = executed.is_canceled || inner.is_canceled;
         takeInside(*nested.plan, std::move(inner), record);

@@ -28,9 +28,9 @@ void putShared(const Plan& plan, const State& state, Executed executed, std::opt
         if (!plan.is_root) update.with(add(&State::reduced, std::move(executed.additions)));
     }
     if (!plan.is_root && !executed.shared.empty()) {
-        std::vector<std::string> keys;
-        for (const auto& [key, value] : executed.shared) keys.push_back(key);
-        update.with(add(&State::set_keys, std::move(keys)));
+        std::map<std::string, bool> keys;
+        for (const auto& [key, value] : executed.shared) keys.emplace(key, true);
+        update.with(merge(&State::set_keys, std::move(keys)));
     }
     if (!executed.shared.empty()) update.with(merge(&State::shared, std::move(executed.shared)));
     if (executed.is_canceled) update.with(add<&State::is_canceled>(true));

@@ -136,7 +136,7 @@ struct State {
     bool goes_on = false;
     Values answers = {};
     /// For a nested workflow: the keys that were set since it began or was resumed, also to the values that they had.
-    std::vector<std::string> set_keys = {};
+    std::map<std::string, bool> set_keys = {};
 
     static constexpr auto channels() {
         return stategraph::channels(
@@ -152,7 +152,7 @@ struct State {
             stategraph::channel<&State::path>(stategraph::append), stategraph::channel<&State::chosen>(),
             stategraph::channel<&State::is_canceled>(stategraph::max), stategraph::channel<&State::is_single_step>(),
             stategraph::channel<&State::goes_on>(), stategraph::channel<&State::answers>(),
-            stategraph::channel<&State::set_keys>(stategraph::append));
+            stategraph::channel<&State::set_keys>(stategraph::merge));
     }
 };
 
