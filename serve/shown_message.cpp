@@ -31,9 +31,9 @@ public:
         } else if (type == "data-question") {
             tell({{"type", type}, {"id", textOf(part, "id")}, {"data", valueOf(part, "data")}});
         } else if (type == "dynamic-tool") {
-            takeCall(part, textOf(part, "toolName"));
+            takeCall(part, textOf(part, "toolName"), true);
         } else if (constexpr std::string_view named = "tool-"; type.starts_with(named)) {
-            takeCall(part, type.substr(named.size()));
+            takeCall(part, type.substr(named.size()), false);
         }
     }
 
@@ -55,7 +55,7 @@ private:
     }
     /// A page executes its own tool when it receives `tool-input-available`, so a call that is settled is written in
     /// pieces, unless it needed an approval and is therefore not of the page's tools.
-    void takeCall(const json::object& part, const std::string& tool) {
+    void takeCall(const json::object& part, const std::string& tool, bool is_dynamic) {
         const std::string id = textOf(part, "toolCallId");
         const json::value approval = valueOf(part, "approval");
         const bool is_providers = valueOf(part, "providerExecuted") == json::value(true);
@@ -63,24 +63,27 @@ private:
             json::object line{{"type", "tool-input-available"},
                               {"toolCallId", id},
                               {"toolName", tool},
-                              {"input", valueOf(part, "input")},
-                              {"dynamic", true}};
+                              {"input", valueOf(part, "input")}};
+            if (is_dynamic) line["dynamic"] = true;
             if (is_providers) line["providerExecuted"] = true;
             tell(line);
         } else {
-            tell({{"type", "tool-input-start"}, {"toolCallId", id}, {"toolName", tool}, {"dynamic", true}});
+            json::object line{{"type", "tool-input-start"}, {"toolCallId", id}, {"toolName", tool}};
+            if (is_dynamic) line["dynamic"] = true;
+            tell(line);
             tell({{"type", "tool-input-delta"},
                   {"toolCallId", id},
                   {"inputTextDelta", stategraph::detail::jsonText(valueOf(part, "input"))}});
         }
         if (approval.is_object()) takeApproval(approval.get_object(), id);
-        takeResult(part, id, is_providers);
+        takeResult(part, id, is_dynamic, is_providers);
     }
-    void takeResult(const json::object& part, const std::string& id, bool is_providers) {
+    void takeResult(const json::object& part, const std::string& id, bool is_dynamic, bool is_providers) {
         const std::string state = textOf(part, "state");
         if (state == "output-denied") return tell({{"type", "tool-output-denied"}, {"toolCallId", id}});
         if (state != "output-available" && state != "output-error") return;
-        json::object line{{"type", "tool-" + state}, {"toolCallId", id}, {"dynamic", true}};
+        json::object line{{"type", "tool-" + state}, {"toolCallId", id}};
+        if (is_dynamic) line["dynamic"] = true;
         if (is_providers) line["providerExecuted"] = true;
         if (state == "output-error") {
             line["errorText"] = textOf(part, "errorText");

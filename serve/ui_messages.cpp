@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,6 +22,8 @@ namespace json = boost::json;
 /// ends under one id.
 class UiMessages final : public Encoder {
 public:
+    explicit UiMessages(std::shared_ptr<const UiMessagesOptions> options) : options_(std::move(options)) {}
+
     void continueFrom(const std::vector<ShownCall>& calls) override {
         for (const ShownCall& call : calls) {
             known_.insert(call.id);
@@ -47,7 +50,7 @@ public:
         if (closing.ending == Ending::cancelled) {
             tell({{"type", "abort"}}, lines);
         } else if (!closing.error.empty()) {
-            tell({{"type", "error"}, {"errorText", closing.error}}, lines);
+            tell({{"type", "error"}, {"errorText", shownError(closing.error)}}, lines);
         }
         json::object finish{{"type", "finish"}};
         if (!closing.error.empty()) finish_reason_ = "error";
@@ -57,8 +60,17 @@ public:
     }
 
 private:
-    static void tell(const json::object& line, std::vector<std::string>& lines) {
+    void tell(json::object line, std::vector<std::string>& lines) const {
+        if (options_->typed_tools) line.erase("dynamic");
         lines.push_back(stategraph::detail::jsonText(line));
+    }
+    std::string shownError(const std::string& error) const {
+        if (!options_->error_text) return error;
+        try {
+            return options_->error_text(error);
+        } catch (...) {
+            return "An error occurred.";
+        }
     }
 
     /// A message that is in the step.
@@ -117,8 +129,8 @@ private:
         return true;
     }
     /// Adds to a text or a reasoning, of which each message has one open at a time.
-    static void grow(Writing& writing, const char* kind, const std::string& id, const std::string& text,
-                     std::vector<std::string>& lines) {
+    void grow(Writing& writing, const char* kind, const std::string& id, const std::string& text,
+              std::vector<std::string>& lines) const {
         const std::string part = std::string(kind) + "-" + id;
         if (writing.open_part != part) {
             endPart(writing, lines);
@@ -128,7 +140,7 @@ private:
         }
         tell({{"type", writing.open_kind + "-delta"}, {"id", part}, {"delta", text}}, lines);
     }
-    static void endPart(Writing& writing, std::vector<std::string>& lines) {
+    void endPart(Writing& writing, std::vector<std::string>& lines) const {
         if (!writing.open_part.empty()) tell({{"type", writing.open_kind + "-end"}, {"id", writing.open_part}}, lines);
         writing.open_part.clear();
     }
@@ -142,7 +154,8 @@ private:
     void takePiece(const ToldPiece& piece, std::vector<std::string>& lines) {
         Writing& writing = beginStep(piece.id, piece.attempt, lines);
         written_.insert(piece.id);
-        if (!piece.reasoning.empty()) grow(writing, "reasoning", piece.id, piece.reasoning, lines);
+        if (!piece.reasoning.empty() && options_->reasoning)
+            grow(writing, "reasoning", piece.id, piece.reasoning, lines);
         if (!piece.text.empty()) grow(writing, "text", piece.id, piece.text, lines);
         for (const ToldPiece::Call& call : piece.calls) {
             endPart(writing, lines);
@@ -206,13 +219,13 @@ private:
             line = {{"type", part.is_error ? "tool-output-error" : "tool-output-available"},
                     {"toolCallId", part.call_id}};
             if (part.is_error) {
-                line["errorText"] = errorTextOf(part.output);
+                line["errorText"] = shownError(errorTextOf(part.output));
             } else {
                 line["output"] = part.output;
             }
             line["dynamic"] = true;
             line["providerExecuted"] = true;
-        } else if (part.kind == "source" && !part.url.empty() && isNew(sources_, part.url)) {
+        } else if (part.kind == "source" && options_->sources && !part.url.empty() && isNew(sources_, part.url)) {
             line = {{"type", "source-url"}, {"sourceId", part.url}, {"url", part.url}};
             if (!part.title.empty()) line["title"] = part.title;
         }
@@ -243,6 +256,7 @@ private:
             const std::string text = textOf(parts[i], "text");
             const bool is_text = type == "text" || type == "reasoning";
             if (is_text ? text.empty() : !isWholePart(parts[i])) continue;
+            if (type == "reasoning" && !options_->reasoning) continue;
             written_.insert(id);
             Writing& writing = beginStep(id, attempt, lines);
             if (is_text) {
@@ -310,7 +324,7 @@ private:
         } else if (told.is_error) {
             tell({{"type", "tool-output-error"},
                   {"toolCallId", told.call_id},
-                  {"errorText", errorTextOf(told.output)},
+                  {"errorText", shownError(errorTextOf(told.output))},
                   {"dynamic", true}},
                  lines);
         } else {
@@ -338,6 +352,7 @@ private:
              lines);
     }
 
+    std::shared_ptr<const UiMessagesOptions> options_;
     std::map<std::string, Writing> step_;             // the messages of the step that is open, by id; empty: none is
     std::set<std::string> begun_, known_, answered_;  // ids of calls
     std::map<std::string, bool> shown_;               // those that the client had before; true: it asks about them
@@ -352,10 +367,11 @@ private:
 
 }  // namespace
 
-Protocol uiMessages() {
+Protocol uiMessages(UiMessagesOptions options) {
     Protocol protocol;
     protocol.name = "ui";
-    protocol.encoder = [] { return std::make_unique<UiMessages>(); };
+    const auto shared = std::make_shared<const UiMessagesOptions>(std::move(options));
+    protocol.encoder = [shared] { return std::make_unique<UiMessages>(shared); };
     protocol.modes = {StreamMode::updates, StreamMode::messages, StreamMode::custom, StreamMode::runs};
     protocol.headers = {{"x-vercel-ai-ui-message-stream", "v1"}};
     protocol.last_data = "[DONE]";

@@ -63,6 +63,15 @@ void serveGraphs(bool stays) {
     // [begin page]
     server.page("/", "text/html; charset=utf-8", html);
     // [end page]
+    // [begin ui]
+    const auto ui = serve::uiMessages({
+        .typed_tools = true,
+        .reasoning = false,
+        .sources = false,
+        .error_text = [](const std::string&) { return std::string("Something went wrong."); },
+    });
+    // [end ui]
+    server.add("quiet", serve::endpoint(helper, {.protocols = {ui}}));
     std::cout << "three graphs are served\n";
     if (!stays) return;
     // [begin serve]

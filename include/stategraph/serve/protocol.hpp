@@ -84,7 +84,20 @@ struct StepEventsOptions {
 /// {"answers": [{"id": interruptId, "value": {"approved": true}}]}.
 Protocol stepEvents(StepEventsOptions options = {});
 
+/// The options of the protocol "ui".
+struct UiMessagesOptions {
+    /// Whether calls are typed parts (`tool-NAME`), for pages that declare their tools (`useChat<UIMessage<…>>`),
+    /// and whose `onToolCall` leaves out dynamic tools. Off: they are `dynamic-tool` parts.
+    bool typed_tools = false;
+    /// Whether the models' thoughts are reported.
+    bool reasoning = true;
+    /// Whether the addresses are reported on which a provider's search has based an answer.
+    bool sources = true;
+    /// Returns what is reported for the error of a run or of a tool, such as a text without details; if it throws,
+    /// "An error occurred." is. Null: the error's own text. Called from several threads.
+    std::function<std::string(const std::string& error)> error_text = {};
+};
 /// "ui": the UI message stream of the AI SDK, version 1, as server-sent events for `useChat` and `readUIMessageStream`.
-Protocol uiMessages();
+Protocol uiMessages(UiMessagesOptions options = {});
 
 }  // namespace stategraph::serve
