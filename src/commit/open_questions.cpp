@@ -32,6 +32,11 @@ bool wasAnswered(const checkpoint::Records& records, Fits fits) {
     return false;
 }
 
+bool wasEdited(const checkpoint::Records& records) {
+    const checkpoint::TaskFields* const run = records.find(checkpoint::run_path);
+    return run != nullptr && run->node == checkpoint::run_edited;
+}
+
 std::string listed(const std::vector<OpenQuestion>& open) { return open.empty() ? "; none is open" : "; open are:"; }
 
 }  // namespace
@@ -93,12 +98,15 @@ std::vector<const OpenQuestion*> matchAnswers(const std::vector<OpenQuestion>& o
 const OpenQuestion& onlyQuestion(const std::vector<OpenQuestion>& open, const checkpoint::Records& records,
                                  const ShownName& shown) {
     if (open.empty()) {
-        const bool all_answered = wasAnswered(records, [](const auto&) { return true; });
-        refuse(all_answered
-                   ? "there is no open interrupt that the resume value could answer: what was asked is answered already"
-                   : "there is no open interrupt that the resume value could answer; if an edit has replaced the tasks "
-                     "that asked, resume the thread without an answer (RESUME), so that they ask again",
-               open, shown);
+        std::string why = "there is no open interrupt that the resume value could answer";
+        if (wasAnswered(records, [](const auto&) { return true; })) {
+            why += ": what was asked is answered already";
+        } else if (wasEdited(records)) {
+            why +=
+                ": an edit has replaced the tasks that asked; resume the thread without an answer (RESUME), so that "
+                "they ask again";
+        }
+        refuse(std::move(why), open, shown);
     }
     if (open.size() > 1)
         refuse("several interrupts are open; say which one each answer is for (Command::answers):", open, shown);
