@@ -208,7 +208,7 @@ await run({
     assert.equal(other.error, undefined);
     if (bookingOf(other.lastMessage).state === "approval-responded") return; // the run had ended
     assert.equal(other.messages.length, 2);
-    const partsOf = (message) => message.parts.map((part) => ({ ...part, id: undefined }));
+    const partsOf = (message) => JSON.parse(JSON.stringify(message.parts.map((part) => ({ ...part, id: undefined }))));
     assert.deepEqual(partsOf(other.lastMessage), partsOf(chat.lastMessage));
     await assertValid(other.messages);
   },
