@@ -1,6 +1,5 @@
 #include <stategraph/answer.hpp>
 
-#include <deque>
 #include <set>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include "checkpoint/due_tasks.hpp"
 #include "checkpoint/paths.hpp"
 #include "src/commands/store.hpp"
+#include "src/commit/changed_records.hpp"
 #include "src/commit/open_questions.hpp"
 #include "src/threads/thread_claim.hpp"
 
@@ -50,26 +50,10 @@ CheckpointTuple readNewest(BaseCheckpointSaver& saver, const LogName& log, Check
 // read.
 void put(BaseCheckpointSaver& saver, const LogName& log, const CheckpointTuple& tuple,
          const checkpoint::Records& records, const std::set<std::string_view>& touched, bool sync) {
-    std::deque<std::string> bytes;
-    std::vector<WriteRow> rows;
-    std::string_view run_before;
-    for (const StoredWrite& stored : tuple.writes) {
-        if (stored.path == checkpoint::run_path) run_before = stored.bytes;
-        if (!touched.contains(stored.path)) continue;
-        checkpoint::writeTask(tuple.id, *records.find(stored.path), bytes.emplace_back());
-        rows.push_back({.checkpoint_id = tuple.id,
-                        .path = stored.path,
-                        .bytes = bytes.back(),
-                        .expected = std::string_view(stored.bytes)});
-    }
-    if (engine::sayStopped(records)) {
-        checkpoint::TaskFields note;
-        note.node = checkpoint::run_goes_on;
-        checkpoint::writeTask(tuple.id, note, bytes.emplace_back());
-        rows.push_back(
-            {.checkpoint_id = tuple.id, .path = checkpoint::run_path, .bytes = bytes.back(), .expected = run_before});
-    }
-    commands::store(saver, {.log = log, .expected_head = tuple.head, .commits = {}, .writes = rows, .sync = sync});
+    engine::ChangedRecords changed(tuple, records, touched);
+    if (engine::sayStopped(records)) changed.noteRun(checkpoint::run_goes_on);
+    commands::store(saver,
+                    {.log = log, .expected_head = tuple.head, .commits = {}, .writes = changed.rows(), .sync = sync});
 }
 
 std::vector<Interrupt> tryAnswer(BaseCheckpointSaver& saver, const Config& config, const Given& given, bool sync) {

@@ -103,8 +103,8 @@ const OpenQuestion& onlyQuestion(const std::vector<OpenQuestion>& open, const ch
             why += ": what was asked is answered already";
         } else if (wasEdited(records)) {
             why +=
-                ": an edit has replaced the tasks that asked; resume the thread without an answer (RESUME), so that "
-                "they ask again";
+                ": the thread was edited; resume the thread without an answer (RESUME), so that the tasks that are due "
+                "ask";
         }
         refuse(std::move(why), open, shown);
     }

@@ -1,14 +1,13 @@
 #include "src/history/close_questions.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <set>
-#include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "checkpoint/due_tasks.hpp"
 #include "checkpoint/paths.hpp"
+#include "src/commit/changed_records.hpp"
 #include "src/commit/visit.hpp"
 
 namespace stategraph::engine {
@@ -16,6 +15,8 @@ namespace {
 
 using checkpoint::Records;
 using Asked = std::pair<TaskId, std::uint64_t>;
+
+bool asks(const Records::Record& stored) { return !stored.second.writes && !stored.second.interrupts.empty(); }
 
 // Returns what the tasks at the newest checkpoint of the visit ask.
 std::set<Asked> askedIn(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::CommitFields& of) {
@@ -61,25 +62,12 @@ void closeQuestions(BaseCheckpointSaver& saver, const LogName& log, const checkp
     const auto tuple = saver.getTuple({.log = root});
     if (!tuple || tuple->id != of.parents.front().id) return;
     Records records = checkpoint::readRecords(root, tuple->id, tuple->writes);
-    const std::set<std::string_view> changed = takeOut(askedIn(saver, log, of), records);
-    if (changed.empty()) return;
-
-    std::deque<std::string> bytes;
-    std::vector<WriteRow> rows;
-    std::string_view run_before;
-    for (const StoredWrite& stored : tuple->writes) {
-        if (stored.path == checkpoint::run_path) run_before = stored.bytes;
-        if (!changed.contains(stored.path)) continue;
-        checkpoint::writeTask(tuple->id, *records.find(stored.path), bytes.emplace_back());
-        rows.push_back({tuple->id, stored.path, bytes.back(), std::string_view(stored.bytes)});
-    }
-    if (isLeftEdited(records, changed)) {
-        checkpoint::TaskFields edited;
-        edited.node = checkpoint::run_edited;
-        checkpoint::writeTask(tuple->id, edited, bytes.emplace_back());
-        rows.push_back({tuple->id, checkpoint::run_path, bytes.back(), run_before});
-    }
-    saver.put({.log = root, .expected_head = tuple->head, .commits = {}, .writes = rows, .sync = sync});
+    if (std::ranges::none_of(records, asks)) return;
+    const std::set<std::string_view> closed = takeOut(askedIn(saver, log, of), records);
+    if (closed.empty()) return;
+    ChangedRecords changed(*tuple, records, closed);
+    if (isLeftEdited(records, closed)) changed.noteRun(checkpoint::run_edited);
+    saver.put({.log = root, .expected_head = tuple->head, .commits = {}, .writes = changed.rows(), .sync = sync});
 }
 
 }  // namespace stategraph::engine

@@ -1,8 +1,8 @@
-#include <deque>
 #include <set>
 
 #include <stategraph/error.hpp>
 
+#include "src/commit/changed_records.hpp"
 #include "src/commit/newest_check.hpp"
 #include "src/commit/open_questions.hpp"
 #include "src/commit/resume_check.hpp"
@@ -260,17 +260,8 @@ void Run::takeAnswers(const RunInput& input) {
 
 // All answers are stored in one write before anything runs with them, and only the first caller that answers succeeds.
 void Run::putAnswers(const std::set<std::string_view>& touched) {
-    std::deque<std::string> records;
-    std::vector<WriteRow> rows;
-    for (const StoredWrite& stored : start_->from->tuple.writes) {
-        if (!touched.contains(stored.path)) continue;
-        checkpoint::writeTask(env_.place.checkpoint, *start_->records.find(stored.path), records.emplace_back());
-        rows.push_back({.checkpoint_id = env_.place.checkpoint,
-                        .path = stored.path,
-                        .bytes = records.back(),
-                        .expected = stored.bytes});
-    }
-    env_.log.putTasks(rows);
+    const ChangedRecords changed(start_->from->tuple, start_->records, touched);
+    env_.log.putTasks(changed.rows());
 }
 
 bool Run::beginCommand(RunInput& input) {

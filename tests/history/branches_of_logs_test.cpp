@@ -18,6 +18,17 @@ namespace {
 
 const sg::Config T{.thread_id = "t"};
 
+/// START → a → log, which says how long the list of this graph is after each visit.
+LineApp counting(const LineGraph& inner, const SharedSaver& saver) {
+    LineGraph graph;
+    graph.addNode("a", [](const Line&) -> sg::Update<Line> { return {}; });
+    graph.addNode(
+        "log", inner.compile({.checkpointer = sg::PER_THREAD}), [](const Line&) -> sg::Update<Line> { return {}; },
+        [](const Line& log) -> sg::Update<Line> { return says(std::to_string(log.v.size())); });
+    graph.addEdge(sg::START, "a").addEdge("a", "log");
+    return graph.compile({.checkpointer = saver});
+}
+
 /// START → a → log, which remembers its visits and says how many there were before. It asks first if the state says so.
 LineApp rememberer(const SharedSaver& saver) {
     LineGraph inner;
@@ -26,13 +37,7 @@ LineApp rememberer(const SharedSaver& saver) {
         return {};
     });
     inner.addNode("remember", saying("visit")).addEdge(sg::START, "ask").addEdge("ask", "remember");
-    LineGraph graph;
-    graph.addNode("a", [](const Line&) -> sg::Update<Line> { return {}; });
-    graph.addNode(
-        "log", inner.compile({.checkpointer = sg::PER_THREAD}), [](const Line&) -> sg::Update<Line> { return {}; },
-        [](const Line& log) -> sg::Update<Line> { return says(std::to_string(log.v.size())); });
-    graph.addEdge(sg::START, "a").addEdge("a", "log");
-    return graph.compile({.checkpointer = saver});
+    return counting(inner, saver);
 }
 
 sg::RunConfig calm(const sg::Config& at = T) {
@@ -54,13 +59,7 @@ LineApp failingRememberer(const SharedSaver& saver, std::atomic<bool>& fails, st
         return {};
     });
     inner.addEdge(sg::START, "remember").addEdge("remember", "shaky");
-    LineGraph graph;
-    graph.addNode("a", [](const Line&) -> sg::Update<Line> { return {}; });
-    graph.addNode(
-        "log", inner.compile({.checkpointer = sg::PER_THREAD}), [](const Line&) -> sg::Update<Line> { return {}; },
-        [](const Line& log) -> sg::Update<Line> { return says(std::to_string(log.v.size())); });
-    graph.addEdge(sg::START, "a").addEdge("a", "log");
-    return graph.compile({.checkpointer = saver});
+    return counting(inner, saver);
 }
 
 constexpr sg::Rewrite rewrites[] = {sg::Rewrite::never, sg::Rewrite::when_it_pays, sg::Rewrite::always};

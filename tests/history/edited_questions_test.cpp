@@ -57,11 +57,7 @@ void checkNothingOpen(const LineApp& app, const SharedSaver& saver, const std::s
 template <class F>
 void onAll(F test) {
     onBothSavers([&](const SharedSaver& saver) {
-        const std::pair<const char*, sg::Checkpointer> kinds[] = {
-            {"of a task", {}},
-            {"of the thread", sg::PER_THREAD},
-            {"with a key", sg::perThread([](const Line&) { return std::string("key"); })}};
-        for (const auto& [kind, checkpointer] : kinds) {
+        for (const auto& [kind, checkpointer] : lifetimes()) {
             const LineApp app = around(asksTwice(), checkpointer, saver);
             for (const drivers::Driver& driver : drivers::all()) {
                 CAPTURE(kind);

@@ -35,11 +35,7 @@ LineApp asksTwice(Log& log, const sg::Checkpointer& checkpointer, const SharedSa
 template <class F>
 void onAll(F test) {
     onBothSavers([&](const SharedSaver& saver) {
-        const std::pair<const char*, sg::Checkpointer> kinds[] = {
-            {"of a task", {}},
-            {"of the thread", sg::PER_THREAD},
-            {"with a key", sg::perThread([](const Line&) { return std::string("key"); })}};
-        for (const auto& [kind, checkpointer] : kinds) {
+        for (const auto& [kind, checkpointer] : lifetimes()) {
             Log log;
             const LineApp app = asksTwice(log, checkpointer, saver);
             for (const drivers::Driver& driver : drivers::all()) {

@@ -23,30 +23,12 @@
 #include "inspect/http/live.hpp"
 #include "tests/inspect/inspected_api.hpp"
 #include "tests/serve/client.hpp"
+#include "tests/support/gate.hpp"
 
 // What running tasks report before a checkpoint has it, as the inspector passes it on.
 namespace inspected_api::live_texts {
 
 using Parts = std::vector<sg::inspect::LivePart>;
-
-/// Lets a test decide when tasks go on.
-class Gate {
-public:
-    void open() {
-        const std::lock_guard lock(mutex_);
-        is_open_ = true;
-        changed_.notify_all();
-    }
-    void wait() {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return is_open_; });
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool is_open_ = false;
-};
 
 using Work = std::function<void(sg::Runtime&)>;
 
@@ -129,7 +111,7 @@ struct Served {
         CHECK(view.at("parts").as_array().empty());
     }
 
-    Gate gate;
+    gates::Gate gate;
     std::shared_ptr<sg::MemorySaver> saver = std::make_shared<sg::MemorySaver>();
     App app = working(saver, [this](sg::Runtime& runtime) {
         runtime.emitMessage(message("m1", "growing"));

@@ -11,6 +11,7 @@
 
 #include "tests/agent/tools.hpp"
 #include "tests/serve/client.hpp"
+#include "tests/support/gate.hpp"
 
 // Several agents in one graph that share one response.
 
@@ -36,29 +37,10 @@ namespace {
 
 using piped::State;
 
-/// The test opens it after it has read what it expects.
-class Gate {
-public:
-    void open() {
-        const std::lock_guard lock(mutex_);
-        is_open_ = true;
-        changed_.notify_all();
-    }
-    bool wait() {
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, 5min, [&] { return is_open_; });
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool is_open_ = false;
-};
-
 /// Says "one " and, once the gate is open, "two".
 class GatedModel final : public model::Model {
 public:
-    explicit GatedModel(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
+    explicit GatedModel(std::shared_ptr<gates::Gate> gate) : gate_(std::move(gate)) {}
     sg::Task<model::Reply> ask(model::Request, const model::Asking& asking) const override {
         asking.tell({.text = "one "});
         const bool is_read = gate_->wait();
@@ -69,7 +51,7 @@ public:
     }
 
 private:
-    std::shared_ptr<Gate> gate_;
+    std::shared_ptr<gates::Gate> gate_;
 };
 
 /// Reports no pieces of its answers, or of one answer only before it breaks off.
@@ -127,7 +109,7 @@ std::shared_ptr<serve::Endpoint> asking(const agent::Agent& inner) {
 }  // namespace
 
 TEST_CASE("a text reaches the client while the model still writes it, and one step's end does not end the response") {
-    const auto gate = std::make_shared<Gate>();
+    const auto gate = std::make_shared<gates::Gate>();
     sg::StateGraph<State> graph;
     addAgent(graph, "first", std::make_shared<const GatedModel>(gate));
     addAgent(graph, "second", model::scripted({model::assistant("three")}));

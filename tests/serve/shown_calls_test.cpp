@@ -11,6 +11,7 @@
 
 #include "tests/agent/tools.hpp"
 #include "tests/serve/client.hpp"
+#include "tests/support/gate.hpp"
 
 // Responses to decisions, for a page of the AI SDK that shows the calls already, and for one that comes back.
 using namespace tools;
@@ -105,34 +106,15 @@ std::string chat(const std::string& messages, const std::string& more = "") {
 }
 const std::string first_message = R"({"id":"m","role":"user","parts":[{"type":"text","text":"go"}]})";
 
-/// Answers of the model `late` wait until it is open.
-class Gate {
-public:
-    void open() {
-        const std::lock_guard lock(mutex_);
-        is_open_ = true;
-        changed_.notify_all();
-    }
-    void wait() {
-        std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, 5min, [&] { return is_open_; });
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool is_open_ = false;
-};
-
 /// Gives the first answer, and ends when its calls are answered and the gate is open.
-std::shared_ptr<const model::Model> late(const std::shared_ptr<Gate>& gate, model::Message first) {
+std::shared_ptr<const model::Model> late(const std::shared_ptr<gates::Gate>& gate, model::Message first) {
     return model::scripted([gate, first = std::move(first)](const model::Request& request) {
         if (request.messages.back().role == model::Role::user) return first;
         gate->wait();
         return model::assistant("done");
     });
 }
-std::shared_ptr<const model::Model> late(const std::shared_ptr<Gate>& gate, std::vector<model::ToolCall> calls) {
+std::shared_ptr<const model::Model> late(const std::shared_ptr<gates::Gate>& gate, std::vector<model::ToolCall> calls) {
     return late(gate, model::assistant(std::move(calls)));
 }
 
@@ -144,7 +126,7 @@ agent::ToolOptions gated() {
 
 struct Served {
     std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>();
-    std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+    std::shared_ptr<gates::Gate> gate = std::make_shared<gates::Gate>();
     serve::Server server;
 
     ~Served() { gate->open(); }

@@ -50,7 +50,7 @@ std::vector<json::object> linesWith(serve::UiMessagesOptions options, bool tells
     return client::post(server.port(), "/a/t/start", R"({"text":"go"})").objects();
 }
 
-/// Returns the types of the lines that are not in `leave_out`, and whether a text stands in any line.
+/// What lines have: their types, and their texts.
 struct Seen {
     std::vector<std::string> types;
     std::string all;

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -50,6 +51,13 @@ inline LineGraph fanOf(const Words& names) {
     LineGraph graph;
     for (const auto& name : names) graph.addNode(name, saying(name)).addEdge(sg::START, name).addEdge(name, "z");
     return graph.addNode("z", saying("z"));
+}
+
+/// How long the log of a subgraph lives, in words and as it is compiled.
+inline std::vector<std::pair<const char*, sg::Checkpointer>> lifetimes() {
+    return {{"of a task", {}},
+            {"of the thread", sg::PER_THREAD},
+            {"with a key", sg::perThread([](const Line&) { return std::string("key"); })}};
 }
 
 /// All snapshots of a thread, newest first.

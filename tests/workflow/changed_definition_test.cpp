@@ -14,6 +14,7 @@
 
 #include "tests/support/manual_clock.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/workflow/definitions.hpp"
 #include "tests/workflow/refusal.hpp"
 
 // Runs that meet another definition of their workflow, with which they cannot be continued.
@@ -28,16 +29,12 @@ using Kind = wf::Entry::Kind;
 
 namespace {
 
-wf::Entry then(wf::Step step) { return {.kind = Kind::then, .steps = {std::move(step)}}; }
-wf::Step inc(std::string id) {
-    return {.id = std::move(id), .execute = [](const Value& in, wf::StepContext&) { return Value(in.as<int>() + 1); }};
-}
+using definitions::inc;
+using definitions::inside;
+using definitions::then;
+
 wf::Entry nap(std::string id) {
     return {.kind = Kind::sleep, .id = std::move(id), .transform = [](const wf::Scope&) { return Value(3'600'000.0); }};
-}
-wf::Step inside(std::string id, std::vector<wf::Entry> entries) {
-    return {.id = id,
-            .workflow = std::make_shared<wf::Definition>(wf::Definition{.id = id, .entries = std::move(entries)})};
 }
 
 /// The definitions before and after the change, around the same steps.

@@ -14,6 +14,7 @@
 #include <stategraph/workflow/async.hpp>
 
 #include "tests/support/savers.hpp"
+#include "tests/workflow/definitions.hpp"
 #include "tests/workflow/refusal.hpp"
 
 // Time travel: in runs that have not begun, with outputs of the caller, and what is refused.
@@ -24,6 +25,8 @@ using wf::RunStatus;
 using Kind = wf::Entry::Kind;
 
 namespace {
+
+using definitions::inside;
 
 using Paths = std::vector<std::vector<std::string>>;
 
@@ -44,10 +47,6 @@ wf::Step asks(std::string id) {
                     return Value(in.as<int>() + context.resumeData()->as<int>());
                 },
             .resume = number};
-}
-wf::Step inside(std::string id, std::vector<wf::Entry> entries) {
-    return {.id = id,
-            .workflow = std::make_shared<wf::Definition>(wf::Definition{.id = id, .entries = std::move(entries)})};
 }
 wf::Entry then(wf::Step step) { return {.kind = Kind::then, .steps = {std::move(step)}}; }
 wf::Entry parallel(std::vector<wf::Step> steps) { return {.kind = Kind::parallel, .steps = std::move(steps)}; }

@@ -9,6 +9,7 @@
 #include <stategraph/workflow/async.hpp>
 
 #include "tests/support/savers.hpp"
+#include "tests/workflow/definitions.hpp"
 
 // Time travel with an answer to steps of workflows inside.
 namespace sg = stategraph;
@@ -19,20 +20,16 @@ using Kind = wf::Entry::Kind;
 
 namespace {
 
-wf::Entry then(wf::Step step) { return {.kind = Kind::then, .steps = {std::move(step)}}; }
-wf::Step inc(std::string id) {
-    return {.id = std::move(id), .execute = [](const Value& in, wf::StepContext&) { return Value(in.as<int>() + 1); }};
-}
+using definitions::inc;
+using definitions::inside;
+using definitions::then;
+
 // Returns the sum of its input and the answer.
 wf::Step asks(std::string id) {
     return {.id = std::move(id), .execute = [](const Value& in, wf::StepContext& context) {
                 if (context.resumeData() == nullptr) context.suspend(Value("how much?"));
                 return Value(in.as<int>() + context.resumeData()->as<int>());
             }};
-}
-wf::Step inside(std::string id, std::vector<wf::Entry> entries) {
-    return {.id = id,
-            .workflow = std::make_shared<wf::Definition>(wf::Definition{.id = id, .entries = std::move(entries)})};
 }
 wf::Entry list() {
     return {.kind = Kind::map, .id = "list", .transform = [](const wf::Scope& scope) {
