@@ -35,9 +35,9 @@ struct RocksDBSaverOptions {
     const rocksdb::Options* rocksdb_options = nullptr;
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
-    /// Open a database whose log is damaged before its end with what was stored before the damage, and drop the rest
-    /// for good. Off: such a database is a CorruptCheckpointError that says where the damage is and how much would be
-    /// lost.
+    /// Open a database whose log is damaged before its end, or whose list of tables is, with what was stored before the
+    /// damage, and drop the rest for good. Off: such a database is a CorruptCheckpointError that says where the damage
+    /// is and what would be lost.
     bool drop_damaged_log = false;
 };
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "storage/rocksdb/rocksdb_checked_tables.hpp"
 #include "storage/rocksdb/rocksdb_event_log.hpp"
 #include "storage/rocksdb/rocksdb_log_scan.hpp"
 #include "storage/rocksdb/rocksdb_open.hpp"
@@ -76,6 +77,7 @@ Database::Database(const std::string& path, const DatabaseSettings& settings)
         watch_.emplace(folder_);
         options_.listeners.push_back(health_);
     }
+    if (options_.env == rocksdb::Env::Default()) options_.env = envOfCheckedTables();
     if (!settings.rocksdb_options) {
         options_.info_log = read_only_ ? std::make_shared<EventLog>() : std::make_shared<EventLog>(folder_);
     }
@@ -83,7 +85,7 @@ Database::Database(const std::string& path, const DatabaseSettings& settings)
         own_folder_.emplace(errors_);
         options_.max_open_files = -1;  // keeps files open that a writer deletes meanwhile
     }
-    checkLog(settings);
+    checkFiles(settings);
     options_.create_if_missing = settings.create_if_missing;
     db_ = open();
     options_.wal_filter = nullptr;
@@ -105,11 +107,11 @@ void Database::checkProcess() const {
         "opened");
 }
 
-// If RocksDB cannot read a log to its end, it opens the database with the part that it can read, and reports nothing.
-void Database::checkLog(const DatabaseSettings& settings) {
+// RocksDB opens a database with the part of a log or of its list of tables that it can read, and reports nothing.
+void Database::checkFiles(const DatabaseSettings& settings) {
     if (options_.wal_recovery_mode != rocksdb::WALRecoveryMode::kPointInTimeRecovery)
         return;  // the caller has chosen to do so
-    const LogVerdict verdict = judgeLog(folder_, options_);
+    const LogVerdict verdict = judgeFiles(folder_, options_);
     dropped_ = verdict.dropped;
     if (!verdict.refused.empty()) {
         if (!settings.drop_damaged_log) {

@@ -108,7 +108,7 @@ public:
 
 private:
     void checkProcess() const;
-    void checkLog(const DatabaseSettings& settings);
+    void checkFiles(const DatabaseSettings& settings);
     Lease open() const;
     void heal(std::string_view work) SG_EXCLUDES(healing_, mutex_);
     void follow() SG_REQUIRES(mutex_);

@@ -8,6 +8,9 @@
 // (1), in recycled files the number of the log (4), and the bytes. It never crosses the end of a block. A batch of rows
 // is one record, or consists of a first record, middle ones and a last. It begins with its first row's sequence number
 // (8) and the number of rows (4). All numbers are little endian.
+//
+// The list of tables consists of the same records, whose batches are changes of the list: tags, each with its value, as
+// varints. The number of the newest row (tag 4) comes before the tables.
 namespace stategraph::checkpoint {
 namespace {
 
@@ -15,6 +18,7 @@ constexpr std::size_t block_size = 32768;
 constexpr std::size_t header_size = 7;
 constexpr std::size_t recycled_header_size = 11;
 constexpr std::size_t batch_header_size = 12;
+constexpr std::size_t edit_head_size = 128;
 
 enum Type : std::uint8_t {
     zero = 0,
@@ -98,9 +102,20 @@ bool isWhole(std::string_view rest, const Header& header, std::size_t length) {
     return crc32c(rest.substr(6, header.size - 6 + length)) == unmasked(header.stored);
 }
 
+/// Returns whether a record is whole except for its type.
+bool isOtherType(std::string_view rest, const Header& header) {
+    std::string bytes(rest.substr(0, std::min(rest.size(), recycled_header_size + header.length)));
+    for (std::uint8_t type = full; type <= recycled_last; ++type) {
+        bytes[6] = static_cast<char>(type);
+        if (isWhole(bytes, headerAt(bytes), header.length)) return true;
+    }
+    return false;
+}
+
 /// Returns whether a single altered byte explains why no whole record begins at `rest`, the rest of a block.
 bool isOneByte(std::string_view rest) {
     const Header header = headerAt(rest);
+    if (isOtherType(rest, header)) return true;
     if (header.size + header.length <= rest.size()) {
         const std::size_t size = header.size - 6 + header.length;
         const std::uint32_t actual = crc32c(rest.substr(6, size));
@@ -117,10 +132,38 @@ bool isOneByte(std::string_view rest) {
     return false;
 }
 
+// -------------------------------------------------------------------------------------------- a change of the list
+std::optional<std::uint64_t> takeNumber(std::string_view& rest) {
+    std::uint64_t result = 0;
+    for (unsigned shift = 0; shift < 64 && !rest.empty(); shift += 7) {
+        const auto byte = static_cast<unsigned char>(rest.front());
+        rest.remove_prefix(1);
+        result |= std::uint64_t{byte & 0x7FU} << shift;
+        if (byte < 0x80U) return result;
+    }
+    return std::nullopt;
+}
+
+/// Returns the number of the newest row that a change of the list of tables names, if it does.
+std::optional<std::uint64_t> newestRow(std::string_view edit) {
+    enum Tag : std::uint64_t { comparator = 1, log = 2, next_file = 3, newest = 4, log_before = 9, database = 11 };
+    while (const auto tag = takeNumber(edit)) {
+        const auto value = takeNumber(edit);
+        if (!value) return std::nullopt;
+        if (*tag == newest) return value;
+        if (*tag == comparator || *tag == database) {
+            edit.remove_prefix(std::min<std::size_t>(edit.size(), *value));
+        } else if (*tag != log && *tag != next_file && *tag != log_before) {
+            return std::nullopt;
+        }
+    }
+    return std::nullopt;
+}
+
 // ------------------------------------------------------------------------------------------------------------ one file
 class Scanner {
 public:
-    explicit Scanner(LogScan& scan) : scan_(scan) {}
+    Scanner(LogScan& scan, bool is_list) : scan_(scan), is_list_(is_list) {}
 
     bool isUnknown() const { return is_unknown_; }
 
@@ -151,8 +194,10 @@ private:
             return setDamage(is_end ? LogScan::Damage::cut : LogScan::Damage::length, offset_);
         }
         if (header.size == recycled_header_size && number(rest, 7, 4) != (scan_.number & 0xFFFFFFFFU)) {
-            is_over_ = true;  // the rest is what the recycled file held before
-            return 0;
+            if (isWhole(rest, header, header.length) || !isOtherType(rest, header)) {
+                is_over_ = true;  // the rest is what the recycled file held before
+                return 0;
+            }
         }
         if (!isWhole(rest, header, header.length)) {
             scan_.is_one_byte = isOneByte(rest);
@@ -182,12 +227,19 @@ private:
             head_.clear();
         }
         is_in_batch_ = kind == first || kind == middle;
-        head_.append(bytes.substr(0, batch_header_size - head_.size()));
-        if (is_in_batch_ || head_.size() < batch_header_size) return true;
-        const std::uint64_t sequence = number(head_, 0, 8);
-        if (!scan_.first) scan_.first = sequence;
-        scan_.next = sequence + number(head_, 8, 4);
+        head_.append(bytes.substr(0, (is_list_ ? edit_head_size : batch_header_size) - head_.size()));
+        if (!is_in_batch_) acceptHead();
         return true;
+    }
+
+    void acceptHead() {
+        if (is_list_) {
+            if (const auto row = newestRow(head_)) scan_.next = std::max(scan_.next, *row + 1);
+        } else if (head_.size() == batch_header_size) {
+            const std::uint64_t sequence = number(head_, 0, 8);
+            if (!scan_.first) scan_.first = sequence;
+            scan_.next = sequence + number(head_, 8, 4);
+        }
     }
 
     // Looks for whole records after the damage, at any byte. RocksDB drops the rest of a damaged block, and everything
@@ -196,6 +248,7 @@ private:
         const Header header = headerAt(rest);
         const bool is_type = header.type >= full && header.type <= recycled_last;
         if (!is_type || header.length == 0 || !isWhole(rest, header, header.length)) return 1;
+        scan_.continues = true;
         const std::uint8_t kind = kindOf(header);
         if ((kind == full || kind == first) && header.length >= batch_header_size) {
             // A write that failed and was tried again has the next number. After a lost write, numbers are greater.
@@ -215,6 +268,7 @@ private:
     }
 
     LogScan& scan_;
+    bool is_list_;
     std::uint64_t block_at_ = 0;
     std::uint64_t offset_ = 0;    // of the record
     std::uint64_t batch_at_ = 0;  // of the batch's first record
@@ -240,13 +294,15 @@ std::uint32_t crc32c(std::string_view bytes) {
     return ~crc;
 }
 
-std::optional<LogScan> scanLog(const std::string& path, std::uint64_t log_number) {
+namespace {
+
+std::optional<LogScan> scanFile(const std::string& path, std::uint64_t log_number, bool is_list) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return std::nullopt;
     LogScan scan;
     scan.number = log_number;
     scan.file = path.substr(path.rfind('/') + 1);
-    Scanner scanner(scan);
+    Scanner scanner(scan, is_list);
     std::string block(block_size, '\0');
     for (bool is_more = true; is_more;) {
         file.read(block.data(), static_cast<std::streamsize>(block_size));
@@ -258,5 +314,13 @@ std::optional<LogScan> scanLog(const std::string& path, std::uint64_t log_number
     scanner.finish();
     return scan;
 }
+
+}  // namespace
+
+std::optional<LogScan> scanLog(const std::string& path, std::uint64_t log_number) {
+    return scanFile(path, log_number, false);
+}
+
+std::optional<LogScan> scanTableList(const std::string& path) { return scanFile(path, 0, true); }
 
 }  // namespace stategraph::checkpoint

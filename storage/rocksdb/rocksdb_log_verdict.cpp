@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <string>
 #include <system_error>
 
 #include <rocksdb/db.h>
@@ -59,7 +61,13 @@ private:
     std::optional<std::uint64_t> least_;
 };
 
-std::uint64_t findFirstLog(const std::string& folder, rocksdb::Options options) {
+/// What the tables of a database have, as far as its list of tables says so.
+struct Tables {
+    std::uint64_t first_log = 0;      // the oldest log file whose rows they may not have
+    std::uint64_t last_sequence = 0;  // of the newest row when the list was written
+};
+
+std::optional<Tables> readTables(const std::string& folder, rocksdb::Options options) {
     FirstLog filter;
     options.wal_filter = &filter;
     options.listeners.clear();
@@ -67,7 +75,8 @@ std::uint64_t findFirstLog(const std::string& folder, rocksdb::Options options) 
     rocksdb::DB* opened = nullptr;
     const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, folder, &opened);
     const std::unique_ptr<rocksdb::DB> db(opened);
-    return status.ok() ? filter.least().value_or(0) : 0;
+    if (!status.ok()) return std::nullopt;
+    return Tables{filter.least().value_or(0), db->GetLatestSequenceNumber()};
 }
 
 std::vector<LogScan> scanAll(const std::string& folder) {
@@ -85,7 +94,7 @@ std::vector<LogScan> scanAll(const std::string& folder) {
     return scans;
 }
 
-std::string describe(const LogScan& scan) {
+std::string describe(const LogScan& scan, std::string_view kind) {
     using Damage = LogScan::Damage;
     std::string what;
     switch (scan.damage) {
@@ -108,8 +117,8 @@ std::string describe(const LogScan& scan) {
             what = "a record without its beginning or its end";
             break;
     }
-    return "its log file " + scan.file + " has damage at byte " + std::to_string(scan.damage_at) + " of " +
-           std::to_string(scan.size) + " (" + what + ")";
+    return "its " + std::string(kind) + " " + scan.file + " has damage at byte " + std::to_string(scan.damage_at) +
+           " of " + std::to_string(scan.size) + " (" + what + ")";
 }
 
 std::string rows(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " row" : " rows"); }
@@ -130,7 +139,7 @@ LogVerdict judge(const std::vector<LogScan>& scans) {
 
         const bool is_harmless =
             scan.lost_rows == 0 && !scan.is_one_byte && (lost_later == 0 || scan.damage == LogScan::Damage::cut);
-        std::string text = describe(scan);
+        std::string text = describe(scan, "log file");
         if (is_harmless) {
             verdict.dropped = text + ", and " + std::to_string(scan.size - scan.damage_at) +
                               " bytes from there on were dropped" +
@@ -148,21 +157,61 @@ LogVerdict judge(const std::vector<LogScan>& scans) {
     return verdict;
 }
 
+std::optional<LogScan> scanList(const std::string& folder) {
+    std::string name;
+    if (!std::getline(std::ifstream(fs::path(folder) / "CURRENT"), name) || !name.starts_with("MANIFEST-")) return {};
+    return scanTableList((fs::path(folder) / name).string());
+}
+
+/// Returns the log file before whose rows others are missing: those between `next`, the first one that is in no table,
+/// and the log's first. RocksDB would replay the log nevertheless.
+const LogScan* findHole(const std::vector<LogScan>& logs, std::uint64_t next) {
+    for (const LogScan& log : logs) {
+        if (log.first && log.next > next) return *log.first > next ? &log : nullptr;
+    }
+    return nullptr;
+}
+
+LogVerdict judgeList(const LogScan& list, const std::vector<LogScan>& logs, const Tables& tables) {
+    LogVerdict verdict;
+    verdict.last_sequence = tables.last_sequence;
+    const bool is_whole = list.damage == LogScan::Damage::none;
+    const std::string text = is_whole ? "its list of tables " + list.file : describe(list, "list of tables");
+    if (const LogScan* log = findHole(logs, tables.last_sequence + 1)) {
+        verdict.refused = text + (is_whole ? " lacks" : ": then it lacks") + " tables with the rows before those in " +
+                          log->file + ", which would be lost";
+    } else if (list.is_one_byte || list.continues) {
+        verdict.refused = text + ": tables that it names from there on would be lost";
+    } else if (!is_whole) {
+        // As if the process had ended while it wrote the list. Then the rows of the new table are still in the log.
+        verdict.dropped = text + ", and what it named from there on was dropped";
+    }
+    return verdict;
+}
+
 }  // namespace
 
 std::unique_ptr<rocksdb::WalFilter> stopAfter(std::uint64_t last_sequence) {
     return std::make_unique<StopAfter>(last_sequence);
 }
 
-LogVerdict judgeLog(const std::string& folder, const rocksdb::Options& options) {
-    const std::string log_folder = options.wal_dir.empty() ? folder : options.wal_dir;
-    std::vector<LogScan> scans = scanAll(log_folder);
-    const bool is_whole = std::all_of(scans.begin(), scans.end(),
-                                      [](const LogScan& scan) { return scan.damage == LogScan::Damage::none; });
-    if (is_whole) return {};
-    const std::uint64_t first_log = findFirstLog(folder, options);
-    std::erase_if(scans, [&](const LogScan& scan) { return scan.number < first_log; });
-    return judge(scans);
+LogVerdict judgeFiles(const std::string& folder, const rocksdb::Options& options) {
+    std::vector<LogScan> logs = scanAll(options.wal_dir.empty() ? folder : options.wal_dir);
+    const auto list = scanList(folder);
+    const bool is_list_whole =
+        !list || (list->damage == LogScan::Damage::none && (list->next == 0 || findHole(logs, list->next) == nullptr));
+    if (is_list_whole && std::all_of(logs.begin(), logs.end(),
+                                     [](const LogScan& scan) { return scan.damage == LogScan::Damage::none; })) {
+        return {};
+    }
+    const auto tables = readTables(folder, options);
+    if (tables) std::erase_if(logs, [&](const LogScan& scan) { return scan.number < tables->first_log; });
+    LogVerdict of_list = list && tables && !is_list_whole ? judgeList(*list, logs, *tables) : LogVerdict();
+    if (!of_list.refused.empty()) return of_list;
+    LogVerdict verdict = judge(logs);
+    if (!of_list.dropped.empty())
+        verdict.dropped = of_list.dropped + (verdict.dropped.empty() ? "" : "; ") + verdict.dropped;
+    return verdict;
 }
 
 }  // namespace stategraph::checkpoint
