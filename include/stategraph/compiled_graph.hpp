@@ -393,8 +393,8 @@ public:
     }
 
     /// Resumes every thread of the saver that is in flight (stategraph/unfinished.hpp), as RESUME does: the threads
-    /// that dead processes left. Threads with a run of this process under way are skipped. No other process may run
-    /// threads of the saver meanwhile; otherwise both do the same work, and one of them gets ConcurrentUpdateError. The
+    /// that dead processes left. Threads with a run of this process under way are skipped. If other processes recover
+    /// the same thread then, all do the same work, one finishes it, and the others get ConcurrentUpdateError. The
     /// report contains the errors of the runs; the call itself throws only if the saver's list cannot be read.
     RecoverReport recover(const RecoverOptions& options = {}) const { return detail::recover(*core(), options); }
 

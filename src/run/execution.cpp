@@ -276,6 +276,8 @@ void Execution::failed(std::exception_ptr error) noexcept {
             std::rethrow_exception(task_.extra().failure);
         } catch (const NodeError& node_error) {
             task_.record.error = node_error.reason();
+        } catch (const ConcurrentUpdateError&) {
+            env_.superstep->noteRefusal();  // the task has not failed: another run executes it, or has done so
         } catch (const Error& own) {
             task_.record.error = own.message();
         } catch (...) {

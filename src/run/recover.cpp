@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,12 +15,14 @@
 #include "checkpoint/find_unfinished.hpp"
 #include "checkpoint/fold.hpp"
 #include "src/run/invoke.hpp"
+#include "src/run/rival_runs.hpp"
 
 // Resumes the runs that a dead process left unfinished.
 namespace stategraph::detail {
 namespace {
 
 constexpr std::size_t page_size = 256;
+constexpr int tries_max = 1000;  // each refusal is a commit of another process
 
 struct Recovery {
     const Core& core;
@@ -116,19 +119,7 @@ struct Recovery {
         bool is_left = true;
         try {
             thread.why = othersReason(thread.thread_id);
-            if (!thread.why.empty()) return;
-            RunConfig config = options.run;
-            config.thread_id = thread.thread_id;
-            config.checkpoint_id = {};
-            config.checkpoint_ns = {};
-            RunInput input;
-            input.kind = RunInput::Kind::resume;
-            // Since it was found, another run may have ended, and what waits now must not be executed.
-            const std::function<void()> check = [&] {
-                is_left = isStillLeft(thread.thread_id);
-                if (!is_left) throw ThreadChangedError("it is not left any more");
-            };
-            thread.status = runIf(core, std::move(input), config, check).status;
+            if (thread.why.empty()) thread.status = resume(thread.thread_id, is_left);
         } catch (const ThreadBusyError&) {
             thread.why = "a run is under way on it in this process";
         } catch (...) {
@@ -138,6 +129,35 @@ struct Recovery {
             }
             thread.error = std::current_exception();
             thread.why = describe(thread.error);
+        }
+    }
+
+    // Sets `is_left` to false before it throws, if another run has ended or gone further on the thread.
+    Status resume(const std::string& thread_id, bool& is_left) const {
+        RunConfig config = options.run;
+        config.thread_id = thread_id;
+        config.checkpoint_id = {};
+        config.checkpoint_ns = {};
+        std::optional<engine::RivalRuns> rivals;
+        // Since the thread was found, another run may have ended, and what waits now must not be executed.
+        const std::function<void()> check = [&] {
+            is_left = isStillLeft(thread_id);
+            if (!is_left) throw ThreadChangedError("it is not left any more");
+            if (!rivals) rivals.emplace(readState(core, {.thread_id = thread_id}, true, {}));
+        };
+        for (int tries = 1;; ++tries) {
+            CheckpointId reached;
+            try {
+                RunInput input;
+                input.kind = RunInput::Kind::resume;
+                return runIf(core, std::move(input), config, check, reached).status;
+            } catch (const ThreadChangedError&) {
+                if (tries > 1) is_left = false;
+                throw;
+            } catch (const ConcurrentUpdateError& refused) {
+                if (!rivals || tries == tries_max || !rivals->resumesAfter(refused, reached)) throw;
+                config.only_at = reached;
+            }
         }
     }
 };

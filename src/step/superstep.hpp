@@ -103,12 +103,16 @@ public:
     /// Returns whether one of its tasks has failed. Safe from several threads.
     bool hasFailed() const noexcept { return has_failed_.load(std::memory_order_relaxed); }
     void noteFailure() noexcept { has_failed_.store(true, std::memory_order_relaxed); }
+    /// Whether a log refused what a run inside a task was to store, because another run had committed there first.
+    bool wasRefused() const noexcept { return was_refused_.load(std::memory_order_relaxed); }
+    void noteRefusal() noexcept { was_refused_.store(true, std::memory_order_relaxed); }
 
 private:
     SuperstepMemory& memory_;
     const Start* const start_;
     bool is_applied_ = false;
     std::atomic<bool> has_failed_ = false;
+    std::atomic<bool> was_refused_ = false;
 };
 
 }  // namespace stategraph::engine
