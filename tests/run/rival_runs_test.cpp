@@ -76,23 +76,22 @@ void leaveThread(Shape shape, const std::shared_ptr<sg::BaseCheckpointSaver>& st
 /// node "a" of the other's graph when both are ahead in their own.
 std::array<sg::RecoverReport, 2> recoverAtOnce(Shape shape, const std::shared_ptr<sg::BaseCheckpointSaver>& store,
                                                Log& log) {
-    std::latch have_read{2};
+    std::latch have_read{4};  // each process has read both logs
     std::array<std::atomic<bool>, 2> is_ahead = {};
     const auto recover = [&](int process) {
-        std::atomic<bool> has_begun = false;
+        std::array<std::atomic<bool>, 2> have_begun = {};
         return make(shape, std::make_shared<Door>(store), log,
                     [&, process](int graph, std::string_view node) {
-                        std::atomic<bool>& own = is_ahead.at(static_cast<std::size_t>(graph));
+                        const auto number = static_cast<std::size_t>(graph);
                         if (node == "b") {
-                            if (graph == process) {
-                                own = true;
-                                own.notify_all();
-                            }
-                        } else if (graph == process) {
-                            if (!has_begun.exchange(true)) have_read.arrive_and_wait();
-                        } else {
-                            for (std::atomic<bool>& ahead : is_ahead) ahead.wait(false);
+                            if (graph != process) return;
+                            is_ahead.at(number) = true;
+                            is_ahead.at(number).notify_all();
+                            return;
                         }
+                        if (!have_begun.at(number).exchange(true)) have_read.arrive_and_wait();
+                        if (graph == process) return;
+                        for (std::atomic<bool>& ahead : is_ahead) ahead.wait(false);
                     })
             .recover();
     };

@@ -64,12 +64,10 @@ private:
     std::string call(int process, bool is_awaited) {
         const wf::Flow flow = make(
             std::make_shared<Door>(store_),
-            [this, process, has_begun = std::make_shared<std::atomic<bool>>(false)](int inside) {
-                if (inside == process) {
-                    if (!has_begun->exchange(true)) have_read_.arrive_and_wait();
-                } else {
-                    for (std::atomic<bool>& ahead : is_ahead_) ahead.wait(false);
-                }
+            [this, process, have_begun = std::make_shared<std::array<std::atomic<bool>, 2>>()](int inside) {
+                if (!have_begun->at(inside).exchange(true)) have_read_.arrive_and_wait();
+                if (inside == process) return;
+                for (std::atomic<bool>& ahead : is_ahead_) ahead.wait(false);
             },
             [this, process](int inside) {
                 if (inside != process) return;
@@ -128,7 +126,7 @@ private:
 
     Shape shape_;
     std::shared_ptr<sg::MemorySaver> store_ = std::make_shared<sg::MemorySaver>();
-    std::latch have_read_{2};
+    std::latch have_read_{4};  // each process has read both logs
     std::array<std::atomic<bool>, 2> is_ahead_ = {};
     mutable std::atomic<int> lasts_ = 0;
 };
