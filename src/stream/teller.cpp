@@ -152,10 +152,10 @@ std::optional<StreamEvent> Teller::taskEnds(Task& task, TaskStatus how) const {
         out.text("name");
         out.text(nodeName(task));
         out.text("error");
-        if (how == TaskStatus::failed && task.record.error) {
-            out.text(*task.record.error);
-        } else {
+        if (how != TaskStatus::failed) {
             out.null();
+        } else {  // a refusal is not in the record
+            out.text(task.record.error ? *task.record.error : detail::describe(task.extra().failure));
         }
         out.text("result");
         if (finished) {

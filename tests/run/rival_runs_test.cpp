@@ -100,6 +100,18 @@ std::array<sg::RecoverReport, 2> recoverAtOnce(Shape shape, const std::shared_pt
     return {std::move(first), other.get()};
 }
 
+/// Resumes the thread as another process, is first in one of the graphs, and dies in the node after that.
+void beFirstAndDie(Shape shape, const std::shared_ptr<sg::BaseCheckpointSaver>& store, Log& log,
+                   const std::string& thread) {
+    const auto saver = std::make_shared<FaultSaver>(store);
+    const App rival = make(shape, saver, log, [&](int, std::string_view node) {
+        if (node == "a") return;
+        saver->arm({.fail_at = 1, .once = false, .calls = sg::testing::SaverCalls::put});
+        throw std::runtime_error("dies");
+    });
+    CHECK_THROWS(rival.invoke(sg::RESUME, {.thread_id = thread, .max_concurrency = 1}));
+}
+
 }  // namespace
 
 TEST_CASE("of two processes that recover a thread and are each first in another graph inside, one finishes it") {
@@ -127,18 +139,8 @@ TEST_CASE("a run that was too late inside leaves the thread in flight, as the ot
                 const std::string thread = driver.name + std::to_string(static_cast<int>(shape));
                 Log log;
                 std::atomic<bool> has_rival = false;
-                // The rival resumes the thread, is first in one of the graphs, and dies in the node after that.
-                const auto beRival = [&] {
-                    const auto mortal = std::make_shared<FaultSaver>(saver);
-                    const App rival = make(shape, mortal, log, [&](int, std::string_view node) {
-                        if (node == "a") return;
-                        mortal->arm({.fail_at = 1, .once = false, .calls = sg::testing::SaverCalls::put});
-                        throw std::runtime_error("dies");
-                    });
-                    CHECK_THROWS(rival.invoke(sg::RESUME, {.thread_id = thread, .max_concurrency = 1}));
-                };
                 const App app = make(shape, saver, log, [&](int, std::string_view) {
-                    if (!has_rival.exchange(true)) beRival();
+                    if (!has_rival.exchange(true)) beFirstAndDie(shape, saver, log, thread);
                 });
                 const auto outcome = driver.run(
                     app, Update{}, {.thread_id = thread, .durability = sg::Durability::sync, .max_concurrency = 1});
@@ -151,4 +153,22 @@ TEST_CASE("a run that was too late inside leaves the thread in flight, as the ot
             }
         }
     });
+}
+
+TEST_CASE("the end of a task that was too late inside has the reason, which is not stored as its failure") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    Log log;
+    std::atomic<bool> has_rival = false;
+    const App app = make(Shape::subgraphs, saver, log, [&](int, std::string_view) {
+        if (!has_rival.exchange(true)) beFirstAndDie(Shape::subgraphs, saver, log, "t");
+    });
+    Strings refused;
+    const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::sync, .max_concurrency = 1};
+    const auto note = [&](const sg::StreamEvent& event) {
+        const std::string json = event.data.toJson();
+        if (json.find("\"error\":\"another run committed first") != std::string::npos) refused.push_back(event.node);
+    };
+    CHECK_THROWS_AS(app.stream(Update{}, config, {.modes = sg::StreamMode::tasks}, note), sg::ConcurrentUpdateError);
+    CHECK(refused == Strings{"first"});
+    for (const auto& task : app.getState({.thread_id = "t"}).tasks) CHECK_FALSE(task.error.has_value());
 }
