@@ -173,7 +173,7 @@ void Run::checkStored(const RunInput& input) const {
 
 // Refuses a thread that is not in the state that the caller names.
 void Run::checkIsAsGiven(const RunInput& input) const {
-    if (env_.shared.check != nullptr) (*env_.shared.check)();
+    if (env_.shared.check != nullptr) env_.shared.check->check();
     const RunConfig& config = *env_.shared.config;
     if (config.only_at) checkNewest(config.only_at, start_->from ? env_.place.checkpoint : CheckpointId());
     if (!start_->from || !config.only_new) return;

@@ -102,17 +102,7 @@ namespace {
 
 struct RunExtras {
     engine::ThreadReading* read = nullptr;
-    const std::function<void()>* check = nullptr;
-    CheckpointId* reached = nullptr;
-};
-
-/// Notes the newest checkpoint that a run knows when it ends, however it does.
-struct Reached {
-    engine::Run& run;
-    CheckpointId* checkpoint;
-    ~Reached() {
-        if (checkpoint != nullptr) *checkpoint = run.env().log.head();
-    }
+    engine::RunCheck* check = nullptr;
 };
 
 void runWith(const Core& core, RunInput& input, const RunConfig& config, engine::Events& events, void* values,
@@ -121,7 +111,6 @@ void runWith(const Core& core, RunInput& input, const RunConfig& config, engine:
         engine::RunShared shared = engine::shareRun(core, config, events);
         shared.check = extras.check;
         engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, values));
-        const Reached reached{run, extras.reached};
         if (extras.read != nullptr) run.haveReadBefore(*extras.read);
         RunOutcome& came_to = run.drive(std::move(input));
         if (values != nullptr) engine::giveValues(run, values, present);
@@ -144,10 +133,9 @@ void runSilently(const Core& core, RunInput& input, const RunConfig& config, voi
 
 }  // namespace
 
-RunOutcome runIf(const Core& core, RunInput input, const RunConfig& config, const std::function<void()>& check,
-                 CheckpointId& reached) {
+RunOutcome runIf(const Core& core, RunInput input, const RunConfig& config, engine::RunCheck& check) {
     RunOutcome outcome;
-    runSilently(core, input, config, nullptr, nullptr, outcome, {.check = &check, .reached = &reached});
+    runSilently(core, input, config, nullptr, nullptr, outcome, {.check = &check});
     return outcome;
 }
 

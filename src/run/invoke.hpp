@@ -27,10 +27,8 @@ void addRunContext(Error& error, const RunConfig& config);
 
 namespace stategraph::detail {
 
-/// Runs without an output and without events, if `check` does not throw. It is called when the run holds the thread and
-/// has read it, before anything is stored or executed. `reached` gets the newest checkpoint of the root's log that the
-/// run knew, also if it throws.
-RunOutcome runIf(const Core& core, RunInput input, const RunConfig& config, const std::function<void()>& check,
-                 CheckpointId& reached);
+/// Runs without an output and without events, if the check does not throw. It is called when the run holds the thread
+/// and has read it, before anything is stored or executed.
+RunOutcome runIf(const Core& core, RunInput input, const RunConfig& config, engine::RunCheck& check);
 
 }  // namespace stategraph::detail

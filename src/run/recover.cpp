@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -140,23 +139,22 @@ struct Recovery {
         config.checkpoint_ns = {};
         std::optional<engine::RivalRuns> rivals;
         // Since the thread was found, another run may have ended, and what waits now must not be executed.
-        const std::function<void()> check = [&] {
+        engine::RunCheck check{.check = [&] {
             is_left = isStillLeft(thread_id);
             if (!is_left) throw ThreadChangedError("it is not left any more");
             if (!rivals) rivals.emplace(readState(core, {.thread_id = thread_id}, true, {}));
-        };
+        }};
         for (int tries = 1;; ++tries) {
-            CheckpointId reached;
             try {
                 RunInput input;
                 input.kind = RunInput::Kind::resume;
-                return runIf(core, std::move(input), config, check, reached).status;
+                return runIf(core, std::move(input), config, check).status;
             } catch (const ThreadChangedError&) {
                 if (tries > 1) is_left = false;
                 throw;
             } catch (const ConcurrentUpdateError& refused) {
-                if (!rivals || tries == tries_max || !rivals->resumesAfter(refused, reached)) throw;
-                config.only_at = reached;
+                if (!rivals || tries == tries_max || !rivals->resumesAfter(refused, check.reached)) throw;
+                config.only_at = check.reached;
             }
         }
     }

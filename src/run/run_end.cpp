@@ -184,6 +184,7 @@ void Run::fail() noexcept {
 void Run::storeFailure() noexcept {
     try {
         const bool was_refused = env_.superstep && env_.superstep->wasRefused();
+        if (env_.link == nullptr && env_.shared.check != nullptr) env_.shared.check->reached = env_.log.head();
         if (env_.link == nullptr && !was_refused &&
             (end_row_.says_running || end_row_.if_it_throws == checkpoint::run_at_limit || leftSome())) {
             note(end_row_.if_it_throws);

@@ -22,6 +22,12 @@ namespace stategraph::engine {
 
 class Events;
 
+/// What the caller of a root's run checks, and gets to know if it fails.
+struct RunCheck {
+    std::function<void()> check;  // called when the run has read its thread; may throw
+    CheckpointId reached = {};    // if it fails: the newest checkpoint that it knew of the root's log
+};
+
 /// What a run shares with the runs inside it.
 struct RunShared {
     const RunConfig* config;
@@ -40,8 +46,8 @@ struct RunShared {
     std::shared_ptr<RunStop> stop = {};  // null if nothing can stop the run
     // For a run that begins inside a subgraph: one for each graph, the root's first.
     std::vector<TravelStop> stops = {};
-    const std::function<void()>* check = nullptr;  // called when the root's run has read its thread; may throw
-    bool is_inside_flight = false;                 // whether a node began it for whose task others may wait
+    RunCheck* check = nullptr;      // null if the caller of the root's run has nothing to check
+    bool is_inside_flight = false;  // whether a node began it for whose task others may wait
     // Whether only its beginning is stored, for another run to continue; then nothing is reported.
     bool is_submission = false;
 };
