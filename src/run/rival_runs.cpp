@@ -11,12 +11,13 @@ std::string firstLogOf(const Config& log, const SnapshotData* inside) {
     return first;
 }
 
-// Returns the innermost log of the first unfinished task that has one. All processes see tasks in the same order.
+// Returns the innermost log of the first unfinished task, if that is a subgraph. All processes see tasks in the same
+// order, so of two calls the one that began later has the same first log, a later one, or none. Another node may yet
+// call graphs, whose logs only calls that begin later would know.
 std::string firstLog(const SnapshotData& at) {
     for (const TaskSnapshot& task : at.tasks) {
         if (task.finished) continue;
-        if (task.state_config) return firstLogOf(*task.state_config, task.state.get());
-        if (!task.calls.empty()) return firstLogOf(task.calls.back().state_config, task.calls.back().state.get());
+        return task.state_config ? firstLogOf(*task.state_config, task.state.get()) : std::string();
     }
     return {};
 }

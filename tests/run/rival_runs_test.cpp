@@ -122,8 +122,7 @@ TEST_CASE("of two processes that recover a thread and are each first in another 
         leaveThread(shape, store, log);
         const auto reports = recoverAtOnce(shape, store, log);
         for (const auto& report : reports) REQUIRE(report.size() == 1);
-        CHECK((reports[0][0].status == sg::Status::done));
-        CHECK_FALSE(reports[1][0].status.has_value());
+        CHECK(reports[0][0].status.has_value() != reports[1][0].status.has_value());
         CHECK(log.count("last") == 1);
         CHECK(store->unfinishedThreads().empty());
     }
