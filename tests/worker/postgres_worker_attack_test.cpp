@@ -166,7 +166,7 @@ TEST_CASE("nodes that never return neither keep a worker from other work, nor fr
 TEST_CASE("many slots whose nodes block are all used at once, and as many that wait need few threads") {
     constexpr int count = 100;
     Place on;
-    Running running(on, quick({.slots = count}));
+    Running running(on, quick({.slots = count, .lease = 10min}));
     std::atomic<int> inside{0};
     running.add("graph", [&](const Counted& state, sg::Runtime&) {
         if (state.n > 0) return;
