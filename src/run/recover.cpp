@@ -131,6 +131,15 @@ struct Recovery {
         }
     }
 
+    // Returns none if a log cannot be read. If the run needs that log, it says so itself.
+    std::optional<engine::RivalRuns> rivalsOn(const std::string& thread_id) const {
+        try {
+            return engine::RivalRuns(readState(core, {.thread_id = thread_id}, true, {}));
+        } catch (const Error&) {
+            return std::nullopt;
+        }
+    }
+
     // Sets `is_left` to false before it throws, if another run has ended or gone further on the thread.
     Status resume(const std::string& thread_id, bool& is_left) const {
         RunConfig config = options.run;
@@ -142,7 +151,7 @@ struct Recovery {
         engine::RunCheck check{.check = [&] {
             is_left = isStillLeft(thread_id);
             if (!is_left) throw ThreadChangedError("it is not left any more");
-            if (!rivals) rivals.emplace(readState(core, {.thread_id = thread_id}, true, {}));
+            if (!rivals) rivals = rivalsOn(thread_id);
         }};
         for (int tries = 1;; ++tries) {
             try {

@@ -8,6 +8,8 @@
 
 #include <rocksdb/file_system.h>
 
+#include "storage/rocksdb/rocksdb_bytes.hpp"
+
 // What is read of a table, whose numbers are little endian:
 // - The last 53 bytes are its footer: the kind of the checksums (1 byte), where the index of the describing blocks is,
 //   something else, zeros, the version of the format (4), and a number that all tables have (8).
@@ -28,23 +30,6 @@ struct Place {
     std::uint64_t size = 0;
 };
 
-std::uint64_t fixed(std::string_view bytes) {
-    std::uint64_t result = 0;
-    for (std::size_t i = bytes.size(); i-- > 0;) result = result << 8U | static_cast<unsigned char>(bytes[i]);
-    return result;
-}
-
-std::optional<std::uint64_t> takeVarint(std::string_view& rest) {
-    std::uint64_t result = 0;
-    for (unsigned shift = 0; shift < 64 && !rest.empty(); shift += 7) {
-        const auto byte = static_cast<unsigned char>(rest.front());
-        rest.remove_prefix(1);
-        result |= std::uint64_t{byte & 0x7FU} << shift;
-        if (byte < 0x80U) return result;
-    }
-    return std::nullopt;
-}
-
 std::optional<Place> takePlace(std::string_view& rest) {
     const auto offset = takeVarint(rest);
     const auto size = takeVarint(rest);
@@ -53,7 +38,8 @@ std::optional<Place> takePlace(std::string_view& rest) {
 }
 
 std::optional<Place> findDescriptions(std::string_view footer) {
-    if (footer.size() != footer_size || fixed(footer.substr(footer_size - 8)) != table_number) return std::nullopt;
+    if (footer.size() != footer_size || fixedNumber(footer.substr(footer_size - 8)) != table_number)
+        return std::nullopt;
     footer.remove_prefix(1);
     return takePlace(footer);
 }
@@ -87,7 +73,7 @@ public:
         const auto properties = findProperties(entries);
         if (!properties || properties->size < 4 || properties->size > size_) return false;
         const std::string end = read({properties->offset + properties->size - 4, 4});
-        return end.size() == 4 && fixed(end) >> 31U != 0;
+        return end.size() == 4 && fixedNumber(end) >> 31U != 0;
     }
 
 private:

@@ -4,6 +4,8 @@
 #include <array>
 #include <fstream>
 
+#include "storage/rocksdb/rocksdb_bytes.hpp"
+
 // A log file consists of blocks of 32 KiB. A record has a checksum (4 bytes, of all that follows), a length (2), a type
 // (1), in recycled files the number of the log (4), and the bytes. It never crosses the end of a block. A batch of rows
 // is one record, or consists of a first record, middle ones and a last. It begins with its first row's sequence number
@@ -32,9 +34,7 @@ enum Type : std::uint8_t {
 };
 
 std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t size) {
-    std::uint64_t result = 0;
-    for (std::size_t i = size; i-- > 0;) result = result << 8U | static_cast<unsigned char>(bytes[at + i]);
-    return result;
+    return fixedNumber(bytes.substr(at, size));
 }
 
 // ------------------------------------------------------------------------------------------------------------ CRC-32C
@@ -133,25 +133,14 @@ bool isOneByte(std::string_view rest) {
 }
 
 // -------------------------------------------------------------------------------------------- a change of the list
-std::optional<std::uint64_t> takeNumber(std::string_view& rest) {
-    std::uint64_t result = 0;
-    for (unsigned shift = 0; shift < 64 && !rest.empty(); shift += 7) {
-        const auto byte = static_cast<unsigned char>(rest.front());
-        rest.remove_prefix(1);
-        result |= std::uint64_t{byte & 0x7FU} << shift;
-        if (byte < 0x80U) return result;
-    }
-    return std::nullopt;
-}
-
 /// Returns the number of the newest row that a change of the list of tables names, if it does.
 std::optional<std::uint64_t> newestRow(std::string_view edit) {
-    enum Tag : std::uint64_t { comparator = 1, log = 2, next_file = 3, newest = 4, log_before = 9, database = 11 };
-    while (const auto tag = takeNumber(edit)) {
-        const auto value = takeNumber(edit);
+    enum Tag : std::uint64_t { comparator = 1, log = 2, next_file = 3, newest = 4, log_before = 9 };
+    while (const auto tag = takeVarint(edit)) {
+        const auto value = takeVarint(edit);
         if (!value) return std::nullopt;
         if (*tag == newest) return value;
-        if (*tag == comparator || *tag == database) {
+        if (*tag == comparator) {
             edit.remove_prefix(std::min<std::size_t>(edit.size(), *value));
         } else if (*tag != log && *tag != next_file && *tag != log_before) {
             return std::nullopt;

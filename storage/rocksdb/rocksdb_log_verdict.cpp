@@ -182,6 +182,7 @@ LogVerdict judgeList(const LogScan& list, const std::vector<LogScan>& logs, cons
                           log->file + ", which would be lost";
     } else if (list.is_one_byte || list.continues) {
         verdict.refused = text + ": tables that it names from there on would be lost";
+        verdict.last_sequence = judge(logs).last_sequence;  // the log continues where the other tables end
     } else if (!is_whole) {
         // As if the process had ended while it wrote the list. Then the rows of the new table are still in the log.
         verdict.dropped = text + ", and what it named from there on was dropped";
