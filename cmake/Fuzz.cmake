@@ -6,7 +6,7 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 
 set(_instrumented -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-foreach(_library IN ITEMS core json async)
+foreach(_library IN LISTS STATEGRAPH_ROOMS)
   target_compile_options(stategraph_${_library} PRIVATE ${_instrumented})
 endforeach()
 target_link_options(stategraph_core INTERFACE $<BUILD_INTERFACE:-fsanitize=address,undefined>)
@@ -18,7 +18,7 @@ file(GLOB _fuzzers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_*.cp
 
 add_library(stategraph-fuzz-targets STATIC ${_targets} ${_conformance})
 stategraph_own(stategraph-fuzz-targets)
-target_compile_definitions(stategraph-fuzz-targets PRIVATE STATEGRAPH_HAS_ROCKSDB=0)
+target_compile_definitions(stategraph-fuzz-targets PRIVATE STATEGRAPH_HAS_ROCKSDB=0 STATEGRAPH_TEST_NIGHTLY=0)
 target_compile_options(stategraph-fuzz-targets PRIVATE ${_instrumented})
 target_link_libraries(stategraph-fuzz-targets PUBLIC stategraph Boost::json PRIVATE stategraph_xxhash)
 

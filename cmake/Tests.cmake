@@ -1,581 +1,298 @@
+# Programs of tests. Each room has one, tests-NAME, of its files tests/**/*_test.cpp, which links what the room may use;
+# folders of tests that are no room's have a CMakeLists.txt that calls stategraph_tests(). CTest gets one entry per source
+# file and not one per case (doctest_discover_tests): names of cases are sentences, whose commas and brackets that script
+# mangles; hundreds of processes under a sanitizer cost more than the cases in them; and a file is what somebody works on:
+# `ctest -R history/replay`. An entry has the label of its room: `ctest -L '^history$'`.
+#
+# The first lines of a test's source may say
+#   // NOT WITH: sanitize=thread   left out where CMAKE_CXX_FLAGS has this text. ThreadSanitizer sees nothing in a test that
+#                                  starts no thread
+#   // ALSO PLAIN: why             what a sanitizer weakens in it: allocations, sizes. The preset once has these files, and
+#                                  those that are left out with sanitizers, alone (STATEGRAPH_TEST_PLAIN)
+#   // SECONDS: 50                 how long it takes on a busy machine: CTest begins with those that take longest, so that
+#                                  none is left to run alone at the end
 find_package(doctest QUIET)
 if(NOT doctest_FOUND)
   message(FATAL_ERROR "The tests need doctest, and it was not found. On Debian: apt-get install doctest-dev. "
                       "Without tests: -DSTATEGRAPH_BUILD_TESTS=OFF.")
 endif()
+include(Together)
 
-# ----------------------------------------------------------------------------------------------- stategraph-tests
-# One program. CTest gets one entry per source file and not one per case (doctest_discover_tests): names of cases are
-# sentences, whose commas and brackets that script mangles; hundreds of processes under a sanitizer cost more than the
-# cases in them; and a file is what somebody works on: `ctest -R history/replay`.
-set(_test_seconds 900)
-
-# The ways to drive a run, which several programs of tests go through; Boost.Asio makes it slow to compile.
-set(STATEGRAPH_DRIVERS "${PROJECT_SOURCE_DIR}/tests/support/drivers.cpp")
-list(REMOVE_ITEM STATEGRAPH_TEST_SUPPORT "${STATEGRAPH_DRIVERS}")
-add_library(stategraph-drivers OBJECT "${STATEGRAPH_DRIVERS}")
-stategraph_own(stategraph-drivers)
-target_compile_options(stategraph-drivers PRIVATE ${STATEGRAPH_TEST_OPTIONS})
-target_link_libraries(stategraph-drivers PUBLIC stategraph)
-
-# What interprets the scenarios of tests/conformance, and what is fuzzed: parts of several programs, compiled once.
-add_library(stategraph-interpreter OBJECT ${STATEGRAPH_FUZZ_TARGETS})
-stategraph_own(stategraph-interpreter)
-stategraph_program(stategraph-interpreter)
-set_source_files_properties(tests/fuzz/record_target.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON) # names of another's
-target_compile_options(stategraph-interpreter PRIVATE ${STATEGRAPH_TEST_OPTIONS})
-target_link_libraries(stategraph-interpreter PUBLIC stategraph Boost::json PRIVATE stategraph_xxhash)
-
-add_executable(stategraph-tests tests/main.cpp ${STATEGRAPH_TEST_SUPPORT})
-stategraph_own(stategraph-tests)
-target_compile_definitions(
-  stategraph-tests PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and other data
-                           STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
-                           STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
-                           STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>
-                           STATEGRAPH_HAS_ENCRYPTION=$<BOOL:${STATEGRAPH_WITH_ENCRYPTION}>)
-# The optimiser spends most of a build on the tests' own code.
-target_compile_options(stategraph-tests PRIVATE ${STATEGRAPH_TEST_OPTIONS})
-# So that Boost.Asio can be in builds with ThreadSanitizer. What is included ahead of them hides precompiled headers.
-if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
-  target_compile_definitions(stategraph-drivers PUBLIC BOOST_ASIO_DISABLE_FENCED_BLOCK)
-  foreach(file IN LISTS STATEGRAPH_DRIVERS STATEGRAPH_TEST_SOURCES STATEGRAPH_TEST_SUPPORT)
-    file(STRINGS "${file}" _asio REGEX "asio\\.hpp>|boost/asio/")
-    if(_asio)
-      set_source_files_properties(
-        "${file}" PROPERTIES COMPILE_OPTIONS "-include;${PROJECT_SOURCE_DIR}/tests/support/asio_for_tsan.hpp"
-                             SKIP_PRECOMPILE_HEADERS ON)
+# The rooms of a list that are built, each once.
+function(stategraph_built out)
+  set(built "")
+  foreach(room IN LISTS ARGN)
+    if(room IN_LIST STATEGRAPH_ROOMS)
+      list(APPEND built ${room})
     endif()
   endforeach()
-endif()
-if(STATEGRAPH_TOGETHER)
-  include(cmake/Together.cmake)
-  # Tests have more headers and templates in common than the library's files have, and namespaces of their own.
-  math(EXPR _at_once "2 * ${STATEGRAPH_TOGETHER}")
-  stategraph_together(_sources ${_at_once} ${STATEGRAPH_TEST_SOURCES})
-  target_sources(stategraph-tests PRIVATE ${_sources})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(stategraph-tests PRIVATE -Wno-subobject-linkage) # as the libraries
-  endif()
-else()
-  target_sources(stategraph-tests PRIVATE ${STATEGRAPH_TEST_SOURCES})
-endif()
-# Tests call their types alike: CMake's own way to compile files together is not for them.
-set_target_properties(stategraph-tests PROPERTIES UNITY_BUILD OFF)
-# A quarter of what is left is the same few headers. ccache does not keep what is compiled with them.
-option(STATEGRAPH_TEST_PRECOMPILED "Precompile the headers that most tests include" ON)
-if(STATEGRAPH_TEST_PRECOMPILED AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
-  target_precompile_headers(stategraph-tests PRIVATE tests/support/precompiled.hpp)
-  set_source_files_properties(tests/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # it includes doctest in its own way
-endif()
-foreach(_product IN LISTS STATEGRAPH_COMPONENTS)
-  if(TARGET stategraph_${_product})
-    target_link_libraries(stategraph-tests PRIVATE stategraph_${_product})
-  endif()
-endforeach()
-target_link_libraries(stategraph-tests PRIVATE stategraph-drivers stategraph-interpreter stategraph Boost::json
-  stategraph_xxhash doctest::doctest)
-# What tests use of these themselves.
-if(STATEGRAPH_WITH_ROCKSDB)
-  target_link_libraries(stategraph-tests PRIVATE RocksDB::rocksdb-shared)
-endif()
-if(STATEGRAPH_WITH_SQLITE)
-  target_link_libraries(stategraph-tests PRIVATE SQLite::SQLite3)
-endif()
-if(STATEGRAPH_WITH_POSTGRES)
-  target_link_libraries(stategraph-tests PRIVATE PostgreSQL::PostgreSQL)
-endif()
-if(STATEGRAPH_WITH_MODEL_HTTP)
-  target_link_libraries(stategraph-tests PRIVATE OpenSSL::SSL OpenSSL::Crypto)
-  # tests/model/aimock/run.sh runs it against a mock of providers' servers, which npm installs.
-  add_executable(stategraph-aimock EXCLUDE_FROM_ALL tests/model/aimock/aimock.cpp)
-  stategraph_own(stategraph-aimock)
-  target_link_libraries(stategraph-aimock PRIVATE stategraph_model_http)
+  list(REMOVE_DUPLICATES built)
+  set(${out} ${built} PARENT_SCOPE)
+endfunction()
+
+set(STATEGRAPH_TEST_SECONDS 900) # the limit of an entry
+set(STATEGRAPH_KINDS "") # of savers, besides those in memory
+if(STATEGRAPH_TEST_KINDS)
+  stategraph_built(STATEGRAPH_KINDS rocksdb sqlite postgres)
 endif()
 
-# The server of tests/mcp, which they look for next to their program.
-if(STATEGRAPH_WITH_MCP)
-  add_executable(stategraph-mcp-server tests/mcp/server/main.cpp)
-  stategraph_own(stategraph-mcp-server)
-  target_compile_features(stategraph-mcp-server PRIVATE cxx_std_20)
-  target_link_libraries(stategraph-mcp-server PRIVATE Boost::json)
-  add_dependencies(stategraph-tests stategraph-mcp-server)
-  # With the protocol's own example server, where npm has installed it into build/mcp (scripts/lib/pages.sh, or run.sh).
-  add_executable(stategraph-mcp-everything tests/mcp/everything/everything.cpp)
-  stategraph_own(stategraph-mcp-everything)
-  target_link_libraries(stategraph-mcp-everything PRIVATE stategraph_mcp)
-  if(STATEGRAPH_WITH_MCP_HTTP)
-    target_compile_definitions(stategraph-mcp-everything PRIVATE STATEGRAPH_HAS_MCP_HTTP=1)
-    target_link_libraries(stategraph-mcp-everything PRIVATE stategraph_mcp_http)
-  endif()
-  if(EXISTS "${PROJECT_SOURCE_DIR}/build/mcp/node_modules/@modelcontextprotocol/server-everything")
-    add_test(NAME mcp.everything COMMAND "${PROJECT_SOURCE_DIR}/tests/mcp/everything/run.sh"
-      $<TARGET_FILE:stategraph-mcp-everything> "${PROJECT_SOURCE_DIR}/build/mcp" --offline)
-    set_tests_properties(mcp.everything PROPERTIES TIMEOUT 300)
-  endif()
-endif()
-
-# One PostgreSQL server for all tests that need one, which ends with them, and with ctest. A socket's path is short.
-if(STATEGRAPH_WITH_POSTGRES AND STATEGRAPH_POSTGRES_SERVER)
+# Tests on PostgreSQL use one server, which CTest starts for the first of them and ends after the last
+# (tests/storage/postgres/server.sh). A socket's path is short.
+file(GLOB _servers "/usr/lib/postgresql/*/bin")
+find_program(STATEGRAPH_POSTGRES_SERVER postgres PATHS ${_servers} DOC "PostgreSQL's server, for tests")
+mark_as_advanced(STATEGRAPH_POSTGRES_SERVER)
+set(STATEGRAPH_TEST_POSTGRES "") # how it is reached; empty: there is none
+if(STATEGRAPH_WITH_POSTGRES AND NOT STATEGRAPH_POSTGRES_SERVER)
+  message(STATUS
+    "PostgreSQL's server was not found: tests on it are left out (Debian: apt-get install postgresql-15)")
+elseif(STATEGRAPH_WITH_POSTGRES)
   string(SHA1 _hash "${PROJECT_BINARY_DIR}")
   string(SUBSTRING "${_hash}" 0 12 _hash)
-  set(_postgres_folder "/tmp/stategraph-pg-${_hash}")
-  set(_postgres_conninfo "host=${_postgres_folder} user=sg dbname=postgres")
-  add_test(NAME postgres.start COMMAND "${PROJECT_SOURCE_DIR}/tests/storage/postgres/server.sh" start
-    "${_postgres_folder}")
-  add_test(NAME postgres.stop COMMAND "${PROJECT_SOURCE_DIR}/tests/storage/postgres/server.sh" stop
-    "${_postgres_folder}")
+  set(_folder "/tmp/stategraph-pg-${_hash}")
+  set(STATEGRAPH_TEST_POSTGRES "host=${_folder} user=sg dbname=postgres")
+  set(_script "${PROJECT_SOURCE_DIR}/tests/storage/postgres/server.sh")
+  add_test(NAME postgres.start COMMAND "${_script}" start "${_folder}")
+  add_test(NAME postgres.stop COMMAND "${_script}" stop "${_folder}")
   set_tests_properties(postgres.start PROPERTIES TIMEOUT 300 FIXTURES_SETUP postgres)
   set_tests_properties(postgres.stop PROPERTIES TIMEOUT 300 FIXTURES_CLEANUP postgres)
 endif()
 function(stategraph_needs_postgres test)
   set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED postgres ENVIRONMENT
-    "STATEGRAPH_TEST_POSTGRES=${_postgres_conninfo}")
+    "STATEGRAPH_TEST_POSTGRES=${STATEGRAPH_TEST_POSTGRES}")
 endfunction()
 
-foreach(file IN LISTS STATEGRAPH_TEST_SOURCES)
-  cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/tests" OUTPUT_VARIABLE path)
-  string(REGEX REPLACE "_test\\.cpp$" "" name "${path}")
-  # Each runs in an empty folder of its own, so that files they leave behind do not meet.
-  add_test(
-    NAME ${name}
-    COMMAND
-      ${CMAKE_COMMAND} "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/${name}" -P
-      "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" -- $<TARGET_FILE:stategraph-tests> "-sf=*/tests/${path}"
-      --no-intro --no-path-filenames)
-  # A filter that fits nothing would pass.
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${_test_seconds} FAIL_REGULAR_EXPRESSION "test cases: +0 ")
-  # Also those that run on every kind of store or cache.
-  stategraph_includes(_on_every "${file}" "tests/(store/stores|support/caches|storage/postgres/postgres_helper)\\.hpp")
-  if(name MATCHES "/postgres_" OR (_on_every AND TEST postgres.start))
-    stategraph_needs_postgres(${name})
+# stategraph_add_test(NAME [LABEL L] [SECONDS S] [TIMEOUT T] [IN_FOLDER] COMMAND …): an entry of CTest; IN_FOLDER: in an
+# empty folder of its own, so that files that tests leave behind do not meet.
+function(stategraph_add_test name)
+  cmake_parse_arguments(arg "IN_FOLDER" "LABEL;SECONDS;TIMEOUT" "COMMAND" ${ARGN})
+  if(arg_IN_FOLDER)
+    string(REPLACE "." "_" folder "${name}")
+    set(arg_COMMAND ${CMAKE_COMMAND} "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/${folder}" -P
+        "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" -- ${arg_COMMAND})
   endif()
-endforeach()
-
-# Writes a golden database, once for each version of the format (CONTRIBUTING.md).
-if(STATEGRAPH_WITH_ROCKSDB)
-  add_executable(stategraph-make-golden EXCLUDE_FROM_ALL tests/golden/make_golden.cpp)
-  stategraph_own(stategraph-make-golden)
-  target_link_libraries(stategraph-make-golden PRIVATE stategraph stategraph_rocksdb Boost::json)
-endif()
-
-# ----------------------------------------------------------------------------------------------------- conformance
-# stategraph_part(OUT N OF): with a sanitizer, the option that makes a test try one part of the random scenarios, which
-# differ in data alone. Tests on other kinds of stores try other parts, so that together they try all.
-function(stategraph_part out number of)
-  set(${out} "" PARENT_SCOPE)
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    set(${out} --part ${number}/${of} PARENT_SCOPE)
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT ${STATEGRAPH_TEST_SECONDS})
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABEL}")
+  if(arg_SECONDS)
+    set_tests_properties(${name} PROPERTIES COST ${arg_SECONDS})
   endif()
 endfunction()
-foreach(_number RANGE 4)
-  stategraph_part(_part_${_number} ${_number} 5)
-endforeach()
 
-if(STATEGRAPH_CONFORMANCE_SOURCES)
-  set(_programs_own ${STATEGRAPH_CONFORMANCE_SOURCES})
-  list(REMOVE_ITEM _programs_own ${STATEGRAPH_FUZZ_TARGETS})
-  add_executable(stategraph-conformance ${_programs_own})
-  stategraph_own(stategraph-conformance)
-  stategraph_program(stategraph-conformance)
-  target_compile_options(stategraph-conformance PRIVATE ${STATEGRAPH_TEST_OPTIONS})
+# What the first lines of a test's source say: sets WANTED, SECONDS, TIMEOUT, OPTIONS and WITH of the caller.
+function(stategraph_read_words file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  file(STRINGS "${file}" lines REGEX "^// (NOT WITH|ALSO PLAIN|SECONDS|TIMEOUT|OPTIONS|WITH): ")
+  set(WANTED ON)
+  set(PLAIN OFF PARENT_SCOPE)
+  foreach(word SECONDS TIMEOUT OPTIONS WITH)
+    set(${word} "" PARENT_SCOPE)
+  endforeach()
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "^// ([A-Z ]+): (.*)$" line "${line}")
+    set(word "${CMAKE_MATCH_1}")
+    set(value "${CMAKE_MATCH_2}")
+    if(word STREQUAL "ALSO PLAIN" OR line STREQUAL "// NOT WITH: sanitize")
+      set(PLAIN ON PARENT_SCOPE)
+    endif()
+    if(word STREQUAL "ALSO PLAIN")
+      continue()
+    elseif(NOT word STREQUAL "NOT WITH")
+      separate_arguments(value UNIX_COMMAND "${value}")
+      set(${word} ${value} PARENT_SCOPE)
+    elseif(CMAKE_CXX_FLAGS MATCHES "${value}")
+      set(WANTED OFF)
+    endif()
+  endforeach()
+  set(WANTED ${WANTED} PARENT_SCOPE)
+endfunction()
+
+# How the tests' own files are compiled: as the library's, with less work for the optimiser.
+function(stategraph_own_test target)
+  stategraph_own(${target})
+  target_compile_options(${target} PRIVATE ${STATEGRAPH_TEST_OPTIONS})
   target_compile_definitions(
-    stategraph-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
-    STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>)
-  target_link_libraries(stategraph-conformance PRIVATE stategraph-interpreter stategraph Boost::json)
-  add_test(NAME conformance.memory COMMAND stategraph-conformance --saver memory ${_part_0}
-           ${STATEGRAPH_CONFORMANCE_SCENARIOS})
-  set_tests_properties(conformance.memory PROPERTIES TIMEOUT ${_test_seconds})
-  add_test(NAME conformance.async COMMAND stategraph-conformance --async ${_part_1} ${STATEGRAPH_CONFORMANCE_SCENARIOS})
-  set_tests_properties(conformance.async PROPERTIES TIMEOUT ${_test_seconds})
-  add_test(NAME conformance.async_later
-           COMMAND stategraph-conformance --saver later --async ${_part_2}
-           ${STATEGRAPH_CONFORMANCE_SCENARIOS})
-  set_tests_properties(conformance.async_later PROPERTIES TIMEOUT ${_test_seconds})
-  if(STATEGRAPH_WITH_ROCKSDB)
-    target_link_libraries(stategraph-conformance PRIVATE stategraph_rocksdb)
-    set(_folder "${PROJECT_BINARY_DIR}/tests/run/conformance")
-    add_test(
-      NAME conformance.rocksdb
-      COMMAND
-        ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-        $<TARGET_FILE:stategraph-conformance> --saver "rocksdb:${_folder}/db" ${_part_3}
-        ${STATEGRAPH_CONFORMANCE_SCENARIOS})
-    set_tests_properties(conformance.rocksdb PROPERTIES TIMEOUT ${_test_seconds})
+    ${target} PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and others
+                      STATEGRAPH_TEST_NIGHTLY=$<BOOL:${STATEGRAPH_TEST_NIGHTLY}>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND STATEGRAPH_TOGETHER)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage) # as the libraries
   endif()
-  if(STATEGRAPH_WITH_SQLITE)
-    target_link_libraries(stategraph-conformance PRIVATE stategraph_sqlite)
-    set(_folder "${PROJECT_BINARY_DIR}/tests/run/conformance_sqlite")
-    add_test(
-      NAME conformance.sqlite
-      COMMAND
-        ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-        $<TARGET_FILE:stategraph-conformance> --saver "sqlite:${_folder}/threads.db" ${_part_4}
-        ${STATEGRAPH_CONFORMANCE_SCENARIOS})
-    set_tests_properties(conformance.sqlite PROPERTIES TIMEOUT ${_test_seconds})
-  endif()
-  if(STATEGRAPH_WITH_POSTGRES)
-    target_compile_definitions(stategraph-conformance PRIVATE STATEGRAPH_HAS_POSTGRES=1)
-    target_link_libraries(stategraph-conformance PRIVATE stategraph_postgres)
-    if(STATEGRAPH_POSTGRES_SERVER)
-      add_test(NAME conformance.postgres COMMAND stategraph-conformance --saver "postgres:${_postgres_conninfo}"
-        ${_part_0} ${STATEGRAPH_CONFORMANCE_SCENARIOS})
-      set_tests_properties(conformance.postgres PROPERTIES TIMEOUT ${_test_seconds})
-      stategraph_needs_postgres(conformance.postgres)
-    endif()
-  endif()
-endif()
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+endfunction()
 
-# ------------------------------------------------------------------------------------------- conformance of workflows
-if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
-  add_executable(stategraph-workflow-conformance ${STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES})
-  stategraph_own(stategraph-workflow-conformance)
-  stategraph_program(stategraph-workflow-conformance)
-  target_compile_options(stategraph-workflow-conformance PRIVATE ${STATEGRAPH_TEST_OPTIONS})
-  target_compile_definitions(
-    stategraph-workflow-conformance
-    PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
-    STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
-            STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>)
-  target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_workflow Boost::json)
-  foreach(_number RANGE 2)
-    stategraph_part(_part_${_number} ${_number} 3)
-  endforeach()
-  add_test(NAME workflow_conformance.memory COMMAND stategraph-workflow-conformance --saver memory ${_part_0}
-    ${STATEGRAPH_WORKFLOW_SCENARIOS})
-  set(_kinds rocksdb sqlite)
-  set(_files db threads.db)
-  set(_parts 1 2)
-  foreach(_kind _file _part IN ZIP_LISTS _kinds _files _parts)
-    string(TOUPPER ${_kind} _KIND)
-    if(STATEGRAPH_WITH_${_KIND})
-      target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_${_kind})
-      set(_folder "${PROJECT_BINARY_DIR}/tests/run/workflow_conformance_${_kind}")
-      add_test(
-        NAME workflow_conformance.${_kind}
-        COMMAND
-          ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-          $<TARGET_FILE:stategraph-workflow-conformance> --saver "${_kind}:${_folder}/${_file}"
-          ${_part_${_part}} ${STATEGRAPH_WORKFLOW_SCENARIOS})
+# Tells a target's sources which products it is linked with.
+function(stategraph_tell_products target)
+  foreach(room rocksdb sqlite postgres encryption)
+    string(TOUPPER ${room} ROOM)
+    set(has 0)
+    if(room IN_LIST ARGN)
+      set(has 1)
     endif()
+    target_compile_definitions(${target} PRIVATE STATEGRAPH_HAS_${ROOM}=${has})
   endforeach()
-  if(STATEGRAPH_WITH_POSTGRES)
-    target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_postgres)
-    if(TEST postgres.start)
-      add_test(NAME workflow_conformance.postgres
-               COMMAND stategraph-workflow-conformance --saver "postgres:${_postgres_conninfo}" ${_part_0}
-               ${STATEGRAPH_WORKFLOW_SCENARIOS})
-      stategraph_needs_postgres(workflow_conformance.postgres)
-    endif()
-  endif()
-  # The steps of the scenarios sleep most of the time, and in the order of their sleeps: not beside each other, and
-  # beside one test less than others are.
-  foreach(_kind memory rocksdb sqlite postgres)
-    if(TEST workflow_conformance.${_kind})
-      set_tests_properties(workflow_conformance.${_kind} PROPERTIES TIMEOUT ${_test_seconds} PROCESSORS 2 RESOURCE_LOCK
-        workflow_conformance)
-    endif()
-  endforeach()
-endif()
+endfunction()
 
-# --------------------------------------------------------------------------------------------------------- process
-# Programs of their own, for what one program of tests cannot do: end while runs are under way, fork, replace operator
-# new or pthread_create, use other compiler options. Each must exit with 0. The first lines of a file may say
-#   // OPTIONS: -mavx      compiler options of this program
-#   // WITH: tests/x.cpp   a file that is part of it
-#   // NOT WITH: sanitize  not built where CMAKE_CXX_FLAGS has this text
-#   // TIMEOUT: 600        seconds (default 300)
-function(stategraph_process_tests)
-  foreach(file IN LISTS STATEGRAPH_PROCESS_SOURCES)
-    cmake_path(GET file STEM name)
-    file(STRINGS "${file}" lines REGEX "^// (OPTIONS|WITH|NOT WITH|TIMEOUT): ")
-    set(options "")
-    set(others "")
-    set(seconds 300)
-    set(is_wanted ON)
-    foreach(line IN LISTS lines)
-      if(line MATCHES "^// OPTIONS: (.*)$")
-        separate_arguments(options UNIX_COMMAND "${CMAKE_MATCH_1}")
-      elseif(line MATCHES "^// WITH: (.*)$")
-        list(APPEND others "${PROJECT_SOURCE_DIR}/${CMAKE_MATCH_1}")
-      elseif(line MATCHES "^// TIMEOUT: ([0-9]+)$")
-        set(seconds ${CMAKE_MATCH_1})
-      elseif(line MATCHES "^// NOT WITH: (.*)$")
-        if(CMAKE_CXX_FLAGS MATCHES "${CMAKE_MATCH_1}") # not above: there it would be what matched before
-          set(is_wanted OFF)
-        endif()
+# The option of a program of scenarios that makes it try one part of five. Tests on other kinds of savers try other parts,
+# and those of the next commit try others again, so that all are tried on each kind.
+function(stategraph_part out number)
+  math(EXPR part "(${number} + ${STATEGRAPH_TEST_TURN}) % 5")
+  set(option --part ${part}/5)
+  if(STATEGRAPH_TEST_NIGHTLY)
+    set(option "")
+  endif()
+  set(${out} ${option} PARENT_SCOPE)
+endfunction()
+
+# stategraph_test_program(NAME [ON_EVERY_KIND] FOLDERS … USES … LINKS …): the program tests-NAME and its entries. The
+# tests of a floor link the core, since a graph of any type refers to all of it.
+function(stategraph_test_program name)
+  cmake_parse_arguments(arg "ON_EVERY_KIND" "" "FOLDERS;USES;LINKS" ${ARGN})
+  if(STATEGRAPH_TEST_ROOMS AND NOT name IN_LIST STATEGRAPH_TEST_ROOMS)
+    return()
+  endif()
+  set(files "")
+  foreach(folder IN LISTS arg_FOLDERS)
+    stategraph_files_below(more tests/${folder} _test.cpp ${STATEGRAPH_TESTED_FOLDERS})
+    list(APPEND files ${more})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY STATEGRAPH_TESTS_IN_PROGRAMS ${files})
+  if(NOT files)
+    message(FATAL_ERROR "There is no test of ${name}: tests/${arg_FOLDERS} has no file NAME_test.cpp.")
+  endif()
+  if(arg_ON_EVERY_KIND AND STATEGRAPH_TEST_KINDS)
+    list(APPEND arg_USES rocksdb sqlite postgres)
+  endif()
+  stategraph_built(uses ${arg_USES})
+  set(wanted "")
+  foreach(file IN LISTS files)
+    stategraph_read_words("${file}")
+    stategraph_products_of(products are_built "${file}")
+    if(NOT arg_ON_EVERY_KIND)
+      stategraph_includes(on_every "${file}" "tests/(store/stores|support/caches|support/savers)\\.hpp")
+      if(on_every)
+        message(FATAL_ERROR "${file} runs on every kind of saver, store or cache, and ${name} is not ON_EVERY_KIND.")
+      endif()
+    endif()
+    if(WANTED AND are_built AND (PLAIN OR NOT STATEGRAPH_TEST_PLAIN))
+      list(APPEND wanted "${file}")
+      set(seconds_of_${file} ${SECONDS})
+    endif()
+  endforeach()
+  if(NOT wanted)
+    return()
+  endif()
+  set(target tests-${name})
+  add_executable(${target} "${PROJECT_SOURCE_DIR}/tests/main.cpp")
+  stategraph_own_test(${target})
+  stategraph_tell_products(${target} ${uses})
+  # With ThreadSanitizer, what includes Asio is compiled as the library's files that do.
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
+    foreach(file IN LISTS wanted)
+      stategraph_includes(asio "${file}" "stategraph/asio\\.hpp|boost/asio/|tests/asio/")
+      if(asio)
+        set_source_files_properties("${file}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+          "-DBOOST_ASIO_DISABLE_FENCED_BLOCK;-include;${PROJECT_SOURCE_DIR}/tests/support/asio_for_tsan.hpp")
       endif()
     endforeach()
-    stategraph_products_of(products are_built "${file}")
-    if(NOT is_wanted OR NOT are_built)
-      continue()
+  endif()
+  set(sources ${wanted})
+  if(STATEGRAPH_TOGETHER)
+    # Tests have more headers and templates in common than the library's files have, and namespaces of their own.
+    math(EXPR at_once "2 * ${STATEGRAPH_TOGETHER}")
+    stategraph_compile_together(sources ${name} ${at_once} ${wanted})
+  endif()
+  target_sources(${target} PRIVATE ${sources})
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/main.cpp" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  if(TARGET stategraph-test-headers)
+    target_precompile_headers(${target} REUSE_FROM stategraph-test-headers)
+  endif()
+  foreach(room IN LISTS uses)
+    if(STATEGRAPH_ROOM_${room}_PART_OF)
+      set(room ${STATEGRAPH_ROOM_${room}_PART_OF})
     endif()
-    set(target process_${name})
-    add_executable(${target} "${file}")
-    stategraph_own(${target})
-    target_compile_options(${target} PRIVATE ${STATEGRAPH_TEST_OPTIONS} ${options})
-    if(STATEGRAPH_DRIVERS IN_LIST others)
-      list(REMOVE_ITEM others "${STATEGRAPH_DRIVERS}")
-      target_link_libraries(${target} PRIVATE stategraph-drivers)
-    endif()
-    target_sources(${target} PRIVATE ${others})
-    target_link_libraries(${target} PRIVATE stategraph Boost::json ${CMAKE_DL_LIBS})
-    list(TRANSFORM products PREPEND stategraph_)
-    target_link_libraries(${target} PRIVATE ${products})
-    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/process")
-    add_test(
-      NAME process.${name}
-      COMMAND ${CMAKE_COMMAND} "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/process_${name}" -P
-              "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" -- $<TARGET_FILE:${target}>)
-    set_tests_properties(process.${name} PROPERTIES TIMEOUT ${seconds})
+    target_link_libraries(${target} PRIVATE stategraph_${room})
   endforeach()
-endfunction()
-stategraph_process_tests()
-
-# ------------------------------------------------------------------------------------------------------------ kill
-# Kills processes in the middle of graphs. These are the short forms; scripts/kill_run.sh has the long ones.
-if(STATEGRAPH_WITH_ROCKSDB)
-  set(_shared "")
-  foreach(name drive graph journal)
-    list(APPEND _shared "${PROJECT_SOURCE_DIR}/tests/fault/kill/${name}.cpp")
+  foreach(room IN LISTS uses) # what tests use of these themselves
+    get_property(links GLOBAL PROPERTY STATEGRAPH_LINKS_OF_${room})
+    target_link_libraries(${target} PRIVATE ${links})
   endforeach()
-  set(_child "${PROJECT_SOURCE_DIR}/tests/fault/kill/child.cpp")
-  list(REMOVE_ITEM STATEGRAPH_KILL_SOURCES ${_shared} "${_child}")
-  add_library(stategraph-kill-graph OBJECT ${_shared})
-  add_executable(stategraph-kill ${STATEGRAPH_KILL_SOURCES})
-  add_executable(stategraph-kill-child "${_child}")
-  stategraph_own(stategraph-kill-graph)
-  stategraph_program(stategraph-kill-graph)
-  target_compile_options(stategraph-kill-graph PRIVATE ${STATEGRAPH_TEST_OPTIONS})
-  target_link_libraries(stategraph-kill-graph PUBLIC stategraph)
-  foreach(target stategraph-kill stategraph-kill-child)
-    stategraph_own(${target})
-    stategraph_program(${target})
-    target_compile_options(${target} PRIVATE ${STATEGRAPH_TEST_OPTIONS})
-    target_link_libraries(${target} PRIVATE stategraph-kill-graph stategraph-drivers stategraph_rocksdb)
-    target_compile_definitions(
-      ${target} PRIVATE STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
-      STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>)
-    if(STATEGRAPH_WITH_SQLITE)
-      target_link_libraries(${target} PRIVATE stategraph_sqlite)
-    endif()
-    if(STATEGRAPH_WITH_POSTGRES)
-      target_link_libraries(${target} PRIVATE stategraph_postgres PostgreSQL::PostgreSQL)
+  foreach(link IN LISTS arg_LINKS)
+    if(TARGET ${link} OR NOT link STREQUAL "stategraph-test-servers") # which need OpenSSL
+      target_link_libraries(${target} PRIVATE ${link})
     endif()
   endforeach()
-  # 108 kills: 12 in each durability on each of three kinds of store. Each kind of store dies at other puts, which are
-  # every seventh one together.
-  set(_kill_short --kills 12)
-  set(_kill_puts --mode puts --every 21)
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    set(_kill_short --kills 4) # a process takes ten times as long, and executes the same code before each kill
-    set(_kill_puts --mode puts --every 23)
+  target_link_libraries(${target} PRIVATE stategraph-test-runs stategraph-test-support doctest::doctest)
+  if(arg_ON_EVERY_KIND)
+    foreach(kind rocksdb sqlite postgres)
+      if(TARGET stategraph-kind-${kind} AND kind IN_LIST uses)
+        target_link_libraries(${target} PRIVATE stategraph-kind-${kind})
+      endif()
+    endforeach()
   endif()
-  set(_kill_modes short puts sigterm)
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
-    set(_kill_modes short sigterm) # a death at each put says nothing of threads, and takes three minutes there
-  endif()
-  set(_puts_everywhere ON)
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=address")
-    # What reads a store after a death is the same code wherever the death came, and the short runs have it on each kind
-    # of store.
-    set(_puts_everywhere OFF)
-  endif()
-  set(_kill_sigterm --mode sigterm --kills 6)
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    set(_kill_sigterm --mode sigterm --kills 2)
-  endif()
-  if(STATEGRAPH_WITH_SQLITE)
-    set(_kill_sqlite --saver sqlite ${_kill_short})
-    set(_kill_sqlite_puts --saver sqlite ${_kill_puts} --first 7)
-    list(APPEND _kill_modes sqlite)
-    if("puts" IN_LIST _kill_modes AND _puts_everywhere)
-      list(APPEND _kill_modes sqlite_puts)
-    endif()
-  endif()
-  if(TEST postgres.start)
-    set(_kill_postgres --saver postgres ${_kill_short})
-    set(_kill_postgres_puts --saver postgres ${_kill_puts} --first 14)
-    list(APPEND _kill_modes postgres)
-    if("puts" IN_LIST _kill_modes AND _puts_everywhere)
-      list(APPEND _kill_modes postgres_puts)
-    endif()
-  endif()
-  foreach(name IN LISTS _kill_modes)
-    set(_folder "${PROJECT_BINARY_DIR}/tests/run/kill_${name}")
-    add_test(
-      NAME kill.${name}
-      COMMAND ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
-              $<TARGET_FILE:stategraph-kill> ${_kill_${name}} --dir "${_folder}" --child
-              $<TARGET_FILE:stategraph-kill-child>)
-    set_tests_properties(kill.${name} PROPERTIES TIMEOUT 1200 LABELS kill)
-    if(name MATCHES "^postgres")
-      stategraph_needs_postgres(kill.${name})
-    endif()
-  endforeach()
-endif()
-
-# ctest begins with what costs most, so that no long test is left to run alone at the end. These are seconds of a run on
-# a busy machine.
-function(stategraph_long_tests seconds)
-  foreach(test IN LISTS ARGN)
-    if(TEST ${test})
-      set_tests_properties(${test} PROPERTIES COST ${seconds})
+  foreach(file IN LISTS wanted)
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/tests" OUTPUT_VARIABLE path)
+    string(REGEX REPLACE "_test\\.cpp$" "" test "${path}")
+    stategraph_add_test(${test} IN_FOLDER LABEL ${name} SECONDS ${seconds_of_${file}} COMMAND $<TARGET_FILE:${target}>
+      "-sf=*/tests/${path}" --no-intro --no-path-filenames)
+    # A filter that fits nothing would pass.
+    set_tests_properties(${test} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+    if(STATEGRAPH_TEST_POSTGRES AND "postgres" IN_LIST uses)
+      # Also those that run on every kind of store or cache.
+      stategraph_includes(on_every "${file}" "tests/(store/stores|support/caches|storage/postgres/postgres_helper)\\.hpp")
+      if(test MATCHES "/postgres_" OR on_every)
+        stategraph_needs_postgres(${test})
+      endif()
     endif()
   endforeach()
 endfunction()
-stategraph_long_tests(
-  90 kill.puts kill.postgres_puts kill.sqlite_puts storage/postgres/postgres_saver fault/fail_nth_saver
-  fault/torn_records workflow_conformance.rocksdb workflow_conformance.postgres workflow_conformance.sqlite
-  workflow_conformance.memory) # the last four one after the other
-stategraph_long_tests(
-  70 worker/simulation/simulation process.awaited_faults storage/sharded/postgres_sharded_contract
-  storage/postgres/postgres_store storage/postgres/postgres_deployment)
-stategraph_long_tests(
-  50 kill.postgres kill.sqlite kill.short kill.sigterm history/visits_property checkpoint/shared_log
-  checkpoint/thread_index json/shared_json_log run/warm_threads run/graph_call_ending
-  storage/sharded/postgres_shard_kills process.failing_disk)
-stategraph_long_tests(
-  30 fault/fail_nth_user_code fault/rocksdb_torn_storage stream/inner_events_property commit/fold_equals_live
-  conformance.postgres random/random storage/rocksdb/rocksdb_follow storage/rocksdb/rocksdb_log
-  storage/postgres/postgres_leased_saver storage/postgres/postgres_processes checkpoint/record_damage
-  worker/postgres_worker_faults process.serve_many process.serve_faults)
 
-if(NOT STATEGRAPH_TEST_COMPILER)
-  return()
-endif()
+# stategraph_tests(NAME [ON_EVERY_KIND] [STARTS_THREADS] USES ROOM… [LINKS TARGET…]): a folder of tests that is no room's.
+function(stategraph_tests name)
+  cmake_parse_arguments(arg "ON_EVERY_KIND;STARTS_THREADS" "" "USES;LINKS" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "stategraph_tests(${name}): ${arg_UNPARSED_ARGUMENTS} is no word of cmake/Tests.cmake.")
+  endif()
+  set(every "")
+  if(arg_ON_EVERY_KIND)
+    set(every ON_EVERY_KIND)
+  endif()
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/tests" OUTPUT_VARIABLE folder)
+  stategraph_test_program(${name} ${every} FOLDERS ${folder} USES ${arg_USES} LINKS ${arg_LINKS})
+endfunction()
 
-# ---------------------------------------------------------------------------------------------------- compile_fail
-# Each file must fail with the sentence of its "// EXPECT: " lines as its first and only error; ok_*.cpp must compile,
-# which shows that the others fail for the reason they name.
-get_target_property(_boost_include_dirs Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
-list(TRANSFORM _boost_include_dirs PREPEND "-I" OUTPUT_VARIABLE _boost_flags)
-list(JOIN _boost_include_dirs "|" _boost_include_dirs)
-# g++ takes NAME.gch in place of the header NAME, if it finds it earlier and the file includes nothing before it: a
-# fifth of the time.
-set(_compile_fail_includes "${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}")
-if(STATEGRAPH_PRECOMPILED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(_folder "${PROJECT_BINARY_DIR}/tests/compile_fail_headers")
-  file(CONFIGURE OUTPUT "${_folder}/all.hpp" CONTENT "#include <stategraph/stategraph.hpp>\n")
-  file(MAKE_DIRECTORY "${_folder}/stategraph")
-  add_custom_command(
-    OUTPUT "${_folder}/stategraph/stategraph.hpp.gch"
-    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra "-I${PROJECT_SOURCE_DIR}/include" ${_boost_flags} -x
-    c++-header "${_folder}/all.hpp" -o
-            "${_folder}/stategraph/stategraph.hpp.gch" -MD -MT "${_folder}/stategraph/stategraph.hpp.gch" -MF
-            "${_folder}/headers.d"
-    DEPENDS "${_folder}/all.hpp"
-    DEPFILE "${_folder}/headers.d"
-    VERBATIM)
-  add_custom_target(stategraph-compile-fail-headers ALL DEPENDS "${_folder}/stategraph/stategraph.hpp.gch")
-  string(PREPEND _compile_fail_includes "${_folder}|")
-endif()
-foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
-  cmake_path(GET file STEM name)
-  add_test(
-    NAME compile_fail.${name}
-    COMMAND
-      ${CMAKE_COMMAND} "-DSOURCE=${file}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
-      "-DINCLUDES=${_compile_fail_includes}" "-DOUTPUT=${PROJECT_BINARY_DIR}/tests/compile_fail/${name}.o" -P
-      "${PROJECT_SOURCE_DIR}/cmake/CompileFail.cmake")
-  set_tests_properties(compile_fail.${name} PROPERTIES TIMEOUT 300)
-endforeach()
-
-# -------------------------------------------------------------------------------------------------------- includes
-# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, SQLite, libpq, Boost.JSON,
-# OpenSSL nor xxHash may come in with it.
-add_test(
-  NAME includes
-  COMMAND
-    ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}"
-    "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}"
-    "-DHEADER=stategraph/stategraph.hpp"
-    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/sqlite3\\.h$|/libpq-fe\\.h$|/openssl/[^/]*\\.h$|/xxhash\\.h$"
-    -P
-    "${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake")
-set_tests_properties(includes PROPERTIES TIMEOUT 300)
-
-# ----------------------------------------------------------------------------------------------------- the program
-# What it shows is tested in tests/inspect; here, that it begins, reads a folder, and ends with the right code.
-if(TARGET stategraph_command)
-  add_test(NAME program.help COMMAND stategraph_command help)
-  set_tests_properties(program.help PROPERTIES PASS_REGULAR_EXPRESSION "stategraph blame CHECKPOINT CHANNEL")
-  # Threads in a database for the tests of the inspector's page, and the inspector inside a program: inspect/web/tests.
-  if(STATEGRAPH_WITH_ROCKSDB AND STATEGRAPH_TEST_PAGES)
-    add_executable(stategraph-inspected tests/pages/inspected_store.cpp)
-    stategraph_own(stategraph-inspected)
-    target_link_libraries(stategraph-inspected PRIVATE stategraph_inspect stategraph_rocksdb)
-    # In a browser: where Chromium and Node are, and the npm packages, which scripts/test.sh and
-    # inspect/web/tests/run.sh install.
-    find_program(STATEGRAPH_CHROMIUM NAMES chromium chromium-browser DOC "The browser of the tests of pages")
-    execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/node.sh" 20 "${PROJECT_SOURCE_DIR}/build/pages"
-      RESULT_VARIABLE _has_no_node
-                    OUTPUT_QUIET ERROR_QUIET)
-    if(STATEGRAPH_CHROMIUM AND _has_no_node EQUAL 0 AND EXISTS
-      "${PROJECT_SOURCE_DIR}/inspect/web/node_modules/playwright-core")
-      add_test(NAME pages.inspector COMMAND "${PROJECT_SOURCE_DIR}/inspect/web/tests/run.sh"
-        $<TARGET_FILE:stategraph-inspected> --offline)
-      set_tests_properties(pages.inspector PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS pages PROCESSORS 2)
+# The programs of all rooms.
+function(stategraph_test_rooms)
+  foreach(room IN LISTS STATEGRAPH_ROOMS)
+    if(STATEGRAPH_ROOM_${room}_TESTS)
+      set(every "")
+      if(STATEGRAPH_ROOM_${room}_ON_EVERY_KIND)
+        set(every ON_EVERY_KIND)
+      endif()
+      stategraph_test_program(${room} ${every} FOLDERS ${STATEGRAPH_ROOM_${room}_TESTS}
+        USES ${room} ${STATEGRAPH_ROOM_${room}_TESTS_USE} LINKS ${STATEGRAPH_ROOM_${room}_TESTS_LINK})
     endif()
+  endforeach()
+endfunction()
+
+# A test that is in no program would be run by nobody.
+function(stategraph_check_tests)
+  if(STATEGRAPH_TEST_ROOMS)
+    return()
   endif()
-  add_test(NAME program.no_store COMMAND stategraph_command ls --store "${PROJECT_BINARY_DIR}/tests/no such folder")
-  set_tests_properties(program.no_store PROPERTIES PASS_REGULAR_EXPRESSION "there is none")
-endif()
-
-# ------------------------------------------------------------------------------------------------------------ site
-# The site and the reference: every link leads somewhere, nothing is loaded from elsewhere, Doxygen has no warning.
-find_program(STATEGRAPH_MKDOCS mkdocs)
-find_program(STATEGRAPH_DOXYGEN doxygen)
-mark_as_advanced(STATEGRAPH_MKDOCS STATEGRAPH_DOXYGEN)
-if(STATEGRAPH_TEST_COMPILER AND STATEGRAPH_MKDOCS AND STATEGRAPH_DOXYGEN)
-  add_test(NAME docs.site COMMAND "${PROJECT_SOURCE_DIR}/scripts/site.sh" --offline
-    "${PROJECT_BINARY_DIR}/tests/run/site")
-  set_tests_properties(docs.site PROPERTIES TIMEOUT 600)
-endif()
-
-# -------------------------------------------------------------------------------------------------------- consumer
-# tests/consumer is a user's project. It is built against an installed stategraph and with add_subdirectory.
-set(_consumer_cache "${PROJECT_BINARY_DIR}/tests/consumer_cache.cmake")
-set(_lines "")
-foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PATH BUILD_SHARED_LIBS Boost_DIR
-  RocksDB_DIR
-                 XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_SQLITE
-                 STATEGRAPH_WITH_POSTGRES STATEGRAPH_WITH_ENCRYPTION
-                 STATEGRAPH_WITH_MODEL_HTTP VALIJSON_INCLUDE_DIR STATEGRAPH_WITH_SCHEMA STATEGRAPH_WITH_WORKFLOW_JSON)
-  if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "")
-    string(APPEND _lines "set(${variable} [==[${${variable}}]==] CACHE STRING \"\")\n")
+  get_property(in_programs GLOBAL PROPERTY STATEGRAPH_TESTS_IN_PROGRAMS)
+  foreach(room IN LISTS STATEGRAPH_COMPONENTS)
+    if(NOT room IN_LIST STATEGRAPH_ROOMS)
+      foreach(folder IN LISTS STATEGRAPH_ROOM_${room}_TESTS)
+        stategraph_files_below(more tests/${folder} _test.cpp ${STATEGRAPH_TESTED_FOLDERS})
+        list(APPEND in_programs ${more})
+      endforeach()
+    endif()
+  endforeach()
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*_test.cpp")
+  list(REMOVE_ITEM all ${in_programs})
+  if(all)
+    message(FATAL_ERROR "These tests are in no program: ${all}. A folder of tests is a room's (tests/ and the room's folder), or "
+      "has a CMakeLists.txt that calls stategraph_tests().")
   endif()
-endforeach()
-if(NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
-  string(APPEND _lines "set(STATEGRAPH_PRECOMPILED ON CACHE BOOL \"\")\n")
-endif()
-string(APPEND _lines "set(STATEGRAPH_TOGETHER 8 CACHE STRING \"\")\n")
-file(CONFIGURE OUTPUT "${_consumer_cache}" CONTENT "${_lines}" @ONLY)
-
-foreach(how install subdirectory)
-  if(how STREQUAL "install" AND NOT STATEGRAPH_INSTALL)
-    continue()
-  endif()
-  add_test(
-    NAME consumer.${how}
-    COMMAND
-      ${CMAKE_COMMAND} "-DHOW=${how}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}"
-      "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_${how}" "-DCACHE=${_consumer_cache}"
-      "-DCXX=${CMAKE_CXX_COMPILER}"
-      "-DGENERATOR=${CMAKE_GENERATOR}" "-DCONFIG=$<CONFIG>" -P "${PROJECT_SOURCE_DIR}/cmake/BuildConsumer.cmake")
-endforeach()
-set_tests_properties(consumer.subdirectory PROPERTIES TIMEOUT 1200 PROCESSORS 2 COST 95)
-if(STATEGRAPH_INSTALL)
-  set_tests_properties(consumer.install PROPERTIES TIMEOUT 600 RESOURCE_LOCK build COST 100)
-endif()
-
-# What the tutorials show, built as a user builds it.
-if(STATEGRAPH_INSTALL AND STATEGRAPH_WITH_ROCKSDB)
-  add_test(
-    NAME consumer.tutorials
-    COMMAND
-      ${CMAKE_COMMAND} "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}"
-      "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_tutorials" "-DCACHE=${_consumer_cache}"
-      "-DGENERATOR=${CMAKE_GENERATOR}" "-DCONFIG=$<CONFIG>" -P "${PROJECT_SOURCE_DIR}/cmake/BuildTutorials.cmake")
-  set_tests_properties(consumer.tutorials PROPERTIES TIMEOUT 600 RESOURCE_LOCK build COST 40)
-endif()
+endfunction()

@@ -1,24 +1,28 @@
-# stategraph_together(OUT COUNT FILE...): sources that compile COUNT of the files at once, which costs a third to a half
-# less than one after the other: most of a test's compilation is the same headers and templates. OUT is the list of what
-# is to be compiled.
+# stategraph_compile_together(OUT NAME COUNT FILE...): sources that compile COUNT of the files of the program NAME at once,
+# which costs a third to a half less than one after the other: most of a test's compilation is the same headers and
+# templates. OUT is the list of what is to be compiled. Reads `uses`, the rooms that the program links.
 #
 # Tests call their types alike (State, in nameless namespaces), so each file is put into a namespace of its own; what it
 # includes is included ahead of that. Of a file that opens namespace stategraph a copy is compiled that opens
 # stategraph::unit_N instead. A file that cannot be so stays alone: one that specialises a template, defines a macro,
 # depends on one, uses one that does, or has options of its own.
-function(stategraph_together out count)
+function(stategraph_compile_together out name count)
   set(result "")
   set(files "")
   set(headers "")
   set(number 0)
   # What these say is the same for all files; where they are off, the headers that they hide may be missing.
   set(same "")
-  foreach(part IN ITEMS ROCKSDB SQLITE POSTGRES ENCRYPTION)
-    if(STATEGRAPH_WITH_${part})
-      list(APPEND same ${part})
+  foreach(room rocksdb sqlite postgres encryption)
+    if(room IN_LIST uses)
+      string(TOUPPER ${room} room)
+      list(APPEND same ${room})
     endif()
   endforeach()
   list(JOIN same "|" same)
+  if(NOT same)
+    set(same none)
+  endif()
   foreach(file IN LISTS ARGN)
     file(STRINGS "${file}" alone
       REGEX "^(namespace (std|[a-z_]+::)|#define|#if|template <>|TEST_CASE_TEMPLATE|STATEGRAPH_)")
@@ -43,7 +47,7 @@ function(stategraph_together out count)
     list(APPEND files "${file}")
     list(LENGTH files length)
     if(length EQUAL count)
-      stategraph_write_together(made ${number})
+      stategraph_write_together(made ${name} ${number})
       list(APPEND result "${made}")
       math(EXPR number "${number} + 1")
       set(files "")
@@ -51,14 +55,14 @@ function(stategraph_together out count)
     endif()
   endforeach()
   if(files)
-    stategraph_write_together(made ${number})
+    stategraph_write_together(made ${name} ${number})
     list(APPEND result "${made}")
   endif()
   set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
 # Reads `files` and `headers` of the caller.
-function(stategraph_write_together out number)
+function(stategraph_write_together out name number)
   list(REMOVE_DUPLICATES headers)
   list(JOIN headers "\n" text)
   string(APPEND text "\n")
@@ -66,25 +70,25 @@ function(stategraph_write_together out number)
   foreach(file IN LISTS files)
     file(STRINGS "${file}" inside REGEX "^namespace stategraph" LIMIT_COUNT 1)
     if(inside)
-      stategraph_write_copy(copy "${file}" ${number} ${unit})
+      stategraph_write_copy(copy "${file}" ${name} ${number} ${unit})
       string(APPEND text "#include \"${copy}\"\n")
     else()
       string(APPEND text "namespace unit_${unit} {\n#include \"${file}\"\n}\n")
     endif()
     math(EXPR unit "${unit} + 1")
   endforeach()
-  set(path "${PROJECT_BINARY_DIR}/tests/together_${number}.cpp")
+  set(path "${PROJECT_BINARY_DIR}/tests/together/${name}_${number}.cpp")
   file(CONFIGURE OUTPUT "${path}" CONTENT "${text}" @ONLY)
   set(${out} "${path}" PARENT_SCOPE)
 endfunction()
 
 # The copy has no includes, and its lines are called as those of the file are, which CTest's entries choose by.
-function(stategraph_write_copy out file number unit)
+function(stategraph_write_copy out file name number unit)
   file(READ "${file}" text)
   string(REGEX REPLACE "\n#include [^\n]*" "\n" text "\n${text}")
   string(REGEX REPLACE "\nnamespace (stategraph[a-z_:]*) {" "\nnamespace \\1::unit_${unit} {" text "${text}")
   set(text "#line 1 \"${file}\"${text}")
-  set(path "${PROJECT_BINARY_DIR}/tests/together_${number}_${unit}.inc")
+  set(path "${PROJECT_BINARY_DIR}/tests/together/${name}_${number}_${unit}.inc")
   set(before "")
   if(EXISTS "${path}")
     file(READ "${path}" before)

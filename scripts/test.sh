@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
 # Installs what is missing (Debian), builds, and runs the tests.
 #
-#   ./scripts/test.sh           g++ (preset once), AddressSanitizer + UBSan (asan), ThreadSanitizer (tsan)
-#   ./scripts/test.sh --quick   g++ only
-#   ./scripts/test.sh --clang   and clang++-16 without sanitizers (preset clang)
+#   ./scripts/test.sh            without sanitizers what needs that (preset once), all rooms with AddressSanitizer + UBSan (asan), those
+#                                that start threads with ThreadSanitizer (tsan)
+#   ./scripts/test.sh --quick    only the first
+#   ./scripts/test.sh --nightly  and everything that rotates, whole: all rooms with ThreadSanitizer, every scenario on every saver,
+#                                all random data, the second consumer, the site, the pages, clang-tidy over all sources
+#   ./scripts/test.sh --pages    and the pages, in Chromium: Chromium, Node and the npm packages are installed too, and these tests are
+#                                left out, with a word, where apt or npm reach nothing
+#   ./scripts/test.sh --clang    and all rooms with clang++-16 without sanitizers (preset clang)
+#   ./scripts/test.sh --repeat N [--load]   runs the tests N times; with a load of four busy loops a core beside them
 #
 # First of all it checks how the files are written (./scripts/check_style.sh), that what a mutex guards is used under it
-# (./scripts/check_locks.sh), and with clang-tidy an eighth of the sources (./scripts/check_tidy.sh). While the tests of one
-# preset run, the next one is built. Where clang++-16 has its sanitizers it compiles the asan build, in two thirds of the time of
-# g++, and checks the locks in the same build; with SANITIZER_CXX=g++, g++ compiles it. g++ compiles ThreadSanitizer's build, because
-# the suppressions are for its library. The last line is "N passed, N failed": tests of all presets; a build that fails counts as
-# one. Exit code 0 if none failed.
-#
-#   ./scripts/test.sh --pages   and the pages, in Chromium, in the preset once: Chromium, Node and the npm packages are
-#                               installed too, and these tests are left out, with a word, where apt or npm reach nothing
+# (./scripts/check_locks.sh), and with clang-tidy a part of the sources (./scripts/check_tidy.sh). While the tests of one preset run,
+# the next one is built. Where clang++-16 has its sanitizers it compiles the asan build, in two thirds of the time of g++, and checks
+# the locks in the same build; with SANITIZER_CXX=g++, g++ compiles it. g++ compiles ThreadSanitizer's build, because the suppressions
+# are for its library. What rotates is chosen by the number of commits. The last line is "N passed, N failed": tests of all presets; a
+# build that fails counts as one. Exit code 0 if none failed.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -21,27 +24,41 @@ repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$repo/scripts/lib/packages.sh"
 # shellcheck source=scripts/lib/pages.sh
 . "$repo/scripts/lib/pages.sh"
+# shellcheck source=scripts/lib/rooms.sh
+. "$repo/scripts/lib/rooms.sh"
 
 presets=(once asan tsan)
-with_clang=no
-with_pages=no
-for argument in "$@"; do
-  case $argument in
+with_clang=no with_pages=no nightly=OFF repeat=1 with_load=no
+while [ $# -gt 0 ]; do
+  case $1 in
   --quick) presets=(once) ;;
   --clang) with_clang=yes ;;
   --pages) with_pages=yes ;;
+  --nightly) nightly=ON with_pages=yes ;;
+  --load) with_load=yes ;;
+  --repeat)
+    repeat=${2:-}
+    [[ $repeat =~ ^[1-9][0-9]*$ ]] || die "--repeat takes a number of at least 1."
+    shift
+    ;;
   -h | --help)
-    sed -n '2,16s/^# \{0,1\}//p' "$0"
+    sed -n '2,23s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
-  *) die "unknown option $argument; there are --quick, --clang and --pages." ;;
+  *) die "unknown option $1; there are --quick, --nightly, --pages, --clang, --repeat N and --load." ;;
   esac
+  shift
 done
 if [ $with_clang = yes ]; then presets+=(clang); fi
 
+cd "$repo"
 need_packages build tests postgres clang
 if [ $with_pages = yes ]; then need_pages; fi
+if [ $nightly = ON ]; then need_packages site; fi
 export CXX=$cxx
+# Which part of what rotates.
+STATEGRAPH_TEST_TURN=$(git rev-list --count HEAD 2>/dev/null || echo 0)
+export STATEGRAPH_TEST_TURN
 # compiler_of PRESET
 sanitizing_cxx=$cxx
 compiler_of() {
@@ -63,6 +80,18 @@ fi
 passed=0
 failed=0
 failures=()
+# check NAME COMMAND…: a check that counts as one test.
+check() {
+  local name=$1
+  shift
+  say "Checking $name"
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    failures+=("$name: $(realpath --relative-to "$repo" "$1")")
+  fi
+}
 # How many tests run at a time: many wait, for a disk or for a process that they started. While a build takes what they leave
 # of the processor, one more than there are cores; otherwise twice as many.
 at_a_time() {
@@ -81,18 +110,30 @@ runner_for() {
   fi
 }
 
+# Which rooms ThreadSanitizer runs: those that start threads, and a third of the others, another third after each commit.
+rooms_for_tsan() {
+  local rooms=build/once/rooms.txt
+  rooms_with $rooms threads
+  grep -vxFf <(rooms_with $rooms threads) <(rooms_with $rooms built) | awk -v n=$((STATEGRAPH_TEST_TURN % 3)) 'NR % 3 == n'
+}
+
 # configure_and_build PRESET
 configure_and_build() {
   local started=$SECONDS
   say "$1: configuring (build/$1)"
   mkdir -p "$repo/build"
-  local compiler cache=$repo/build/$1/CMakeCache.txt
+  local compiler cache=$repo/build/$1/CMakeCache.txt options=(-DSTATEGRAPH_TEST_TURN="$STATEGRAPH_TEST_TURN" -DSTATEGRAPH_TEST_NIGHTLY=$nightly)
+  if [ $nightly = ON ]; then
+    options+=(-DSTATEGRAPH_WITH_SERVE=ON -DSTATEGRAPH_WITH_MODEL_HTTP=ON -DSTATEGRAPH_TEST_ROOMS=)
+  elif [ "$1" = tsan ]; then
+    options+=("-DSTATEGRAPH_TEST_ROOMS=$(rooms_for_tsan | paste -sd ';')")
+  fi
   compiler=$(compiler_of "$1")
   # CMake stays with the compiler that it began with, and the locks are checked by clang alone.
   if [[ $compiler = clang* ]] && [ -f "$cache" ] && ! grep -q '^CMAKE_CXX_COMPILER:.*clang' "$cache"; then
     rm -r "${repo:?}/build/$1"
   fi
-  CXX=$compiler cmake --preset "$1" >"$repo/build/$1.log" 2>&1 || {
+  CXX=$compiler cmake --preset "$1" "${options[@]}" >"$repo/build/$1.log" 2>&1 || {
     cat "$repo/build/$1.log"
     return 1
   }
@@ -122,8 +163,9 @@ build_the_others() {
   ) &
   builder=$!
   set +m
-  trap 'kill -- "-$builder" 2>/dev/null || true' EXIT
 }
+loads=()
+trap 'kill -- ${builder:+"-$builder"} "${loads[@]}" 2>/dev/null || true' EXIT
 
 # Succeeds when the preset is built, also by build_the_others.
 await_build() {
@@ -142,46 +184,17 @@ await_build() {
   return 1
 }
 
-cd "$repo"
-say "Checking how the files are written"
-if "$repo/scripts/check_style.sh"; then
-  passed=$((passed + 1))
-else
-  failed=$((failed + 1))
-  failures+=("style: ./scripts/check_style.sh")
-fi
-say "Checking the locks"
-if "${locks[@]}"; then
-  passed=$((passed + 1))
-else
-  failed=$((failed + 1))
-  failures+=("locks: ./scripts/check_locks.sh")
-fi
-# Another part after each commit, so that eight commits in a row are checked whole.
-say "Checking a part of the sources with clang-tidy"
-have clang-tidy-16 || (apt_install clang-tidy-16) || true
-if "$repo/scripts/check_tidy.sh" --part "$(git rev-list --count HEAD 2>/dev/null || echo 0)" 8; then
-  passed=$((passed + 1))
-else
-  failed=$((failed + 1))
-  failures+=("tidy: ./scripts/check_tidy.sh")
-fi
-for preset in "${presets[@]}"; do
-  if ! await_build "$preset"; then
-    failed=$((failed + 1))
-    failures+=("$preset: the build")
-    break
-  fi
+# run_tests PRESET: runs and counts them.
+run_tests() {
+  local preset=$1 started=$SECONDS results=$repo/build/$1/results.xml status name
   say "$preset: testing"
-  started=$SECONDS
-  results=$repo/build/$preset/results.xml
   rm -f "$results"
   # shellcheck disable=SC2046
   $(runner_for "$preset") ctest --preset "$preset" -j "$(at_a_time)" --progress --output-junit "$results" || true
   if [ ! -s "$results" ]; then
     failed=$((failed + 1))
     failures+=("$preset: ctest")
-    continue
+    return
   fi
   # One <testcase name="…" … status="run|fail|notrun|disabled"> a test.
   while IFS=$'\t' read -r status name; do
@@ -193,7 +206,39 @@ for preset in "${presets[@]}"; do
     fi
   done < <(sed -n 's/.*<testcase name="\([^"]*\)".* status="\([^"]*\)".*/\2\t\1/p' "$results")
   say "$preset: tested in $((SECONDS - started)) s"
+}
+
+check "how the files are written" "$repo/scripts/check_style.sh"
+check "the locks" "${locks[@]}"
+have clang-tidy-16 || (apt_install clang-tidy-16) || true
+if [ $nightly = ON ]; then
+  check "the sources with clang-tidy" "$repo/scripts/check_tidy.sh"
+else
+  # Another part after each commit, so that sixteen commits in a row are checked whole.
+  check "a part of the sources with clang-tidy" "$repo/scripts/check_tidy.sh" --part "$STATEGRAPH_TEST_TURN" 16
+fi
+built=()
+for preset in "${presets[@]}"; do
+  if ! await_build "$preset"; then
+    failed=$((failed + 1))
+    failures+=("$preset: the build")
+    break
+  fi
+  built+=("$preset")
+  run_tests "$preset"
 done
+if [ "$repeat" -gt 1 ]; then
+  if [ $with_load = yes ]; then
+    for ((i = 0; i < 4 * $(nproc); i++)); do
+      (while :; do :; done) &
+      loads+=($!)
+    done
+  fi
+  for ((round = 2; round <= repeat; round++)); do
+    say "Round $round of $repeat; $failed failed so far"
+    for preset in "${built[@]}"; do run_tests "$preset"; done
+  done
+fi
 
 say "All of it: $SECONDS s"
 if [ $failed -gt 0 ]; then

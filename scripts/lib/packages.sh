@@ -2,7 +2,9 @@
 # Sourced by the scripts: finds what stategraph needs to build and installs what is missing with apt-get.
 #
 #   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, SQLite, OpenSSL, valijson
-#   need_packages tests   and doctest, Google Benchmark, pkg-config, and what makes the site (Doxygen, MkDocs)
+#   need_packages check   and doctest, libpq (scripts/check.sh)
+#   need_packages tests   and doctest, Google Benchmark, pkg-config
+#   need_packages site    and what makes the site (Doxygen, MkDocs)
 #   need_packages benchmarks  and Google Benchmark, gnuplot
 #   need_packages postgres  and libpq, a PostgreSQL server for tests
 #   need_packages clang   and clang++-16 (scripts/check_locks.sh, the presets clang, asan and tsan of scripts/test.sh)
@@ -119,7 +121,7 @@ if(Boost_FOUND AND TARGET Boost::json)
 endif()
 CMAKE
   found=$(cmake -S "$folder" -B "$folder/build" -G Ninja -DWANTED="$1" \
-    -DCMAKE_LIBRARY_ARCHITECTURE="$("$cxx" -print-multiarch 2>/dev/null)" 2>/dev/null | sed -n 's/^-- found://p')
+    -DCMAKE_LIBRARY_ARCHITECTURE="$("$cxx" -print-multiarch 2>/dev/null || echo "$(uname -m)-linux-gnu")" 2>/dev/null | sed -n 's/^-- found://p')
   rm -rf "$folder"
   [ -n "$found" ] && printf '%s\n' "$found"
 }
@@ -236,10 +238,16 @@ need_packages() {
   for group in "$@"; do
     case $group in
     build) ;;
+    check) # what scripts/check.sh builds: a room whose package is not here is left out
+      has_header doctest/doctest.h || missing+=(doctest-dev)
+      has_header postgresql/libpq-fe.h || missing+=(libpq-dev)
+      ;;
     tests)
       has_header doctest/doctest.h || missing+=(doctest-dev)
       has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
       have pkg-config || missing+=(pkg-config)
+      ;;
+    site)
       have doxygen || missing+=(doxygen)
       have mkdocs || missing+=(mkdocs)
       has_site_theme || missing+=(mkdocs-material)

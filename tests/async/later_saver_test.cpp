@@ -1,3 +1,4 @@
+// ALSO PLAIN: it awaits ten thousand runs
 #include <atomic>
 #include <chrono>
 #include <mutex>

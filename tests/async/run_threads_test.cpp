@@ -1,3 +1,4 @@
+// ALSO PLAIN: it forks while threads run
 // The threads on which a worker's runs are awaited: few while nothing blocks, and more while nodes do.
 #include <atomic>
 #include <chrono>

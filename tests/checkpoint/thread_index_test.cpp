@@ -1,3 +1,4 @@
+// ALSO PLAIN: each driver on each store
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -136,7 +137,7 @@ void run(const App& app, const std::string& thread, const std::string& what,
 TEST_CASE("runs of every driver and durability say themselves what their threads wait for") {
     // The other stores run every fifth case, each another fifth, as they are slow; with a sanitizer the first one too.
     bool is_first_store = sanitized::one_of == 1;
-    std::size_t turn = 0;
+    std::size_t turn = sanitized::turn();
     savers::onEach([&](savers::Store& store) {
         const bool all = std::exchange(is_first_store, false);
         const auto saver = store.open();

@@ -14,7 +14,7 @@ constexpr const char* usage =
     "  FILE: a scenario (.json), scenarios (.ndjson, one a line) or a folder of .json files\n"
     "  --async: runs are awaited by coroutines instead of blocking\n"
     "  --answer: print what each scenario gives, one line of JSON each, instead of comparing\n"
-    "  --part: of files named random.ndjson only every OFth scenario, from the Nth on, counted from 0\n";
+    "  --part: only every OFth scenario, from the Nth on, counted from 0\n";
 
 struct Options {
     std::string saver = "memory";

@@ -10,7 +10,7 @@
 #if STATEGRAPH_HAS_SQLITE
 #include <stategraph/sqlite_saver.hpp>
 #endif
-#if defined(STATEGRAPH_HAS_POSTGRES)
+#if STATEGRAPH_HAS_POSTGRES
 #include <stategraph/postgres_saver.hpp>
 #endif
 
@@ -36,7 +36,7 @@ Savers::Savers(const std::string& kind) {
     }
     constexpr std::string_view postgres = "postgres:";
     if (kind.starts_with(postgres) && kind.size() > postgres.size()) {
-#if defined(STATEGRAPH_HAS_POSTGRES)
+#if STATEGRAPH_HAS_POSTGRES
         shared_ = std::make_shared<sg::PostgresSaver>(
             kind.substr(postgres.size()), sg::PostgresSaverOptions{.schema = "conformance", .set_up = true});
         return;

@@ -11,7 +11,7 @@ namespace conformance {
 
 namespace json = boost::json;
 
-/// A part of the random scenarios, which differ in data alone: every `of`th one, from the index `number` on.
+/// A part of the scenarios, which differ in data alone: every `of`th one, from the index `number` on.
 struct Part {
     std::size_t number = 0;
     std::size_t of = 1;
@@ -21,7 +21,7 @@ struct Part {
 Part parsePart(const std::string& text);
 
 /// Reads the scenarios of files (.json has one, .ndjson one in each line) and of folders (their .json files), in order.
-/// Of files named random.ndjson it returns the given part. Errors: std::runtime_error naming the file.
+/// Returns the given part of them all. Errors: std::runtime_error naming the file.
 std::vector<json::object> readScenarios(const std::vector<std::string>& paths, Part part = {});
 
 /// Returns a member of an object, or null if there is none.

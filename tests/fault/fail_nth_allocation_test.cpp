@@ -1,3 +1,4 @@
+// ALSO PLAIN: it fails or counts allocations
 #include <functional>
 
 #include <stategraph/testing/fault_saver.hpp>

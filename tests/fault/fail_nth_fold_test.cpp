@@ -1,3 +1,4 @@
+// ALSO PLAIN: it fails or counts allocations
 #include <map>
 #include <set>
 #include <string>

@@ -1,3 +1,4 @@
+// ALSO PLAIN: each call that fails
 #include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/fault/harness.hpp"
@@ -26,7 +27,7 @@ constexpr Way ways[] = {{sg::Durability::sync, false, 1},  {sg::Durability::sync
 /// more.
 std::size_t failEach(FaultPlan plan, const Way& way, const drivers::Driver& driver = drivers::blocking()) {
     static std::size_t turn = 0;
-    for (std::size_t n = 1 + turn++ % sanitized::one_of; n < 1000; n += sanitized::one_of) {
+    for (std::size_t n = 1 + (sanitized::turn() + turn++) % sanitized::one_of; n < 1000; n += sanitized::one_of) {
         CAPTURE(n);
         plan.fail_at = n;
         const auto inner = std::make_shared<sg::MemorySaver>();

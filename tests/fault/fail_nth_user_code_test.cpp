@@ -1,3 +1,4 @@
+// ALSO PLAIN: each call that fails
 #include "tests/fault/harness.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -23,7 +24,7 @@ enum class Kept : bool { not_surely, all_but_one };
 std::size_t failEach(Trip& trip, bool once, const Way& way, Kept kept,
                      const drivers::Driver& driver = drivers::blocking()) {
     static std::size_t turn = 0;
-    for (std::size_t n = 1 + turn++ % sanitized::one_of; n < 1000; n += sanitized::one_of) {
+    for (std::size_t n = 1 + (sanitized::turn() + turn++) % sanitized::one_of; n < 1000; n += sanitized::one_of) {
         CAPTURE(n);
         const auto saver = std::make_shared<sg::MemorySaver>();
         Disturbed run(saver, saver,

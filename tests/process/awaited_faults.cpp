@@ -1,4 +1,4 @@
-// WITH: tests/support/drivers.cpp
+// WITH: stategraph-test-runs
 // NOT WITH: sanitize
 // TIMEOUT: 900
 #include <atomic>

@@ -1,3 +1,4 @@
+// ALSO PLAIN: it fails or counts allocations
 #include <doctest/doctest.h>
 
 #include <stategraph/stategraph.hpp>

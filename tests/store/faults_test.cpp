@@ -1,3 +1,4 @@
+// ALSO PLAIN: it fails or counts allocations
 // NOT WITH: sanitize=thread
 #include <chrono>
 #include <new>

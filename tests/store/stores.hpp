@@ -12,17 +12,6 @@
 
 #include <stategraph/id_source.hpp>
 #include <stategraph/memory_store.hpp>
-#if STATEGRAPH_HAS_ROCKSDB
-#include <stategraph/rocksdb_store.hpp>
-#endif
-#if STATEGRAPH_HAS_SQLITE
-#include <stategraph/sqlite_store.hpp>
-#endif
-
-#if STATEGRAPH_HAS_POSTGRES
-#include "tests/storage/postgres/postgres_helper.hpp"
-#endif
-#include "tests/support/temporary_folder.hpp"
 
 // The cases of the contract run on every kind of store.
 namespace under_test {
@@ -73,51 +62,17 @@ public:
     }
 };
 
-#if STATEGRAPH_HAS_ROCKSDB
-class RocksDBHome final : public Home {
-public:
-    explicit RocksDBHome(const stategraph::StoreOptions& options) : Home(options) { reopen(); }
-    void reopen() override {
-        store_.reset();
-        store_ = std::make_shared<stategraph::RocksDBStore>((folder_ / "store").string(), options_);
-    }
-    bool lasts() const override { return true; }
-
-private:
-    TemporaryFolder folder_;
+/// A kind of store that outlives the process.
+struct Kind {
+    std::string name;  // "RocksDB"
+    /// Null where its server is not there.
+    std::unique_ptr<Home> (*make)(const stategraph::StoreOptions& options);
 };
-#endif
-
-#if STATEGRAPH_HAS_SQLITE
-class SqliteHome final : public Home {
-public:
-    explicit SqliteHome(const stategraph::StoreOptions& options) : Home(options) { reopen(); }
-    void reopen() override {
-        store_.reset();
-        store_ = std::make_shared<stategraph::SqliteStore>((folder_ / "store.db").string(), options_);
-    }
-    bool lasts() const override { return true; }
-
-private:
-    TemporaryFolder folder_;
-};
-#endif
-
-#if STATEGRAPH_HAS_POSTGRES
-class PostgresHome final : public Home {
-public:
-    explicit PostgresHome(const stategraph::StoreOptions& options) : Home(options) { reopen(); }
-    ~PostgresHome() override { store_.reset(); }
-    void reopen() override {
-        store_.reset();
-        store_ = schema_.openStore(options_);
-    }
-    bool lasts() const override { return true; }
-
-private:
-    postgres_tests::Schema schema_;
-};
-#endif
+/// Those that this program was linked with (tests/support/kinds), which each add themselves before main begins.
+inline std::vector<Kind>& lastingKinds() {
+    static std::vector<Kind> kinds;
+    return kinds;
+}
 
 /// Calls `body(Home&)` with a new, empty store of each kind.
 template <class F>
@@ -127,27 +82,10 @@ void onEach(const stategraph::StoreOptions& options, F body) {
         MemoryHome home(options);
         body(static_cast<Home&>(home));
     }
-#if STATEGRAPH_HAS_ROCKSDB
-    {
-        INFO("on RocksDB");
-        RocksDBHome home(options);
-        body(static_cast<Home&>(home));
+    for (const Kind& kind : lastingKinds()) {
+        INFO("on " << kind.name);
+        if (const std::unique_ptr<Home> home = kind.make(options)) body(*home);
     }
-#endif
-#if STATEGRAPH_HAS_SQLITE
-    {
-        INFO("on SQLite");
-        SqliteHome home(options);
-        body(static_cast<Home&>(home));
-    }
-#endif
-#if STATEGRAPH_HAS_POSTGRES
-    if (postgres_tests::isThere()) {
-        INFO("on PostgreSQL");
-        PostgresHome home(options);
-        body(static_cast<Home&>(home));
-    }
-#endif
 }
 template <class F>
 void onEach(F body) {

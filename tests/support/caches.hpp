@@ -10,16 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/cache.hpp>
-#if STATEGRAPH_HAS_ROCKSDB
-#include <stategraph/rocksdb_cache.hpp>
-#endif
-#if STATEGRAPH_HAS_SQLITE
-#include <stategraph/sqlite_cache.hpp>
-#endif
 
-#if STATEGRAPH_HAS_POSTGRES
-#include "tests/storage/postgres/postgres_helper.hpp"
-#endif
 #include "tests/support/manual_clock.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -68,42 +59,25 @@ private:
     TemporaryFolder folder_;
 };
 
-#if STATEGRAPH_HAS_POSTGRES
-class PostgresHome final : public HomeOf<stategraph::PostgresCache> {
-public:
-    std::shared_ptr<stategraph::BaseCache> open(const Home::Options& options) override {
-        return schema_.openCache({.bytes_max = options.bytes_max, .clock = options.clock});
-    }
-
-private:
-    postgres_tests::Schema schema_;
+/// A kind of cache that outlives the process.
+struct Kind {
+    std::string name;  // "RocksDB"
+    /// Null where its server is not there.
+    std::unique_ptr<Home> (*make)();
 };
-#endif
+/// Those that this program was linked with (tests/support/kinds), which each add themselves before main begins.
+inline std::vector<Kind>& lastingKinds() {
+    static std::vector<Kind> kinds;
+    return kinds;
+}
 
 /// Calls `body(Home&)` with each kind of cache that outlives the process.
 template <class F>
 void onEachLasting(F body) {
-#if STATEGRAPH_HAS_ROCKSDB
-    {
-        INFO("on RocksDB");
-        FileHome<stategraph::RocksDBCache, stategraph::RocksDBCacheOptions> home;
-        body(static_cast<Home&>(home));
+    for (const Kind& kind : lastingKinds()) {
+        INFO("on " << kind.name);
+        if (const std::unique_ptr<Home> home = kind.make()) body(*home);
     }
-#endif
-#if STATEGRAPH_HAS_SQLITE
-    {
-        INFO("on SQLite");
-        FileHome<stategraph::SqliteCache, stategraph::SqliteCacheOptions> home;
-        body(static_cast<Home&>(home));
-    }
-#endif
-#if STATEGRAPH_HAS_POSTGRES
-    if (postgres_tests::isThere()) {
-        INFO("on PostgreSQL");
-        PostgresHome home;
-        body(static_cast<Home&>(home));
-    }
-#endif
 }
 
 /// Calls `body(cache, clock)` with a new cache of each kind that has room for everything.

@@ -1,18 +1,13 @@
 #pragma once
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include <stategraph/memory_saver.hpp>
-#if STATEGRAPH_HAS_ROCKSDB
-#include <stategraph/rocksdb_saver.hpp>
-#endif
-#if STATEGRAPH_HAS_SQLITE
-#include <stategraph/sqlite_saver.hpp>
-#endif
 
 #include "tests/support/later_saver.hpp"
-#include "tests/support/temporary_folder.hpp"
 
 // Runs a case with every kind of saver.
 namespace savers {
@@ -45,29 +40,16 @@ private:
     std::shared_ptr<stategraph::BaseCheckpointSaver> inner_ = std::make_shared<stategraph::MemorySaver>();
 };
 
-#if STATEGRAPH_HAS_ROCKSDB
-class RocksDBStore final : public Store {
-public:
-    std::shared_ptr<stategraph::BaseCheckpointSaver> open() override {
-        return std::make_shared<stategraph::RocksDBSaver>((folder_ / "db").string());
-    }
-
-private:
-    TemporaryFolder folder_;
+/// A kind of saver that outlives the process.
+struct Kind {
+    std::string name;  // "RocksDB"
+    std::unique_ptr<Store> (*make)();
 };
-#endif
-
-#if STATEGRAPH_HAS_SQLITE
-class SqliteStore final : public Store {
-public:
-    std::shared_ptr<stategraph::BaseCheckpointSaver> open() override {
-        return std::make_shared<stategraph::SqliteSaver>((folder_ / "threads.db").string());
-    }
-
-private:
-    TemporaryFolder folder_;
-};
-#endif
+/// Those that this program was linked with (tests/support/kinds), which each add themselves before main begins.
+inline std::vector<Kind>& lastingKinds() {
+    static std::vector<Kind> kinds;
+    return kinds;
+}
 
 /// Calls `body(Store&)` with a new store of each kind.
 template <class F>
@@ -77,20 +59,11 @@ void onEach(F body) {
         MemoryStore store;
         body(static_cast<Store&>(store));
     }
-#if STATEGRAPH_HAS_ROCKSDB
-    {
-        INFO("on RocksDB");
-        RocksDBStore store;
-        body(static_cast<Store&>(store));
+    for (const Kind& kind : lastingKinds()) {
+        INFO("on " << kind.name);
+        const std::unique_ptr<Store> store = kind.make();
+        body(*store);
     }
-#endif
-#if STATEGRAPH_HAS_SQLITE
-    {
-        INFO("on SQLite");
-        SqliteStore store;
-        body(static_cast<Store&>(store));
-    }
-#endif
 }
 
 /// The same, and with a saver that answers later. A run that is awaited with it does nothing before its first answer.

@@ -1,3 +1,4 @@
+// ALSO PLAIN: it forks while threads run
 // What users' code, names, options and moments can do to a worker: it continues, and says what was wrong.
 #include <array>
 #include <atomic>

@@ -1,3 +1,4 @@
+// ALSO PLAIN: it fails or counts allocations
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -215,7 +216,7 @@ void checkSame(const Ending& ending) {
 std::size_t failEachCall(FaultPlan plan, sg::Durability durability) {
     static std::size_t turn = 0;
     const std::size_t step = plan.calls == SaverCalls::put ? sanitized::one_of : 1;
-    for (std::size_t n = 1 + turn++ % step; n < 1000; n += step) {
+    for (std::size_t n = 1 + (sanitized::turn() + turn++) % step; n < 1000; n += step) {
         CAPTURE(n);
         plan.fail_at = n;
         Caller caller({.durability = durability}, {}, plan);

@@ -1,3 +1,4 @@
+// ALSO PLAIN: it forks while threads run
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -27,7 +27,7 @@ endif()
 add_library(stategraph_xxhash INTERFACE)
 target_include_directories(stategraph_xxhash SYSTEM INTERFACE "${XXHASH_INCLUDE_DIR}")
 
-# Packages that products need: rows in cmake/Products.cmake. They are looked for when a row of a product asks for them.
+# Packages that rooms need: a row each, at the end. They are looked for when a room that is to be built NEEDS them.
 #
 #   FIND        what find_package gets, in this build and in a program that uses an installed component; TARGET: the
 #               target that it makes
@@ -40,7 +40,7 @@ macro(stategraph_package name)
     ${ARGN})
   if(_package_${name}_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
-      "cmake/Products.cmake: the row of ${name} has ${_package_${name}_UNPARSED_ARGUMENTS}, which no column is called.")
+      "cmake/Packages.cmake: the row of ${name} has ${_package_${name}_UNPARSED_ARGUMENTS}, which no column is called.")
   endif()
 endmacro()
 
@@ -80,3 +80,28 @@ function(stategraph_require_package name product option)
                         "Without it: -D${option}=OFF. ${_package_${name}_ELSEWHERE}")
   endif()
 endfunction()
+
+# RocksDB's package file asks for all that RocksDB itself links (gflags, snappy, zlib, bzip2, lz4, zstd); Debian's
+# librocksdb-dev depends on their -dev packages, so it is enough. It has no file for pkg-config.
+stategraph_package(rocksdb FIND RocksDB CONFIG TARGET RocksDB::rocksdb-shared CALLED "RocksDB" DEBIAN librocksdb-dev
+  LIBS -lrocksdb)
+# 3.37 has what storage/sqlite/ calls.
+stategraph_package(sqlite FIND SQLite3 3.37 TARGET SQLite::SQLite3 CALLED "SQLite 3.37" DEBIAN libsqlite3-dev
+  PKG_CONFIG sqlite3)
+# libpq alone, which speaks with servers of other versions; 12 has what storage/postgres/ calls.
+stategraph_package(postgres FIND PostgreSQL 12 TARGET PostgreSQL::PostgreSQL CALLED "PostgreSQL's libpq 12"
+  DEBIAN libpq-dev PKG_CONFIG libpq)
+set(_elsewhere "An OpenSSL elsewhere: -DOPENSSL_ROOT_DIR=<its prefix>.")
+stategraph_package(
+  openssl FIND OpenSSL 3.0 COMPONENTS Crypto TARGET OpenSSL::Crypto CALLED "OpenSSL 3" DEBIAN libssl-dev
+  ELSEWHERE ${_elsewhere} PKG_CONFIG libcrypto)
+stategraph_package(
+  openssl_ssl FIND OpenSSL 3.0 COMPONENTS SSL Crypto TARGET OpenSSL::SSL CALLED "OpenSSL 3 with libssl"
+  DEBIAN libssl-dev ELSEWHERE ${_elsewhere}
+  PKG_CONFIG libssl libcrypto)
+# JSON Schemas. Debian's package depends on some seventy others that these headers do not need, so the scripts unpack it
+# into build/valijson.
+stategraph_package(
+  valijson HEADER valijson/validator.hpp PATHS "${PROJECT_SOURCE_DIR}/build/valijson/usr/include" CALLED "valijson"
+  DEBIAN libvalijson-dev
+  ELSEWHERE "Or unpack it and set VALIJSON_INCLUDE_DIR.")
