@@ -1,7 +1,7 @@
-# Each examples/X.cpp, and each folder examples/X with a main.cpp, is a program example_X and a test example.X: it runs
-# in an empty folder and must print what examples/expected/X.txt says (cmake/RunExample.cmake has the rules). Those of
-# examples/tutorials, how_to and pages are example_tutorials_X and example.tutorials.X, with expected/tutorials/X.txt or
-# with a session, expected/tutorials/X.session.txt (cmake/RunSession.cmake).
+# Each examples/X.cpp, and each folder examples/X with a main.cpp, is a program example_X and a test example.X: it
+# runs in an empty folder and must print what examples/expected/X.txt says (cmake/RunExample.cmake has the rules).
+# Those of examples/tutorials, how_to and pages are example_tutorials_X and example.tutorials.X, with
+# expected/tutorials/X.txt or with a session, expected/tutorials/X.session.txt (cmake/RunSession.cmake).
 file(GLOB _examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
 file(GLOB _taught CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/tutorials/*.cpp"
   "${PROJECT_SOURCE_DIR}/examples/how_to/*.cpp" "${PROJECT_SOURCE_DIR}/examples/pages/*.cpp")

@@ -33,8 +33,8 @@ target_include_directories(stategraph_xxhash SYSTEM INTERFACE "${XXHASH_INCLUDE_
 #               target that it makes
 #   HEADER      instead: a header that the library's own files alone include, and PATHS where it may be besides the
 #               usual folders. Found, its folder is NAME_INCLUDE_DIR
-#   CALLED      what messages call it; DEBIAN: its package there; ELSEWHERE: a sentence about one that is somewhere else
-#   PKG_CONFIG  its names there; LIBS: what is linked where it has none
+#   CALLED      what messages call it; DEBIAN: its package there; ELSEWHERE: a sentence about one that is somewhere
+#   else PKG_CONFIG  its names there; LIBS: what is linked where it has none
 macro(stategraph_package name)
   cmake_parse_arguments(_package_${name} "" "TARGET;HEADER;PATHS;CALLED;DEBIAN;ELSEWHERE;LIBS" "FIND;PKG_CONFIG"
     ${ARGN})
@@ -99,8 +99,8 @@ stategraph_package(
   openssl_ssl FIND OpenSSL 3.0 COMPONENTS SSL Crypto TARGET OpenSSL::SSL CALLED "OpenSSL 3 with libssl"
   DEBIAN libssl-dev ELSEWHERE ${_elsewhere}
   PKG_CONFIG libssl libcrypto)
-# JSON Schemas. Debian's package depends on some seventy others that these headers do not need, so the scripts unpack it
-# into build/valijson.
+# JSON Schemas. Debian's package depends on some seventy others that these headers do not need, so the scripts unpack
+# it into build/valijson.
 stategraph_package(
   valijson HEADER valijson/validator.hpp PATHS "${PROJECT_SOURCE_DIR}/build/valijson/usr/include" CALLED "valijson"
   DEBIAN libvalijson-dev

@@ -1,25 +1,27 @@
-# A room is a folder whose CMakeLists.txt calls stategraph_room(): a product, or a floor of the core. This file finds the
-# rooms, puts each after those that it uses, and makes of each call a target, an option, a component of the package and
-# a program of tests. Nothing else lists rooms: installation, packages and scripts read the same calls.
+# A room is a folder whose CMakeLists.txt calls stategraph_room(): a product, or a floor of the core. This file finds
+# the rooms, puts each after those that it uses, and makes of each call a target, an option, a component of the
+# package and a program of tests. Nothing else lists rooms: installation, packages and scripts read the same calls.
 #
-#   stategraph_room(NAME …)   the target stategraph_NAME (for users stategraph::NAME) of all sources below the folder that
-#                             are in no other room, and of tests/FOLDER (without src/) the program tests-NAME
-#   PART_OF core       a floor: its objects are a part of stategraph::core
-#   BUNDLED            a part of stategraph::stategraph; other products are components, with an option STATEGRAPH_WITH_NAME
-#   USES ROOM…         the rooms whose files it includes; what its users link too. Every product may use the core's public
-#                      headers without a word. Rooms that use each other are an error
-#   USES_IF_BUILT ROOM…   the same, without which it is built too; its sources ask STATEGRAPH_HAS_ROOM
-#   HEADERS NAME…      its public headers below include/stategraph/, without .hpp; without HEADERS all of
-#                      include/stategraph/FOLDER/ that no other room names. What nobody names is the core's
-#   NEEDS PACKAGE      of cmake/Packages.cmake: it is built where the package is found; -DSTATEGRAPH_WITH_NAME=ON requires it
-#   LINKS TARGET…      what its own sources use besides
-#   ASIO               its sources include Boost.Asio
-#   TESTS FOLDER…      its tests, if they are not in tests/FOLDER alone; TESTED_BY ROOM: it has none of its own
-#   TESTS_USE ROOM…    what its tests use besides, where it is built. A test that includes a header of a room that is not
-#                      built is left out
-#   TESTS_LINK TARGET… targets of tests/support that its tests need
-#   ON_EVERY_KIND      its tests run on every kind of saver, store and cache that is built
-#   STARTS_THREADS     ThreadSanitizer runs its tests after each commit, and not only after some
+#   stategraph_room(NAME …)  the target stategraph_NAME (for users stategraph::NAME) of all sources below the folder
+#                            that are in no other room, and of tests/FOLDER (without src/) the program tests-NAME
+#   PART_OF core             a floor: its objects are a part of stategraph::core
+#   BUNDLED                  a part of stategraph::stategraph; other products are components, with an option
+#                            STATEGRAPH_WITH_NAME
+#   USES ROOM…               the rooms whose files it includes, and what its users link too. Every product may use the
+#                            core's public headers without a word. Rooms that use each other are an error
+#   USES_IF_BUILT ROOM…      the same, without which it is built too; its sources ask STATEGRAPH_HAS_ROOM
+#   HEADERS NAME…            its public headers below include/stategraph/, without .hpp; without HEADERS all of
+#                            include/stategraph/FOLDER/ that no other room names. What nobody names is the core's
+#   NEEDS PACKAGE            of cmake/Packages.cmake: it is built where the package is found;
+#                            -DSTATEGRAPH_WITH_NAME=ON requires it
+#   LINKS TARGET…            what its own sources use besides
+#   ASIO                     its sources include Boost.Asio
+#   TESTS FOLDER…            its tests, if they are not in tests/FOLDER alone; TESTED_BY ROOM: it has none of its own
+#   TESTS_USE ROOM…          what its tests use besides, where it is built. A test that includes a header of a room
+#                            that is not built is left out
+#   TESTS_LINK TARGET…       targets of tests/support that its tests need
+#   ON_EVERY_KIND            its tests run on every kind of saver, store and cache that is built
+#   STARTS_THREADS           ThreadSanitizer runs its tests after each commit, and not only after some
 
 # The words after KEYWORD in the call whose text is `text`.
 function(stategraph_words out keyword text)
@@ -31,7 +33,7 @@ function(stategraph_words out keyword text)
   set(${out} ${words} PARENT_SCOPE)
 endfunction()
 
-# ------------------------------------------------------------------------------------------------------ they are found
+# --------------------------------------------------------------------------------------------------- they are found
 file(GLOB _files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/*/CMakeLists.txt"
   "${PROJECT_SOURCE_DIR}/*/*/CMakeLists.txt"
   "${PROJECT_SOURCE_DIR}/*/*/*/CMakeLists.txt")
@@ -91,12 +93,14 @@ foreach(_file IN LISTS _files)
 endforeach()
 
 # The savers' test kit needs doctest, which a build without tests does without; the tests include each of its headers.
-file(GLOB STATEGRAPH_KIT_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/stategraph/testing/saver_contract/*.hpp")
-list(APPEND STATEGRAPH_KIT_HEADERS "${PROJECT_SOURCE_DIR}/include/stategraph/testing/saver_contract.hpp")
+set(_kit "${PROJECT_SOURCE_DIR}/include/stategraph/testing/saver_contract")
+file(GLOB STATEGRAPH_KIT_HEADERS CONFIGURE_DEPENDS "${_kit}/*.hpp")
+list(APPEND STATEGRAPH_KIT_HEADERS "${_kit}.hpp")
 
-# ---------------------------------------------------------------------------------------- each after those that it uses
+# ------------------------------------------------------------------------------------- each after those that it uses
 set(STATEGRAPH_ROOMS "") # those that are built, in their order
 set(STATEGRAPH_COMPONENTS "") # of the package: the rooms that are neither parts nor bundled, built or not
+set(STATEGRAPH_ALL_ROOMS ${_found})
 set(_placed "")
 set(_left ${_found})
 while(_left)
@@ -180,8 +184,8 @@ foreach(_room IN LISTS _placed)
     endforeach()
     list(REMOVE_ITEM _headers ${STATEGRAPH_KIT_HEADERS})
     if(NOT _headers)
-      message(FATAL_ERROR "${STATEGRAPH_ROOM_${_room}_FOLDER}/CMakeLists.txt: ${_room} has no public header. They are in "
-        "include/stategraph/${STATEGRAPH_ROOM_${_room}_FOLDER}/, or HEADERS names them.")
+      message(FATAL_ERROR "${STATEGRAPH_ROOM_${_room}_FOLDER}/CMakeLists.txt: ${_room} has no public header. They are "
+        "in include/stategraph/${STATEGRAPH_ROOM_${_room}_FOLDER}/, or HEADERS names them.")
     endif()
   endif()
   set(STATEGRAPH_ROOM_${_room}_HEADERS ${_headers})
@@ -204,11 +208,12 @@ foreach(_room IN LISTS _placed)
   string(REPLACE ";" " " _row "${_row}")
   string(APPEND _rows "${_row}\n")
 endforeach()
-file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/rooms.txt" CONTENT "${_rows}" @ONLY) # for scripts/lib/rooms.sh: NAME|words|what it uses|its paths
+# For scripts/lib/rooms.sh: NAME|words|what it uses|its paths.
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/rooms.txt" CONTENT "${_rows}" @ONLY)
 
-# ---------------------------------------------------------------------------------------------------------- what is made
-# The files below FOLDER whose names end with SUFFIX, without those that are in another of the folders OTHERS, and without
-# those of a folder program/, which has the main() of a program.
+# ------------------------------------------------------------------------------------------------------ what is made
+# The files below FOLDER whose names end with SUFFIX, without those that are in another of the folders OTHERS,
+# and without those of a folder program/, which has the main() of a program.
 function(stategraph_files_below out folder suffix)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*${suffix}")
   list(FILTER files EXCLUDE REGEX "/(node_modules|program)/")
@@ -239,8 +244,8 @@ function(stategraph_together target)
   endif()
 endfunction()
 
-# So that Boost.Asio can be in builds with ThreadSanitizer: its files are compiled alike everywhere, because one program
-# must see one Asio. What is included ahead of them hides precompiled headers.
+# So that Boost.Asio can be in builds with ThreadSanitizer: its files are compiled alike everywhere, because one
+# program must see one Asio. What is included ahead of them hides precompiled headers.
 function(stategraph_uses_asio target)
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
     target_compile_definitions(${target} PRIVATE BOOST_ASIO_DISABLE_FENCED_BLOCK)
@@ -280,8 +285,10 @@ function(stategraph_room name)
   cmake_parse_arguments(arg "BUNDLED;ASIO;ON_EVERY_KIND;STARTS_THREADS" "PART_OF;NEEDS;TESTED_BY"
     "USES;USES_IF_BUILT;HEADERS;LINKS;TESTS;TESTS_USE;TESTS_LINK" ${ARGN})
   set(folder ${STATEGRAPH_ROOM_${name}_FOLDER})
-  if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
-    message(FATAL_ERROR "${folder}/CMakeLists.txt: stategraph_room() does not understand ${arg_UNPARSED_ARGUMENTS} "
+  set(strange ${arg_UNPARSED_ARGUMENTS} ${arg_USES} ${arg_USES_IF_BUILT} ${arg_TESTS_USE})
+  list(REMOVE_ITEM strange ${STATEGRAPH_ALL_ROOMS})
+  if(strange OR arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "${folder}/CMakeLists.txt: stategraph_room() does not understand ${strange} "
       "${arg_KEYWORDS_MISSING_VALUES}; cmake/Rooms.cmake has its words.")
   endif()
   set(target stategraph_${name})
@@ -385,8 +392,8 @@ function(stategraph_check_rooms)
     stategraph_files_below(sources ${top} .cpp)
     list(REMOVE_ITEM sources ${in_rooms})
     if(sources)
-      message(FATAL_ERROR "These sources are in no room: ${sources}. A folder becomes one by a CMakeLists.txt that calls "
-        "stategraph_room().")
+      message(FATAL_ERROR "These sources are in no room: ${sources}. A folder becomes one by a CMakeLists.txt that "
+        "calls stategraph_room().")
     endif()
   endforeach()
   file(GLOB_RECURSE all CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.hpp")

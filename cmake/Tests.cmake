@@ -1,16 +1,16 @@
 # Programs of tests. Each room has one, tests-NAME, of its files tests/**/*_test.cpp, which links what the room may use;
-# folders of tests that are no room's have a CMakeLists.txt that calls stategraph_tests(). CTest gets one entry per source
-# file and not one per case (doctest_discover_tests): names of cases are sentences, whose commas and brackets that script
-# mangles; hundreds of processes under a sanitizer cost more than the cases in them; and a file is what somebody works on:
-# `ctest -R history/replay`. An entry has the label of its room: `ctest -L '^history$'`.
+# folders of tests that are no room's have a CMakeLists.txt that calls stategraph_tests(). CTest gets one entry per
+# source file and not one per case (doctest_discover_tests): names of cases are sentences, whose commas and brackets
+# that script mangles; hundreds of processes under a sanitizer cost more than the cases in them; and a file is what
+# somebody works on: `ctest -R history/replay`. An entry has the label of its room: `ctest -L '^history$'`.
 #
 # The first lines of a test's source may say
-#   // NOT WITH: sanitize=thread   left out where CMAKE_CXX_FLAGS has this text. ThreadSanitizer sees nothing in a test that
-#                                  starts no thread
-#   // ALSO PLAIN: why             what a sanitizer weakens in it: allocations, sizes. The preset once has these files, and
-#                                  those that are left out with sanitizers, alone (STATEGRAPH_TEST_PLAIN)
-#   // SECONDS: 50                 how long it takes on a busy machine: CTest begins with those that take longest, so that
-#                                  none is left to run alone at the end
+#   // NOT WITH: sanitize=thread  left out where CMAKE_CXX_FLAGS has this text. ThreadSanitizer sees nothing in a test
+#                                 that starts no thread
+#   // ALSO PLAIN: why            what a sanitizer weakens in it: allocations, sizes. The preset once has these files,
+#                                 and those that are left out with sanitizers, alone (STATEGRAPH_TEST_PLAIN)
+#   // SECONDS: 50                how long it takes on a busy machine: CTest begins with those that take longest, so
+#                                 that none is left to run alone at the end
 find_package(doctest QUIET)
 if(NOT doctest_FOUND)
   message(FATAL_ERROR "The tests need doctest, and it was not found. On Debian: apt-get install doctest-dev. "
@@ -61,8 +61,8 @@ function(stategraph_needs_postgres test)
     "STATEGRAPH_TEST_POSTGRES=${STATEGRAPH_TEST_POSTGRES}")
 endfunction()
 
-# stategraph_add_test(NAME [LABEL L] [SECONDS S] [TIMEOUT T] [IN_FOLDER] COMMAND …): an entry of CTest; IN_FOLDER: in an
-# empty folder of its own, so that files that tests leave behind do not meet.
+# stategraph_add_test(NAME [LABEL L] [SECONDS S] [TIMEOUT T] [IN_FOLDER] COMMAND …): an entry of CTest; IN_FOLDER: in
+# an empty folder of its own, so that files that tests leave behind do not meet.
 function(stategraph_add_test name)
   cmake_parse_arguments(arg "IN_FOLDER" "LABEL;SECONDS;TIMEOUT" "COMMAND" ${ARGN})
   if(arg_IN_FOLDER)
@@ -133,8 +133,8 @@ function(stategraph_tell_products target)
   endforeach()
 endfunction()
 
-# The option of a program of scenarios that makes it try one part of five. Tests on other kinds of savers try other parts,
-# and those of the next commit try others again, so that all are tried on each kind.
+# The option of a program of scenarios that makes it try one part of five. Tests on other kinds of savers try other
+# parts, and those of the next commit try others again, so that all are tried on each kind.
 function(stategraph_part out number)
   math(EXPR part "(${number} + ${STATEGRAPH_TEST_TURN}) % 5")
   set(option --part ${part}/5)
@@ -239,7 +239,8 @@ function(stategraph_test_program name)
     set_tests_properties(${test} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 ")
     if(STATEGRAPH_TEST_POSTGRES AND "postgres" IN_LIST uses)
       # Also those that run on every kind of store or cache.
-      stategraph_includes(on_every "${file}" "tests/(store/stores|support/caches|storage/postgres/postgres_helper)\\.hpp")
+      stategraph_includes(on_every "${file}" 
+        "tests/(store/stores|support/caches|storage/postgres/postgres_helper)\\.hpp")
       if(test MATCHES "/postgres_" OR on_every)
         stategraph_needs_postgres(${test})
       endif()
@@ -247,7 +248,8 @@ function(stategraph_test_program name)
   endforeach()
 endfunction()
 
-# stategraph_tests(NAME [ON_EVERY_KIND] [STARTS_THREADS] USES ROOM… [LINKS TARGET…]): a folder of tests that is no room's.
+# stategraph_tests(NAME [ON_EVERY_KIND] [STARTS_THREADS] USES ROOM… [LINKS TARGET…]): a folder of tests that is no
+# room's.
 function(stategraph_tests name)
   cmake_parse_arguments(arg "ON_EVERY_KIND;STARTS_THREADS" "" "USES;LINKS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
@@ -292,7 +294,7 @@ function(stategraph_check_tests)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*_test.cpp")
   list(REMOVE_ITEM all ${in_programs})
   if(all)
-    message(FATAL_ERROR "These tests are in no program: ${all}. A folder of tests is a room's (tests/ and the room's folder), or "
-      "has a CMakeLists.txt that calls stategraph_tests().")
+    message(FATAL_ERROR "These tests are in no program: ${all}. A folder of tests is a room's (tests/ and the room's "
+      "folder), or has a CMakeLists.txt that calls stategraph_tests().")
   endif()
 endfunction()

@@ -1,9 +1,9 @@
-# stategraph_compile_together(OUT NAME COUNT FILE...): sources that compile COUNT of the files of the program NAME at once,
-# which costs a third to a half less than one after the other: most of a test's compilation is the same headers and
-# templates. OUT is the list of what is to be compiled. Reads `uses`, the rooms that the program links.
+# stategraph_compile_together(OUT NAME COUNT FILE...): sources that compile COUNT of the files of the program NAME at
+# once, which costs a third to a half less than one after the other: most of a test's compilation is the same headers
+# and templates. OUT is the list of what is to be compiled. Reads `uses`, the rooms that the program links.
 #
-# Tests call their types alike (State, in nameless namespaces), so each file is put into a namespace of its own; what it
-# includes is included ahead of that. Of a file that opens namespace stategraph a copy is compiled that opens
+# Tests call their types alike (State, in nameless namespaces), so each file is put into a namespace of its own; what
+# it includes is included ahead of that. Of a file that opens namespace stategraph a copy is compiled that opens
 # stategraph::unit_N instead. A file that cannot be so stays alone: one that specialises a template, defines a macro,
 # depends on one, uses one that does, or has options of its own.
 function(stategraph_compile_together out name count)

@@ -9,7 +9,6 @@ vcpkg_check_features(
   OUT_FEATURE_OPTIONS options
   FEATURES
     rocksdb STATEGRAPH_WITH_ROCKSDB
-    rocksdb STATEGRAPH_WITH_INSPECT
     sqlite STATEGRAPH_WITH_SQLITE
     postgres STATEGRAPH_WITH_POSTGRES
     encryption STATEGRAPH_WITH_ENCRYPTION
@@ -18,7 +17,7 @@ vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS -DSTATEGRAPH_BUILD_TESTS=OFF -DSTATEGRAPH_BUILD_EXAMPLES=OFF -DSTATEGRAPH_BUILD_BENCHMARKS=OFF
   -DSTATEGRAPH_WITH_SCHEMA=OFF
-          -DSTATEGRAPH_WITH_WORKFLOW_JSON=OFF ${options})
+          ${options})
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/stategraph)
 vcpkg_fixup_pkgconfig()

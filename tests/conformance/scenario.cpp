@@ -7,8 +7,8 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
-#include <utility>
 #include <stdexcept>
+#include <utility>
 
 namespace conformance {
 namespace {

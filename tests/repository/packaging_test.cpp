@@ -13,6 +13,8 @@
 
 #include <stategraph/version.hpp>
 
+#include "tests/support/rooms.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,15 +35,19 @@ std::set<std::string> namesIn(const std::string& text, const std::string& patter
     return names;
 }
 
+std::string inCapitals(std::string name) {
+    for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return name;
+}
+
 }  // namespace
 
 TEST_CASE("packages name options that the build has") {
     std::set<std::string> known;
     for (const auto& name : namesIn(readSource("CMakeLists.txt"), R"((?:option|set)\((STATEGRAPH_\w+))"))
         known.insert(name);
-    for (std::string name : namesIn(readSource("cmake/Products.cmake"), R"(stategraph_product\(\s*(\w+))")) {
-        for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-        known.insert("STATEGRAPH_WITH_" + name);
+    for (const rooms_said::Room& room : rooms_said::rooms()) {
+        if (room.is_component) known.insert("STATEGRAPH_WITH_" + inCapitals(room.name));
     }
     REQUIRE(known.count("STATEGRAPH_WITH_ROCKSDB") == 1);
     for (const char* file : {"packaging/debian/rules", "packaging/vcpkg/portfile.cmake"}) {
@@ -53,14 +59,20 @@ TEST_CASE("packages name options that the build has") {
             CHECK(known.count(option) == 1);
         }
     }
-    const std::string recipe = readSource("packaging/conan/conanfile.py");
-    for (std::string name : namesIn(recipe, R"re("((?:BUILD|WITH)_\w+)")re")) {
-        CAPTURE(name);
-        CHECK(known.count("STATEGRAPH_" + name) == 1);
-    }
-    for (const auto& folder : namesIn(recipe, R"re("(\w+)/\*")re")) {
-        CAPTURE(folder);
-        CHECK(fs::is_directory(inProject(folder)));
+}
+
+TEST_CASE("each package that a room needs is a feature of the port, or the port leaves the room out") {
+    const std::string port = readSource("packaging/vcpkg/portfile.cmake");
+    for (const rooms_said::Room& room : rooms_said::rooms()) {
+        if (room.needs.empty()) continue;
+        CAPTURE(room.name);
+        const std::string option = "STATEGRAPH_WITH_" + inCapitals(room.name);
+        // A room that uses such a room is left out with it.
+        bool is_named = port.find(option) != std::string::npos;
+        for (const rooms_said::Room& used : rooms_said::rooms())
+            for (const std::string& name : room.uses)
+                is_named |= used.name == name && port.find("STATEGRAPH_WITH_" + inCapitals(name)) != std::string::npos;
+        CHECK(is_named);
     }
 }
 

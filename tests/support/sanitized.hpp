@@ -20,13 +20,18 @@
 #define STATEGRAPH_WITH_TSAN 0
 #endif
 
+#ifndef STATEGRAPH_TEST_NIGHTLY
+#define STATEGRAPH_TEST_NIGHTLY 0
+#endif
+
 namespace sanitized {
 
-/// Where cases differ in data alone, and the code that they execute is the same, a build with a sanitizer tries one of
-/// this many; a build without, and the nightly ones, try all. A prime number, so that what alternates from case to case still does.
+/// Where cases differ in data alone, and the code that they execute is the same, a build with a sanitizer tries one
+/// of this many; a build without, and the nightly ones, try all. A prime number, so that what alternates from case
+/// to case still does.
 inline constexpr unsigned one_of = (STATEGRAPH_WITH_ASAN || STATEGRAPH_WITH_TSAN) && !STATEGRAPH_TEST_NIGHTLY ? 5 : 1;
-/// Which of them, counted from 0. scripts/test.sh counts the commits in STATEGRAPH_TEST_TURN, so that the builds of five
-/// commits try all.
+/// Which of them, counted from 0. scripts/test.sh counts the commits in STATEGRAPH_TEST_TURN, so that the builds of
+/// five commits try all.
 inline unsigned turn() {
     static const char* const given = std::getenv("STATEGRAPH_TEST_TURN");
     return given == nullptr ? 0 : static_cast<unsigned>(std::strtoul(given, nullptr, 10)) % one_of;

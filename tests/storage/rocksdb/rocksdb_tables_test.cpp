@@ -96,7 +96,8 @@ TEST_CASE("any altered byte of a table is an error that names it, and never ends
     std::size_t refused = 0;
     // Where the table describes itself, at its end, each byte; in its data some.
     const std::size_t described = content.size() > 1200 ? content.size() - 1200 : 0;
-    for (std::size_t at = sanitized::turn(); at < content.size(); at += at < described ? 1 + described / 50 : sanitized::one_of) {
+    for (std::size_t at = sanitized::turn(); at < content.size();
+         at += at < described ? 1 + described / 50 : sanitized::one_of) {
         CAPTURE(at);
         const Opened opened = openTables(tables.flipped(name, at, 0xFFU));
         if (opened.error.empty()) {

@@ -36,10 +36,11 @@ private:
 };
 
 const bool is_added = [] {
-    under_test::lastingKinds().push_back({"PostgreSQL", [](const sg::StoreOptions& options) -> std::unique_ptr<under_test::Home> {
-                                              if (!postgres_tests::isThere()) return nullptr;
-                                              return std::make_unique<Store>(options);
-                                          }});
+    under_test::lastingKinds().push_back(
+        {"PostgreSQL", [](const sg::StoreOptions& options) -> std::unique_ptr<under_test::Home> {
+             if (!postgres_tests::isThere()) return nullptr;
+             return std::make_unique<Store>(options);
+         }});
     caches::lastingKinds().push_back({"PostgreSQL", []() -> std::unique_ptr<caches::Home> {
                                           if (!postgres_tests::isThere()) return nullptr;
                                           return std::make_unique<Cache>();

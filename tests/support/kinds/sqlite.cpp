@@ -43,12 +43,14 @@ private:
 using Cache = caches::FileHome<sg::SqliteCache, sg::SqliteCacheOptions>;
 
 const bool is_added = [] {
-    savers::lastingKinds().push_back({"SQLite", []() -> std::unique_ptr<savers::Store> { return std::make_unique<Saver>(); }});
+    savers::lastingKinds().push_back(
+        {"SQLite", []() -> std::unique_ptr<savers::Store> { return std::make_unique<Saver>(); }});
     under_test::lastingKinds().push_back(
         {"SQLite", [](const sg::StoreOptions& options) -> std::unique_ptr<under_test::Home> {
              return std::make_unique<Store>(options);
          }});
-    caches::lastingKinds().push_back({"SQLite", []() -> std::unique_ptr<caches::Home> { return std::make_unique<Cache>(); }});
+    caches::lastingKinds().push_back(
+        {"SQLite", []() -> std::unique_ptr<caches::Home> { return std::make_unique<Cache>(); }});
     return true;
 }();
 
