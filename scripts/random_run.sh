@@ -40,7 +40,7 @@ export CXX=$cxx
 cd "$repo"
 say "$preset: building"
 cmake --preset "$preset" >/dev/null
-cmake --build --preset "$preset" --target stategraph-tests
+cmake --build --preset "$preset" --target tests-random
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -50,7 +50,7 @@ tried=0
 while [ "$(date +%s)" -lt "$until" ]; do
   say "seeds $seed to $((seed + 199))"
   if ! STATEGRAPH_RANDOM_VERBOSE=1 STATEGRAPH_RANDOM_SEED=$seed STATEGRAPH_RANDOM_GRAPHS=200 timeout 600 \
-    "$repo/build/$preset/stategraph-tests" '-sf=*/tests/random/*' --no-intro >out 2>&1; then
+    "$repo/build/$preset/tests-random" '-sf=*/tests/random/*' --no-intro >out 2>&1; then
     sed -n '/ERROR:/,$p' out
     tail -n 20 out
     die "a thread with one of these seeds failed; its output is above."

@@ -14,7 +14,7 @@ make_units() {
   if [ $# -gt 0 ]; then
     printf '%s\n' "$@" | split -l 1 -a 4 --additional-suffix=.unit - "$units/one."
   else
-    # of NAME DEPTH FOLDER...: the sources of a target, as in cmake/Sources.cmake.
+    # of NAME DEPTH FOLDER...: the sources of a target, as in cmake/Rooms.cmake.
     of() {
       local name=$1 depth=$2
       shift 2

@@ -107,7 +107,7 @@ TEST_CASE("tools that are coroutines and tools that block are called at the same
             const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
             while (ledger->count("a") + ledger->count("c") < 2 && !was_alone) {
                 was_alone = std::chrono::steady_clock::now() > end;
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));  // sleeps: between two looks
             }
             return "did " + job.what;
         });

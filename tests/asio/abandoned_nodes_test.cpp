@@ -73,6 +73,7 @@ TEST_CASE(
                            leave);
         }
         const auto patience = std::chrono::steady_clock::now() + 5min;
+        // sleeps: between two looks
         while (nodes != 0 && std::chrono::steady_clock::now() < patience) std::this_thread::sleep_for(1ms);
         CHECK(nodes == 0);
     }

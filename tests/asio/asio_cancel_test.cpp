@@ -16,6 +16,7 @@
 #include "tests/asio/asio_runs.hpp"
 #include "tests/async/support.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/until.hpp"
 
 // Coroutines of Asio that are cancelled while they await runs.
 using namespace graphs;
@@ -93,7 +94,7 @@ TEST_CASE("cancelling a coroutine of Asio's stops the run that it awaits, and th
                 REQUIRE(status);
                 CHECK((*status == sg::Status::cancelled));
                 CHECK(aborted);
-                while (*ended < 2) std::this_thread::sleep_for(1ms);
+                patience::until([&] { return *ended >= 2; });
                 if (own_control) CHECK_FALSE(config.control->stopRequested());
                 CHECK(app.getState({.thread_id = thread}).next.size() == 2);
             }
@@ -117,7 +118,7 @@ TEST_CASE("a run raced against a timer of Asio's, in which the timer wins, ends 
         co_return static_cast<int>(first.index());
     };
     CHECK(runIn(context, task()) == 1);
-    while (*ended < 2) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return *ended >= 2; });
 }
 
 TEST_CASE("after a task or a run was awaited, the coroutine can be cancelled as before") {
@@ -202,7 +203,7 @@ TEST_CASE(
         CHECK(held.use_count() == 3);
     }
     graph = Graph();
-    while (held.use_count() > 1) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return held.use_count() <= 1; });
     CHECK(*begun == 1);
 }
 

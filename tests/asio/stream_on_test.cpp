@@ -18,6 +18,7 @@
 #include "tests/asio/shared_streams.hpp"
 #include "tests/async/support.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/until.hpp"
 
 // Streams whose nodes, continuations and events stay on an executor of Asio.
 using namespace graphs;
@@ -68,7 +69,7 @@ TEST_CASE(
                  })
         .addNode("blocks", [&go](const State&, sg::Runtime& runtime) -> Update {
             runtime.write("blocking");
-            while (go < 2) std::this_thread::sleep_for(1ms);
+            patience::until([&] { return go >= 2; });
             return bar("blocks");
         });
     graph.addEdge(sg::START, "asio").addEdge("asio", "blocks");

@@ -15,6 +15,7 @@
 #include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/async/later.hpp"
+#include "tests/support/until.hpp"
 
 using namespace graphs;
 
@@ -41,7 +42,7 @@ struct Chain {
                     // The input, START, and the nodes before this one.
                     while (awaits_commits &&
                            saver->inner()->list({.thread_id = "t"}).size() < 2U + static_cast<std::size_t>(node))
-                        std::this_thread::sleep_for(std::chrono::microseconds(50));
+                        std::this_thread::sleep_for(std::chrono::microseconds(50));  // sleeps: between two looks
                     saver->closePuts();
                 }
                 ++executed;
@@ -57,7 +58,7 @@ struct Chain {
         return graph.compile({.checkpointer = stores, .ids = FixedIds::make()});
     }
     void awaitExecuted(int count) const {
-        while (executed < count) std::this_thread::sleep_for(std::chrono::microseconds(100));
+        patience::until([&] { return executed >= count; });
     }
 };
 
@@ -113,6 +114,7 @@ TEST_CASE("a run is at most as many supersteps ahead of what is stored as its sa
                 const int most = !stops ? nodes : is_sync ? 2 : 2 + static_cast<int>(ahead);
                 chain.awaitExecuted(most);
                 if (stops) {
+                    // sleeps: usually enough; what is checked holds in any case
                     std::this_thread::sleep_for(std::chrono::milliseconds(2));
                     CHECK(chain.executed == most);
                     CHECK(rowsOf(*memory).size() <= 3);  // the input and two supersteps at most

@@ -8,6 +8,7 @@
 #include "tests/async/support.hpp"
 #include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/until.hpp"
 
 // Awaited runs in which something fails, or which another writer disturbs.
 using namespace graphs;
@@ -74,7 +75,7 @@ TEST_CASE("a run that is destroyed waits for its nodes that block") {
         .addNode("block",
                  [&](const State&) -> Update {
                      entered = true;
-                     std::this_thread::sleep_for(30ms);
+                     std::this_thread::sleep_for(30ms);  // sleeps: work that takes time
                      left = true;
                      return Update{};
                  })
@@ -82,7 +83,7 @@ TEST_CASE("a run that is destroyed waits for its nodes that block") {
     graph.addEdge(sg::START, "block").addEdge(sg::START, "await");
     const auto app = graph.compile();
     const Owner owner = owns(app, "");
-    while (!entered) std::this_thread::sleep_for(1ms);
+    patience::until([&]() -> bool { return entered; });
     owner.handle.destroy();
     CHECK(left);
 }
@@ -113,7 +114,7 @@ TEST_CASE("an awaited run whose turn does not come in time is refused, and one t
     });
     const auto app = loop.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     auto endless = sg::spawn(executor, app.asyncInvoke(Update{}, {.thread_id = "t", .recursion_limit = 1'000'000}));
-    while (app.getState({.thread_id = "t"}).values.bar.empty()) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return !app.getState({.thread_id = "t"}).values.bar.empty(); });
     const auto late = [&](int ms) {
         return app.asyncInvoke(
             Update{}, {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = std::chrono::milliseconds(ms)});

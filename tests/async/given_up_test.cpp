@@ -9,6 +9,7 @@
 #include "tests/async/support.hpp"
 #include "tests/support/enough_time.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/until.hpp"
 
 // Coroutine nodes that are abandoned, because the run was stopped or is out of time, or because the attempt is.
 using namespace graphs;
@@ -62,7 +63,7 @@ TEST_CASE("a coroutine node that waits for something else is abandoned, and its 
         graph = Graph();
         CHECK(held.use_count() == 3);  // the test's, the node's, its coroutine's
         gate->open();
-        while (held.use_count() > 1) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return held.use_count() <= 1; });
         CHECK(*refused == 2);
         CHECK(chainOf(appends("a")).compile({.checkpointer = saver}).getState(thread_t).values.bar ==
               Strings{"in", "again"});
@@ -125,7 +126,7 @@ TEST_CASE("sleepFor with a runtime ends with the run, and without one in its tim
         const auto status =
             awaited ? sg::syncWait(app.asyncInvoke(input, with(stops))).status : app.invoke(input, with(stops)).status;
         CHECK((status == Status::cancelled));
-        while (!*cancelled) std::this_thread::sleep_for(1ms);
+        patience::until([&]() -> bool { return *cancelled; });
     }
 }
 
@@ -178,9 +179,9 @@ TEST_CASE("a node that never ends is abandoned by its run, on threads of its own
         }
         graph = Graph();
         const int before = *rounds;
-        while (*rounds < before + 16) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return *rounds >= before + 16; });
         *go_on = false;
-        while (held.use_count() > 1) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return held.use_count() <= 1; });
     }
 }
 

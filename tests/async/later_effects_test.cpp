@@ -14,6 +14,7 @@
 #include "tests/async/later.hpp"
 #include "tests/support/hand_home.hpp"
 #include "tests/support/history_savers.hpp"
+#include "tests/support/until.hpp"
 
 // Effects (onceAsync) and called graphs of awaited runs, with a saver that answers later: their records are stored
 // without a thread that waits.
@@ -82,7 +83,7 @@ TEST_CASE("no thread waits while the effects of a hundred awaited runs on two th
             spawned.push_back(sg::spawn(executor, app.asyncInvoke(Update{}, {.thread_id = std::to_string(i),
                                                                              .durability = sg::Durability::sync})));
         }
-        while (reached < runs) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return reached >= runs; });
         saver->closePuts();
         go = true;
         saver->awaitPuts(runs);  // the two threads wait for none of them
@@ -175,8 +176,8 @@ TEST_CASE("an attempt that times out while its effect is being stored is followe
             .addEdge(sg::START, "node");
         const App app = graph.compile({.checkpointer = saver, .executor = twoThreads()});
         std::thread opens([&] {
-            while (paid == 0) std::this_thread::sleep_for(1ms);
-            std::this_thread::sleep_for(60ms);
+            patience::until([&] { return paid != 0; });
+            std::this_thread::sleep_for(60ms);  // sleeps: usually enough; what is checked holds in any case
             saver->open();
         });
         const auto done = sg::syncWait(app.asyncInvoke(Update{}, {.thread_id = "t", .durability = durability}));
@@ -213,7 +214,7 @@ TEST_CASE("a run that is destroyed while its effect is being stored waits for it
         while (paid == 0) home.runOne(1ms);
         saver->awaitPuts(1);
         std::thread opens([&] {
-            std::this_thread::sleep_for(5ms);
+            std::this_thread::sleep_for(5ms);  // sleeps: usually enough; what is checked holds in any case
             saver->open();
         });
         task.reset();

@@ -8,6 +8,7 @@
 
 #include "tests/async/later.hpp"
 #include "tests/support/hand_home.hpp"
+#include "tests/support/until.hpp"
 
 // Awaited runs with a saver that answers later, in which something fails, or that end early.
 using namespace graphs;
@@ -114,7 +115,7 @@ TEST_CASE("a run that is destroyed while a call of its saver is under way waits 
             continue;
         }
         std::thread opens([&] {
-            std::this_thread::sleep_for(5ms);
+            std::this_thread::sleep_for(5ms);  // sleeps: usually enough; what is checked holds in any case
             saver->open();
         });
         task.reset();
@@ -167,7 +168,7 @@ TEST_CASE("a stop or a timeout that comes while a put is under way ends the run 
         saver->close();
         const Task<> task = begun(home, app, *saver, is_over, config, result);
         if (times_out) {
-            std::this_thread::sleep_for(3ms);
+            std::this_thread::sleep_for(3ms);  // sleeps: a limit of time ends
         } else {
             control->requestStop();
         }
@@ -194,7 +195,7 @@ TEST_CASE("a thread is cancelled while its awaited run has a put under way") {
               appendsLater("b"))
               .compile({.checkpointer = saver});
     auto run = sg::spawn(twoThreads(), app->asyncInvoke(Update{}, {.thread_id = "t"}));
-    while (!is_inside) std::this_thread::sleep_for(100us);
+    patience::until([&]() -> bool { return is_inside; });
     CHECK(app->cancelThread("t"));
     (void)run.get();
     CHECK_THROWS_AS((void)app->invoke(sg::RESUME, {.thread_id = "t"}), sg::InvalidArgumentError);

@@ -24,6 +24,7 @@
 
 #include "tests/async/later.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/until.hpp"
 
 using namespace graphs;
 using namespace std::chrono_literals;
@@ -53,7 +54,7 @@ sg::Task<> runs(App app, sg::RunConfig config, RunEnd& end) {
 
 template <class Condition>
 void await(Condition condition) {
-    while (!condition()) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return condition(); });
 }
 
 sg::RunConfig stoppable(std::string thread, std::shared_ptr<sg::RunControl> control = {}) {
@@ -155,7 +156,7 @@ TEST_CASE("many nodes are abandoned at a random moment, and each run ends once")
     RunThreads threads(2, 1000);
     threads.open();
     const auto app = chainOf([](const State&) -> Update {
-                         std::this_thread::sleep_for(200us);
+                         std::this_thread::sleep_for(200us);  // sleeps: work that takes time
                          return {};
                      }).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     std::vector<std::unique_ptr<RunEnd>> ends;
@@ -166,7 +167,7 @@ TEST_CASE("many nodes are abandoned at a random moment, and each run ends once")
         threads.run(runs(app, stoppable(std::to_string(i), controls.back()), *ends.back()));
     }
     for (const auto& control : controls) {
-        std::this_thread::sleep_for(100us);
+        std::this_thread::sleep_for(100us);  // sleeps: the moment differs from round to round
         control->requestStop();
     }
     threads.join();

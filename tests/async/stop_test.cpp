@@ -67,6 +67,7 @@ TEST_CASE("an awaited run that waits for its turn on a thread ends when it is st
             stopped.on_busy = on_busy;
             stopped.busy_timeout = 1h;
             auto waiting = sg::spawn(executor, app.asyncInvoke(bar("stopped"), stopped));
+            // sleeps: usually enough; what is checked holds in any case
             if (on_busy == sg::OnBusy::wait) std::this_thread::sleep_for(2ms);
             control->requestStop();
             CHECK_THROWS_AS(waiting.get(), sg::CancelledError);
@@ -160,7 +161,7 @@ TEST_CASE("many runs that end while others are stopped are each done or cancelle
     std::jthread stopper([&] {
         for (std::size_t i = 0; i < controls.size(); i += 2) {
             controls[i]->requestStop();
-            if (i % 20 == 0) std::this_thread::sleep_for(200us);
+            if (i % 20 == 0) std::this_thread::sleep_for(200us);  // sleeps: the moment differs from round to round
         }
     });
     for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/hand_home.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/until.hpp"
 
 // A thread's events, awaited.
 using namespace graphs;
@@ -206,10 +207,10 @@ TEST_CASE("a node that awaits another thread's events stops waiting when its run
                     }).compile();
     const auto control = std::make_shared<sg::RunControl>();
     auto run = sg::spawn(twoThreads(), app.asyncInvoke(Update{}, {.control = control}));
-    while (!waits) std::this_thread::sleep_for(1ms);
+    patience::until([&]() -> bool { return waits; });
     control->requestStop();
     CHECK((run.get().status == sg::Status::cancelled));
-    while (!ended) std::this_thread::sleep_for(1ms);
+    patience::until([&]() -> bool { return ended; });
     auto again = sg::spawn(twoThreads(), app.asyncInvoke(Update{}));
     told.invoke(Update{}, {.thread_id = "t", .hub = &hub});
     CHECK(again.get().values.bar == Strings{"told"});

@@ -6,6 +6,7 @@
 
 #include "tests/async/support.hpp"
 #include "tests/support/enough_time.hpp"
+#include "tests/support/until.hpp"
 
 // Task, and what it can await.
 using namespace graphs;
@@ -152,7 +153,7 @@ TEST_CASE("a spawned task runs on the executor, and its end is reported once") {
             if (!outcome.error() && outcome.get() == i) ++ends;
         });
     }
-    while (ends < 100) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return ends >= 100; });
 }
 
 TEST_CASE("the last to hold an executor may be a task on it") {
@@ -162,7 +163,7 @@ TEST_CASE("the last to hold an executor may be a task on it") {
         const auto sleeps = []() -> Task<> { co_await sg::sleepFor(5ms); };
         sg::spawn(std::move(executor), sleeps(), [&done](const sg::Outcome<void>&) { done = true; });
     }
-    while (!done) std::this_thread::sleep_for(1ms);
+    patience::until([&]() -> bool { return done; });
 }
 
 TEST_CASE("a task that waits can be destroyed, and is never resumed") {

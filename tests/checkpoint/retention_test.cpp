@@ -14,6 +14,7 @@
 #include "checkpoint/commit_fields.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/until.hpp"
 
 using namespace std::chrono_literals;
 
@@ -86,7 +87,7 @@ RetentionReport waitForRuns(const Saver& saver, std::uint64_t more) {
     const std::uint64_t wanted = saver.retentionReport().runs + more;
     for (;;) {
         if (auto report = saver.retentionReport(); report.runs >= wanted) return report;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // sleeps: between two looks
     }
 }
 
@@ -106,7 +107,7 @@ public:
 RetentionReport waitForRuns(const checkpoint::Retention& retention, std::uint64_t wanted) {
     for (;;) {
         if (auto report = retention.report(); report.runs >= wanted) return report;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // sleeps: between two looks
     }
 }
 
@@ -268,8 +269,7 @@ TEST_CASE("retention runs once at the start, and a saver that goes does not wait
     for (const std::chrono::milliseconds every : {std::chrono::milliseconds(1h), std::chrono::milliseconds::max()}) {
         onEachWith([](BaseCheckpointSaver& saver) { putLine(saver, {"t"}, 3); }, {.keep_last = 1, .every = every},
                    [](auto& saver) {
-                       while (saver.retentionReport().runs == 0)
-                           std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                       patience::until([&] { return saver.retentionReport().runs != 0; });
                        CHECK(saver.retentionReport().runs == 1);
                    });
     }

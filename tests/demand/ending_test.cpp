@@ -181,6 +181,7 @@ TEST_CASE("cancelled while it waits for its turn on the thread: an error, and no
         sg::RunConfig config = with(control);
         config.on_busy = sg::OnBusy::wait;
         std::jthread stopper([&] {
+            // sleeps: usually enough; what is checked holds in any case
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             control->requestStop();
         });

@@ -94,7 +94,7 @@ TEST_CASE("clients that follow leave connections for those that ask") {
         client::Connection connection(server.port());
         connection.send(request);
         status = connection.head().status;
-        if (status == 503) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        if (status == 503) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // sleeps: between two tries
     }
     CHECK(status == 200);
 }

@@ -29,7 +29,7 @@ void waitForRun(Store& store, const std::string& thread) {
             CHECK(textAt(head, "/run_error") == "");
             return;
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // sleeps: between two looks
     }
     FAIL("the run does not end");
 }

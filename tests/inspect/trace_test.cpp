@@ -141,7 +141,7 @@ TEST_CASE("hostile names are text in a trace, and tasks that ran at once are in 
     Graph parallel;
     for (const char* node : {"a", "b"}) {
         parallel.addNode(node, [](const Order&) -> Update {
-            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));  // sleeps: work that takes time
             return {};
         });
         parallel.addEdge(sg::START, node);

@@ -353,6 +353,7 @@ TEST_CASE("a value that loses its other owner while it is appended is in its pla
         sg::SharedJson kept = named("kept", 20'000);
         const sg::SharedJson kept_again = kept;
         std::thread reader([&] {
+            // sleeps: the moment differs from round to round
             std::this_thread::sleep_for(std::chrono::microseconds(50 * round));
             other.reset();
         });

@@ -15,6 +15,7 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/stategraph.hpp>
+#include "tests/support/until.hpp"
 
 // Threads for the tests of the inspector's page, in a real database:
 //
@@ -133,8 +134,7 @@ App nested(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
 /// A task that writes a message in parts, and inside a graph, as models do. It continues when a file appears in
 /// `folder`, so that a test decides what it has written.
 void waitFor(const std::filesystem::path& file, sg::Runtime& runtime) {
-    while (!std::filesystem::exists(file) && !runtime.stopRequested())
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    patience::until([&] { return !(!std::filesystem::exists(file) && !runtime.stopRequested()); });
 }
 
 void emit(sg::Runtime& runtime, const std::string& id, const std::string& text) {

@@ -128,8 +128,8 @@ void answerAll(const fs::path& folder, bool backwards) {
                                        response.body.find("waits for a decision or a result") != std::string::npos;
                 if (response.status == 200 || is_closed) decided[number] = is_closed;
                 if (is_closed) --left;
-            } catch (const std::exception&) {  // the server was killed and will be restarted
-                std::this_thread::sleep_for(5ms);
+            } catch (const std::exception&) {      // the server was killed and will be restarted
+                std::this_thread::sleep_for(5ms);  // sleeps: between two tries
             }
         }
     }
@@ -156,7 +156,7 @@ int main() {
     const pid_t one = child([&] { answerAll(folder, false); });
     const pid_t other = child([&] { answerAll(folder, true); });
     for (int kills = 0; kills < 5; ++kills) {
-        std::this_thread::sleep_for(60ms);
+        std::this_thread::sleep_for(60ms);  // sleeps: the moment differs from round to round
         ::kill(server, SIGKILL);
         statusOf(server);
         fs::remove(folder / "port");

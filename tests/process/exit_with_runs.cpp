@@ -64,7 +64,7 @@ sg::Task<> forever(sg::CompiledGraph<State> app, int number) {
 void endWithRuns(int after_ms) {
     const auto app = loop();
     for (int i = 0; i < 4; ++i) (void)sg::spawn(sg::Executor::common(), forever(app, i));
-    std::this_thread::sleep_for(std::chrono::milliseconds(after_ms));
+    std::this_thread::sleep_for(std::chrono::milliseconds(after_ms));  // sleeps: the moment differs from round to round
     std::exit(0);
 }
 

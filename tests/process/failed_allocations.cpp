@@ -133,7 +133,7 @@ int runWithFailure(Kind kind, long number) {
     }
     if (app.getState({.thread_id = "1"}).values.out != std::vector<int>{0, 1, 2}) return 1;
     // Objects on the threads of attempts may be destroyed a little later.
-    for (int i = 0; i < 200'000 && Counted::alive != alive; ++i) usleep(1000);
+    for (int i = 0; i < 200'000 && Counted::alive != alive; ++i) usleep(1000);  // sleeps: between two looks
     return Counted::alive == alive ? 0 : 2;
 }
 

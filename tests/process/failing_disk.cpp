@@ -215,7 +215,7 @@ void readWithRefresh() {
     const sg::Value value(std::map<std::string, int>{{"a", 1}});
     store.put({"n"}, "some time", value, {.ttl = 1'000'000ms});
     store.put({"n"}, "for ever", value);
-    ::usleep(5'000);  // lets enough time pass that there is something to prolong
+    ::usleep(5'000);  // sleeps: lets enough time pass that there is something to prolong
     disk.failFrom(0, 1'000'000, ENOSPC, false);
     for (int i = 0; i < 3; ++i) {
         check(errorOf([&] { check(store.get({"n"}, "some time").has_value(), "an item with a time to live"); }).empty(),

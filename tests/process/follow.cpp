@@ -67,8 +67,8 @@ int follow(const std::string& path, pid_t writer) {
             times_grown += now > seen;
             seen = now;
         } catch (const sg::SaverError&) {
-            app.reset();  // the writer has not created the database yet
-            std::this_thread::sleep_for(milliseconds(5));
+            app.reset();                                   // the writer has not created the database yet
+            std::this_thread::sleep_for(milliseconds(5));  // sleeps: between two tries
         }
     }
     ::kill(writer, SIGKILL);

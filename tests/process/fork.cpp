@@ -25,6 +25,7 @@
 
 #include "tests/storage/sharded/movable_shards.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/until.hpp"
 
 namespace sg = stategraph;
 using namespace std::chrono_literals;
@@ -90,7 +91,7 @@ sg::CompiledGraph<State> busy() {
     for (const char* name : {"a", "b", "c"}) {
         graph.addNode(name, [](const State&, sg::Runtime& runtime) -> Writes {
             runtime.write(sg::Value(1));
-            std::this_thread::sleep_for(1ms);
+            std::this_thread::sleep_for(1ms);  // sleeps: work that takes time
             return {sg::add(&State::n, 1)};
         });
         graph.addEdge(sg::START, name);
@@ -162,7 +163,7 @@ bool readsMoved(sg::ShardedSaver& saver, LaterShards& shards, const std::string&
     } read(is_told);
     const sg::TupleQuery query{.log = {name}};
     saver.asyncGetTuple(query, read);
-    while (!is_told) std::this_thread::sleep_for(100us);
+    patience::until([&]() -> bool { return is_told; });
     return read.has_found;
 }
 

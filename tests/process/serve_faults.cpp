@@ -26,6 +26,7 @@
 
 #include "tests/serve/served_state.hpp"
 #include "tests/support/quiet_client.hpp"
+#include "tests/support/until.hpp"
 
 // The nth allocation of a server fails, for every n, in each operation of the server; and its sockets fail. Every
 // client must receive an answer or the end of its connection, no run and no connection may remain, the next
@@ -98,15 +99,7 @@ struct Client : QuietClient {
     explicit Client(const serve::Server& server) : QuietClient(server.port()) {}
 };
 
-template <class F>
-bool eventually(F holds) {
-    const auto end = std::chrono::steady_clock::now() + 5min;
-    while (!holds()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::sleep_for(200us);
-    }
-    return true;
-}
+using patience::eventually;
 
 /// Repeats its input; "wait" sleeps until the run is stopped, and "ask" asks a question.
 sg::CompiledGraph<State> graph() {
@@ -128,6 +121,7 @@ agent::Agent talker() {
     sg::CompileOptions stored;
     stored.checkpointer = std::make_shared<sg::MemorySaver>();
     const auto says = [](const model::Request&) {
+        // sleeps: between two looks
         for (int left = 300'000; left > 0 && is_held; --left) std::this_thread::sleep_for(1ms);
         return model::assistant("some words are said here");
     };
@@ -405,7 +399,7 @@ int main() {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     std::thread([] {  // ends the test if something waits for ever
         is_clients = true;
-        std::this_thread::sleep_for(880s);
+        std::this_thread::sleep_for(880s);  // sleeps: the limit of the whole test
         std::printf("the server waits for ever (allocation %ld)\n", round_number);
         std::_Exit(1);
     })

@@ -166,7 +166,7 @@ int main() {
     while (waitpid(child, &status, WNOHANG) == 0) {
         most = std::max(most, server.runs());
         if (most == clients) all_are_there = true;
-        std::this_thread::sleep_for(5ms);
+        std::this_thread::sleep_for(5ms);  // sleeps: between two looks
     }
     const long kb = residentKb();
     std::cout << "at most " << most << " runs at once, " << kb / 1024 << " MB" << std::endl;

@@ -203,7 +203,7 @@ void drive(const Kinds& kinds, int kind, const std::string& thread) {
             if (attempt >= 2000) break;
             has_begun = true;
             ++resumed;
-            std::this_thread::sleep_for(1ms);
+            std::this_thread::sleep_for(1ms);  // sleeps: between two tries
         }
     }
     kinds.saver->deleteThread(thread);
@@ -261,7 +261,7 @@ int main(int argc, char** argv) {
         round(random, 200ms);
         if (runs == runs_before) return 1;
     }
-    std::this_thread::sleep_for(50ms);  // lets idle threads end
+    std::this_thread::sleep_for(50ms);  // sleeps: lets idle threads end
     const std::size_t after_kb = usedKb();
     std::printf("%ld runs, %ld resumed, %ld threads refused, %zu kB before and %zu after\n", runs.load(),
                 resumed.load(), refused.load(), before_kb, after_kb);

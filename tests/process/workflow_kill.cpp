@@ -40,7 +40,7 @@ void note(const std::string& step) {
     const int file = ::open(log_file, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (file < 0 || ::write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::abort();
     ::close(file);
-    std::this_thread::sleep_for(1ms);  // makes most kills hit a running step
+    std::this_thread::sleep_for(1ms);  // sleeps: makes most kills hit a running step
 }
 
 auto counted(const std::string& id, int added) {
@@ -184,7 +184,7 @@ int main(int count, char** arguments) {
                 ::execl("/proc/self/exe", arguments[0], "child", run_id.c_str(), nullptr);
                 std::_Exit(9);
             }
-            std::this_thread::sleep_for(
+            std::this_thread::sleep_for(  // sleeps: the moment differs from round to round
                 std::chrono::microseconds(std::uniform_int_distribution<int>(5'000, 120'000)(random)));
             if (kills_of_run < 25) ::kill(process, SIGKILL);
             int status = 0;

@@ -90,7 +90,7 @@ private:
         // Attempts that were abandoned may end a little later.
         for (int i = 0; reopens_ && !old.expired(); ++i) {
             require(i < 300'000, "something holds the saver after its runs have ended");
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));  // sleeps: between two looks
         }
         open();
     }
@@ -131,7 +131,7 @@ private:
                     nth,
                     [](sg::Runtime* runtime) {
                         for (int ms = 0; runtime != nullptr && ms < 1000 && !runtime->stopRequested(); ++ms) {
-                            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                            std::this_thread::sleep_for(std::chrono::milliseconds(1));  // sleeps: work that takes time
                         }
                     },
                     false);

@@ -35,8 +35,8 @@ echo '#pragma once' >include/stategraph/shop/shop.hpp
 echo '#include <doctest/doctest.h>' >tests/shop/shop_test.cpp
 try works "a new room"
 grep -q '^shop|built' ../build/rooms.txt || { echo "the new room is not built"; failed=1; }
-"$cmake" --build ../build --target help >../targets.txt
-grep -q tests-shop ../targets.txt || { echo "the new room has no program of tests"; failed=1; }
+"${cmake%cmake}ctest" --test-dir ../build -N -L '^shop$' >../tests.txt
+grep -q 'shop/shop$' ../tests.txt || { echo "the new room's test is no entry of CTest"; failed=1; }
 
 mv tests/shop/shop_test.cpp tests/shop_test.cpp
 try "There is no test of shop" "a room without tests"

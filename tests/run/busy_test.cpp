@@ -51,7 +51,7 @@ struct Spinner {
         graph.addNode("spin", [this](const State&) -> Update {
             ++runs;
             spins.give();
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));  // sleeps: work that takes time
             return {sg::add(&State::n, 1)};
         });
         graph.addEdge(sg::START, "spin");

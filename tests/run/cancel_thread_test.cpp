@@ -228,7 +228,7 @@ TEST_CASE("a run that is under way ends before its next superstep, and its cance
             entered.give();
             const auto until = std::chrono::steady_clock::now() + 5min;
             while (!app.getState({.thread_id = "t"}).cancelled && std::chrono::steady_clock::now() < until)
-                std::this_thread::sleep_for(1ms);
+                std::this_thread::sleep_for(1ms);  // sleeps: between two looks
         };
         auto cancels = std::async(std::launch::async, [&] {
             entered.await();

@@ -11,6 +11,7 @@
 #include <stategraph/control.hpp>
 
 #include "tests/support/graphs.hpp"
+#include "tests/support/until.hpp"
 
 // Calls that a node, a router or a callback makes on the thread of its own run: a wait for that run is refused.
 using namespace graphs;
@@ -97,7 +98,7 @@ TEST_CASE("an abandoned node may wait for its thread's next turn, because its ru
     self = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     const auto control = std::make_shared<sg::RunControl>();
     std::jthread stops([&] {
-        while (calls == 0) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return calls != 0; });
         control->requestStop();
     });
     CHECK((self->invoke(Update{}, {.thread_id = "t", .control = control}).status == sg::Status::cancelled));

@@ -93,7 +93,7 @@ TEST_CASE("an idle timeout counts from the last sign of the node") {
         graph.addNode("beats",
                       [limit](const State&, sg::Runtime& rt) -> Update {
                           for (int i = 0; i < 8; ++i) {
-                              std::this_thread::sleep_for(limit / 6);
+                              std::this_thread::sleep_for(limit / 6);  // sleeps: work that takes time
                               rt.heartbeat();
                           }
                           return bar("beats");

@@ -316,7 +316,7 @@ TEST_CASE("threads that no run has used go, by size and by age") {
     const App brief = compiled(saver, std::make_shared<CountedIds>(),
                                {.bytes_max = 1 << 20, .idle_max = std::chrono::milliseconds(1)});
     brief.invoke(say("hello"), {.thread_id = "a"});
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // sleeps: a lifetime ends
     brief.invoke(say("hello"), {.thread_id = "b"});
     stats = brief.warmThreadStats();
     CHECK(stats.threads == 1);

@@ -16,6 +16,7 @@
 #include <stategraph/stategraph.hpp>
 
 #include "tests/serve/client.hpp"
+#include "tests/support/until.hpp"
 
 // A page that reconnects while a chat is about to begin or to be refused.
 namespace sg = stategraph;
@@ -31,7 +32,7 @@ struct State {
 };
 
 void await(const std::atomic<bool>& flag) {
-    for (int left = 300'000; left > 0 && !flag; --left) std::this_thread::sleep_for(1ms);
+    patience::until([&]() -> bool { return flag; });
 }
 
 /// A graph whose run ends when the test permits it.
@@ -96,7 +97,8 @@ Answers comeBackBeforeTheDecision(bool refuses) {
     deciding::await(endpoint->is_asked);
     client::Connection page(server.port());
     page.request("GET", "/a/chat/t/stream");
-    std::this_thread::sleep_for(50ms);  // usually the page asks before the decision; the checks below hold in any case
+    // sleeps: usually the page asks before the decision; the checks below hold in any case
+    std::this_thread::sleep_for(50ms);
     endpoint->may_decide = true;
     Answers answers;
     if (refuses) {
@@ -125,7 +127,7 @@ TEST_CASE("a request for a thread whose run was asked to stop waits until the ru
     CHECK(client::post(server.port(), "/a/t/cancel", "").status == 200);
     client::Connection next(server.port());
     next.request("POST", "/a/t/start", go);
-    std::this_thread::sleep_for(100ms);  // usually the request is there before the run ends
+    std::this_thread::sleep_for(100ms);  // sleeps: usually the request is there before the run ends
     *is_over = true;
     CHECK(first.read().body.find("cancelled") != std::string::npos);
     const client::Response answer = next.read();

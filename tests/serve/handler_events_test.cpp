@@ -12,6 +12,7 @@
 #include <stategraph/serve/server.hpp>
 
 #include "tests/serve/client.hpp"
+#include "tests/support/until.hpp"
 
 // Handlers that answer with server-sent events: when the events are sent, and when the response ends.
 namespace sg = stategraph;
@@ -51,15 +52,6 @@ public:
     std::shared_ptr<Counter> counter;
     std::optional<serve::Server> server;
 };
-
-template <class Condition>
-bool comes(Condition condition) {
-    for (int i = 0; i < 5000; ++i) {
-        if (condition()) return true;
-        std::this_thread::sleep_for(1ms);
-    }
-    return false;
-}
 
 TEST_CASE("a handler's events are sent as they come, and the connection is used again after the last") {
     Served served(3);
@@ -112,7 +104,7 @@ TEST_CASE("a handler is not asked any more when its client has gone") {
         CHECK(connection.head().status == 200);
         CHECK(connection.chunk() == "data: {\"n\":1}\n\n");
     }
-    CHECK(comes([&] { return served.server->connections() == 0; }));
+    CHECK(patience::eventually([&] { return served.server->connections() == 0; }));
     CHECK(served.counter.use_count() == 2);  // held by the test and by the handler, and by no response
 }
 

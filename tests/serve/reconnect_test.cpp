@@ -15,6 +15,7 @@
 
 #include "tests/agent/tools.hpp"
 #include "tests/serve/client.hpp"
+#include "tests/support/until.hpp"
 
 using namespace tools;
 namespace serve = stategraph::serve;
@@ -164,15 +165,7 @@ void rest(client::Connection& connection, client::Response& response) {
     for (std::string piece = connection.chunk(); !piece.empty(); piece = connection.chunk()) response.body += piece;
 }
 
-template <class F>
-bool eventually(F holds) {
-    const auto end = std::chrono::steady_clock::now() + 5min;
-    while (!holds()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::sleep_for(2ms);
-    }
-    return true;
-}
+using patience::eventually;
 
 }  // namespace
 

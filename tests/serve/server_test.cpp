@@ -14,6 +14,7 @@
 #include "tests/agent/tools.hpp"
 #include "tests/serve/client.hpp"
 #include "tests/serve/served_state.hpp"
+#include "tests/support/until.hpp"
 
 using namespace tools;
 namespace serve = stategraph::serve;
@@ -54,15 +55,7 @@ sg::CompiledGraph<State> endless(std::atomic<int>& stopped) {
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
 }
 
-template <class F>
-bool eventually(F holds) {
-    const auto end = std::chrono::steady_clock::now() + 5min;
-    while (!holds()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::sleep_for(2ms);
-    }
-    return true;
-}
+using patience::eventually;
 
 std::string text(const json::object& object, std::string_view member) {
     const json::value* const found = object.if_contains(member);
@@ -319,7 +312,7 @@ TEST_CASE("what a protocol throws is an answer before the response has begun, an
     sg::StateGraph<State> graph;
     graph.addNode("first", [](const State&) -> sg::Update<State> { return {sg::add(&State::said, std::string("a"))}; });
     graph.addNode("second", [&may_end](const State&) -> sg::Update<State> {
-        while (!may_end) std::this_thread::sleep_for(1ms);
+        patience::until([&]() -> bool { return may_end; });
         return {sg::add(&State::said, std::string("b"))};
     });
     graph.addEdge(sg::START, "first").addEdge("first", "second").addEdge("second", sg::END);
@@ -345,7 +338,7 @@ TEST_CASE("a server that drains lets its runs end, notifies their clients and ta
     sg::StateGraph<State> graph;
     graph.addNode("a", [&](const State&, sg::Runtime& runtime) -> sg::Update<State> {
         ++steps;
-        while (!runtime.drainRequested()) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return runtime.drainRequested(); });
         return {};
     });
     graph.addNode("b", [&](const State&) -> sg::Update<State> { return ++steps, sg::Update<State>(); });

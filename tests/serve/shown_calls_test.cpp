@@ -149,8 +149,8 @@ private:
             client::Connection page(server.port());
             page.request("GET", "/a/chat/t/stream");
             client::Response response = page.head();
-            if (response.status != 200) {  // the run has not begun
-                std::this_thread::sleep_for(5ms);
+            if (response.status != 200) {          // the run has not begun
+                std::this_thread::sleep_for(5ms);  // sleeps: between two tries
                 continue;
             }
             gate->open();

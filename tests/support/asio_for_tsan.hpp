@@ -1,5 +1,5 @@
 #pragma once
-// Included before everything else in builds with ThreadSanitizer (cmake/Tests.cmake), which does not support fences.
+// Included before everything else in builds with ThreadSanitizer (cmake/Rooms.cmake), which does not support fences.
 // Boost.Asio uses two kinds of fences. Those around handlers only strengthen the order that its mutexes establish;
 // BOOST_ASIO_DISABLE_FENCED_BLOCK removes them. The other kind precedes the deletion of a counted object by its last
 // owner; this header replaces it by a read of the count, which establishes the same order in a form that

@@ -76,7 +76,7 @@ inline void awaitLines(const std::filesystem::path& file, std::size_t wanted) {
         std::size_t lines = 0;
         for (std::string line; std::getline(in, line);) ++lines;
         if (lines >= wanted) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));  // sleeps: between two looks
     }
     throw std::runtime_error("no such lines came: " + file.string());
 }

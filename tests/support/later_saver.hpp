@@ -154,7 +154,7 @@ private:
     void await(F has_come) const {
         for (std::unique_lock lock(mutex_); !has_come(); lock.lock()) {
             lock.unlock();
-            std::this_thread::sleep_for(std::chrono::microseconds(100));
+            std::this_thread::sleep_for(std::chrono::microseconds(100));  // sleeps: between two looks
         }
     }
     std::deque<Call>::iterator next() {
@@ -183,7 +183,7 @@ private:
             if (latency_.count() > 0) {
                 const auto due = next()->due;
                 lock.unlock();
-                std::this_thread::sleep_until(due);
+                std::this_thread::sleep_until(due);  // sleeps: its latency
                 lock.lock();
             }
             const auto at = next();

@@ -31,7 +31,7 @@ public:
             number = puts_++;
         }
         if (before_put) before_put(number);
-        if (delay.count() > 0) std::this_thread::sleep_for(delay);
+        if (delay.count() > 0) std::this_thread::sleep_for(delay);  // sleeps: a slow saver
         inner_.put(request);
         {
             const std::lock_guard lock(mutex_);

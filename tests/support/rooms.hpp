@@ -15,7 +15,7 @@ struct Room {
     std::vector<std::string> uses;
     std::vector<std::string> headers;
     /// The package, or nothing.
-    std::string needs;
+    std::string needs = {};
     bool is_component = true;
 };
 const std::vector<Room>& rooms();

@@ -12,6 +12,7 @@
 #include <stategraph/sharded_queue.hpp>
 
 #include "tests/storage/sharded/postgres_shards_helper.hpp"
+#include "tests/support/until.hpp"
 #include "tests/worker/worker_helper.hpp"
 
 using namespace worker_tests;
@@ -37,7 +38,7 @@ struct TwoClusters {
     }
     template <class Condition>
     void await(Condition condition) {
-        while (!condition()) std::this_thread::sleep_for(5ms);
+        patience::until([&] { return condition(); });
     }
     std::vector<int> log(const std::string& thread) {
         return countingGraph({.checkpointer = saver}).getState({.thread_id = thread}).values.log;
@@ -139,6 +140,7 @@ TEST_CASE("threads that run while their slot moves to and fro end as they would 
     const std::size_t slots[] = {slot};
     std::vector<std::string> names;
     for (int i = 0; i < 6; ++i) names.push_back(nameIn(slot, i));
+    // sleeps: work that takes time
     const auto slow = [](const Counted&, sg::Runtime&) { std::this_thread::sleep_for(5ms); };
     ClusterWorker left(on, 0, slow);
     ClusterWorker right(on, 1, slow);
@@ -146,7 +148,7 @@ TEST_CASE("threads that run while their slot moves to and fro end as they would 
     for (int round = 1; round <= 6; ++round) {
         inputs.push_back(round);
         for (const std::string& name : names) on.submit(name, round, "round " + std::to_string(round));
-        std::this_thread::sleep_for(15ms);
+        std::this_thread::sleep_for(15ms);  // sleeps: the moment differs from round to round
         CHECK(on.shards->moveSlots(slots, round % 2 == 1 ? "b" : "a").slots == 1);
     }
     for (const std::string& name : names) {

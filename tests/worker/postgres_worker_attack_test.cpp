@@ -26,6 +26,7 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/shared_threads.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/until.hpp"
 #include "tests/worker/worker_helper.hpp"
 
 using namespace worker_tests;
@@ -138,7 +139,7 @@ TEST_CASE("nodes that never return neither keep a worker from other work, nor fr
         running.add("graph", [&](const Counted& state, sg::Runtime&) {
             if (state.input != 1) return;
             ++stuck;
-            while (!may_return) std::this_thread::sleep_for(1ms);  // it does not look whether it is to end
+            patience::until([&]() -> bool { return may_return; });  // it does not look whether it is to end
         });
         running.start();
         for (int i = 0; i < 7; ++i) on.submit(nameOf(i), 1);
@@ -172,7 +173,7 @@ TEST_CASE("many slots whose nodes block are all used at once, and as many that w
     running.add("graph", [&](const Counted& state, sg::Runtime&) {
         if (state.n > 0) return;
         ++inside;
-        while (inside < count) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return inside >= count; });
     });
     running.start();
     for (int i = 0; i < count; ++i) on.submit(nameOf(i), 1);
@@ -214,6 +215,7 @@ TEST_CASE("inputs that come while workers drain, one after the other, are all do
                 for (int i = 0; i < threads; ++i) on.submit(nameOf(i), input);
             }
         });
+        // sleeps: the moment differs from round to round
         std::this_thread::sleep_for(std::chrono::milliseconds(5 * worker));
         running.stop();
         submitting.join();
@@ -238,7 +240,7 @@ TEST_CASE("a put that takes longer than a lease is stored once, even if another 
     const auto node = [&](const Counted& state, sg::Runtime&) {
         if (state.n != 2) return;
         was_there = true;
-        while (!is_locked) std::this_thread::sleep_for(1ms);
+        patience::until([&]() -> bool { return is_locked; });
     };
     first.add("graph", node);
     second.add("graph", node);
@@ -251,7 +253,7 @@ TEST_CASE("a put that takes longer than a lease is stored once, even if another 
         PGconn* const client = PQconnectdb(postgres_tests::conninfo().c_str());
         PQclear(PQexec(client, ("BEGIN; SELECT FROM \"" + on.schema.name() + "\".logs FOR UPDATE").c_str()));
         is_locked = true;
-        std::this_thread::sleep_for(3s);
+        std::this_thread::sleep_for(3s);  // sleeps: longer than the lease
         PQclear(PQexec(client, "COMMIT"));
         PQfinish(client);
     }

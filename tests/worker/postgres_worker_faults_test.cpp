@@ -98,7 +98,7 @@ TEST_CASE("helper: a worker" * doctest::skip()) {
                                            if (!event.outcome) note("lost " + event.thread_id);
                                        }}));
     worker.add("graph", countingGraph({.checkpointer = saver}, [&](const Counted& state, sg::Runtime&) {
-                   std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+                   std::this_thread::sleep_for(std::chrono::milliseconds(pause));  // sleeps: work that takes time
                    note("did " + std::to_string(state.input * 100 + state.n + 1));
                    if (freezes && ++did == 5) ::raise(SIGSTOP);
                }));
@@ -123,6 +123,7 @@ TEST_CASE("workers are killed again and again, and every input of every thread i
     for (int i = 0; i < 2; ++i) workers.push_back(start());
     awaitLines(folder / "notes", 5);
     for (int kill = 0; kill < 6; ++kill) {
+        // sleeps: the moment differs from round to round
         std::this_thread::sleep_for(std::chrono::milliseconds(random() % 150));
         auto& one = workers[random() % workers.size()];
         one->kill();
@@ -202,6 +203,7 @@ TEST_CASE(
                                       ++errors;
                                       throw std::runtime_error("is ignored");
                                   }}));
+    // sleeps: work that takes time
     running.add("graph", [](const Counted&, sg::Runtime&) { std::this_thread::sleep_for(2ms); });
     constexpr int threads = 8;
     for (int i = 0; i < threads; ++i) on.submit(nameOf(i), 1);

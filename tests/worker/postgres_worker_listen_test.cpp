@@ -13,6 +13,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/postgres_listener.hpp>
 
+#include "tests/support/until.hpp"
 #include "tests/worker/worker_helper.hpp"
 
 using namespace worker_tests;
@@ -78,7 +79,7 @@ TEST_CASE("a program that gives work and one that does it agree on notifications
     std::thread thread([&] { worker.run(); });
     for (int i = 1; i <= 3; ++i) {
         (void)queue.submit({.thread_id = "t", .graph = "graph", .input = inputOf(i)});
-        while (queue.find("t")) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return !queue.find("t"); });
     }
     worker.stop();
     thread.join();
@@ -92,7 +93,7 @@ TEST_CASE("a worker that listens ends a cancelled run long before it would renew
     running.add("graph", [&](const Counted& state, sg::Runtime& runtime) {
         if (state.input == 0) return;
         runs = true;
-        while (!runtime.stopRequested()) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return runtime.stopRequested(); });
     });
     running.start();
     awaitListening(on);

@@ -142,6 +142,7 @@ TEST_CASE("helper: a worker by its command line" * doctest::skip()) {
                                  "10ms",    "--metrics",  "20ms",           "--name",   name.c_str()};
     const auto addGraphs = [](sg::Worker& worker, const std::shared_ptr<sg::LeasedSaver>& saver) {
         worker.add("graph", countingGraph({.checkpointer = saver},
+                                          // sleeps: work that takes time
                                           [](const Counted&, sg::Runtime&) { std::this_thread::sleep_for(10ms); }));
     };
     CHECK(sg::workerMain(static_cast<int>(std::size(words)), words, addGraphs, {.out = &notes}) == 0);

@@ -39,7 +39,7 @@ TEST_CASE("queues share a worker's slots by their limits, and a queue that it do
     running.add("graph", [&](const Counted& state, sg::Runtime&) {
         if (state.input != 1) return;
         most = std::max(most.load(), ++slow);
-        std::this_thread::sleep_for(5ms);
+        std::this_thread::sleep_for(5ms);  // sleeps: work that takes time
         --slow;
     });
     for (int i = 0; i < 4; ++i) {

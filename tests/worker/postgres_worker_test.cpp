@@ -16,6 +16,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/unfinished.hpp>
 
+#include "tests/support/until.hpp"
 #include "tests/worker/worker_helper.hpp"
 
 using namespace worker_tests;
@@ -171,7 +172,7 @@ TEST_CASE("a cancel from anywhere ends a run under way, a question and what wait
     running.add("graph", [&](const Counted& state, sg::Runtime& runtime) {
         if (state.input == 1) {
             is_in_node = true;
-            while (!runtime.stopRequested()) std::this_thread::sleep_for(1ms);
+            patience::until([&] { return runtime.stopRequested(); });
         }
         if (state.input == 2) (void)sg::interrupt<std::string>(runtime, "go on?");
     });
@@ -237,7 +238,7 @@ TEST_CASE("a worker that is stopped ends runs after their superstep, and others 
     first.add("graph", [&](const Counted& state, sg::Runtime& runtime) {
         if (state.input != 1 || state.n != 1) return;
         is_in_node = true;
-        while (!runtime.drainRequested()) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return runtime.drainRequested(); });
     });
     first.start();
     on.submit("t", 1);
@@ -267,7 +268,7 @@ TEST_CASE("a node that does not end when its worker is stopped is abandoned, and
         first.add("graph", [&is_in_node, may_go_on](const Counted& state, sg::Runtime&) {
             if (state.n != 1) return;
             is_in_node = true;
-            while (!*may_go_on) std::this_thread::sleep_for(1ms);
+            patience::until([&]() -> bool { return *may_go_on; });
         });
         first.start();
         on.submit("t", 1);
@@ -298,7 +299,7 @@ TEST_CASE("a worker that loses a lease stops that run, stores nothing of it, and
         is_in_node = true;
         // A function that a node registers may call the worker.
         const std::stop_callback stopped(sg::stopToken(runtime), [&] { (void)running.worker.metrics(); });
-        while (!runtime.stopRequested()) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return runtime.stopRequested(); });
         was_stopped = true;
     });
     running.start();

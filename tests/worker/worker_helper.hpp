@@ -13,6 +13,7 @@
 #include <stategraph/worker.hpp>
 
 #include "tests/storage/postgres/postgres_helper.hpp"
+#include "tests/support/until.hpp"
 
 // Workers in this process on a schema, and a graph for them.
 namespace worker_tests {
@@ -86,7 +87,7 @@ struct Place {
     /// Waits until the condition holds; the time limit of the test ends endless waits.
     template <class Condition>
     void await(Condition condition) {
-        while (!condition()) std::this_thread::sleep_for(5ms);
+        patience::until([&] { return condition(); });
     }
     void awaitGone(const std::string& thread) {
         await([&] { return !queue.find(thread); });

@@ -7,6 +7,7 @@
 
 #include "tests/support/enough_time.hpp"
 #include "tests/support/hand_home.hpp"
+#include "tests/support/until.hpp"
 
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
@@ -57,13 +58,13 @@ TEST_CASE("an awaited run sleeps without a thread, and a cancel ends its sleep")
         CHECK(await(wf::asyncStart(flow, "1", 1, options)).result == 2);
         const auto waits = await(wf::asyncStart(flow, "2", 1));
         if (waits.status != RunStatus::waiting) return false;
-        std::this_thread::sleep_for(time + 10ms);
+        std::this_thread::sleep_for(time + 10ms);  // sleeps: the step sleeps until then
         CHECK(await(wf::asyncRestart(flow, "2")).result == 2);
         return true;
     }));
     const auto days = wf::workflow<int>("days").sleep(24h).then(inc).commit(stored());
     std::jthread cancels([&] {
-        while (days.get("3").status != RunStatus::waiting) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return days.get("3").status == RunStatus::waiting; });
         days.cancel("3");
     });
     CHECK((await(wf::asyncStart(days, "3", 1, options)).status == RunStatus::canceled));

@@ -25,7 +25,7 @@ struct Asking {
 
     void start(const std::string& run, int input, const std::string& region) const {
         // The times of checkpoints have a resolution of milliseconds.
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // sleeps: times of checkpoints have milliseconds
         wf::RunOptions options;
         options.metadata = {{"region", region}, {"input", input}};
         flow.start(run, input, options);

@@ -17,6 +17,7 @@
 #include "tests/support/enough_time.hpp"
 #include "tests/support/manual_clock.hpp"
 #include "tests/support/meanwhile.hpp"
+#include "tests/support/until.hpp"
 #include "tests/workflow/refusal.hpp"
 
 // Calls of Flow that read a run and then do something to it, while another process changes the run in between.
@@ -169,7 +170,7 @@ TEST_CASE("a call that waits for the end of a sleep returns the run as another p
                 return awaits ? sg::syncWait(wf::asyncStart(run.mine, "1", 1, waiting())).status
                               : run.mine.start("1", 1, waiting()).status;
             });
-            while (run.other.get("1").status != RunStatus::waiting) std::this_thread::sleep_for(1ms);
+            patience::until([&] { return run.other.get("1").status == RunStatus::waiting; });
             bool was_first = true;
             try {
                 wf::RunOptions options;
@@ -207,10 +208,10 @@ TEST_CASE("a call that waits for the end of a sleep returns a run as canceled th
                     return awaits ? sg::syncWait(wf::asyncStart(run.mine, "1", 1, waiting())).status
                                   : run.mine.start("1", 1, waiting()).status;
                 });
-                while (run.other.get("1").status != RunStatus::waiting) std::this_thread::sleep_for(1ms);
+                patience::until([&] { return run.other.get("1").status == RunStatus::waiting; });
                 // The other process waits too, so its cancel is a note next to the checkpoint.
                 auto other = std::async(std::launch::async, [&] { return run.other.restart("1", waiting()).status; });
-                std::this_thread::sleep_for(time / 4);
+                std::this_thread::sleep_for(time / 4);  // sleeps: usually enough; what is checked holds in any case
                 const RunStatus cancelled = run.other.cancel("1").status;
                 bool was_late = cancelled != RunStatus::canceled || run.gates > 0;
                 RunStatus status = RunStatus::pending;
@@ -251,13 +252,13 @@ TEST_CASE("a cancel ends a run that was begun again while the first call waits f
             return RunStatus::canceled;
         }
     });
-    while (flow.get("1").status != RunStatus::waiting) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return flow.get("1").status == RunStatus::waiting; });
     auto second = std::async(std::launch::async, [&] {
         for (;;) {
             try {
                 return flow.start("1", 2).status;
-            } catch (const wf::RefusedError&) {  // the first call has not put the thread down yet
-                std::this_thread::sleep_for(1ms);
+            } catch (const wf::RefusedError&) {    // the first call has not put the thread down yet
+                std::this_thread::sleep_for(1ms);  // sleeps: between two tries
             }
         }
     });

@@ -12,6 +12,8 @@
 #include <stategraph/run_control.hpp>
 #include <stategraph/workflow/async.hpp>
 
+#include "tests/support/until.hpp"
+
 // Workflows used as steps are retried according to their policy: how often, for which errors, and after which waits.
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
@@ -147,7 +149,7 @@ TEST_CASE("whether another attempt follows is decided once, also where the run r
     auto status = process().start("1", 1).status;
     int restarts = 0;
     for (; status == RunStatus::waiting && restarts < 20; ++restarts) {
-        std::this_thread::sleep_for(110ms);
+        std::this_thread::sleep_for(110ms);  // sleeps: the pause before a retry ends
         status = process().restart("1").status;
     }
     CHECK((status == RunStatus::success));
@@ -166,7 +168,7 @@ TEST_CASE("a wait between attempts ends when the run is stopped") {
     wf::RunOptions options;
     options.control = control;
     std::jthread stops([&] {
-        while (failing.executed == 0) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return failing.executed != 0; });
         control->requestStop();
     });
     CHECK((flow.start("1", 1, options).status == RunStatus::canceled));

@@ -9,6 +9,7 @@
 #include <stategraph/workflow/workflow.hpp>
 
 #include "tests/support/enough_time.hpp"
+#include "tests/support/until.hpp"
 
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
@@ -26,7 +27,7 @@ struct Slow {
 
     int call(int n) {
         if (calls++ == 0) {
-            while (!may_end) std::this_thread::sleep_for(1ms);
+            patience::until([&]() -> bool { return may_end; });
         }
         return n + 1;
     }

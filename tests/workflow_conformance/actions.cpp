@@ -65,7 +65,7 @@ void StepCall::performOne(const json::object& action) {
     } else if (const json::value* written = action.if_contains("write")) {
         context_.write(sg::fromJson(evaluated(*written)));
     } else if (const json::value* sleep = action.if_contains("sleep")) {
-        std::this_thread::sleep_for(times_slower *
+        std::this_thread::sleep_for(times_slower *  // sleeps: what a record says
                                     std::chrono::duration<double, std::milli>(evaluated(*sleep).to_number<double>()));
     } else if (action.contains("cancel")) {
         context_.cancel();

@@ -38,7 +38,7 @@ public:
         // A busy machine comes late to where the record's run was when it was cancelled: a sleep of 1.5 s.
         const auto time = 10 * std::chrono::milliseconds(delay.to_number<std::int64_t>());
         thread_ = std::jthread([time, control = std::move(control)] {
-            std::this_thread::sleep_for(time);
+            std::this_thread::sleep_for(time);  // sleeps: what a record says
             control->requestStop();
         });
     }

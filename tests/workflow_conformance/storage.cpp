@@ -59,7 +59,7 @@ void Storage::reopen() {
             saver_ = closed.lock();
             if (saver_) throw std::runtime_error("the database is still in use");
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // sleeps: between two looks
     }
     open();
 }

@@ -45,11 +45,13 @@ void runThread(const Settings& settings, sg::Durability durability, std::uint64_
             break;
         }
         if (at_start) {
+            // sleeps: the moment differs from round to round
             std::this_thread::sleep_for(draw(random) * undisturbed.startup);
         } else {
             const double left =
                 1 - static_cast<double>(watch.stored().step) / static_cast<double>(undisturbed.steps + 1);
             process.awaitReady();
+            // sleeps: the moment differs from round to round
             std::this_thread::sleep_for(draw(random) * left * figures.pace);
         }
         process.signal(SIGKILL);

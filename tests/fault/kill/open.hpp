@@ -16,6 +16,8 @@
 #include <libpq-fe.h>
 
 #include <stategraph/postgres_saver.hpp>
+
+#include "tests/support/until.hpp"
 #endif
 
 namespace fault {
@@ -62,7 +64,7 @@ inline void awaitQuiet([[maybe_unused]] const std::filesystem::path& folder) {
     if (!isOnPostgres(folder)) return;
     const std::string count =
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = '" + schemaOf(folder) + "'";
-    while (askPostgres(count) != "0") std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    patience::until([&] { return askPostgres(count) == "0"; });
 #endif
 }
 

@@ -26,6 +26,7 @@
 #include "tests/support/scripted_server.hpp"
 #include "tests/support/self_signed.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/until.hpp"
 
 namespace {
 
@@ -116,10 +117,7 @@ std::vector<std::string> methodsOf(const ScriptedServer& server) {
     return methods;
 }
 
-void await(const std::function<bool()>& is_so) {
-    for (int i = 0; i < 30'000 && !is_so(); ++i) std::this_thread::sleep_for(10ms);
-    CHECK(is_so());
-}
+void await(const std::function<bool()>& is_so) { patience::until(is_so); }
 
 TEST_CASE("answers come as JSON and as streams of events, and requests have the headers of the protocol") {
     const ScriptedServer server(serving([](Peer& peer, const Got& got) {
@@ -161,7 +159,7 @@ TEST_CASE("requests wait until the server has taken notifications/initialized") 
         if (got.method() == "initialize") {
             peer.send(asJson(got.answer(R"({"protocolVersion":"2025-03-26"})")));
         } else if (got.method() == "notifications/initialized") {
-            std::this_thread::sleep_for(50ms);
+            std::this_thread::sleep_for(50ms);  // sleeps: a slow peer
             is_taken = true;
             peer.send(plain(202, "", ""));
         } else {

@@ -230,5 +230,5 @@ int main(int count, char** arguments) {
         server.take(json::parse(line).as_object());
     }
     note("ended");
-    while (mode == "stubborn") std::this_thread::sleep_for(std::chrono::hours(1));
+    while (mode == "stubborn") std::this_thread::sleep_for(std::chrono::hours(1));  // sleeps: until it is killed
 }

@@ -15,6 +15,7 @@
 
 #include "tests/support/enough_time.hpp"
 #include "tests/support/scripted_server.hpp"
+#include "tests/support/until.hpp"
 
 // The HTTP client with servers that behave, and with servers that do not.
 namespace {
@@ -127,7 +128,7 @@ TEST_CASE("deltas are reported while the answer is still being made") {
     const ScriptedServer server([&](Peer& peer) {
         peer.request();
         peer.send(head + text("a"));
-        for (int i = 0; i < 300'000 && !was_told; ++i) std::this_thread::sleep_for(1ms);
+        for (int i = 0; i < 300'000 && !was_told; ++i) std::this_thread::sleep_for(1ms);  // sleeps: between two looks
         peer.send((was_told ? text("b") : text("too late")) + stop + done);
     });
     const auto model = md::openai({.base_url = server.url(), .model = "m"});
@@ -271,7 +272,7 @@ TEST_CASE("a connection without bytes is idle, one with some is not, and the tot
             peer.request();
             for (const char c : head + hello) {
                 peer.send(std::string(1, c));
-                std::this_thread::sleep_for(limit / 200);  // in all more than the limit
+                std::this_thread::sleep_for(limit / 200);  // sleeps: in all more than the limit
             }
         });
         const Asked asked = ask(slow.url(), {.idle_limit = limit, .max_retries = 0});
@@ -285,7 +286,7 @@ TEST_CASE("a connection without bytes is idle, one with some is not, and the tot
     });
     const Asked total = ask(pings.url(), {.idle_limit = 5min, .total_limit = 200ms, .max_retries = 5});
     CHECK(total.says("total limit of 200 ms"));
-    while (pings.connections() == 0) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return pings.connections() != 0; });
     CHECK(pings.connections() == 1);
 }
 

@@ -54,6 +54,7 @@ struct StuckServer {
               if (peer.waitForEnd(5min)) ++ended;
           }) {}
     bool waitFor(const std::atomic<int>& count, int wanted) const {
+        // sleeps: between two looks
         for (int i = 0; i < 300'000 && count < wanted; ++i) std::this_thread::sleep_for(1ms);
         return count == wanted;
     }
@@ -126,7 +127,7 @@ TEST_CASE("a stop token ends a request wherever it waits, with CancelledError, a
         std::stop_source source;
         std::jthread stops([&] {
             stuck.waitFor(stuck.arrived, 1);
-            std::this_thread::sleep_for(20ms);
+            std::this_thread::sleep_for(20ms);  // sleeps: usually enough; what is checked holds in any case
             source.request_stop();
         });
         md::Asking asking;
@@ -206,7 +207,7 @@ TEST_CASE("many requests at the same time, some of them stopped, share a model")
     const ScriptedServer server([](Peer& peer) {
         peer.request();
         peer.send(head + piece);
-        if (peer.number % 2 == 0) std::this_thread::sleep_for(5ms);
+        if (peer.number % 2 == 0) std::this_thread::sleep_for(5ms);  // sleeps: a slow peer
         peer.send(piece + stop);
     });
     const auto model = modelOf(server);

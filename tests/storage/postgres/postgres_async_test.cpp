@@ -171,7 +171,7 @@ TEST_CASE("when the server ends in the middle of awaited runs, they fail, and RE
     std::vector<sg::Spawning<sg::Result<State>>> spawned;
     for (int i = 0; i < runs; ++i)
         spawned.push_back(sg::spawn(executor, app.asyncInvoke(Update{}, {.thread_id = std::to_string(i)})));
-    std::this_thread::sleep_for(5ms);
+    std::this_thread::sleep_for(5ms);  // sleeps: usually enough; what is checked holds in any case
     server.down();
     for (auto& run : spawned) {
         try {
@@ -222,6 +222,7 @@ TEST_CASE("commits of awaited runs are notified as those of blocking runs are") 
     const auto app = three().compile({.checkpointer = saver});
     const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::sync};
     (void)sg::syncWait(app.asyncInvoke({sg::set(&State::foo, std::string("x"))}, config));
+    // sleeps: between two looks
     for (int i = 0; i < 30'000 && saver->notifications() == 0; ++i) std::this_thread::sleep_for(10ms);
     CHECK(saver->notifications() > 0);
 }

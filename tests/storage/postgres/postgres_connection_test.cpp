@@ -85,7 +85,7 @@ TEST_CASE("a commit that the server still works on when its connection is cut is
         if (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + on.schema.name() +
                         ".commits'::regclass") == "2")
             break;
-        std::this_thread::sleep_for(10ms);
+        std::this_thread::sleep_for(10ms);  // sleeps: between two looks
     }
     CHECK(put.wait_for(0s) == std::future_status::timeout);
     blocker.run("COMMIT");
@@ -180,7 +180,7 @@ TEST_CASE("more calls than connections wait for each other, and one that waits f
         if (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + schema.name() +
                         ".logs'::regclass") == "2")
             break;
-        std::this_thread::sleep_for(10ms);
+        std::this_thread::sleep_for(10ms);  // sleeps: between two looks
     }
     const std::string said = databaseError([&] { (void)saver->getTuple({.log = {"t", "child"}}); });
     POSTGRES_SAYS(said, "none of its 2 connections was free within 100 ms; raise connections_max");
@@ -244,7 +244,7 @@ TEST_CASE("a server that is gone is a SaverError with its address, and one that 
     putOne(*patient, {"t"}, nthId(2), makeCommit(3, 2), true);
     server.down();
     auto restarted = std::async(std::launch::async, [&] {
-        std::this_thread::sleep_for(300ms);
+        std::this_thread::sleep_for(300ms);  // sleeps: a server that is down for a while
         server.up();
     });
     CHECK_NOTHROW(putOne(*patient, {"t"}, nthId(3), makeCommit(4, 3), true));

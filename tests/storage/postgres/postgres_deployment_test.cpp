@@ -18,6 +18,7 @@
 #include <stategraph/testing/saver_contract.hpp>
 
 #include "tests/storage/postgres/postgres_helper.hpp"
+#include "tests/support/until.hpp"
 
 namespace sg = stategraph;
 using namespace std::chrono_literals;
@@ -196,7 +197,7 @@ TEST_CASE("a standby is read, and takes over with all that was acknowledged") {
     const auto isSynchronous = [&] {
         return Raw(first->conninfo()).run("SELECT sync_state FROM pg_stat_replication") == "sync";
     };
-    while (!isSynchronous()) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return isSynchronous(); });
 
     const Schema schema("host=" + first->folder().string() + "," + second->folder().string() +
                         " user=sg dbname=postgres target_session_attrs=read-write");
@@ -221,10 +222,10 @@ TEST_CASE("a standby is read, and takes over with all that was acknowledged") {
     // The standby has the tables and the commits on its disk when they are acknowledged, and shows them a moment later.
     std::shared_ptr<sg::PostgresSaver> follower;
     const auto open = [&] { follower = std::make_shared<sg::PostgresSaver>(second->conninfo(), reading); };
-    while (databaseError(open).find("has no tables") != std::string::npos) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return databaseError(open).find("has no tables") == std::string::npos; });
     REQUIRE(follower != nullptr);
     const auto shown = [&] { return loop(follower, 1).getState({.thread_id = "t"}).values.n; };
-    while (shown() < acknowledged) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return shown() >= acknowledged; });
     POSTGRES_SAYS(databaseError([&] { sg::testing::putOne(*follower, {"new"}, {}, sg::testing::makeCommit(1, 0)); }),
                   "read_only");
     POSTGRES_SAYS(databaseError([&] {

@@ -11,6 +11,7 @@
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "tests/storage/postgres/postgres_helper.hpp"
+#include "tests/support/until.hpp"
 
 using namespace postgres_tests;
 using namespace stategraph;
@@ -24,8 +25,9 @@ void awaitLock(const Schema& schema, const std::future<Result>& call) {
     Raw raw;
     const std::string waiting =
         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%" + schema.name() + "%'";
-    while (raw.run(waiting) == "0" && call.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    patience::until([&] {
+        return !(raw.run(waiting) == "0" && call.wait_for(std::chrono::seconds(0)) != std::future_status::ready);
+    });
 }
 
 std::string statusOf(PostgresSaver& saver) { return toString(saver.newestThreads({})->front().outlook.status); }

@@ -21,6 +21,7 @@
 #include "tests/storage/postgres/postgres_join_helper.hpp"
 #include "tests/storage/postgres/postgres_proxy.hpp"
 #include "tests/support/shared_threads.hpp"
+#include "tests/support/until.hpp"
 
 using namespace postgres_tests;
 using namespace stategraph;
@@ -160,9 +161,10 @@ TEST_CASE("joined puts that get no connection say so, each of them, and later on
     blocker.run("BEGIN; LOCK TABLE " + schema.name() + ".logs IN ACCESS EXCLUSIVE MODE");
     auto reader = std::async(std::launch::async, [&] { return saver->getTuple({.log = {named(0)}}); });
     Raw watcher;
-    while (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + schema.name() +
-                       ".logs'::regclass") == "0")
-        std::this_thread::sleep_for(1ms);
+    patience::until([&] {
+        return watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + schema.name() +
+                           ".logs'::regclass") != "0";
+    });
     std::vector<std::future<std::string>> puts;
     for (int i = 0; i < 6; ++i) {
         puts.push_back(std::async(std::launch::async, [&, i] {

@@ -17,6 +17,7 @@
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "tests/storage/postgres/postgres_helper.hpp"
+#include "tests/support/until.hpp"
 
 namespace postgres_tests {
 
@@ -34,7 +35,7 @@ inline bool isAsleep(pid_t thread) {
 /// Returns when all of them have begun, and were asleep at three looks in a row. A thread that has not begun is 0.
 inline void awaitAsleep(const std::vector<std::atomic<pid_t>>& threads) {
     for (int looks = 0; looks < 3;) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // sleeps: between two looks
         const auto waits = [](const std::atomic<pid_t>& thread) { return thread != 0 && isAsleep(thread); };
         looks = std::ranges::all_of(threads, waits) ? looks + 1 : 0;
     }
@@ -63,9 +64,10 @@ public:
             });
         });
         Raw watcher;
-        while (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + schema_.name() +
-                           ".commits'::regclass") == "0")
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        patience::until([&] {
+            return watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + schema_.name() +
+                               ".commits'::regclass") != "0";
+        });
         std::vector<std::future<std::string>> others;
         std::vector<std::atomic<pid_t>> threads(calls.size());
         for (std::size_t i = 0; i < calls.size(); ++i) {

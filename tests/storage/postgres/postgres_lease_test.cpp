@@ -19,6 +19,7 @@
 #include "tests/support/helper_process.hpp"
 #include "tests/support/shared_threads.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/until.hpp"
 
 using namespace postgres_tests;
 using namespace stategraph;
@@ -49,8 +50,9 @@ void awaitLock(const Schema& schema, const std::future<std::string>& call) {
     Raw raw;
     const std::string waiting =
         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%" + schema.name() + "%'";
-    while (raw.run(waiting) == "0" && call.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    patience::until([&] {
+        return !(raw.run(waiting) == "0" && call.wait_for(std::chrono::seconds(0)) != std::future_status::ready);
+    });
 }
 
 constexpr const char* lost = "LeaseLostError: the lease with epoch 1 on the thread is lost, so nothing was stored";

@@ -20,6 +20,7 @@
 
 #include "storage/postgres/postgres_notices.hpp"
 #include "tests/storage/postgres/postgres_queue_helper.hpp"
+#include "tests/support/until.hpp"
 
 namespace sg = stategraph;
 using namespace std::chrono_literals;
@@ -258,7 +259,7 @@ TEST_CASE("a subscriber in another process reads a commit when it is notified, n
     };
     const sg::PostgresListener listener(reading, {.on_notice = look});
     // [end follow]
-    while (listener.connections() == 0) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return listener.connections() != 0; });
     auto subscription = hub.subscribe(sg::ThreadId("t"), {.poll = 1h});
     (void)app.invoke({sg::set<&State::n>(1)}, {.thread_id = "t"});
     const auto event = subscription.next();

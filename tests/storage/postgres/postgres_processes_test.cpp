@@ -20,6 +20,7 @@
 #include "tests/support/helper_process.hpp"
 #include "tests/support/shared_threads.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/until.hpp"
 
 using namespace postgres_tests;
 using namespace stategraph;
@@ -54,7 +55,7 @@ CompiledGraph<Counting> countingTo(int steps, std::shared_ptr<BaseCheckpointSave
                                    const std::atomic<bool>& may_pass) {
     StateGraph<Counting> graph;
     graph.addNode("count", [steps, &may_pass](const Counting& state) -> Update<Counting> {
-        while (state.n == steps / 2 && !may_pass) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return !(state.n == steps / 2 && !may_pass); });
         return {set(&Counting::n, state.n + 1), add(&Counting::log, state.n + 1)};
     });
     graph.addEdge(START, "count").addConditionalEdges("count", [steps](const Counting& state) {
@@ -129,6 +130,7 @@ TEST_CASE("what was confirmed to a killed process is in the PostgreSQL schema, k
         const auto notes = folder / ("notes" + std::to_string(round));
         Helper helper("helper: commits to a PostgreSQL schema without an end", schema.name(), notes, round % 2);
         awaitLines(notes, 2);
+        // sleeps: the moment differs from round to round
         std::this_thread::sleep_for(std::chrono::milliseconds(20 + 17 * round));
         helper.kill();
         std::set<std::string> stored;
@@ -165,7 +167,7 @@ TEST_CASE("after a crash of the server all is there that sync said is stored, an
                 }
             });
         }
-        while (stored_now < 10 * writers && refused < writers) std::this_thread::sleep_for(2ms);
+        patience::until([&] { return !(stored_now < 10 * writers && refused < writers); });
         server.down();
         for (auto& each : threads) each.join();
         server.up();
@@ -205,7 +207,7 @@ TEST_CASE("runs that a crash of the server stops are resumed to the end they wou
                 }
             });
         }
-        while (saver->list({.thread_id = prefix + "0"}).size() < 20) std::this_thread::sleep_for(2ms);
+        patience::until([&] { return !(saver->list({.thread_id = prefix + "0"}).size() < 20); });
         server.down();
         is_down = true;
         for (auto& each : threads) each.join();

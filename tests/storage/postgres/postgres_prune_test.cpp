@@ -55,6 +55,7 @@ TEST_CASE("a commit to a thread that is dropped at this moment is stored and kep
         auto pruned = std::async(std::launch::async, [&] {
             return saver->prune({.thread_id = thread, .threads_unused_since = nthId(50).time()});
         });
+        // sleeps: the moment differs from round to round
         std::this_thread::sleep_for(std::chrono::microseconds(150 * (round % 20)));
         bool is_stored = true;
         try {
@@ -85,7 +86,7 @@ TEST_CASE("an append that a prune overtakes waits for it and is refused") {
     Raw watcher;
     for (int i = 0; i < 60'000; ++i) {
         if (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'") != "0") break;
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // sleeps: between two looks
     }
     CHECK(append.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
     prune.run("COMMIT");

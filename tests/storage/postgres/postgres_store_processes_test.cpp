@@ -15,6 +15,7 @@
 #include "tests/store/shared_items.hpp"
 #include "tests/support/helper_process.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/until.hpp"
 
 using namespace stategraph;
 using namespace postgres_tests;
@@ -68,7 +69,7 @@ TEST_CASE("processes that put and remove the same items of PostgreSQL leave no r
         CHECK(two.wait() == 0);
         CHECK(three.wait() == 0);
     }
-    std::this_thread::sleep_for(2ms);  // items with a lifetime of 1 ms have expired
+    std::this_thread::sleep_for(2ms);  // sleeps: items with a lifetime of 1 ms have expired
     const auto store = schema.openStore(shared_items::options());
     CHECK(store->batch({SearchQuery{.query = "xxx"}})[0].damaged.empty());
     shared_items::removeAll(*store);
@@ -84,6 +85,7 @@ TEST_CASE("what a store confirmed to a killed process is in PostgreSQL, and batc
         Helper helper("helper: puts pairs into a PostgreSQL store without an end", conninfo() + "#" + schema.name(),
                       notes, 30'000);
         awaitLines(notes, 3);
+        // sleeps: the moment differs from round to round
         std::this_thread::sleep_for(std::chrono::milliseconds(15 + 17 * round));
         helper.kill();
         shared_items::checkPairs(*schema.openStore(), notes);
@@ -114,12 +116,12 @@ TEST_CASE("a server that crashes under a store's writers loses no put with sync,
     });
     for (int round = 0; round < 2; ++round) {
         const int before = stored;
-        while (stored < before + 20) std::this_thread::sleep_for(1ms);
+        patience::until([&] { return stored >= before + 20; });
         server.down();
         server.up();
     }
     const int before = stored;
-    while (stored < before + 20) std::this_thread::sleep_for(1ms);
+    patience::until([&] { return stored >= before + 20; });
     is_done = true;
     writer.join();
     for (const std::string& error : said) CHECK_MESSAGE(has(error, "StoreError"), error);
@@ -146,6 +148,7 @@ TEST_CASE("a process that is frozen in the midst of a put holds up others no lon
         helper.freeze();
         CHECK(databaseError([&] { store->batch(puts); }).empty());
         helper.thaw();
+        // sleeps: the moment differs from round to round
         std::this_thread::sleep_for(std::chrono::milliseconds(3 + 5 * round));
     }
     helper.kill();

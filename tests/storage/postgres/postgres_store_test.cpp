@@ -295,7 +295,7 @@ TEST_CASE("a PostgreSQL store without prepared statements does the same, for poo
     const Schema schema;
     const auto store = schema.openStore(shared_items::options(), {.prepared_statements = false});
     shared_items::mix(*store, 5, 60);
-    std::this_thread::sleep_for(2ms);
+    std::this_thread::sleep_for(2ms);  // sleeps: a lifetime ends
     shared_items::removeAll(*store);
     CHECK(rowsOf(schema) == "0");
 }

@@ -218,7 +218,7 @@ TEST_CASE("puts without sync into a folder that was deleted soon are errors") {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
     while (error.empty() && std::chrono::steady_clock::now() < end) {
         error = errorOf([&] { store.put({"n"}, "after", value); });
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // sleeps: between two looks
     }
     CHECK(has(error, "its folder was deleted or emptied"));
     CHECK(has(errorOf([&] { store.put({"n"}, "again", value); }), "its folder was deleted or emptied"));

@@ -113,7 +113,7 @@ TEST_CASE("helper: holds a database open" * doctest::skip()) {
     if (path.empty()) return;
     const RocksDBSaver saver(path);
     std::ofstream(given("STATEGRAPH_TEST_NOTES")) << "ready\n";
-    std::this_thread::sleep_for(std::chrono::minutes(10));  // the process is killed before that
+    std::this_thread::sleep_for(std::chrono::minutes(10));  // sleeps: the process is killed before that
 }
 
 TEST_CASE("helper: commits without an end" * doctest::skip()) {

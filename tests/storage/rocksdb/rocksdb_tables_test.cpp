@@ -16,6 +16,7 @@
 #include "tests/storage/rocksdb/damaged.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/until.hpp"
 
 using namespace damaged;
 
@@ -57,8 +58,7 @@ public:
         const auto store = make();  // opening it has made a table
         list_before_ = content(name("MANIFEST"));
         putItems(*store, 10, 20, true);
-        while (content(name("MANIFEST")).size() == list_before_.size())
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        patience::until([&] { return content(name("MANIFEST")).size() != list_before_.size(); });
         putItems(*store, 20, items, false);
     }
     std::string name(std::string_view part) const { return fileWith(folder_ / "whole", part); }

@@ -58,6 +58,7 @@ TEST_CASE("movers that are killed and frozen at any moment lose nothing that was
         const auto notes = folder / ("notes" + std::to_string(round));
         Helper mover("helper: moves a slot to and fro without an end", place, notes);
         helpers::awaitLines(notes, 1 + random() % 14);
+        // sleeps: the moment differs from round to round
         std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
         if (round % 4 == 3) {
             // A mover that sleeps while another one takes over, and wakes in the middle of that.
@@ -65,6 +66,7 @@ TEST_CASE("movers that are killed and frozen at any moment lose nothing that was
             Helper second("helper: moves a slot to and fro without an end", place, folder / "second");
             helpers::awaitLines(folder / "second", 3 + random() % 6);
             mover.thaw();
+            // sleeps: the moment differs from round to round
             std::this_thread::sleep_for(std::chrono::milliseconds(random() % 100));
             second.kill();
         }

@@ -262,7 +262,7 @@ TEST_CASE("a write that takes long delays a move, and no commit of it is lost") 
         (void)moveTo(*clusters.open(), "b");
         is_moved = true;
     });
-    std::this_thread::sleep_for(300ms);
+    std::this_thread::sleep_for(300ms);  // sleeps: usually enough; what is checked holds in any case
     CHECK_FALSE(is_moved);
     slow.run("COMMIT");
     mover.join();

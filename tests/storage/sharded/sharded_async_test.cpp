@@ -14,6 +14,7 @@
 
 #include "tests/async/later.hpp"
 #include "tests/storage/sharded/movable_shards.hpp"
+#include "tests/support/until.hpp"
 
 // Asynchronous calls of a ShardedSaver: no thread waits for its shards, unless a slot moves.
 using namespace graphs;
@@ -54,7 +55,7 @@ struct Put final : sg::PutCompletion {
         ++calls;
     }
     std::exception_ptr wait() const {
-        while (calls.load() == 0) std::this_thread::sleep_for(100us);
+        patience::until([&] { return calls.load() != 0; });
         return failure;
     }
 };
@@ -68,7 +69,7 @@ struct Read final : sg::TupleCompletion {
         ++calls;
     }
     void wait() const {
-        while (calls.load() == 0) std::this_thread::sleep_for(100us);
+        patience::until([&] { return calls.load() != 0; });
     }
 };
 

@@ -74,7 +74,7 @@ public:
     void awaitMore(std::size_t count) const {
         const std::size_t before = stored_;
         for (int i = 0; i < 150'000 && stored_ < before + count && error_.empty(); ++i)
-            std::this_thread::sleep_for(2ms);
+            std::this_thread::sleep_for(2ms);  // sleeps: between two looks
         CHECK(stored_ >= before + count);
     }
     /// Every commit that a writer was told of is in its thread, in the order in which it was told, and the thread is

@@ -69,7 +69,7 @@ TEST_CASE("helper: makes a log of a SQLite file" * doctest::skip()) {
     SqliteSaver saver(path);
     putLine(saver, where, commits_made);
     std::ofstream(given("STATEGRAPH_TEST_NOTES")) << "ready\n";
-    std::this_thread::sleep_for(std::chrono::minutes(10));  // the process is killed before that
+    std::this_thread::sleep_for(std::chrono::minutes(10));  // sleeps: the process is killed before that
 }
 
 TEST_CASE("a log of a SQLite file that is cut anywhere gives what is whole before the cut, and says what it dropped") {

@@ -239,6 +239,7 @@ TEST_CASE("writes that wait together are stored together, and one that is refuse
             }
         });
     }
+    // sleeps: usually enough; what is checked holds in any case
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     other.run("ROLLBACK");
     for (auto& thread : threads) thread.join();

@@ -90,6 +90,7 @@ TEST_CASE("what was confirmed to a killed process is in the SQLite file, kill af
         const fs::path notes = folder / ("notes" + std::to_string(round));
         Helper helper("helper: commits to a SQLite file without an end", path, notes, round % 2);
         awaitLines(notes, 1);
+        // sleeps: the moment differs from round to round
         std::this_thread::sleep_for(std::chrono::milliseconds(20 + 17 * round));
         helper.kill();
         SqliteSaver saver(path.string());
@@ -123,7 +124,7 @@ TEST_CASE("a reader next to a writing process sees a line that grows, whole at e
         CHECK(readChannels({"t"}, *tuple).at("channel") == Value("value"));
         growths += tuple->head > last;
         last = tuple->head;
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        std::this_thread::sleep_for(std::chrono::microseconds(200));  // sleeps: between two looks
     }
     CHECK(growths == 30);
     helper.kill();

@@ -79,7 +79,7 @@ TEST_CASE("processes that put and remove the same items of a SQLite file leave n
         CHECK(two.wait() == 0);
         CHECK(three.wait() == 0);
     }
-    std::this_thread::sleep_for(2ms);  // items with a lifetime of 1 ms have expired
+    std::this_thread::sleep_for(2ms);  // sleeps: items with a lifetime of 1 ms have expired
     SqliteStore store(path.string(), shared_items::options());
     CHECK(store.batch({SearchQuery{.query = "xxx"}})[0].damaged.empty());
     shared_items::removeAll(store);
@@ -94,6 +94,7 @@ TEST_CASE("what a store confirmed to a killed process is in the SQLite file, and
         const fs::path notes = folder / ("notes" + std::to_string(round));
         Helper helper("helper: puts pairs into a SQLite file without an end", path, notes);
         awaitLines(notes, 2);
+        // sleeps: the moment differs from round to round
         std::this_thread::sleep_for(std::chrono::milliseconds(15 + 17 * round));
         helper.kill();
         SqliteStore store(path.string());
