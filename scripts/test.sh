@@ -3,7 +3,6 @@
 #
 #   ./scripts/test.sh            without sanitizers what needs that (preset once), all rooms with AddressSanitizer + UBSan (asan), those
 #                                that start threads with ThreadSanitizer (tsan)
-#   ./scripts/test.sh --quick    only the first
 #   ./scripts/test.sh --nightly  and everything that rotates, whole: all rooms with ThreadSanitizer, every scenario on every saver,
 #                                all random data, the second consumer, the site, the pages, clang-tidy over all sources
 #   ./scripts/test.sh --pages    and the pages, in Chromium: Chromium, Node and the npm packages are installed too, and these tests are
@@ -31,7 +30,6 @@ presets=(once asan tsan)
 with_clang=no with_pages=no nightly=OFF repeat=1 with_load=no
 while [ $# -gt 0 ]; do
   case $1 in
-  --quick) presets=(once) ;;
   --clang) with_clang=yes ;;
   --pages) with_pages=yes ;;
   --nightly) nightly=ON with_pages=yes ;;
@@ -42,10 +40,10 @@ while [ $# -gt 0 ]; do
     shift
     ;;
   -h | --help)
-    sed -n '2,23s/^# \{0,1\}//p' "$0"
+    sed -n '2,22s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
-  *) die "unknown option $1; there are --quick, --nightly, --pages, --clang, --repeat N and --load." ;;
+  *) die "unknown option $1; there are --nightly, --pages, --clang, --repeat N and --load." ;;
   esac
   shift
 done
