@@ -1,7 +1,7 @@
 # Each examples/X.cpp, and each folder examples/X with a main.cpp, is a program example_X and a test example.X: it
-# runs in an empty folder and must print what examples/expected/X.txt says (cmake/RunExample.cmake has the rules).
+# runs in an empty folder and must print what examples/expected/X.txt says (tests/session.sh has the rules).
 # Those of examples/tutorials, how_to and pages are example_tutorials_X and example.tutorials.X, with
-# expected/tutorials/X.txt or with a session, expected/tutorials/X.session.txt (cmake/RunSession.cmake).
+# expected/tutorials/X.txt or with a session, expected/tutorials/X.session.txt.
 file(GLOB _examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
 file(GLOB _taught CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/tutorials/*.cpp"
   "${PROJECT_SOURCE_DIR}/examples/how_to/*.cpp" "${PROJECT_SOURCE_DIR}/examples/pages/*.cpp")
@@ -45,19 +45,16 @@ function(stategraph_example name)
   if(STATEGRAPH_BUILD_TESTS)
     string(REGEX REPLACE "^(tutorials|how_to|pages)_" "\\1/" path "${name}") # below examples/
     string(REPLACE "/" "." test "example.${path}")
-    cmake_path(GET path FILENAME program)
-    set(expected "${PROJECT_SOURCE_DIR}/examples/expected/${path}")
-    set(how RunExample "-DEXPECTED=${expected}.txt")
-    if(EXISTS "${expected}.session.txt")
-      set(how RunSession "-DSESSION=${expected}.session.txt" "-DNAME=${program}")
+    set(expected "${PROJECT_SOURCE_DIR}/examples/expected/${path}.txt")
+    set(tool "")
+    if(NOT EXISTS "${expected}")
+      string(REPLACE ".txt" ".session.txt" expected "${expected}")
       if(TARGET stategraph_command)
-        list(APPEND how "-DTOOL=$<TARGET_FILE:stategraph_command>")
+        set(tool $<TARGET_FILE:stategraph_command>)
       endif()
     endif()
-    list(POP_FRONT how script)
-    add_test(NAME ${test} COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:example_${name}>" ${how}
-                                  "-DFOLDER=${PROJECT_BINARY_DIR}/examples/run/${path}" -P
-                                  "${PROJECT_SOURCE_DIR}/cmake/${script}.cmake")
+    add_test(NAME ${test} COMMAND "${PROJECT_SOURCE_DIR}/tests/session.sh" "${PROJECT_BINARY_DIR}/examples/run/${path}"
+      $<TARGET_FILE:example_${name}> "${expected}" ${tool})
     set_tests_properties(${test} PROPERTIES TIMEOUT 300)
     if(needs_server)
       if(STATEGRAPH_TEST_POSTGRES)

@@ -67,8 +67,8 @@ function(stategraph_add_test name)
   cmake_parse_arguments(arg "IN_FOLDER" "LABEL;SECONDS;TIMEOUT" "COMMAND" ${ARGN})
   if(arg_IN_FOLDER)
     string(REPLACE "." "_" folder "${name}")
-    set(arg_COMMAND ${CMAKE_COMMAND} "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/${folder}" -P
-        "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" -- ${arg_COMMAND})
+    list(PREPEND arg_COMMAND "${PROJECT_SOURCE_DIR}/tests/in_empty_folder.sh"
+      "${PROJECT_BINARY_DIR}/tests/run/${folder}")
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   if(NOT arg_TIMEOUT)
