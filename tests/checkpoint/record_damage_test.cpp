@@ -1,3 +1,4 @@
+// SECONDS: 30
 // NOT WITH: sanitize=thread
 #include "checkpoint/record.hpp"
 

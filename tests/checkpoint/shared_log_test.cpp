@@ -1,3 +1,4 @@
+// SECONDS: 50
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -1,3 +1,4 @@
+// SECONDS: 50
 // ALSO PLAIN: each driver on each store
 #include <algorithm>
 #include <chrono>

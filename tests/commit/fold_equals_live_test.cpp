@@ -1,3 +1,4 @@
+// SECONDS: 30
 #include <map>
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SECONDS: 90
 // ALSO PLAIN: each call that fails
 #include <stategraph/testing/fault_saver.hpp>
 

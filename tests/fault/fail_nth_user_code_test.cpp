@@ -1,3 +1,4 @@
+// SECONDS: 30
 // ALSO PLAIN: each call that fails
 #include "tests/fault/harness.hpp"
 #include "tests/support/sanitized.hpp"

@@ -1,3 +1,4 @@
+// SECONDS: 90
 // ALSO PLAIN: each place of a death
 // NOT WITH: sanitize=thread
 #include <algorithm>

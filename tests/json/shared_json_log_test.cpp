@@ -1,3 +1,4 @@
+// SECONDS: 50
 #include <cstdlib>
 #include <random>
 #include <string>

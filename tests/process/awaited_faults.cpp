@@ -1,3 +1,4 @@
+// SECONDS: 70
 // WITH: stategraph-test-runs
 // NOT WITH: sanitize
 // TIMEOUT: 900

@@ -1,3 +1,4 @@
+// SECONDS: 50
 // Every write and sync of the log fails in turn, once or for a while, because the disk is full or broken. The process
 // must survive, acknowledged data must exist, reading and deleting in memory must continue, and the first write after
 // the cause is removed must succeed without a new object.

@@ -1,3 +1,4 @@
+// SECONDS: 30
 // A server with two threads has a thousand streams at once. Some clients never read, some hang up; every other client
 // must receive everything, and the server must stay within 200 MB. Prints how many lines per second it passed on.
 // NOT WITH: sanitize

@@ -1,3 +1,4 @@
+// SECONDS: 30
 #include <chrono>
 #include <cstdlib>
 #include <iostream>

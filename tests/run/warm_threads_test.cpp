@@ -1,3 +1,4 @@
+// SECONDS: 50
 #include <atomic>
 #include <cstdlib>
 #include <map>

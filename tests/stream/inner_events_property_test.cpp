@@ -1,3 +1,4 @@
+// SECONDS: 30
 #include <algorithm>
 #include <cstdlib>
 #include <set>

@@ -1,3 +1,4 @@
+// SECONDS: 70
 // ALSO PLAIN: it forks while threads run
 // What users' code, names, options and moments can do to a worker: it continues, and says what was wrong.
 #include <array>

@@ -1,3 +1,4 @@
+// SECONDS: 30
 // ALSO PLAIN: it fails or counts allocations
 // Workers that are killed, frozen or disconnected, or have wrong clocks: nothing may be lost, and nothing may be done
 // twice.

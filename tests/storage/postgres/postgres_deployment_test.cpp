@@ -1,3 +1,4 @@
+// SECONDS: 70
 // PostgreSQL as people operate it: through PgBouncer in transaction mode, over TLS, and with a standby that takes over.
 #include <chrono>
 #include <cstdint>

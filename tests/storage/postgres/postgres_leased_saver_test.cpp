@@ -1,3 +1,4 @@
+// SECONDS: 30
 // The contract of savers under leases.
 #include <memory>
 #include <mutex>

@@ -1,3 +1,4 @@
+// SECONDS: 30
 // Several processes on one schema, some of which are killed, and a server that crashes while they use it.
 #include <atomic>
 #include <chrono>

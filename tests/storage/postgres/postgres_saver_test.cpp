@@ -1,3 +1,4 @@
+// SECONDS: 90
 #include <stategraph/postgres_saver.hpp>
 
 #include <memory>

@@ -1,3 +1,4 @@
+// SECONDS: 70
 // A store on a PostgreSQL server: connections that break, set-up, round trips, and large keys and items. tests/store
 // has the tests for all stores, postgres_store_processes_test.cpp those with several processes.
 #include <stategraph/postgres_store.hpp>

@@ -1,3 +1,4 @@
+// SECONDS: 30
 #include <doctest/doctest.h>
 
 #include <stategraph/error.hpp>

@@ -1,3 +1,4 @@
+// SECONDS: 30
 // ALSO PLAIN: each damaged place
 // Damage to the write-ahead log: unreadable parts cause an error or a report, and a log with a truncated tail opens.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SECONDS: 70
 // ALSO PLAIN: each damaged place
 // Damage to the tables of a database and to the list of them (MANIFEST): an error, or everything is there.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SECONDS: 50
 #include <chrono>
 #include <fstream>
 #include <map>

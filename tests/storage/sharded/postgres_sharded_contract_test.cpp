@@ -1,3 +1,4 @@
+// SECONDS: 70
 #include <memory>
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SECONDS: 70
 // NOT WITH: sanitize=thread
 // Schedules of workers, clients and faults on a virtual clock, each made of a seed: in all of them, every log is one
 // chain, each acknowledged input is in it once, no commit is made under an old epoch, and all is done in the end.
