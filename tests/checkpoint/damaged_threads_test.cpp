@@ -5,6 +5,7 @@
 
 #if STATEGRAPH_HAS_ROCKSDB
 #include <rocksdb/db.h>
+#include <stategraph/rocksdb_saver.hpp>
 #endif
 
 // One thread that cannot be read stops no call.

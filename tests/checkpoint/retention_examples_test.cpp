@@ -6,6 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#if STATEGRAPH_HAS_ROCKSDB
+#include <stategraph/rocksdb_saver.hpp>
+#endif
 #include <stategraph/stategraph.hpp>
 
 #include <stategraph/testing/saver_contract/support.hpp>
@@ -17,7 +20,7 @@ namespace sg = stategraph;
 using namespace std::chrono_literals;
 
 namespace {
-constexpr std::chrono::milliseconds day = 24h;
+[[maybe_unused]] constexpr std::chrono::milliseconds day = 24h;
 }
 
 TEST_CASE("docs/retention.md: stats, and dropping by hand") {

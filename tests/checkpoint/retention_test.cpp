@@ -9,6 +9,9 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/error.hpp>
+#if STATEGRAPH_HAS_ROCKSDB
+#include <stategraph/rocksdb_saver.hpp>
+#endif
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "checkpoint/commit_fields.hpp"

@@ -49,18 +49,9 @@ Tried tryOnce(const GraphPlan& plan, const Undisturbed& wanted, std::uint64_t se
         }
         return {};
     };
-#if STATEGRAPH_HAS_ROCKSDB
-    if (seed % 4 == 0) {
-        savers::RocksDBStore store;
-        return drive(store, true);
-    }
-#endif
-#if STATEGRAPH_HAS_SQLITE
-    if (seed % 4 == 1) {
-        savers::SqliteStore store;
-        return drive(store, true);
-    }
-#endif
+    // A quarter of them on each kind.
+    if (seed % 4 < 2 && seed % 4 < savers::lastingKinds().size())
+        return drive(*savers::lastingKinds()[seed % 4].make(), true);
 #if STATEGRAPH_HAS_POSTGRES
     if (seed % 4 == 2 && postgres_tests::isThere()) {
         PostgresStore store;

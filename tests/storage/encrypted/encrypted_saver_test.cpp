@@ -6,11 +6,15 @@
 
 #include <doctest/doctest.h>
 
+#if STATEGRAPH_HAS_ROCKSDB
+#include <stategraph/rocksdb_saver.hpp>
+#endif
 #include <stategraph/testing/saver_contract.hpp>
 
 #include "checkpoint/sealed_record.hpp"
 #include "tests/support/encryption.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 // The contract, keys, and conditional pending writes. For attacks on rows see encrypted_rows_test.cpp.
 using namespace encryption;
@@ -28,11 +32,20 @@ struct EncryptedFactory {
 
 using EncryptedMemory = EncryptedFactory<savers::MemoryStore>;
 
+#if STATEGRAPH_HAS_ROCKSDB
+struct InRocksDB {
+    std::shared_ptr<sg::BaseCheckpointSaver> open() {
+        return std::make_shared<sg::RocksDBSaver>((folder / "db").string());
+    }
+    TemporaryFolder folder;
+};
+using EncryptedRocksDB = EncryptedFactory<InRocksDB>;
+#endif
+
 }  // namespace
 
 STATEGRAPH_SAVER_CONTRACT(EncryptedMemory);
 #if STATEGRAPH_HAS_ROCKSDB
-using EncryptedRocksDB = EncryptedFactory<savers::RocksDBStore>;
 STATEGRAPH_SAVER_CONTRACT(EncryptedRocksDB);
 #endif
 

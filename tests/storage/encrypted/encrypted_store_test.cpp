@@ -11,6 +11,7 @@
 #if STATEGRAPH_HAS_ROCKSDB
 #include <rocksdb/db.h>
 #include <stategraph/rocksdb_cache.hpp>
+#include <stategraph/rocksdb_store.hpp>
 #endif
 
 #include "tests/store/stores.hpp"
