@@ -8,6 +8,8 @@
 #include <stategraph/rocksdb_saver.hpp>
 #endif
 
+#include "tests/support/temporary_folder.hpp"
+
 // One thread that cannot be read stops no call.
 using namespace damage;
 using namespace std::chrono_literals;

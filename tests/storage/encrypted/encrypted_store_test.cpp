@@ -16,6 +16,7 @@
 
 #include "tests/store/stores.hpp"
 #include "tests/support/encryption.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 // Stores and caches with encrypted rows.
 namespace sg = stategraph;

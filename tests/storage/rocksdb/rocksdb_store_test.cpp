@@ -12,6 +12,7 @@
 #include "store/keys.hpp"
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/store/stores.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace stategraph {
 namespace {
