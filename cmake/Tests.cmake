@@ -214,8 +214,7 @@ function(stategraph_test_program name)
     target_link_libraries(${target} PRIVATE stategraph_${room})
   endforeach()
   foreach(room IN LISTS uses) # what tests use of these themselves
-    get_property(links GLOBAL PROPERTY STATEGRAPH_LINKS_OF_${room})
-    target_link_libraries(${target} PRIVATE ${links})
+    target_link_libraries(${target} PRIVATE ${STATEGRAPH_ROOM_${room}_LINKS})
   endforeach()
   foreach(link IN LISTS arg_LINKS)
     if(TARGET ${link} OR NOT link STREQUAL "stategraph-test-servers") # which need OpenSSL

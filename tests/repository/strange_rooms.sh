@@ -61,9 +61,9 @@ mkdir include/stategraph/lost
 try "These public headers are in no room" "a header that is nobody's"
 rm -r include/stategraph/lost
 echo 'stategraph_room(shop USES workflw)' >shop/CMakeLists.txt
-try "no room is called workflw" "a name that nobody has"
+try "workflw is neither a room nor" "a name that nobody has"
 echo 'stategraph_room(shop USES workflow LINK Threads::Threads)' >shop/CMakeLists.txt
-try "does not understand" "a word that is unknown"
+try "LINK;Threads::Threads is neither a room nor" "a word that is unknown"
 echo 'stategraph_room(shop USES workflow)' >shop/CMakeLists.txt
 sed -i 's/stategraph_room(workflow USES /&shop /' workflow/CMakeLists.txt
 try "These rooms use each other" "a circle"
