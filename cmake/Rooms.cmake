@@ -23,8 +23,8 @@
 #   ON_EVERY_KIND            its tests run on every kind of saver, store and cache that is built
 #   STARTS_THREADS           ThreadSanitizer runs its tests after each commit, and not only after some
 
-# The calls are read twice. Now each is only written down, as STATEGRAPH_ROOM_NAME_WORD, and the rest of its file is left
-# out; when all rooms are known, each folder is added, in the order that they need, with the function below.
+# The calls are read twice. Now each is only written down, as STATEGRAPH_ROOM_NAME_WORD, and the rest of its file is
+# left out; when all rooms are known, each folder is added, in the order that they need, with the function below.
 set(STATEGRAPH_FOLDERS "") # each folder with a CMakeLists.txt, whose files are nobody else's
 set(STATEGRAPH_TEST_FOLDERS "") # those of tests that are no room's
 set(STATEGRAPH_TESTED_FOLDERS "") # each folder of tests that is named, or a room's
