@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -84,10 +85,10 @@ struct Place {
                 const std::string& in = "default") {
         (void)queue.submit({.thread_id = thread, .graph = graph, .input = inputOf(number, count), .queue = in});
     }
-    /// Waits until the condition holds; the time limit of the test ends endless waits.
+    /// Waits until the condition holds.
     template <class Condition>
-    void await(Condition condition) {
-        patience::until([&] { return condition(); });
+    void await(Condition condition, std::source_location where = std::source_location::current()) {
+        patience::until(condition, where);
     }
     void awaitGone(const std::string& thread) {
         await([&] { return !queue.find(thread); });
