@@ -3,8 +3,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <source_location>
 #include <mutex>
+#include <source_location>
 #include <string>
 #include <thread>
 #include <utility>
