@@ -162,7 +162,7 @@ TEST_CASE("items whose keys are longer than an index takes are kept and found in
 
 TEST_CASE("pages of a PostgreSQL store are bounded by bytes, and a batch of large items is stored and read") {
     const Schema schema;
-    const auto store = schema.openStore();
+    const auto store = schema.openStore({}, {.statement_timeout = 5min});
     const std::string large(3'000'000, 'x');
     std::vector<StoreOp> puts;
     for (int i = 0; i < 15; ++i)
