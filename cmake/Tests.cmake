@@ -238,7 +238,7 @@ function(stategraph_test_program name)
     set_tests_properties(${test} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 ")
     if(STATEGRAPH_TEST_POSTGRES AND "postgres" IN_LIST uses)
       # Also those that run on every kind of store or cache.
-      stategraph_includes(on_every "${file}" 
+      stategraph_includes(on_every "${file}"
         "tests/(store/stores|support/caches|storage/postgres/postgres_helper)\\.hpp")
       if(test MATCHES "/postgres_" OR on_every)
         stategraph_needs_postgres(${test})

@@ -168,7 +168,7 @@ TEST_CASE("after a crash of the server all is there that sync said is stored, an
                 }
             });
         }
-        patience::until([&] { return !(stored_now < 10 * writers && refused < writers); });
+        patience::until([&] { return stored_now >= 10 * writers || refused >= writers; });
         server.down();
         for (auto& each : threads) each.join();
         server.up();
@@ -208,7 +208,7 @@ TEST_CASE("runs that a crash of the server stops are resumed to the end they wou
                 }
             });
         }
-        patience::until([&] { return !(saver->list({.thread_id = prefix + "0"}).size() < 20); });
+        patience::until([&] { return saver->list({.thread_id = prefix + "0"}).size() >= 20; });
         server.down();
         is_down = true;
         for (auto& each : threads) each.join();
