@@ -200,16 +200,15 @@ TEST_CASE(
     const postgres_tests::Server server;
     Place on(server.conninfo(), {.reconnect_for = 5min});
     std::atomic<int> errors{0};
-    Running running(
-        on,
-        stubborn({.slots = 4,
-                  .on_error =
-                      [&](const std::exception_ptr&) {
-                          ++errors;
-                          throw std::runtime_error("is ignored");
-                      }}),
-        std::make_shared<sg::PostgresSaver>(
-            server.conninfo(), sg::PostgresSaverOptions{.schema = on.schema.name(), .reconnect_for = 0ms}));
+    Running running(on,
+                    stubborn({.slots = 4,
+                              .on_error =
+                                  [&](const std::exception_ptr&) {
+                                      ++errors;
+                                      throw std::runtime_error("is ignored");
+                                  }}),
+                    std::make_shared<sg::PostgresSaver>(
+                        server.conninfo(), sg::PostgresSaverOptions{.schema = on.schema.name(), .reconnect_for = 0ms}));
     // sleeps: work that takes time
     running.add("graph", [](const Counted&, sg::Runtime&) { std::this_thread::sleep_for(2ms); });
     constexpr int threads = 8;
