@@ -70,14 +70,18 @@ if(PREFIX)
     if(NOT EXISTS "${SOURCE}/tests/consumer/${source}.cpp")
       set(source core) # that its libraries are found and linked
     endif()
-    execute_process(COMMAND "${PKG_CONFIG}" --cflags --libs ${package} OUTPUT_VARIABLE flags RESULT_VARIABLE result
-      OUTPUT_STRIP_TRAILING_WHITESPACE)
-    if(NOT result EQUAL 0)
-      message(FATAL_ERROR "pkg-config does not know ${package}.")
+    foreach(part cflags libs)
+      execute_process(COMMAND "${PKG_CONFIG}" --${part} ${package} OUTPUT_VARIABLE ${part} RESULT_VARIABLE result
+        OUTPUT_STRIP_TRAILING_WHITESPACE)
+      if(NOT result EQUAL 0)
+        message(FATAL_ERROR "pkg-config does not know ${package}.")
+      endif()
+      separate_arguments(${part} UNIX_COMMAND "${${part}}")
+    endforeach()
+    if(NOT EXISTS "${FOLDER}/${source}.o") # packages without a program of their own link the same one
+      step("${CXX}" -std=c++20 -O0 -c "${SOURCE}/tests/consumer/${source}.cpp" ${cflags} -o "${FOLDER}/${source}.o")
     endif()
-    separate_arguments(flags UNIX_COMMAND "${flags}")
-    step("${CXX}" -std=c++20 -O0 "${SOURCE}/tests/consumer/${source}.cpp" ${flags} "-Wl,-rpath,${packages_in}/.." -o
-         "${FOLDER}/${package}")
+    step("${CXX}" "${FOLDER}/${source}.o" ${libs} "-Wl,-rpath,${packages_in}/.." -o "${FOLDER}/${package}")
     step("${FOLDER}/${package}")
   endforeach()
 endif()

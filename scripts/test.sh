@@ -78,6 +78,9 @@ fi
 passed=0
 failed=0
 failures=()
+said=$repo/build/failures.txt # the last lines of tests that failed
+mkdir -p "$repo/build"
+: >"$said"
 # check NAME COMMAND…: a check that counts as one test.
 check() {
   local name=$1
@@ -182,6 +185,15 @@ await_build() {
   return 1
 }
 
+# last_lines RESULTS: the last lines that each failed test printed, once more for the end, where people look first.
+last_lines() {
+  awk '
+    /<testcase / { name = $0; sub(/.*<testcase name="/, "", name); sub(/".*/, "", name); fails = !/ status="run"/; n = 0 }
+    { lines[n++] = $0 }
+    /<\/testcase>/ && fails { print "--- " name; for (i = n > 40 ? n - 40 : 0; i < n; ++i) print lines[i] }
+  ' "$1" | sed 's/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&amp;/\&/g'
+}
+
 # run_tests PRESET: runs and counts them.
 run_tests() {
   local preset=$1 started=$SECONDS results=$repo/build/$1/results.xml status name
@@ -203,6 +215,7 @@ run_tests() {
       failures+=("$preset: $name ($status)")
     fi
   done < <(sed -n 's/.*<testcase name="\([^"]*\)".* status="\([^"]*\)".*/\2\t\1/p' "$results")
+  last_lines "$results" >>"$said"
   say "$preset: tested in $((SECONDS - started)) s"
 }
 
@@ -240,6 +253,7 @@ fi
 
 say "All of it: $SECONDS s"
 if [ $failed -gt 0 ]; then
+  cat "$said"
   say "Failed:"
   for name in "${failures[@]}"; do note "$name"; done
 fi

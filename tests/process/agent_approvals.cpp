@@ -1,7 +1,7 @@
 // One turn has fourteen calls of tools, of which five need approval. The process is killed. Another one serves the
 // store, and two more answer each call twice at the same time, while the server is killed repeatedly. In the end each
 // call must have been executed once.
-// NOT WITH: sanitize=thread
+// NOT WITH: sanitize
 // TIMEOUT: 600
 #include <cerrno>
 #include <chrono>

@@ -1,6 +1,6 @@
 // A process dies in a tool that was approved, after the tool's effect and before its result is stored. The next process
 // repeats the call, or asks whether it happened, as the tool says; approval must not be requested again.
-// NOT WITH: sanitize=thread
+// NOT WITH: sanitize
 #include <cerrno>
 #include <csignal>
 #include <filesystem>

@@ -1,5 +1,6 @@
 // A run is cancelled while a step executes, and its process is killed with SIGKILL before the step ends. For the next
 // process the run must be canceled: it is not restarted, and the step after it has not run.
+// NOT WITH: sanitize
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -2,6 +2,7 @@
 // each run must end with the right result, no committed step may be executed again, and no step may be executed more
 // often than the kills explain.
 // TIMEOUT: 600
+// NOT WITH: sanitize
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // SECONDS: 70
 // NOT WITH: sanitize=thread
+// ALSO PLAIN: with a sanitizer it tries a fifth of the schedules
 // Schedules of workers, clients and faults on a virtual clock, each made of a seed: in all of them, every log is one
 // chain, each acknowledged input is in it once, no commit is made under an old epoch, and all is done in the end.
 //
@@ -43,7 +44,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 }  // namespace
 
 TEST_CASE("whatever fails under workers, each log is one chain with each acknowledged input once, and all gets done") {
-    constexpr std::uint64_t in_tests = STATEGRAPH_TEST_NIGHTLY ? 10'000 : 200;
+    constexpr std::uint64_t in_tests = STATEGRAPH_TEST_NIGHTLY ? 10'000 : sanitized::some(200);
     const std::uint64_t first = given("STATEGRAPH_SEED", 1 + sanitized::turn() * in_tests);
     const std::uint64_t count = given("STATEGRAPH_SCHEDULES", in_tests);
     const bool is_told = std::getenv("STATEGRAPH_TRACE") != nullptr;

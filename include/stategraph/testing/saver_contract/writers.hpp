@@ -165,7 +165,7 @@ TEST_CASE_TEMPLATE_DEFINE("two writers with equal clocks do not overwrite each o
 }
 
 TEST_CASE_TEMPLATE_DEFINE("of two threads that race for a head exactly one wins each round", Factory, saver_race) {
-    constexpr unsigned rounds = 1000;
+    constexpr unsigned rounds = 250;
     Factory factory;
     const auto saver = factory.make();
     const LogName log{"t"};
