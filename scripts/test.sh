@@ -12,10 +12,10 @@
 #
 # First of all it checks how the files are written (./scripts/check_style.sh), that what a mutex guards is used under it
 # (./scripts/check_locks.sh), and with clang-tidy a part of the sources (./scripts/check_tidy.sh). While the tests of one preset run,
-# the next one is built. Where clang++-16 has its sanitizers it compiles the asan build, in two thirds of the time of g++, and checks
-# the locks in the same build; with SANITIZER_CXX=g++, g++ compiles it. g++ compiles ThreadSanitizer's build, because the suppressions
-# are for its library. What rotates is chosen by the number of commits. The last line is "N passed, N failed": tests of all presets; a
-# build that fails counts as one. Exit code 0 if none failed.
+# the next one is built. Where clang++-16 has its sanitizers it compiles both of their builds, in two thirds of the time of g++, and
+# checks the locks in the first; with SANITIZER_CXX=g++, g++ compiles them. What rotates is chosen by the number of commits. The end
+# shows once more what failed tests printed last. The last line is "N passed, N failed": tests of all presets; a build that fails
+# counts as one. Exit code 0 if none failed.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -40,7 +40,7 @@ while [ $# -gt 0 ]; do
     shift
     ;;
   -h | --help)
-    sed -n '2,22s/^# \{0,1\}//p' "$0"
+    sed -n '2,23s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
   *) die "unknown option $1; there are --nightly, --pages, --clang, --repeat N and --load." ;;
@@ -61,7 +61,7 @@ export STATEGRAPH_TEST_TURN
 sanitizing_cxx=$cxx
 compiler_of() {
   case $1 in
-  asan) echo "$sanitizing_cxx" ;;
+  [at]san) echo "$sanitizing_cxx" ;;
   *) echo "$cxx" ;;
   esac
 }

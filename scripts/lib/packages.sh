@@ -94,8 +94,8 @@ has_site_theme() {
   [ -n "$python" ] && $python -c 'import pymdownx; from mkdocs.utils import get_theme_names as n; assert "material" in n()' 2>/dev/null
 }
 
-# need_clang_sanitizers: clang++-16 links programs with AddressSanitizer and ThreadSanitizer; their runtimes are a package
-# of their own, which is installed if it is missing and can be.
+# need_clang_sanitizers: clang++-16 links programs with AddressSanitizer and ThreadSanitizer; their runtimes and what they
+# find the names of functions with are packages of their own, which are installed if they are missing and can be.
 clang_sanitizes() {
   local which
   for which in address,undefined thread; do
@@ -103,6 +103,7 @@ clang_sanitizes() {
   done
 }
 need_clang_sanitizers() {
+  have llvm-symbolizer-16 || (apt_install llvm-16) || return # suppressions name functions
   clang_sanitizes && return
   (apt_install libclang-rt-16-dev) && clang_sanitizes
 }
