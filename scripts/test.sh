@@ -94,12 +94,12 @@ check() {
   fi
 }
 # How many tests run at a time: many wait, for a disk or for a process that they started. While a build takes what they leave
-# of the processor, one more than there are cores; otherwise twice as many.
+# of the processor, one more than there are cores; otherwise three times as many.
 at_a_time() {
   if [ -n "$builder" ] && kill -0 "$builder" 2>/dev/null; then
     echo $(($(nproc) + 1))
   else
-    echo $(($(nproc) * 2))
+    echo $(($(nproc) * 3))
   fi
 }
 
