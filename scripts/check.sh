@@ -3,7 +3,8 @@
 # memory, and the golden databases.
 #
 #   ./scripts/check.sh ROOM...   for example run, history, rocksdb; core: all its floors, without the rooms that use them
-#   ./scripts/check.sh           the rooms whose files differ from origin/main or, where nothing does, from the commit before
+#   ./scripts/check.sh           the rooms whose files differ from origin/main or, where nothing does, from the commit before;
+#                                core, if these files are no room's
 #   ./scripts/check.sh --alone ROOM...   without the rooms that use them
 #   ./scripts/check.sh --list    the rooms
 #
@@ -22,7 +23,7 @@ if [ -z "${CXX:-}" ] && have clang++-16; then export CXX=clang++-16; fi
 with_users=yes
 case ${1:-} in
 -h | --help)
-  sed -n '2,13s/^# \{0,1\}//p' "$0"
+  sed -n '2,14s/^# \{0,1\}//p' "$0"
   exit 0
   ;;
 --alone)
@@ -59,7 +60,10 @@ changed() {
 wanted=("$@")
 if [ ${#wanted[@]} -eq 0 ]; then
   mapfile -t wanted < <(changed | rooms_of "$rooms")
-  [ ${#wanted[@]} -gt 0 ] || die "no room differs from origin/main or from the last commit; name one of: $(all_rooms "$rooms" | xargs)"
+  if [ ${#wanted[@]} -eq 0 ]; then
+    say "What differs from origin/main, or from the last commit, is no room's: the core is tested"
+    wanted=(core)
+  fi
 fi
 for room in "${wanted[@]}"; do
   all_rooms "$rooms" | grep -qx -- "$room" || die "no room is called $room. There are: $(all_rooms "$rooms" | xargs)"
@@ -70,7 +74,8 @@ for room in "${wanted[@]}"; do
 done
 users=()
 if [ $with_users = yes ]; then mapfile -t users < <(users_of "$rooms" "${wanted[@]}"); fi
-mapfile -t tested < <(printf '%s\n' "${wanted[@]}" "${users[@]}" | sort -u | grep -xFf <(rooms_with "$rooms" built))
+mapfile -t testers < <(testers_of "$rooms" "${wanted[@]}")
+mapfile -t tested < <(printf '%s\n' "${wanted[@]}" "${users[@]}" "${testers[@]}" | sort -u | grep -xFf <(rooms_with "$rooms" built))
 say "Rooms: ${tested[*]}"
 
 ninja -C "$build" -t targets all 2>/dev/null | sed -n 's/^\(tests-[a-z_]*\): .*/\1/p' >"$build/targets.txt"

@@ -114,8 +114,8 @@ runner_for() {
 # Which rooms ThreadSanitizer runs: those that start threads, and a third of the others, another third after each commit.
 rooms_for_tsan() {
   local rooms=build/once/rooms.txt
-  rooms_with $rooms threads
-  grep -vxFf <(rooms_with $rooms threads) <(rooms_with $rooms built) | awk -v n=$((STATEGRAPH_TEST_TURN % 3)) 'NR % 3 == n'
+  rooms_with $rooms starts_threads
+  grep -vxFf <(rooms_with $rooms starts_threads) <(rooms_with $rooms built) | awk -v n=$((STATEGRAPH_TEST_TURN % 3)) 'NR % 3 == n'
 }
 
 # configure_and_build PRESET
