@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include <stategraph/detail/json_reading.hpp>
 #include <stategraph/detail/table.hpp>
 #include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
@@ -178,19 +179,13 @@ Value parseJson(std::string_view text) {
     // The parsed value exists only until it is encoded, so its memory is allocated in one piece; for short texts, it is
     // here.
     std::array<unsigned char, 1024> values;
-    std::array<unsigned char, 512> stack;
     json::monotonic_resource memory(values.data(), values.size());
-    json::stream_parser parser(&memory, {.max_depth = value_depth_max}, stack.data(), stack.size());
-    parser.reset(&memory);  // for the values; the constructor's argument is used by the parser alone
-    json::error_code error;
-    const std::size_t read = parser.write_some(text.data(), text.size(), error);
-    if (!error && read == text.size()) parser.finish(error);
-    if (!error && read < text.size()) error = json::error::extra_data;
-    if (error) {
-        throw InvalidArgumentError("not JSON at byte " + std::to_string(read) + " of " + std::to_string(text.size()) +
-                                   ": " + error.message());
+    const detail::JsonRead read = detail::readJson(text, value_depth_max, &memory);
+    if (read.error) {
+        throw InvalidArgumentError("not JSON at byte " + std::to_string(read.at) + " of " +
+                                   std::to_string(text.size()) + ": " + read.error.message());
     }
-    return fromJson(parser.release());
+    return fromJson(read.value);
 }
 
 namespace detail {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <stategraph/detail/json_reading.hpp>
+
 namespace stategraph::mcp::detail {
 
 namespace json = boost::json;
@@ -124,10 +126,7 @@ Incoming readOne(json::value& value) {
 }  // namespace
 
 std::vector<Incoming> readMessages(std::string_view text) {
-    boost::system::error_code error;
-    json::parse_options options;
-    options.max_depth = depth_max;
-    json::value value = json::parse(json::string_view(text.data(), text.size()), error, {}, options);
+    auto [value, error, at] = stategraph::detail::readJson(text, depth_max);
     std::vector<Incoming> messages;
     if (error) {
         messages.emplace_back();

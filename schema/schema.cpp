@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/detail/json_reading.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
@@ -217,9 +218,9 @@ struct Schema {
 
 std::shared_ptr<const Schema> schemaOf(std::string_view text) {
     const auto schema = std::make_shared<Schema>();
-    boost::system::error_code error;
-    schema->json = json::parse(text, error);
-    if (error) throw InvalidArgumentError("the schema is not JSON: " + error.message());
+    auto read = detail::readJson(text);
+    if (read.error) throw InvalidArgumentError("the schema is not JSON: " + read.error.message());
+    schema->json = std::move(read.value);
     if (!schema->json.is_object() && !schema->json.is_bool())
         throw InvalidArgumentError("a JSON Schema is an object or a boolean, not " + json::serialize(schema->json));
     const std::size_t levels = levelsOf(schema->json);

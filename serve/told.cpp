@@ -1,5 +1,6 @@
 #include "serve/told.hpp"
 
+#include <stategraph/detail/json_reading.hpp>
 #include <stategraph/detail/json_text.hpp>
 #include <stategraph/json.hpp>
 
@@ -201,9 +202,9 @@ std::vector<ToldQuestion> Questions::newIn(const StreamEvent& event) {
 }
 
 json::value parsedText(std::string_view text, boost::system::error_code& broken) {
-    json::parse_options options;
-    options.max_depth = Decoder::depth_max;
-    return json::parse(text, broken, {}, options);
+    auto read = stategraph::detail::readJson(text, Decoder::depth_max);
+    broken = read.error;
+    return std::move(read.value);
 }
 
 json::value dataOf(const StreamEvent& event) {

@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include <stategraph/detail/json_reading.hpp>
 #include <stategraph/detail/plain_name.hpp>
 #include <stategraph/error.hpp>
 
@@ -142,10 +143,7 @@ std::string typeScript(std::string_view name, std::string_view json_schema) {
     if (!isIdentifier(name))
         throw InvalidArgumentError("'" + std::string(name) +
                                    "' is not a name for a type: give letters, digits and '_'");
-    boost::system::error_code broken;
-    json::parse_options options;
-    options.max_depth = depth_max * 2;
-    const json::value schema = json::parse(json_schema, broken, {}, options);
+    const auto [schema, broken, at] = stategraph::detail::readJson(json_schema, depth_max * 2);
     if (broken)
         throw InvalidArgumentError("the schema of '" + std::string(name) + "' is not JSON: " + broken.message());
     return Declarations(name).of(schema);

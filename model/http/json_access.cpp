@@ -1,5 +1,6 @@
 #include "model/http/json_access.hpp"
 
+#include <stategraph/detail/json_reading.hpp>
 #include <stategraph/model/model.hpp>
 
 namespace stategraph::model::http {
@@ -31,12 +32,9 @@ std::optional<std::int64_t> integerOf(const json::object& object, std::string_vi
 }
 
 std::optional<json::value> parseJsonText(std::string_view text) {
-    json::parse_options options;
-    options.max_depth = 256;
-    boost::system::error_code error;
-    json::value parsed = json::parse(text, error, {}, options);
-    if (error) return {};
-    return parsed;
+    auto read = stategraph::detail::readJson(text, 256);
+    if (read.error) return {};
+    return std::move(read.value);
 }
 
 json::object parseObject(std::string_view text, std::string_view what) {

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <optional>
 
+#include <stategraph/detail/json_reading.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 #include <stategraph/schema.hpp>
@@ -299,12 +300,10 @@ private:
 };
 
 json::value parsed(std::string_view text, const char* what) {
-    boost::system::error_code error;
-    json::parse_options options;
-    options.max_depth = value_depth_max;  // workflows inside each other soon have Boost's 32 levels
-    json::value value = json::parse(text, error, {}, options);
-    if (error) throw InvalidArgumentError(std::string(what) + " is not JSON: " + error.message());
-    return value;
+    auto read =
+        stategraph::detail::readJson(text, value_depth_max);  // workflows inside each other soon have Boost's 32 levels
+    if (read.error) throw InvalidArgumentError(std::string(what) + " is not JSON: " + read.error.message());
+    return std::move(read.value);
 }
 
 }  // namespace

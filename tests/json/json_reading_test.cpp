@@ -1,0 +1,105 @@
+#include <stategraph/detail/json_reading.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/json.hpp>
+#include <stategraph/partial_json.hpp>
+
+#include "tests/support/sanitized.hpp"
+
+namespace sg = stategraph;
+namespace json = boost::json;
+using sg::detail::readJson;
+
+namespace {
+
+constexpr double largest = std::numeric_limits<double>::max();
+constexpr double smallest = std::numeric_limits<double>::denorm_min();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double readDouble(const std::string& text) {
+    const auto read = readJson(text);
+    REQUIRE_MESSAGE(!read.error, text);
+    return read.value.to_number<double>();
+}
+
+/// Whether the text of a number is read as that number, alone and where others read.
+bool isReadBack(double number) {
+    const std::string text = sg::Value(number).toJson();
+    return std::bit_cast<std::uint64_t>(sg::parseJson(text).as<double>()) == std::bit_cast<std::uint64_t>(number);
+}
+
+}  // namespace
+
+TEST_CASE("every double is read as it was written") {
+    for (const double each : {0.1, 0.3, 5e-324, smallest, largest, -largest, 2.2250738585072014e-308, 1e22, 1e23, -0.5,
+                              9007199254740993.0, 123456789012345680000.0}) {
+        CAPTURE(each);
+        CHECK(isReadBack(each));
+    }
+    const unsigned seed = std::random_device{}();
+    CAPTURE(seed);
+    MESSAGE("seed " << seed);
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> score(0, 1);
+    const int count = STATEGRAPH_TEST_NIGHTLY ? 10'000'000 : static_cast<int>(sanitized::some(200'000));
+    int wrong = 0;
+    for (int i = 0; i < count; ++i) {
+        const auto any = std::bit_cast<double>(random());
+        if (std::isfinite(any)) wrong += !isReadBack(any);
+        wrong += !isReadBack(score(random));
+    }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("a number is the double nearest to all of its digits, however many there are") {
+    CHECK(readDouble("1.7976931348623158e308") == largest);
+    CHECK(readDouble("1.7976931348623157e+308") == largest);
+    CHECK(readDouble("1e309") == infinity);
+    CHECK(readDouble("-1e309") == -infinity);
+    CHECK(readDouble("1e-400") == 0);
+    CHECK(std::signbit(readDouble("-1e-400")));
+    CHECK(readDouble("2.4703282292062327e-324") == 0);
+    CHECK(readDouble("2.4703282292062328e-324") == smallest);
+    CHECK(readDouble("9007199254740993.0000000000000000000000001") == 9007199254740994.0);
+    CHECK(readDouble("18446744073709551616") == 18446744073709551616.0);
+    CHECK(readDouble("0." + std::string(400, '0') + "1e401") == 1);
+}
+
+TEST_CASE("integers of 64 bits stay integers") {
+    CHECK(readJson("9223372036854775807").value == json::value(INT64_MAX));
+    CHECK(readJson("-9223372036854775808").value == json::value(INT64_MIN));
+    CHECK(readJson("18446744073709551615").value == json::value(UINT64_MAX));
+    CHECK(readJson("[1,-1,0]").value == json::value{1, -1, 0});
+}
+
+TEST_CASE("two readers of one text agree, also where the text arrives in pieces") {
+    const std::string text =
+        R"({"a":[0.1,2.5e-7,123456789.12345678,0.8444218515250481],"b":-3.1415926535897931,"c":1E400,"s":"\u00e9"})";
+    const json::value whole = readJson(text).value;
+    CHECK(sg::parseJson(text).as<json::value>() == whole);
+    sg::PartialJson partial;
+    for (const char c : text) partial.feed(std::string_view(&c, 1));
+    CHECK(partial.value() == whole);
+}
+
+TEST_CASE("a text that is no JSON is an error with its place, and so is one that is nested too deeply") {
+    for (const std::string_view text : {"", "[1,]", "{\"a\":}", "1 2", "nul", "\"a", "[1", "01", "+1", "1.", "NaN"}) {
+        CAPTURE(text);
+        const auto read = readJson(text);
+        CHECK(read.error);
+        CHECK(read.at <= text.size());
+        CHECK(read.value.is_null());
+    }
+    CHECK_FALSE(readJson(std::string(10, '[') + std::string(10, ']'), 10).error);
+    CHECK(readJson(std::string(11, '[') + std::string(11, ']'), 10).error);
+    CHECK_FALSE(readJson(" [1] \n").error);
+}
