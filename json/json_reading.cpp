@@ -89,8 +89,8 @@ JsonRead readJson(std::string_view text, std::size_t depth_max, json::storage_pt
     std::array<unsigned char, 512> stack;
     json::parse_options options;
     options.max_depth = depth_max;
+    JsonRead read{.value = json::value(memory)};  // which the value that is made can be moved into
     json::basic_parser<Values> parser(options, std::move(memory), stack.data(), stack.size());
-    JsonRead read;
     read.at = parser.write_some(false, text.data(), text.size(), read.error);
     if (!read.error && read.at < text.size()) read.error = json::error::extra_data;
     if (!read.error) read.value = parser.handler().take();

@@ -1,8 +1,11 @@
 #include <stategraph/detail/json_reading.hpp>
 
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -70,6 +73,18 @@ TEST_CASE("a number is the double nearest to all of its digits, however many the
     CHECK(readDouble("2.4703282292062327e-324") == 0);
     CHECK(readDouble("2.4703282292062328e-324") == smallest);
     CHECK(readDouble("9007199254740993.0000000000000000000000001") == 9007199254740994.0);
+    for (const double each :
+         {0.37, -0.37, 0.000001234, 123456789012345.0, 0.1234567890123456789, 1e15, 999999999999999.9}) {
+        char text[64];
+        for (int digits = 0; digits < 25; ++digits) {
+            std::snprintf(text, sizeof text, "%.*f", digits, each);
+            CAPTURE(text);
+            double expected = 0;
+            (void)std::from_chars(text, text + std::strlen(text), expected);
+            CHECK(readDouble(text) == expected);
+        }
+    }
+    CHECK(std::signbit(readDouble("-0.0")));
     CHECK(readDouble("18446744073709551616") == 18446744073709551616.0);
     CHECK(readDouble("0." + std::string(400, '0') + "1e401") == 1);
 }

@@ -7,8 +7,8 @@
 namespace stategraph::detail {
 
 struct JsonRead {
-    boost::json::value value;
-    boost::json::error_code error;
+    boost::json::value value = {};
+    boost::json::error_code error = {};
     std::size_t at = 0;  // bytes of the text that were read; with an error, where it is
 };
 
