@@ -27,6 +27,7 @@ public:
     }
     json::value take() { return stack_.release(); }
 
+    // NOLINTBEGIN(readability-identifier-naming): these are the names that the parser calls.
     bool on_document_begin(json::error_code& /*error*/) { return true; }
     bool on_document_end(json::error_code& /*error*/) { return true; }
     bool on_object_begin(json::error_code& /*error*/) { return true; }
@@ -78,6 +79,7 @@ public:
     }
     bool on_comment_part(json::string_view /*part*/, json::error_code& /*error*/) { return true; }
     bool on_comment(json::string_view /*part*/, json::error_code& /*error*/) { return true; }
+    // NOLINTEND(readability-identifier-naming)
 
 private:
     json::value_stack stack_;

@@ -29,8 +29,8 @@ bool isTooLarge(std::string_view text) {
     return exponent > first - point;
 }
 
-/// Reads a number of at most 15 digits without an exponent. It is the quotient of two doubles that are exact, so that it
-/// is rounded once; from_chars takes three times as long. Returns whether the text is one.
+/// Reads a number of at most 15 digits without an exponent. It is the quotient of two doubles that are exact, so it is
+/// rounded once. Returns whether the text is one.
 bool isShort(std::string_view text, double& number) noexcept {
     static constexpr std::array powers{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
