@@ -34,7 +34,7 @@ double readDouble(const std::string& text) {
     return read.value.to_number<double>();
 }
 
-/// Whether the text of a number is read as that number, alone and where others read.
+/// Whether the text that is written for a number is read as that number, bit by bit.
 bool isReadBack(double number) {
     const std::string text = sg::Value(number).toJson();
     return std::bit_cast<std::uint64_t>(sg::parseJson(text).as<double>()) == std::bit_cast<std::uint64_t>(number);
