@@ -1,9 +1,12 @@
 #include <stategraph/agent/agent.hpp>
 
+#include <map>
 #include <utility>
+#include <variant>
 
 #include <stategraph/async.hpp>
 #include <stategraph/command.hpp>
+#include <stategraph/detail/verdict.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/unfinished.hpp>
 #include <stategraph/update.hpp>
@@ -70,7 +73,9 @@ void addRefusals(StateGraph<State>& graph, const Plan& plan) {
 CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
     const Options& options = plan->options;
     StateGraph<State> graph;
-    graph.addNode(detail::begin_node, [](const State&) { return detail::beginTurn(); });
+    stategraph::detail::Verdicts::hearAbandoned(graph);
+    graph.addNode(detail::begin_node,
+                  [plan](const State& state, Runtime& runtime) { return detail::beginTurn(*plan, state, runtime); });
     NodeOptions asks;
     asks.retry = retryOf(options);
     asks.timeout = options.model_timeout;
@@ -105,13 +110,20 @@ CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
 /// Returns the call that an open question is about, or none if the question is about something else.
 std::optional<OpenCall> openCallOf(const Interrupt& open) {
     try {
-        const auto from = [&](const auto& question, bool is_for_client) {
-            return OpenCall{open.id,       question.call_id,   question.provider_id,
-                            question.tool, question.arguments, is_for_client};
-        };
         const auto question = open.value.as<Question>();
-        if (const auto* approval = std::get_if<ApprovalRequest>(&question)) return from(*approval, false);
-        return from(std::get<ClientRequest>(question), true);
+        OpenCall call;
+        call.interrupt_id = open.id;
+        std::visit(
+            [&](const auto& asked) {
+                call.id = asked.call_id;
+                call.provider_id = asked.provider_id;
+                call.tool = asked.tool;
+                call.arguments = asked.arguments;
+            },
+            question);
+        call.is_for_client = std::holds_alternative<ClientRequest>(question);
+        call.is_in_doubt = std::holds_alternative<DoubtRequest>(question);
+        return call;
     } catch (const WrongTypeError&) {
         return {};
     }
@@ -121,6 +133,16 @@ std::string listOf(const std::vector<OpenCall>& calls) {
     std::string all;
     for (const OpenCall& call : calls) all += (all.empty() ? "" : ", ") + call.id + " (" + call.tool + ")";
     return all.empty() ? "none" : all;
+}
+
+/// Returns the answer to the question whether a call in doubt was executed.
+Value answerToDoubt(const Value& given, bool is_result) {
+    if (is_result) return Value(std::map<std::string, Value>{{"result", given.as<ClientResult>().output}});
+    const auto decision = given.as<Decision>();
+    if (decision.approved) return Value("repeat");
+    std::string text = "It is not known whether the call was executed. It may have been, and is not repeated";
+    text += decision.reason.empty() ? "." : ": " + decision.reason;
+    return Value(std::map<std::string, Value>{{"result", Value(std::move(text))}});
 }
 
 /// Throws InvalidArgumentError if there is no such call.
@@ -166,7 +188,7 @@ WaitingPage Agent::waiting(const WaitingQuery& query) const {
             "Options::compile.checkpointer");
     }
     if (query.limit < 1) throw InvalidArgumentError("WaitingQuery::limit is 0, and must be at least 1");
-    UnfinishedQuery unfinished{.reason = Unfinished::interrupted,
+    UnfinishedQuery unfinished{.reason = Status::interrupted,
                                .after_thread_id = query.after_thread_id,
                                .limit = query.limit,
                                .metadata = query.metadata};
@@ -201,6 +223,11 @@ Command<> Agent::give(const ThreadId& thread, std::string_view call_id, ClientRe
 Command<> Agent::answer(const ThreadId& thread, std::string_view call_id, Value given, bool is_for_client) const {
     const std::vector<OpenCall> open = openCalls(thread);
     const OpenCall& call = findCall(open, thread, call_id);
+    if (call.is_in_doubt) {
+        Command<> command;
+        command.answers.push_back({call.interrupt_id, answerToDoubt(given, is_for_client)});
+        return command;
+    }
     if (call.is_for_client != is_for_client) {
         throw InvalidArgumentError("the call '" + call.id + "' of the tool '" + call.tool + "' waits for " +
                                        (is_for_client ? "a decision; use decide()" : "a result; use give()"),

@@ -13,10 +13,11 @@ struct Asked {
     }
 };
 
-Task<Value> askAgent(const CompiledGraph<State> graph, const std::string request, Runtime& runtime) {
+Task<Value> askAgent(const CompiledGraph<State> graph, const std::string request, ToolContext& context) {
     Update<State> input = said(request);
-    Task<State> asked = runtime.asyncInvoke(graph, std::move(input), "agent");
+    Task<State> asked = context.runtime().asyncInvoke(graph, std::move(input), "agent");
     const State state = co_await std::move(asked);
+    context.addUsage(state.usage);
     if (!state.output.isNull()) co_return state.output;
     co_return Value(state.text());
 }
@@ -27,7 +28,7 @@ Tool agentTool(std::string name, ToolOptions options, const Agent& agent) {
     Tool made = detail::describedTool(std::move(name), std::move(options), jsonSchema<Asked>());
     made.check = detail::checkedAs<Asked>(std::move(made.check));
     made.async_call = [graph = agent.graph()](const Value& arguments, ToolContext& context) {
-        return askAgent(graph, arguments.as<Asked>().request, context.runtime());
+        return askAgent(graph, arguments.as<Asked>().request, context);
     };
     made.is_effect = false;
     return made;

@@ -7,6 +7,8 @@
 #include <variant>
 
 #include <stategraph/async.hpp>
+#include <stategraph/detail/call_failure.hpp>
+#include <stategraph/detail/doubt.hpp>
 #include <stategraph/detail/json_text.hpp>
 #include <stategraph/detail/pause.hpp>
 #include <stategraph/detail/utf8.hpp>
@@ -45,17 +47,21 @@ Message outputOf(const Tool& tool, const ToolCall& call, Value output, bool is_e
 }
 
 Update<State> resultOf(Message&& message) { return {add(&State::messages, std::move(message))}; }
+/// `amendment` is what a person's arguments change in the message that has the call; `usage` what the call has cost.
+Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, const model::Usage& usage = {}) {
+    Update<State> update;
+    if (usage != model::Usage()) update.with(add(&State::usage, usage));
+    if (amendment) update.with(add(&State::messages, std::move(*amendment)));
+    update.with(add(&State::messages, std::move(message)));
+    return update;
+}
 
 /// Returns whether an error belongs to the run, and not to the tool; such an error ends the run.
 bool isOfTheRun(const Error& error) noexcept {
     switch (error.code()) {
         case Errc::cancelled:
         case Errc::node_timeout:
-        case Errc::saver_failed:
-        case Errc::corrupt_checkpoint:
-        case Errc::concurrent_update:
         case Errc::thread_busy:
-        case Errc::lease_lost:
         case Errc::missing_checkpointer:
             return true;
         default:
@@ -70,7 +76,8 @@ Message failureOf(const ToolCall& call) { return failure(call, failureUnderWay()
 Value readArguments(const Tool& tool, const ToolCall& call) {
     const bool is_blank = call.arguments.find_first_not_of(" \t\r\n") == std::string::npos;
     Value arguments = parseJson(is_blank ? "{}" : call.arguments);
-    return tool.check ? tool.check(std::move(arguments)) : arguments;
+    if (tool.check) arguments = tool.check(std::move(arguments));
+    return arguments.asStrict<Value>();  // no member occurs twice, so that everybody reads the same one
 }
 
 /// A call that is to be executed.
@@ -81,7 +88,22 @@ struct Ready {
 /// A call that is ready or, if it must not be executed, its result.
 using Begun = std::variant<Ready, Message>;
 
-Begun askForApproval(Ready ready, const ToolCall& call, Runtime& runtime) {
+/// Returns what a person's arguments change in the message that has the call, so that the conversation has the call as
+/// it was executed.
+std::optional<Message> amendmentOf(const ToolCall& call, const Value& arguments, const State& state) {
+    const auto& messages = state.messages;
+    const auto found = std::find_if(messages.rbegin(), messages.rend(), [&](const Message& message) {
+        return std::ranges::find(message.calls, call.id, &ToolCall::id) != message.calls.end();
+    });
+    if (found == messages.rend()) return {};
+    Message amendment;
+    amendment.role = model::Role::amend;
+    amendment.id = found->id;
+    amendment.calls.push_back({call.id, call.provider_id, call.name, arguments.toJson()});
+    return amendment;
+}
+
+Begun askForApproval(Ready ready, const ToolCall& call, Runtime& runtime, std::optional<Message>& amendment) {
     const Question question = ApprovalRequest{call.id, call.provider_id, call.name, ready.arguments};
     Decision decision = interrupt<Decision>(runtime, "approval", Value(question));
     if (!decision.approved) {
@@ -89,8 +111,10 @@ Begun askForApproval(Ready ready, const ToolCall& call, Runtime& runtime) {
                                                      : "The call was not approved: " + decision.reason);
     }
     if (decision.arguments) {
+        std::optional<Message> made = amendmentOf(call, *decision.arguments, runtime.state<State>());
         ready.arguments = std::move(*decision.arguments);
         if (ready.tool->check) ready.arguments = ready.tool->check(std::move(ready.arguments));
+        amendment = std::move(made);
     }
     return ready;
 }
@@ -114,14 +138,14 @@ std::optional<std::string> faultOfName(const Tool* tool, const ToolCall& call, c
     return "the tool '" + call.name + "' is executed by the provider of the model, and cannot be called as a function";
 }
 
-/// Does everything that comes before the execution of a call.
-Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime) {
+/// Does everything that comes before the execution of a call. `amendment` is set if a person has edited the call.
+Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime, std::optional<Message>& amendment) {
     const Tool* const tool = plan.find(call.name);
     if (auto fault = faultOfName(tool, call, plan.names)) return failure(call, std::move(*fault));
     try {
         Begun begun = Ready{tool, readArguments(*tool, call)};
         if (plan.needsApproval(*tool, std::get<Ready>(begun).arguments, runtime.state<State>().approval)) {
-            begun = askForApproval(std::get<Ready>(std::move(begun)), call, runtime);
+            begun = askForApproval(std::get<Ready>(std::move(begun)), call, runtime, amendment);
         }
         if (tool->isForClient() && std::holds_alternative<Ready>(begun))
             begun = askClient(std::get<Ready>(begun), call, runtime);
@@ -168,7 +192,33 @@ Task<Value> executeAsync(const Ready& ready, ToolContext& context) {
     co_return output;
 }
 
+/// Says in the question about a call in doubt what the call was.
+void describeIfAsked(const Ready& ready, const ToolCall& call, Runtime& runtime) {
+    if (!ready.tool->is_effect || ready.tool->on_doubt != OnDoubt::ask) return;
+    const Question question = DoubtRequest{call.id, call.provider_id, call.name, ready.arguments};
+    stategraph::detail::describeDoubt(runtime, Value(question));
+}
+
 }  // namespace
+
+std::vector<Message> executedCall(const Plan& plan, const State& state, const ToolCall& call, Value output,
+                                  const std::vector<Value>& answers) {
+    std::vector<Message> messages;
+    for (const Value& answer : answers) {
+        try {
+            const auto decision = answer.as<Decision>();
+            if (!decision.approved || !decision.arguments) continue;
+            if (auto amendment = amendmentOf(call, *decision.arguments, state))
+                messages.push_back(std::move(*amendment));
+        } catch (const WrongTypeError&) {
+            // The answer to a question of the tool itself.
+        }
+    }
+    const Tool* const tool = plan.find(call.name);
+    messages.push_back(tool != nullptr ? outputOf(*tool, call, std::move(output))
+                                       : model::toolResult(call, std::move(output)));
+    return messages;
+}
 
 Update<State> failedCall(const ToolCall& call, const std::string& error) { return resultOf(failure(call, error)); }
 
@@ -187,6 +237,7 @@ std::optional<std::string> faultOf(const Plan& plan, const ToolCall& call, const
 }
 
 std::string failureUnderWay() {
+    if (stategraph::detail::isOfTheThread(std::current_exception())) throw;
     try {
         throw;
     } catch (const NodeError& error) {
@@ -201,38 +252,42 @@ std::string failureUnderWay() {
 }
 
 Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime, OnFailure on_failure) {
-    Begun begun = begin(plan, call, runtime);
-    if (auto* const done = std::get_if<Message>(&begun)) return resultOf(std::move(*done));
+    std::optional<Message> amendment;
+    Begun begun = begin(plan, call, runtime, amendment);
+    if (auto* const done = std::get_if<Message>(&begun)) return resultOf(std::move(amendment), std::move(*done));
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
+    describeIfAsked(ready, call, runtime);
     try {
         const auto made = [&] { return execute(ready, context); };
-        Value output = ready.tool->is_effect ? runtime.once("execute", made, ready.tool->on_doubt) : made();
-        return resultOf(outputOf(*ready.tool, call, std::move(output)));
+        Value output = ready.tool->is_effect ? runtime.once(execution_key, made, ready.tool->on_doubt) : made();
+        return resultOf(std::move(amendment), outputOf(*ready.tool, call, std::move(output)), context.usage());
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
-        return resultOf(failureOf(call));
+        return resultOf(std::move(amendment), failureOf(call), context.usage());
     }
 }
 
 Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& call, Runtime& runtime,
                               OnFailure on_failure) {
-    Begun begun = begin(*plan, call, runtime);
-    if (auto* const done = std::get_if<Message>(&begun)) co_return resultOf(std::move(*done));
+    std::optional<Message> amendment;
+    Begun begun = begin(*plan, call, runtime, amendment);
+    if (auto* const done = std::get_if<Message>(&begun)) co_return resultOf(std::move(amendment), std::move(*done));
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
+    describeIfAsked(ready, call, runtime);
     std::optional<Message> result;
     try {
         const auto made = [&ready, &context] { return executeAsync(ready, context); };
         Task<Value> executed =
-            ready.tool->is_effect ? onceAsync(runtime, "execute", made, ready.tool->on_doubt) : made();
+            ready.tool->is_effect ? onceAsync(runtime, execution_key, made, ready.tool->on_doubt) : made();
         Value output = co_await std::move(executed);
         result = outputOf(*ready.tool, call, std::move(output));
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
         result = failureOf(call);
     }
-    co_return resultOf(std::move(*result));
+    co_return resultOf(std::move(amendment), std::move(*result), context.usage());
 }
 
 }  // namespace stategraph::agent::detail

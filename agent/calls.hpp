@@ -11,6 +11,9 @@
 
 namespace stategraph::agent::detail {
 
+/// The key of the effect that is the execution of a call (Runtime::once).
+inline constexpr const char* execution_key = "execute";
+
 /// What happens if a tool throws.
 enum class OnFailure : std::uint8_t {
     tell,   // the exception becomes the call's result, unless the tool's on_failure says otherwise
@@ -25,6 +28,11 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const model::Too
                               OnFailure on_failure);
 /// Returns the result of a call whose node has failed for good, or which is not executed.
 Update<State> failedCall(const model::ToolCall& call, const std::string& error);
+
+/// Returns what a call that was executed adds to the conversation, if its task was then left unfinished. `answers` are
+/// those to its task's questions.
+std::vector<model::Message> executedCall(const Plan& plan, const State& state, const model::ToolCall& call,
+                                         Value output, const std::vector<Value>& answers);
 
 /// A call that is not executed, and why: the payload of the node "refused_tool".
 struct RefusedCall {

@@ -5,10 +5,12 @@
 #include <charconv>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 
 #include <stategraph/command.hpp>
 #include <stategraph/control.hpp>
+#include <stategraph/detail/parting.hpp>
 #include <stategraph/detail/task_digits.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/update.hpp>
@@ -64,10 +66,67 @@ bool isCut(const Message& message) noexcept {
 
 bool isPaused(const Message& message) noexcept { return message.finish_reason == FinishReason::paused; }
 
+/// Returns the answer that a stop has cut off and that nothing follows: it is asked for anew. Null if there is none.
+const Message* abortedIn(std::span<const Message> messages) noexcept {
+    if (messages.empty() || messages.back().finish_reason != FinishReason::aborted) return nullptr;
+    return &messages.back();
+}
+
+std::span<const Message> withoutAborted(std::span<const Message> messages) noexcept {
+    return messages.first(messages.size() - (abortedIn(messages) != nullptr ? 1U : 0U));
+}
+
+/// Returns the removal of the aborted answer.
+std::optional<Message> removalIn(const State& state) {
+    const Message* const aborted = abortedIn(state.messages);
+    if (aborted == nullptr) return {};
+    Message removal;
+    removal.role = Role::remove;
+    removal.id = aborted->id;
+    return removal;
+}
+
+/// What has come of an answer. If the run is stopped, that is stored as the answer, marked as aborted, and the model is
+/// due again: a RESUME asks it anew, and a message of the user follows what had come.
+class PartialAnswer final : public stategraph::detail::Parting {
+public:
+    PartialAnswer(const std::string& id, std::optional<Message> removal) : removal_(std::move(removal)) {
+        message_.role = Role::assistant;
+        message_.id = id;
+        message_.finish_reason = FinishReason::aborted;
+    }
+
+    void add(const Delta& delta) {
+        if (delta.kind == Delta::Kind::text) addTo<model::Text>(delta.text);
+        if (delta.kind == Delta::Kind::reasoning) addTo<model::Reasoning>(delta.text);
+    }
+    std::optional<stategraph::detail::TaskResult> take() override {
+        if (message_.text().empty()) return {};
+        Command<State> command{.update = {}, .go_to = model_node};
+        if (removal_) command.update.with(stategraph::add(&State::messages, std::move(*removal_)));
+        command.update.with(stategraph::add(&State::messages, std::move(message_)));
+        stategraph::detail::TaskResult result;
+        stategraph::detail::keepResult<State>(std::move(command), result);
+        return result;
+    }
+
+private:
+    template <class P>
+    void addTo(std::string_view text) {
+        if (message_.content.empty() || !std::holds_alternative<P>(message_.content.back()))
+            message_.content.emplace_back(P());
+        std::get<P>(message_.content.back()).text += text;
+    }
+
+    Message message_;
+    std::optional<Message> removal_;
+};
+
 /// Returns whether the next call would follow results of tools, or an answer that the provider's own tools interrupted.
 bool comesAfterTools(const State& state) noexcept {
-    if (state.messages.empty()) return false;
-    const Message& last = state.messages.back();
+    const std::span<const Message> messages = withoutAborted(state.messages);
+    if (messages.empty()) return false;
+    const Message& last = messages.back();
     return last.role == Role::tool || (last.role == Role::assistant && isPaused(last));
 }
 
@@ -79,8 +138,9 @@ class Round {
 public:
     Round(const Plan& plan, const State& state, Runtime& runtime)
         : plan_(plan), state_(state), id_(answerId(runtime.taskId())), runtime_(runtime) {
-        // The first call of a turn is not checked, nor a call that is to mend an answer.
-        if (comesAfterTools(state)) stopped_ = stopReason(plan, state);
+        // The first call of a turn is not checked, nor a call that is to mend an answer. A turn may begin with results
+        // of calls that the turn before it left open.
+        if (state.steps > 0 && comesAfterTools(state)) stopped_ = stopReason(plan, state);
         if (isOver()) return;
         if (plan.options.prepare_step) prepare();
         if (auto mended = model::mendHistory(wanted()))
@@ -96,7 +156,7 @@ public:
     const model::Model& model() const noexcept { return prepared_ ? *prepared_->step.model : *plan_.options.model; }
     /// The request refers to data of the plan, the state and this round.
     model::Request request() const {
-        model::Request request{.messages = mended_ ? *mended_ : wanted(), .tool_choice = toolChoice()};
+        model::Request request{.messages = withoutAborted(mended_ ? *mended_ : wanted()), .tool_choice = toolChoice()};
         if (plan_.options.output) request.output = plan_.options.output->format;
         if (prepared_) {
             request.instructions = prepared_->step.instructions;
@@ -112,7 +172,11 @@ public:
         return request;
     }
     model::Asking asking() {
-        const auto tell = [this](const Delta& delta) {
+        const auto partial = std::make_shared<PartialAnswer>(id_, removalIn(state_));
+        stategraph::detail::leaveAtStop(runtime_, partial);
+        const auto tell = [this, partial](const Delta& delta) {
+            const auto held = stategraph::detail::heldAttempt(runtime_);
+            partial->add(delta);
             if (runtime_.wantsMessages()) runtime_.emitMessage(Value(pieceOf(delta, id_, callId(delta.call))));
         };
         return {tell, stopToken(runtime_), &runtime_};
@@ -126,7 +190,8 @@ public:
         for (std::size_t i = 0; i < message.calls.size(); ++i) message.calls[i].id = callId(i);
         const Faults faults = checkCalls(message.calls);
         Command<State> command{.update = {set(&State::steps, state_.steps + 1)}};
-        if (message.usage) command.update.with(set(&State::usage, state_.usage + *message.usage));
+        if (message.usage) command.update.with(add(&State::usage, *message.usage));
+        if (auto removal = removalIn(state_)) command.update.with(add(&State::messages, std::move(*removal)));
         std::optional<Message> complaint;
         if (message.calls.empty() && isPaused(message) && !stopped_) {
             command.go_to = model_node;
@@ -157,7 +222,8 @@ private:
                                               .instructions = options.instructions,
                                               .tools = plan_.names,
                                               .tool_choice = toolChoice(),
-                                              .settings = options.settings},
+                                              .settings = options.settings,
+                                              .runtime = &runtime_},
                                      .tools = {}});
         StepPlan& step = prepared_->step;
         options.prepare_step(state_, step);
@@ -293,11 +359,6 @@ private:
 std::string nodeFor(const Tool* tool) {
     if (tool != nullptr && tool->hasOwnNode()) return "tool." + tool->name();
     return tool != nullptr && tool->async_call ? awaited_tool_node : tool_node;
-}
-
-Update<State> beginTurn() {
-    return {set(&State::steps, 0), set(&State::usage, {}), set(&State::stop_reason, {}), set(&State::output, {}),
-            set(&State::repairs, 0)};
 }
 
 Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime) {

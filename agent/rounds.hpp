@@ -16,8 +16,9 @@ inline constexpr const char* refused_tool_node = "refused_tool";
 /// Returns the node to which the calls of a tool go. Null means a tool that does not exist.
 std::string nodeFor(const Tool* tool);
 
-/// Begins a turn: resets the counts and results of the last one.
-Update<State> beginTurn();
+/// Begins a turn: resets the counts and results of the last one, and gives results to the calls that it left open
+/// (agent/turn.cpp).
+Update<State> beginTurn(const Plan& plan, const State& state, Runtime& runtime);
 /// Calls the model once: checks the stop conditions, calls it, and sends its calls to the tools.
 Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime);
 

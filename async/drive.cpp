@@ -135,9 +135,13 @@ public:
         is_in_line_ = false;
         return shared_.claim.leaveLine();
     }
-    /// For a run that did not become the head.
-    bool endedWithRun() const noexcept {
-        return run_ends_first_ || (shared_.stop != nullptr && shared_.stop->token().stop_requested());
+    /// Whether the run may wait no longer.
+    bool isOver() const noexcept { return isStopped() || Clock::now() >= until_; }
+    /// For a run that did not get its turn.
+    [[noreturn]] void refuse() const {
+        const std::string_view thread_id = shared_.config->thread_id.view();
+        if (run_ends_first_ || isStopped()) ThreadClaim::refuseStopped(thread_id);
+        ThreadClaim::refuse(thread_id, shared_.config->busy_timeout);
     }
 
 private:
@@ -148,6 +152,8 @@ private:
         // Set in addition to the timer; the first of both resumes the coroutine.
         if (self.is_suspended_) self.wakeup_.wake();
     }
+
+    bool isStopped() const noexcept { return shared_.stop != nullptr && shared_.stop->token().stop_requested(); }
 
     RunShared& shared_;
     Clock::time_point until_;
@@ -162,14 +168,49 @@ private:
 
 }  // namespace
 
+namespace {
+
+bool asksToHold(const BaseCheckpointSaver& saver) noexcept { return saver.holdsThreads() && saver.answersLater(); }
+
+// As ThreadClaim::tryHold, for a saver that asks a server: a thread that may be blocked waits for the answer.
+Async<bool> tryHold(RunShared& shared) {
+    bool is_held = false;
+    std::exception_ptr failure;
+    const auto call = [&]() noexcept {
+        try {
+            is_held = shared.claim.tryHold(*shared.saver);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    };
+    co_await BlockingCall(*shared.executor, call);
+    if (failure) std::rethrow_exception(failure);
+    co_return is_held;
+}
+
+}  // namespace
+
 Async<> awaitTurn(RunShared& shared) {
     const RunConfig& config = *shared.config;
-    if (shared.saver == nullptr || config.on_busy == OnBusy::reject) co_return;
+    if (shared.saver == nullptr) co_return;
+    if (config.on_busy == OnBusy::reject) {
+        if (!asksToHold(*shared.saver)) co_return;
+        // If another run has the thread, the run is refused when it begins.
+        shared.claim.acquire(*shared.saver, config.thread_id.view(), config.on_busy, config.busy_timeout);
+        (void)co_await tryHold(shared);
+        co_return;
+    }
     Turn turn(shared);
     const bool is_mine = co_await turn;
-    if (is_mine) co_return;
-    if (turn.endedWithRun()) ThreadClaim::refuseStopped(config.thread_id.view());
-    ThreadClaim::refuse(config.thread_id.view(), config.busy_timeout);
+    if (is_mine) {
+        // A run of another process tells nobody when it ends.
+        while (asksToHold(*shared.saver) ? !co_await tryHold(shared) : !shared.claim.tryHold(*shared.saver)) {
+            if (turn.isOver()) turn.refuse();
+            co_await waitUntil(times::after(Clock::now(), ThreadClaim::look_interval), shared.stop.get());
+        }
+        co_return;
+    }
+    turn.refuse();
 }
 
 bool isAllInline(Run& run, Spread spread) noexcept {

@@ -140,7 +140,8 @@ void CommitReader::read(const RowKey& key, std::string_view bytes) {
         Decoder in(body);
         const std::size_t parts = readHeaderFields(key.checkpoint_ns, in, fields);
         fields.operations = readOperations(in, operations);
-        for (const LoggedOp& operation : operations) fields.names_input = fields.names_input || operation.is_as_input;
+        for (const LoggedOp& operation : operations)
+            fields.besides.names_input = fields.besides.names_input || operation.is_as_input;
         if (parts == 3) {
             fields.writes = in.raw();
             Decoder writes(*fields.writes);
@@ -160,7 +161,7 @@ void CommitFields::clear() {
     clearHeader(*this);
     writes.reset();
     operations = {};
-    names_input = false;
+    besides.names_input = false;
 }
 
 std::vector<LoggedOp> readOperations(std::string_view cbor) {
@@ -188,7 +189,7 @@ std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit, std::span<
 }
 
 std::size_t openCommit(const CommitFields& c, std::size_t operations, std::string& out) {
-    const std::size_t start = openFrame(out, c.names_input ? naming_version : format_version);
+    const std::size_t start = openFrame(out, c.besides.names_input ? naming_version : format_version);
     detail::StagedEncoder e(out);
     e.array(c.writes ? 3 : 2);
     writeHeader(c, e);
@@ -204,7 +205,7 @@ void closeCommit(const CommitFields& c, std::size_t start, std::string& out) {
 
 void writeCommit(const CommitFields& c, std::string& out) {
     if (c.operations.empty()) return closeCommit(c, openCommit(c, 0, out), out);
-    const std::size_t start = openFrame(out, c.names_input ? naming_version : format_version);
+    const std::size_t start = openFrame(out, c.besides.names_input ? naming_version : format_version);
     detail::StagedEncoder e(out);
     e.array(c.writes ? 3 : 2);
     writeHeader(c, e);
@@ -250,7 +251,8 @@ RecordLinks readLinks(const RowKey& key, std::string_view bytes) {
     for (const auto& parent : fields.parents) {
         if (parent.checkpoint_ns.empty()) links.root = parent.id;
     }
-    links.has_all_visits = fields.has_all_visits;
+    links.around = fields.around;
+    links.has_all_visits = fields.besides.has_all_visits;
     for (const auto& visit : fields.visits) links.visits.push_back({std::string(visit.log), visit.id});
     return links;
 }

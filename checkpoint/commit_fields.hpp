@@ -51,6 +51,14 @@ struct Ran {
     std::string_view node = {};
 };
 
+/// What is known of a commit besides the fields of its header.
+struct NotInHeader {
+    bool has_all_visits = false;  // whether `visits` names all logs that were visited; or others are as in the parent
+    bool names_input = false;     // whether some of its operations refer to values of the parent's input
+    // After reading: whether its header has fields of a later minor version, which are not here.
+    bool says_more = false;
+};
+
 /// One commit that is to be written, or that was read. Its views refer to the caller's or the record's bytes.
 struct CommitFields {
     CheckpointId id;
@@ -71,17 +79,18 @@ struct CommitFields {
     /// key's.
     std::vector<LoggedParent> parents = {};
     std::vector<LoggedVisit> visits = {};
-    // Whether logs that `visits` does not name were never visited; if false, they are as in the parent.
-    bool has_all_visits = false;
+    /// Of an edit of a log that lives with the thread, and only of one: the newest checkpoint of the graph around it,
+    /// on the thread's branch, when the edit was made. The edit belongs to that checkpoint and to those that continue
+    /// it. Empty: that graph had no checkpoint there, and the edit belongs to all of them.
+    std::optional<CheckpointId> around = {};
     std::optional<std::uint64_t> graph = {};
     std::optional<std::uint64_t> schema = {};
-    std::string_view metadata = {};               // a CBOR map
-    std::optional<std::string_view> input = {};   // writes: a CBOR array
-    std::optional<std::string_view> writes = {};  // writes: a CBOR array
-    std::string_view operations = {};             // a CBOR map
-    bool names_input = false;  // whether some of its operations refer to values of the parent's input
-    // After reading: whether its header has fields of a later minor version, which are not here.
-    bool says_more = false;
+    std::string_view metadata = {};                // a CBOR map
+    std::optional<std::string_view> failure = {};  // why the run that ended here has failed, although nothing is due
+    std::optional<std::string_view> input = {};    // writes: a CBOR array
+    std::optional<std::string_view> writes = {};   // writes: a CBOR array
+    std::string_view operations = {};              // a CBOR map
+    NotInHeader besides = {};
 
     /// Resets everything except the id; lists keep their memory.
     void clear();
@@ -114,7 +123,7 @@ CommitWay readCheckedWay(const RowKey& key, std::string_view bytes);
 CommitWay readWay(const RowKey& key, std::string_view bytes);
 
 /// Reads the records of commits one after the other, each with its operations in one pass, without allocating for each
-/// operation. Operations that refer to values of the parent's input (`fields.names_input`) do not have them yet
+/// operation. Operations that refer to values of the parent's input (`fields.besides.names_input`) do not have them yet
 /// (takeInputValues).
 struct CommitReader {
     CommitFields fields;

@@ -214,6 +214,13 @@ struct SendsField {
     static void read(std::string_view, Decoder& in, CommitFields& c) { c.sends = readSends(in); }
     static void clear(CommitFields& c) { c.sends.clear(); }
 };
+struct AroundField {
+    static constexpr char name[] = "around";
+    static bool isThere(const CommitFields& c) noexcept { return c.around.has_value(); }
+    static void write(const CommitFields& c, StagedEncoder& out) { writeId(out, *c.around); }
+    static void read(std::string_view, Decoder& in, CommitFields& c) { c.around = readId(in); }
+    static void clear(CommitFields& c) { c.around.reset(); }
+};
 struct ParentField {
     static constexpr char name[] = "parent";
     static bool isThere(const CommitFields& c) noexcept { return !c.parent.empty(); }
@@ -237,17 +244,26 @@ struct SourceField {
 };
 struct VisitsField {
     static constexpr char name[] = "visits";
-    static bool isThere(const CommitFields& c) noexcept { return c.has_all_visits || !c.visits.empty(); }
-    static void write(const CommitFields& c, StagedEncoder& out) { writeVisits(out, c.visits, c.has_all_visits); }
+    static bool isThere(const CommitFields& c) noexcept { return c.besides.has_all_visits || !c.visits.empty(); }
+    static void write(const CommitFields& c, StagedEncoder& out) {
+        writeVisits(out, c.visits, c.besides.has_all_visits);
+    }
     static void read(std::string_view, Decoder& in, CommitFields& c) {
-        c.has_all_visits = readVisits(in, [&c](std::string_view log, CheckpointId id) {
+        c.besides.has_all_visits = readVisits(in, [&c](std::string_view log, CheckpointId id) {
             c.visits.push_back({log, id});
         });
     }
     static void clear(CommitFields& c) {
         c.visits.clear();
-        c.has_all_visits = false;
+        c.besides.has_all_visits = false;
     }
+};
+struct FailureField {
+    static constexpr char name[] = "failure";
+    static bool isThere(const CommitFields& c) noexcept { return c.failure.has_value(); }
+    static void write(const CommitFields& c, StagedEncoder& out) { out.text(*c.failure); }
+    static void read(std::string_view, Decoder& in, CommitFields& c) { c.failure = in.text(); }
+    static void clear(CommitFields& c) { c.failure.reset(); }
 };
 struct ParentsField {
     static constexpr char name[] = "parents";
@@ -309,7 +325,7 @@ struct FieldList {
     static void read(std::string_view ns, std::string_view key, Decoder& in, CommitFields& c) {
         if ((readOne<Field>(ns, key, in, c) || ...)) return;
         in.skip();  // a field of a later minor version
-        c.says_more = true;
+        c.besides.says_more = true;
     }
     static void clear(CommitFields& c) { (Field::clear(c), ...); }
 
@@ -330,8 +346,8 @@ private:
 
 // The fields are in the order of CBOR's canonical form, which has shorter keys first.
 using HeaderFields = FieldList<RanField, BaseField, NextField, StepField, TookField, EdgesField, FoldsField, GraphField,
-                               InputField, JoinsField, SendsField, ParentField, SchemaField, SourceField, VisitsField,
-                               ParentsField, AttemptsField, DeferredField, MetadataField>;
+                               InputField, JoinsField, SendsField, AroundField, ParentField, SchemaField, SourceField,
+                               VisitsField, FailureField, ParentsField, AttemptsField, DeferredField, MetadataField>;
 
 }  // namespace
 
@@ -349,7 +365,7 @@ void readHeader(std::string_view ns, Decoder& in, CommitFields& commit) {
 
 void clearHeader(CommitFields& commit) {
     HeaderFields::clear(commit);
-    commit.says_more = false;
+    commit.besides.says_more = false;
 }
 
 }  // namespace stategraph::checkpoint

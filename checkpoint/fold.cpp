@@ -42,7 +42,7 @@ CheckpointId walkBack(const LogName& log, const CheckpointTuple& tuple, Take tak
             take(*waiting);
         }
         const bool is_last = row->id == base || row->id == commit.fields.base;
-        waiting = commit.fields.names_input && !is_last ? &commit : nullptr;
+        waiting = commit.fields.besides.names_input && !is_last ? &commit : nullptr;
         if (waiting == nullptr) {
             if (is_last) takeValues(log, commit, {});  // it needs no commit before it
             take(commit);
@@ -140,7 +140,7 @@ private:
             for (auto visit = commit.visits.rbegin(); visit != commit.visits.rend(); ++visit) {
                 if (visited_.insert(visit->log).second) into_.visits.push_back(*visit);
             }
-            into_.has_all_visits = commit.has_all_visits;
+            into_.has_all_visits = commit.besides.has_all_visits;
         }
         if (commit.ran.kind != Ran::Kind::unchanged && into_.ran.kind == FoldedRan::Kind::nobody) {
             const bool is_one = commit.ran.kind == Ran::Kind::one;
@@ -151,7 +151,7 @@ private:
         if (!has_schema_ && commit.schema) into_.schema = *commit.schema;
         has_graph_ = has_graph_ || commit.graph;
         has_schema_ = has_schema_ || commit.schema;
-        into_.says_more = into_.says_more || commit.says_more;
+        into_.says_more = into_.says_more || commit.besides.says_more;
     }
 
     Folded& into_;

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include <stategraph/ids.hpp>
-#include <stategraph/thread_status.hpp>
+#include <stategraph/status.hpp>
 
 #include "src/value/times.hpp"
 
@@ -14,14 +14,14 @@ struct IndexPlace {
     CheckpointId since = {};
     /// See ThreadOutlook::due; 0 for threads that do not sleep.
     std::int64_t due_ms = 0;
-    ThreadStatus status = ThreadStatus::unknown;
+    Status status = Status::in_flight;
 
     static IndexPlace of(CheckpointId since, const ThreadOutlook& outlook) noexcept {
         return {since, outlook.due ? times::unixMs(*outlook.due) : 0, outlook.status};
     }
     bool isIn() const noexcept { return !since.empty(); }
-    bool isOpen() const noexcept { return status != ThreadStatus::finished; }
-    bool isSleeping() const noexcept { return status == ThreadStatus::sleeping; }
+    bool isOpen() const noexcept { return status != Status::done; }
+    bool isSleeping() const noexcept { return status == Status::sleeping; }
     ThreadOutlook outlook() const {
         if (isSleeping()) return {status, times::ofUnixMs(due_ms)};
         return {status, {}};
@@ -30,7 +30,7 @@ struct IndexPlace {
     /// Returns whether the place is still valid after a put that left the thread's log with this head, because nothing
     /// new is known. It is updated once it is a second old, so that most supersteps write no index.
     bool stays(CheckpointId head, const ThreadOutlook& outlook) const noexcept {
-        return isIn() && status == ThreadStatus::unknown && outlook.status == ThreadStatus::unknown &&
+        return isIn() && status == Status::in_flight && outlook.status == Status::in_flight &&
                (head.high() >> 16U) - (since.high() >> 16U) < 1000;  // in milliseconds; ids of a log ascend
     }
     /// Returns the thread's place after a put that left its own log with this head. Without a commit in that log, the

@@ -1,50 +1,29 @@
 #include "checkpoint/outlook.hpp"
 
-#include <array>
-#include <utility>
-
 #include "checkpoint/paths.hpp"
 #include "src/value/times.hpp"
 
 namespace stategraph::checkpoint {
 namespace {
 
-constexpr std::array reasons{
-    std::pair{Unfinished::interrupted, ThreadStatus::interrupted},
-    std::pair{Unfinished::failed, ThreadStatus::failed},
-    std::pair{Unfinished::breakpoint, ThreadStatus::breakpoint},
-    std::pair{Unfinished::limit, ThreadStatus::limit},
-    std::pair{Unfinished::cancelled, ThreadStatus::cancelled},
-    std::pair{Unfinished::timed_out, ThreadStatus::timed_out},
-    std::pair{Unfinished::sleeping, ThreadStatus::sleeping},
-    std::pair{Unfinished::edited, ThreadStatus::edited},
-};
+// The statuses whose word a run's record has. The word of a failure leaves it to the tasks' records.
+constexpr Statuses noted{Status::interrupted, Status::breakpoint, Status::limit,
+                         Status::cancelled,   Status::timed_out,  Status::edited};
 
 }  // namespace
 
 std::optional<ThreadOutlook> outlookOfRun(std::string_view word) {
-    if (word == run_at_breakpoint) return ThreadOutlook{ThreadStatus::breakpoint, {}};
-    if (word == run_at_limit) return ThreadOutlook{ThreadStatus::limit, {}};
-    if (word == run_cancelled) return ThreadOutlook{ThreadStatus::cancelled, {}};
-    if (word == run_timed_out) return ThreadOutlook{ThreadStatus::timed_out, {}};
-    if (word == run_edited) return ThreadOutlook{ThreadStatus::edited, {}};
-    if (word == thread_cancelled) return ThreadOutlook{ThreadStatus::finished, {}};
-    if (const auto unix_ms = sleepsUntil(word)) return ThreadOutlook{ThreadStatus::sleeping, times::ofUnixMs(*unix_ms)};
+    if (const auto status = readStatus(word); status && noted.has(*status)) return ThreadOutlook{*status, {}};
+    if (word == thread_cancelled) return ThreadOutlook{Status::done, {}};
+    if (const auto unix_ms = sleepsUntil(word)) return ThreadOutlook{Status::sleeping, times::ofUnixMs(*unix_ms)};
     return {};
 }
 
-ThreadStatus statusOf(Unfinished reason) noexcept {
-    for (const auto& [of, status] : reasons) {
-        if (of == reason) return status;
-    }
-    return ThreadStatus::unknown;
-}
-
-std::optional<Unfinished> reasonOf(ThreadStatus status) noexcept {
-    for (const auto& [reason, of] : reasons) {
-        if (of == status) return reason;
-    }
-    return {};
+Status OpenTasks::status(std::string_view run_word) const noexcept {
+    if (any_failed && run_word == run_failed) return Status::failed;  // the others were not started after the failure
+    if (any_waits) return Status::in_flight;
+    if (any_failed) return Status::failed;
+    return any_asks ? Status::interrupted : Status::in_flight;
 }
 
 }  // namespace stategraph::checkpoint

@@ -2,18 +2,24 @@
 #include <optional>
 #include <string_view>
 
-#include <stategraph/unfinished.hpp>
+#include <stategraph/status.hpp>
 
-// Translates what a thread waits for between the words of its records and an index of threads.
+// How a thread stands: what the record of its last run says, or else the records of the tasks that are due.
 namespace stategraph::checkpoint {
 
 /// Returns what the record of the last run at a checkpoint (run_path) says by itself, or none if its tasks' records
 /// decide. A word of a later version says nothing.
 std::optional<ThreadOutlook> outlookOfRun(std::string_view word);
 
-/// Returns the status for a reason; for Unfinished::damaged it is unknown.
-ThreadStatus statusOf(Unfinished reason) noexcept;
-/// Returns the reason for a status; none for `unknown` and `finished`.
-std::optional<Unfinished> reasonOf(ThreadStatus status) noexcept;
+/// How the tasks stand that are due and have not finished.
+struct OpenTasks {
+    bool any_failed = false;
+    bool any_asks = false;
+    /// True if one has neither failed nor asked: a run executes it.
+    bool any_waits = false;
+
+    /// Returns what follows from them if the record of the last run, with this word, says nothing by itself.
+    Status status(std::string_view run_word) const noexcept;
+};
 
 }  // namespace stategraph::checkpoint

@@ -23,6 +23,8 @@ inline constexpr std::string_view run_path = "run";
 inline constexpr std::string_view run_goes_on = "running";
 inline constexpr std::string_view run_failed = "failed";
 inline constexpr std::string_view run_at_breakpoint = "breakpoint";
+/// It has open questions, and stopped at a breakpoint as well, inside a subgraph.
+inline constexpr std::string_view run_interrupted = "interrupted";
 inline constexpr std::string_view run_at_limit = "limit";
 inline constexpr std::string_view run_cancelled = "cancelled";
 inline constexpr std::string_view run_timed_out = "timed_out";

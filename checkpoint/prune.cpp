@@ -24,6 +24,9 @@ struct Mark {
 
 bool isWhole(const CommitLinks& commit) noexcept { return commit.base.empty() || commit.base == commit.id; }
 
+// By namespace: the newest edit of a log that lives with the thread, by RecordLinks::around.
+using InnerEdits = std::map<std::string, std::map<CheckpointId, CheckpointId>, std::less<>>;
+
 // Returns the parent's place, or the log's size if the parent is not in it.
 std::size_t parentOf(std::span<const CommitLinks> log, std::size_t place) noexcept {
     const CheckpointId parent = log[place].parent;
@@ -35,8 +38,96 @@ std::size_t parentOf(std::span<const CommitLinks> log, std::size_t place) noexce
     return at != end && at->id == parent ? static_cast<std::size_t>(at - log.begin()) : log.size();
 }
 
+// Finds the edits of the logs inside a log with which visits from its kept commits begin, and the commits by which
+// readers find them (findVisitStart): of the edits that were made on a commit's branch the newest one counts, if it is
+// newer than what the branch has left there. An edit was made on the branch if its checkpoint (`around`) is an
+// ancestor.
+class EditStarts {
+public:
+    EditStarts(const LogLinks& log, const InnerEdits& edits) : commits_(log.commits), on_way_(log.commits.size()) {
+        const std::string prefix = log.checkpoint_ns.empty() ? std::string() : std::string(log.checkpoint_ns) + '|';
+        for (auto at = edits.lower_bound(prefix); at != edits.end() && at->first.starts_with(prefix); ++at) {
+            const std::string_view name = std::string_view(at->first).substr(prefix.size());
+            if (name.find('|') != std::string_view::npos) continue;
+            if (parents_.empty()) {
+                for (std::size_t i = 0; i < commits_.size(); ++i) parents_.push_back(parentOf(commits_, i));
+            }
+            logs_.push_back({at->first, placesOf(name, at->second), std::vector<CheckpointId>(commits_.size())});
+        }
+    }
+
+    // Whether a newer commit that is kept needs this one.
+    bool isOnWay(std::size_t place) const noexcept { return on_way_[place]; }
+
+    // Notes that a commit is kept. Newer commits come first.
+    void keep(std::size_t place) {
+        for (Log& log : logs_) {
+            const auto& [left, edit, around] = log.places[place];
+            if (edit.empty() || edit < left) continue;
+            log.starts.push_back(edit);
+            for (std::size_t at = place; at < commits_.size() && commits_[at].id > around; at = parents_[at]) {
+                if (log.reached[at] && log.reached[at] <= around) break;
+                log.reached[at] = around;
+                on_way_[at] = true;
+            }
+        }
+    }
+
+    // Adds the edits to those with which visits begin.
+    void moveTo(std::map<std::string, std::vector<CheckpointId>, std::less<>>& remembered) const {
+        for (const Log& log : logs_) {
+            auto& ids = remembered[std::string(log.ns)];
+            ids.insert(ids.end(), log.starts.begin(), log.starts.end());
+        }
+    }
+
+private:
+    // Of a commit and one inner log.
+    struct Place {
+        CheckpointId left;    // what its branch has left there
+        CheckpointId edit;    // the newest edit on its branch
+        CheckpointId around;  // and where that was made
+    };
+    struct Log {
+        std::string_view ns;
+        std::vector<Place> places;
+        std::vector<CheckpointId> reached;  // of commits on a way: how far that goes
+        std::vector<CheckpointId> starts = {};
+    };
+
+    std::vector<Place> placesOf(std::string_view name, const std::map<CheckpointId, CheckpointId>& edits) const {
+        std::vector<Place> places(commits_.size());
+        const auto take = [&edits](CheckpointId around, Place& place) {
+            const auto made = edits.find(around);
+            if (made != edits.end() && made->second > place.edit) place = {place.left, made->second, around};
+        };
+        for (std::size_t i = 0; i < commits_.size(); ++i) {
+            const CommitLinks& commit = commits_[i];
+            Place& place = places[i];
+            if (parents_[i] < commits_.size()) {
+                place = places[parents_[i]];
+            } else if (commit.parent) {  // an earlier prune has dropped the parent
+                take(commit.parent, place);
+            }
+            const auto visit = std::ranges::find(commit.visits, name, &VisitLink::log);
+            if (visit != commit.visits.end()) {
+                place.left = visit->id;
+            } else if (commit.has_all_visits) {
+                place.left = {};
+            }
+            take(commit.id, place);
+        }
+        return places;
+    }
+
+    std::span<const CommitLinks> commits_;
+    std::vector<std::size_t> parents_;
+    std::vector<Log> logs_;
+    std::vector<bool> on_way_;
+};
+
 std::vector<Mark> markAll(std::span<const CommitLinks> log, std::span<const CheckpointId> interrupted,
-                          const PruneRequest& request) {
+                          const PruneRequest& request, EditStarts* edits = nullptr, bool keeps_linked = true) {
     std::vector<CheckpointId> waiting(interrupted.begin(), interrupted.end());
     std::sort(waiting.begin(), waiting.end());
     std::vector<Mark> marks(log.size());
@@ -48,8 +139,10 @@ std::vector<Mark> markAll(std::span<const CommitLinks> log, std::span<const Chec
         const std::size_t newer = log.size() - 1 - i;
         const bool wanted = newer == 0 || (request.keep_last && newer < *request.keep_last) ||
                             (request.older_than && commit.id.time() >= *request.older_than) ||
-                            std::binary_search(waiting.begin(), waiting.end(), commit.id);
+                            std::binary_search(waiting.begin(), waiting.end(), commit.id) ||
+                            (edits != nullptr && edits->isOnWay(i));
         marks[i].wanted = wanted;
+        if (edits != nullptr && (wanted || (keeps_linked && marks[i].linked))) edits->keep(i);
         if ((!wanted && !marks[i].linked) || isWhole(commit)) continue;
         CheckpointId reach = marks[i].linked ? marks[i].reach : commit.id;
         if (wanted) reach = std::min(reach, commit.base);
@@ -77,6 +170,56 @@ struct Gain {
     std::size_t grown = 0;  // of commits that were put once and are not whole, and are dropped or about to be rewritten
     std::size_t whole = 0;  // of whole commits that are dropped
 };
+
+// Returns none if nothing is to be rewritten, or cannot be, or does not pay.
+std::optional<LogPlan> rewriteKept(const LogLinks& log, std::span<const Mark> marks, const PruneRequest& request,
+                                   const ThreadPrune::ReadRecord& read, std::size_t& bytes_left) {
+    const std::vector<CommitLinks>& commits = log.commits;
+    // Commits whose parent is dropped are rewritten; later commits that stay are read from them.
+    std::vector<std::size_t> to_rewrite;
+    Gain gain;
+    for (std::size_t i = 0; i < commits.size(); ++i) {
+        if (marks[i].wanted) {
+            const std::size_t parent = parentOf(commits, i);
+            if (isWhole(commits[i]) || (parent < commits.size() && marks[parent].wanted)) continue;
+            to_rewrite.push_back(i);
+            gain.grown += commits[i].bytes;
+        } else if (marks[i].linked) {
+            (isWhole(commits[i]) ? gain.whole : gain.grown) += commits[i].bytes;
+        }
+    }
+    const bool must_pay = request.rewrite == Rewrite::when_it_pays;
+    if (to_rewrite.empty() || (must_pay && gain.grown < gain.whole)) return std::nullopt;
+
+    LogPlan plan{.dropped = idsWhere(commits, [&](std::size_t i) { return !marks[i].wanted; }), .rewritten = {}};
+    std::size_t left = bytes_left;
+    std::size_t rewritten_bytes = 0;
+    try {
+        for (const std::size_t at : to_rewrite) {
+            const CheckpointId base = commits[at].base;
+            CheckpointTuple tuple{
+                .id = commits[at].id, .head = commits.back().id, .commits = {}, .writes = {}, .next = {}};
+            for (std::size_t i = at; i < commits.size(); i = parentOf(commits, i)) {
+                std::string record = read(log.checkpoint_ns, commits[i].id);
+                if (record.size() > left) return std::nullopt;
+                left -= record.size();
+                tuple.commits.push_back({commits[i].id, std::move(record)});
+                if (isWhole(commits[i]) || commits[i].id <= base) break;
+            }
+            std::reverse(tuple.commits.begin(), tuple.commits.end());
+            const LogName name{.thread_id = log.thread_id, .checkpoint_ns = log.checkpoint_ns};
+            plan.rewritten.push_back({commits[at].id, request.rewriter != nullptr
+                                                          ? request.rewriter->wholeCommit(name, std::move(tuple))
+                                                          : wholeCommit(name, std::move(tuple))});
+            rewritten_bytes += plan.rewritten.back().bytes.size();
+        }
+    } catch (const CorruptCheckpointError&) {
+        return std::nullopt;  // readers report the damage
+    }
+    if (must_pay && rewritten_bytes > gain.grown + gain.whole) return std::nullopt;
+    bytes_left = left;
+    return plan;
+}
 
 }  // namespace
 
@@ -115,7 +258,21 @@ bool ThreadPrune::isWaiting(const LogLinks& log, CheckpointId interrupted) const
            std::binary_search(root_interrupted_.begin(), root_interrupted_.end(), commit->root);
 }
 
-LogPlan ThreadPrune::plan(const LogLinks& log, const ReadRecord& read) {
+std::vector<LogPlan> ThreadPrune::plan(std::span<const LogLinks> logs, const ReadRecord& read) {
+    for (const LogLinks& log : logs) noteEdits(log);
+    std::vector<LogPlan> plans;
+    plans.reserve(logs.size());
+    for (const LogLinks& log : logs) plans.push_back(planLog(log, read));
+    return plans;
+}
+
+void ThreadPrune::noteEdits(const LogLinks& log) {
+    for (const CommitLinks& commit : log.commits) {
+        if (commit.around) edits_[std::string(log.checkpoint_ns)][*commit.around] = commit.id;
+    }
+}
+
+LogPlan ThreadPrune::planLog(const LogLinks& log, const ReadRecord& read) {
     if (!hasCommitRules(request_) || log.commits.empty()) return {};
     if (log.checkpoint_ns.empty()) {
         LogPlan plan = planCommits(log, log.interrupted, read);
@@ -143,30 +300,20 @@ LogPlan ThreadPrune::plan(const LogLinks& log, const ReadRecord& read) {
     return plan;
 }
 
-// Adds the commits of a subgraph's log with which kept checkpoints continue: where their branches have left the log,
-// later edits of what is there, and the newest commit of each visit that a kept checkpoint of the root's log has begun,
-// which no commit names before its superstep ends. An edit of a log that was never visited has no root.
+// Adds the commits of a subgraph's log with which kept checkpoints continue: what their branches have left there, or
+// an edit; the newest edit that belongs to no checkpoint, because the graph around it may begin anew; and the newest
+// commit of each visit that a kept checkpoint of the root's log has begun, which no commit names before its superstep
+// ends.
 void ThreadPrune::addVisits(const LogLinks& log, std::vector<CheckpointId>& waiting) const {
-    std::vector<CheckpointId> starts;
-    if (const auto found = remembered_.find(log.checkpoint_ns); found != remembered_.end()) starts = found->second;
-    std::sort(starts.begin(), starts.end());
-    waiting.insert(waiting.end(), starts.begin(), starts.end());
-
-    std::set<CheckpointId> left_at;  // the root's checkpoints of the visits that have left the log at a start
-    for (const CommitLinks& commit : log.commits) {
-        if (std::binary_search(starts.begin(), starts.end(), commit.id)) {
-            left_at.insert(commit.root);
-        } else if (left_at.contains(commit.root)) {
-            waiting.push_back(commit.id);
-        }
+    if (const auto found = remembered_.find(log.checkpoint_ns); found != remembered_.end())
+        waiting.insert(waiting.end(), found->second.begin(), found->second.end());
+    if (const auto edits = edits_.find(log.checkpoint_ns); edits != edits_.end()) {
+        if (const auto anew = edits->second.find({}); anew != edits->second.end()) waiting.push_back(anew->second);
     }
     std::set<CheckpointId> seen;
     for (auto commit = log.commits.rbegin(); commit != log.commits.rend(); ++commit) {
-        if (!seen.insert(commit->root).second) continue;
-        const bool is_kept = commit->root.empty()
-                                 ? starts.empty()
-                                 : std::binary_search(root_kept_.begin(), root_kept_.end(), commit->root);
-        if (is_kept) waiting.push_back(commit->id);
+        if (commit->root.empty() || !seen.insert(commit->root).second) continue;
+        if (std::binary_search(root_kept_.begin(), root_kept_.end(), commit->root)) waiting.push_back(commit->id);
     }
 }
 
@@ -198,56 +345,19 @@ void ThreadPrune::rememberVisits(const LogLinks& log, const LogPlan& plan) {
 }
 
 LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const CheckpointId> waiting, const ReadRecord& read) {
-    const std::vector<CommitLinks>& commits = log.commits;
-    const std::vector<Mark> marks = markAll(commits, waiting, request_);
-    LogPlan as_it_is{.dropped = idsWhere(commits, [&](std::size_t i) { return !marks[i].wanted && !marks[i].linked; }),
-                     .rewritten = {}};
-    if (request_.rewrite == Rewrite::never || !read) return as_it_is;
-
-    // Commits whose parent is dropped are rewritten; later commits that stay are read from them.
-    std::vector<std::size_t> to_rewrite;
-    Gain gain;
-    for (std::size_t i = 0; i < commits.size(); ++i) {
-        if (marks[i].wanted) {
-            const std::size_t parent = parentOf(commits, i);
-            if (isWhole(commits[i]) || (parent < commits.size() && marks[parent].wanted)) continue;
-            to_rewrite.push_back(i);
-            gain.grown += commits[i].bytes;
-        } else if (marks[i].linked) {
-            (isWhole(commits[i]) ? gain.whole : gain.grown) += commits[i].bytes;
+    if (request_.rewrite != Rewrite::never && read) {
+        EditStarts edits(log, edits_);
+        const std::vector<Mark> marks = markAll(log.commits, waiting, request_, &edits, false);
+        if (auto plan = rewriteKept(log, marks, request_, read, rewrite_bytes_left_)) {
+            edits.moveTo(remembered_);
+            return *std::move(plan);
         }
     }
-    const bool must_pay = request_.rewrite == Rewrite::when_it_pays;
-    if (to_rewrite.empty() || (must_pay && gain.grown < gain.whole)) return as_it_is;
-
-    LogPlan plan{.dropped = idsWhere(commits, [&](std::size_t i) { return !marks[i].wanted; }), .rewritten = {}};
-    std::size_t left = rewrite_bytes_left_;
-    std::size_t rewritten_bytes = 0;
-    try {
-        for (const std::size_t at : to_rewrite) {
-            const CheckpointId base = commits[at].base;
-            CheckpointTuple tuple{
-                .id = commits[at].id, .head = commits.back().id, .commits = {}, .writes = {}, .next = {}};
-            for (std::size_t i = at; i < commits.size(); i = parentOf(commits, i)) {
-                std::string record = read(commits[i].id);
-                if (record.size() > left) return as_it_is;
-                left -= record.size();
-                tuple.commits.push_back({commits[i].id, std::move(record)});
-                if (isWhole(commits[i]) || commits[i].id <= base) break;
-            }
-            std::reverse(tuple.commits.begin(), tuple.commits.end());
-            const LogName name{.thread_id = log.thread_id, .checkpoint_ns = log.checkpoint_ns};
-            plan.rewritten.push_back({commits[at].id, request_.rewriter != nullptr
-                                                          ? request_.rewriter->wholeCommit(name, std::move(tuple))
-                                                          : wholeCommit(name, std::move(tuple))});
-            rewritten_bytes += plan.rewritten.back().bytes.size();
-        }
-    } catch (const CorruptCheckpointError&) {
-        return as_it_is;  // readers report the damage
-    }
-    if (must_pay && rewritten_bytes > gain.grown + gain.whole) return as_it_is;
-    rewrite_bytes_left_ = left;
-    return plan;
+    EditStarts edits(log, edits_);
+    const std::vector<Mark> marks = markAll(log.commits, waiting, request_, &edits);
+    edits.moveTo(remembered_);
+    return {.dropped = idsWhere(log.commits, [&](std::size_t i) { return !marks[i].wanted && !marks[i].linked; }),
+            .rewritten = {}};
 }
 
 bool ThreadUse::isLeftBehind(std::string_view checkpoint_ns, CheckpointId head,

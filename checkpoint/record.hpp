@@ -20,12 +20,15 @@
 //                    "input":    writes           input that the virtual start node has yet to take; absent: none
 //                    "joins":    {join: [node…]}  joins that changed: the sources that arrived
 //                    "sends":    [[node, value]…] payloads of the tasks sent
+//                    "around":   bytes(16)        of an edit of a log that lives with the thread: where the graph around it was;
+//                                                 zeros: it had no checkpoint; absent: this is no such edit
 //                    "parent":   ref              absent: none
 //                    "schema":   bytes(8)         fingerprint of the channels; absent: as in the parent
 //                    "source":   text             absent: "loop"
 //                    "visits":   {log: bytes(16)}     logs that live with the thread, of this graph's subgraphs, whose newest
 //                                                     checkpoint on this branch changed; a log by what it adds to the namespace
 //                              | [{log: bytes(16)}]   all of them: those that are not here were never visited on this branch
+//                    "failure":  text             why the run that ended here has failed, as its state says; absent: it has not
 //                    "parents":  {namespace: bytes(16)}   where the enclosing graphs were
 //                              | [bytes(16)…]     the same, the root's first, in a log that is nested more than 8 deep: each namespace is the
 //                                                 one before it and one more segment of the log's own
@@ -52,6 +55,7 @@
 //                    "took":       [int, uint]      microseconds: when it began, since its checkpoint was made; how long it took until
 //                                                 this was written; absent: not known
 //                    "error":      text             of the last failed attempt
+//                    "gates":      [bytes(16)…]     of the row "run", the checkpoints of this superstep at whose breakpoints a run stopped
 //                    "sends":      [[node, value]…]
 //                    "effect":     [uint, value?]   of an effect's row: how often it was begun, its result
 //                    "writes":     writes           present: the task has finished
@@ -63,7 +67,7 @@
 //
 //   Pending writes are keyed by a path (checkpoint/paths.hpp): a task's, that of an effect within a task, "command" (what a Command
 //   wrote to the superstep that waits), or "run", whose "node" is how the last run ended at this checkpoint where the tasks' records
-//   do not say it: "running" (it continued), "failed", "breakpoint", "limit", "cancelled", "timed_out", "sleeping:UNIX_MS", "edited" (no run made
+//   do not say it: "running" (it continued), "failed", "breakpoint", "interrupted", "limit", "cancelled", "timed_out", "sleeping:UNIX_MS", "edited" (no run made
 //   the checkpoint) or "thread_cancelled" (the thread is cancelled for good: what is due is not to be resumed).
 //
 // A sealed record is one of the above, encrypted (stategraph/encrypted_saver.hpp). What savers need of it is in the

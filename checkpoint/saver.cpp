@@ -10,6 +10,8 @@ namespace stategraph {
 
 BaseCheckpointSaver::~BaseCheckpointSaver() = default;
 
+std::unique_ptr<ThreadHold> BaseCheckpointSaver::tryHold(std::string_view) { return std::make_unique<ThreadHold>(); }
+
 void BaseCheckpointSaver::putWrites(const LogName& log, CheckpointId expected_head, std::span<const WriteRow> writes,
                                     bool sync) {
     put({.log = log, .expected_head = expected_head, .commits = {}, .writes = writes, .sync = sync});
@@ -108,7 +110,12 @@ void checkPut(const PutRequest& request) {
                           "' must be compared and has no `expected`; set it (empty if the row must not exist)");
         }
     }
-    if ((request.outlook.status == ThreadStatus::sleeping) != request.outlook.due.has_value()) {
+    if (!Statuses::indexed().has(request.outlook.status)) {
+        refuseRow(log, newest,
+                  "an index does not keep the status " + std::string(toString(request.outlook.status)) +
+                      "; a writer says one of Statuses::indexed() in `outlook`");
+    }
+    if ((request.outlook.status == Status::sleeping) != request.outlook.due.has_value()) {
         refuseRow(log, newest,
                   "a sleeping thread has a wake time in `outlook`, and no other thread has one; the status is " +
                       std::string(toString(request.outlook.status)));
@@ -130,6 +137,13 @@ void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual) 
 
 bool isInRequest(const PutRequest& request, std::size_t count, CheckpointId id) noexcept {
     return std::ranges::binary_search(request.commits.first(count), id, {}, &CommitRow::id);
+}
+
+void refuseRoot(const PutRequest& request) {
+    throw ConcurrentUpdateError(
+        "the thread was deleted, or its checkpoint " + show(request.root) +
+            " pruned, while a run was under way; nothing of the subgraph's log was stored",
+        {.thread_id = std::string(request.log.thread_id), .checkpoint_ns = std::string(request.log.checkpoint_ns)});
 }
 
 void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone) {

@@ -26,7 +26,8 @@ std::string writeClearLinks(CheckpointId own, const RecordLinks& links) {
     detail::StagedEncoder e(clear);
     const bool has_base = links.base && links.base != own;
     const bool has_visits = links.has_all_visits || !links.visits.empty();
-    e.map(std::size_t{1} + has_base + !links.root.empty() + !links.parent.empty() + has_visits);
+    e.map(std::size_t{1} + has_base + !links.root.empty() + links.around.has_value() + !links.parent.empty() +
+          has_visits);
     e.text("due");
     e.boolean(!links.is_finished);
     if (has_base) {
@@ -36,6 +37,10 @@ std::string writeClearLinks(CheckpointId own, const RecordLinks& links) {
     if (links.root) {
         e.text("root");
         writeId(e, links.root);
+    }
+    if (links.around) {
+        e.text("around");
+        writeId(e, *links.around);
     }
     if (links.parent) {
         e.text("parent");
@@ -103,6 +108,8 @@ RecordLinks readSealedLinks(const RowKey& key, std::string_view bytes) {
                 links.base = readRef(in, key.id);
             } else if (field == "root") {
                 links.root = readId(in);
+            } else if (field == "around") {
+                links.around = readId(in);
             } else if (field == "parent") {
                 links.parent = readRef(in, key.id);
             } else if (field == "visits") {

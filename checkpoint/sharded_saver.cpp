@@ -152,6 +152,10 @@ std::optional<CheckpointTuple> ShardedSaver::getTuple(const TupleQuery& query) {
     return impl_->onThread(query.log.thread_id, [&](BaseCheckpointSaver& saver) { return saver.getTuple(query); });
 }
 
+std::unique_ptr<ThreadHold> ShardedSaver::tryHold(std::string_view thread_id) {
+    return impl_->onThread(thread_id, [&](BaseCheckpointSaver& saver) { return saver.tryHold(thread_id); });
+}
+
 void ShardedSaver::deleteThread(std::string_view thread_id) {
     impl_->onThread(thread_id, [&](BaseCheckpointSaver& saver) { saver.deleteThread(thread_id); });
 }

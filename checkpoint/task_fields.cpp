@@ -37,6 +37,31 @@ std::vector<LoggedInterrupt> readInterrupts(Decoder& in) {
     return interrupts;
 }
 
+void writeIds(detail::StagedEncoder& out, const std::vector<CheckpointId>& ids) {
+    out.array(ids.size());
+    for (const CheckpointId id : ids) {
+        std::array<char, 16> raw{};
+        id.toBytes(raw.data());
+        out.bytes({raw.data(), raw.size()});
+    }
+}
+
+std::vector<CheckpointId> readIds(Decoder& in) {
+    std::vector<CheckpointId> ids(in.array());
+    for (CheckpointId& id : ids) {
+        const std::string_view raw = in.bytes();
+        if (raw.size() != 16) throw WrongTypeError("expected an id of 16 bytes");
+        id = CheckpointId::fromBytes(raw.data());
+    }
+    return ids;
+}
+
+void writeEffect(detail::StagedEncoder& out, const LoggedEffect& effect) {
+    out.array(effect.result ? 2 : 1);
+    out.unsignedInteger(effect.begun);
+    if (effect.result) out.raw(*effect.result);
+}
+
 bool haveKeys(const std::vector<LoggedInterrupt>& interrupts) noexcept {
     return std::ranges::any_of(interrupts, [](const LoggedInterrupt& each) { return !each.key.empty(); });
 }
@@ -101,7 +126,7 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     const bool have_keys = haveKeys(task.interrupts);
     e.map(!task.to.empty() + have_keys + 1 + task.took.has_value() + (task.attempts != 1) + task.error.has_value() +
           !task.sends.empty() + task.effect.has_value() + task.writes.has_value() + !task.answers.empty() +
-          task.failure.has_value() + !task.interrupts.empty());
+          task.failure.has_value() + !task.interrupts.empty() + !task.gates.empty());
     if (!task.to.empty()) {
         e.key("to");
         writeNames(e, task.to);
@@ -123,15 +148,17 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
         e.key("error");
         e.text(*task.error);
     }
+    if (!task.gates.empty()) {
+        e.key("gates");
+        writeIds(e, task.gates);
+    }
     if (!task.sends.empty()) {
         e.key("sends");
         writeSends(e, task.sends);
     }
     if (task.effect) {
         e.key("effect");
-        e.array(task.effect->result ? 2 : 1);
-        e.unsignedInteger(task.effect->begun);
-        if (task.effect->result) e.raw(*task.effect->result);
+        writeEffect(e, *task.effect);
     }
     if (task.writes) {
         e.key("writes");
@@ -179,6 +206,8 @@ TaskFields readTask(const RowKey& key, std::string_view bytes) {
                 task.attempts = in.unsignedInteger();
             } else if (field == "error") {
                 task.error = in.text();
+            } else if (field == "gates") {
+                task.gates = readIds(in);
             } else if (field == "sends") {
                 task.sends = readSends(in);
             } else if (field == "effect") {

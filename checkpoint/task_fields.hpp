@@ -50,6 +50,7 @@ struct TaskFields {
     std::vector<LoggedInterrupt> answers = {};
     std::optional<LoggedFailure> failure = {};
     std::vector<LoggedInterrupt> interrupts = {};
+    std::vector<CheckpointId> gates = {};  // in the row "run"
 };
 
 /// Finds out which questions of a task have an answer. The record of a subgraph's task has the questions of all tasks

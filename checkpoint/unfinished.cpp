@@ -9,6 +9,7 @@
 #include "checkpoint/find_unfinished.hpp"
 #include "checkpoint/outlook.hpp"
 #include "checkpoint/paths.hpp"
+#include "checkpoint/sealed_record.hpp"
 #include "checkpoint/thread_summary.hpp"
 
 namespace stategraph {
@@ -44,7 +45,7 @@ bool hasMetadata(std::string_view stored, const Metadata& filter) {
 
 /// What a thread's newest checkpoint says.
 struct Examined {
-    /// None if nothing is due, if the thread is cancelled, or if its metadata do not match.
+    /// None if the thread is done or cancelled, or if its metadata do not match.
     std::optional<UnfinishedThread> thread = {};
     /// None if the checkpoint cannot be read.
     std::optional<ThreadOutlook> outlook = {};
@@ -54,28 +55,25 @@ struct Examined {
 
 // Collects the due tasks that are not finished, and what they wait for. Returns the status, unless a run stored another
 // one.
-ThreadStatus takeTasks(const std::vector<DueTask>& due, const checkpoint::TaskFields* run, UnfinishedThread& thread) {
-    const bool went_on = run != nullptr && run->node == checkpoint::run_goes_on;
-    bool any_open = false;
-    bool any_failed = false;
+Status takeTasks(const std::vector<DueTask>& due, const checkpoint::TaskFields* run, UnfinishedThread& thread) {
+    const std::string_view word = run != nullptr ? run->node : std::string_view();
+    checkpoint::OpenTasks open;
     for (const DueTask& task : due) {
         if (task.finished) continue;
         thread.next.push_back(task.name);
         auto asked = task.record ? openInterrupts(*task.record) : std::vector<Interrupt>();
-        const bool failed = task.record != nullptr && task.record->error && !went_on;
+        const bool failed = task.record != nullptr && task.record->error && word != checkpoint::run_goes_on;
         if (!asked.empty()) {
+            open.any_asks = true;
             thread.interrupts.insert(thread.interrupts.end(), asked.begin(), asked.end());
         } else if (failed) {
-            if (!any_failed) thread.error = std::string(*task.record->error);
-            any_failed = true;
+            if (!open.any_failed) thread.error = std::string(*task.record->error);
+            open.any_failed = true;
         } else {
-            any_open = true;
+            open.any_waits = true;
         }
     }
-    if (any_failed && run != nullptr && run->node == checkpoint::run_failed)
-        return ThreadStatus::failed;  // the other tasks were not started after the failure
-    if (any_open || thread.next.empty()) return ThreadStatus::unknown;
-    return any_failed ? ThreadStatus::failed : ThreadStatus::interrupted;
+    return open.status(word);
 }
 
 Examined examine(const ListedCheckpoint& head, const Metadata& filter) {
@@ -83,7 +81,7 @@ Examined examine(const ListedCheckpoint& head, const Metadata& filter) {
     const auto commit = checkpoint::readCommit({head.thread_id, head.checkpoint_ns, head.id}, head.bytes, true);
     const auto records = checkpoint::readRecords(log, head.id, head.writes);
     const auto due = checkpoint::dueTasks(commit, records, true);
-    if (due.empty()) return {.outlook = ThreadOutlook{ThreadStatus::finished, {}}, .is_over = true};
+    if (due.empty() && !commit.failure) return {.outlook = ThreadOutlook{Status::done, {}}, .is_over = true};
 
     UnfinishedThread thread{.thread_id = head.thread_id,
                             .checkpoint_id = head.id,
@@ -93,20 +91,30 @@ Examined examine(const ListedCheckpoint& head, const Metadata& filter) {
                             .interrupts = {},
                             .error = {},
                             .wake_at = {}};
+    if (due.empty()) {
+        Examined ended{.outlook = ThreadOutlook{Status::failed, {}}, .is_over = true};
+        if (!hasMetadata(commit.metadata, filter)) return ended;
+        thread.reason = Status::failed;
+        thread.error = *commit.failure;
+        ended.thread = std::move(thread);
+        return ended;
+    }
     const auto* run = checkpoint::findRecord(records, checkpoint::run_path);
     ThreadOutlook outlook{takeTasks(due, run, thread), {}};
     if (const auto said = run != nullptr ? checkpoint::outlookOfRun(run->node) : std::nullopt) outlook = *said;
-    if (outlook.status == ThreadStatus::finished || !hasMetadata(commit.metadata, filter)) return {.outlook = outlook};
-    thread.reason = checkpoint::reasonOf(outlook.status).value_or(Unfinished::in_flight);
+    if (outlook.status == Status::done || !hasMetadata(commit.metadata, filter)) return {.outlook = outlook};
+    thread.reason = outlook.status;
     thread.wake_at = outlook.due;
     return {.thread = std::move(thread), .outlook = outlook};
 }
 
-UnfinishedThread damagedThread(const ListedCheckpoint& head, std::string why) {
+// A record that is sealed is not damaged: the reader has no key.
+UnfinishedThread unreadableThread(const ListedCheckpoint& head, std::string why) {
     UnfinishedThread thread;
     thread.thread_id = head.thread_id;
     thread.checkpoint_id = head.id;
-    thread.reason = Unfinished::damaged;
+    const bool is_sealed = head.damaged.empty() && checkpoint::isSealed(head.bytes);
+    thread.reason = is_sealed ? Status::sealed : Status::damaged;
     thread.error = std::move(why);
     return thread;
 }
@@ -116,7 +124,7 @@ Examined examineOrReport(const ListedCheckpoint& head, const Metadata& filter) {
     const bool any_will_do = filter.empty();
     const auto report = [&](std::string why) {
         Examined damaged;
-        if (any_will_do) damaged.thread = damagedThread(head, std::move(why));
+        if (any_will_do) damaged.thread = unreadableThread(head, std::move(why));
         return damaged;
     };
     if (!head.damaged.empty()) return report(head.damaged);
@@ -133,7 +141,7 @@ Examined examineOrReport(const ListedCheckpoint& head, const Metadata& filter) {
 // For a thread that can be read, and whose status is known.
 std::string summaryOf(const ListedCheckpoint& head, const Examined& examined) {
     const std::string metadata = readHeader({head.thread_id, head.checkpoint_ns, head.id}, head.bytes).metadata;
-    if (examined.outlook->status == ThreadStatus::finished) return checkpoint::writeSummary(metadata, {});
+    if (examined.outlook->status == Status::done) return checkpoint::writeSummary(metadata, {});
     const auto thread = examined.thread ? examined.thread : examine(head, {}).thread;
     std::vector<std::string_view> questions;
     if (thread) {
@@ -146,7 +154,7 @@ std::string summaryOf(const ListedCheckpoint& head, const Examined& examined) {
 // profits, so nothing is done if the saver is read-only or currently has a writer.
 void tell(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const Examined& examined) {
     std::vector<WriteRow> compared;
-    if (!examined.is_over && examined.outlook->status != ThreadStatus::unknown) {
+    if (!examined.is_over && examined.outlook->status != Status::in_flight) {
         const auto isThere = [&](std::string_view path) {
             return std::ranges::any_of(head.writes, [&](const StoredWrite& write) { return write.path == path; });
         };
@@ -159,7 +167,7 @@ void tell(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const Examin
         }
     }
     try {
-        const bool is_known = examined.outlook->status != ThreadStatus::unknown;
+        const bool is_known = examined.outlook->status != Status::in_flight;
         const std::string summary = is_known ? summaryOf(head, examined) : std::string();
         saver.put({.log = {head.thread_id, head.checkpoint_ns},
                    .expected_head = head.id,
@@ -178,7 +186,7 @@ void tellIfOther(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const
                  const IndexedThread& indexed) {
     if (!examined.outlook) return;
     const bool lacks_summary =
-        indexed.summary && examined.outlook->status != ThreadStatus::unknown && !readThreadSummary(*indexed.summary);
+        indexed.summary && examined.outlook->status != Status::in_flight && !readThreadSummary(*indexed.summary);
     if (lacks_summary || *examined.outlook != indexed.outlook) tell(saver, head, examined);
 }
 
@@ -211,7 +219,7 @@ bool forEachOf(BaseCheckpointSaver& saver, const std::vector<IndexedThread>& thr
 // Does the same for all open threads with these statuses. Returns false without calling `take` if the saver has no
 // index.
 template <class Take>
-bool forEachOpen(BaseCheckpointSaver& saver, const UnfinishedQuery& query, ThreadStatuses statuses, Take take) {
+bool forEachOpen(BaseCheckpointSaver& saver, const UnfinishedQuery& query, Statuses statuses, Take take) {
     OpenThreadsQuery page{.statuses = statuses,
                           .after_thread_id = query.after_thread_id,
                           .limit = page_size,
@@ -258,39 +266,18 @@ void check(const UnfinishedQuery& query) {
     }
 }
 
-// Returns the statuses of threads with this reason, or none if they may have any, because a damaged thread has its
-// earlier status.
-ThreadStatuses statusesOf(std::optional<Unfinished> reason) {
-    if (!reason || reason == Unfinished::damaged) return ThreadStatuses::open();
-    return ThreadStatuses(ThreadStatus::unknown) | checkpoint::statusOf(*reason);
+// Returns the statuses under which an index has threads with this one. A thread that cannot be read has its earlier one
+// there, and each may be there as in flight.
+Statuses statusesOf(std::optional<Status> status) {
+    if (!status || Statuses::unreadable().has(*status)) return Statuses::open();
+    return Statuses(Status::in_flight) | *status;
 }
 
 }  // namespace
 
-const char* toString(Unfinished reason) noexcept {
-    switch (reason) {
-        case Unfinished::in_flight:
-            return "in_flight";
-        case Unfinished::interrupted:
-            return "interrupted";
-        case Unfinished::failed:
-            return "failed";
-        case Unfinished::breakpoint:
-            return "breakpoint";
-        case Unfinished::limit:
-            return "limit";
-        case Unfinished::cancelled:
-            return "cancelled";
-        case Unfinished::timed_out:
-            return "timed_out";
-        case Unfinished::sleeping:
-            return "sleeping";
-        case Unfinished::edited:
-            return "edited";
-        case Unfinished::damaged:
-            return "damaged";
-    }
-    return "?";
+Status statusOf(const ListedCheckpoint& head) {
+    const Examined examined = examineOrReport(head, {});
+    return examined.thread ? examined.thread->reason : Status::done;
 }
 
 std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head) {
@@ -316,7 +303,7 @@ std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads(const Unfin
 }
 
 std::vector<UnfinishedThread> checkpoint::findUnfinished(BaseCheckpointSaver& saver, const UnfinishedQuery& query,
-                                                         ThreadStatuses statuses) {
+                                                         Statuses statuses) {
     check(query);
     std::vector<UnfinishedThread> found;
     const auto take = [&](Examined&& examined) {

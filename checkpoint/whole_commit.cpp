@@ -35,7 +35,7 @@ void fillSchedule(const Folded& folded, CommitFields& whole) {
     for (const FoldedDeferral& deferral : folded.deferred) whole.deferred.push_back({deferral.key, deferral.state});
     std::sort(whole.deferred.begin(), whole.deferred.end(), by_key);
     whole.visits = folded.visits;
-    whole.has_all_visits = folded.has_all_visits;
+    whole.besides.has_all_visits = folded.has_all_visits;
     switch (folded.ran.kind) {
         case FoldedRan::Kind::nobody:
             whole.ran = {};
@@ -73,7 +73,7 @@ std::string wholeCommit(const LogName& log, CheckpointTuple tuple) {
         throw CorruptCheckpointError("the record " + key.toString() + " cannot be rewritten: " + error.message());
     }
     whole.operations = operations;
-    whole.names_input = false;
+    whole.besides.names_input = false;
     std::string record;
     writeCommit(whole, record);
     return record;

@@ -40,7 +40,7 @@ foreach(_component IN LISTS STATEGRAPH_COMPONENTS)
   list(JOIN _all_below " " _all_below)
   string(APPEND _facts "set(_stategraph_below_${_component} ${_all_below})\n")
   set(_needs ${STATEGRAPH_ROOM_${_component}_NEEDS})
-  if(_needs AND _package_${_needs}_FIND) # headers that the library's own files include are nothing to its users
+  if(_needs)
     list(JOIN _package_${_needs}_FIND " " _find)
     string(APPEND _facts "set(_stategraph_find_${_component} ${_find})\n")
     string(APPEND _facts
@@ -56,7 +56,7 @@ configure_package_config_file(cmake/stategraphConfig.cmake.in "${PROJECT_BINARY_
 # Before 1.0 a minor version may change anything.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/stategraphConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/stategraphConfig.cmake" "${PROJECT_BINARY_DIR}/stategraphConfigVersion.cmake"
-        DESTINATION "${_package_dir}")
+        cmake/Findre2.cmake DESTINATION "${_package_dir}")
 
 # For those who build with pkg-config: stategraph, and stategraph-NAME for each component. Static libraries name what
 # they need to be linked with (Libs), shared ones have it in them (Libs.private).

@@ -4,6 +4,7 @@ if(POLICY CMP0167)
   cmake_policy(SET CMP0167 NEW) # Boost's own package file; CMake's FindBoost is on its way out.
 endif()
 
+list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")
 find_package(Threads REQUIRED)
 
 find_package(Boost 1.81 QUIET COMPONENTS json)
@@ -31,12 +32,10 @@ target_include_directories(stategraph_xxhash SYSTEM INTERFACE "${XXHASH_INCLUDE_
 #
 #   FIND        what find_package gets, in this build and in a program that uses an installed component; TARGET: the
 #               target that it makes
-#   HEADER      instead: a header that the library's own files alone include, and PATHS where it may be besides the
-#               usual folders. Found, its folder is NAME_INCLUDE_DIR
 #   CALLED      what messages call it; DEBIAN: its package there; ELSEWHERE: a sentence about one that is somewhere
 #   else PKG_CONFIG  its names there; LIBS: what is linked where it has none
 macro(stategraph_package name)
-  cmake_parse_arguments(_package_${name} "" "TARGET;HEADER;PATHS;CALLED;DEBIAN;ELSEWHERE;LIBS" "FIND;PKG_CONFIG"
+  cmake_parse_arguments(_package_${name} "" "TARGET;CALLED;DEBIAN;ELSEWHERE;LIBS" "FIND;PKG_CONFIG"
     ${ARGN})
   if(_package_${name}_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
@@ -49,19 +48,10 @@ macro(stategraph_find_package name)
   string(TOUPPER ${name} _PACKAGE)
   if(NOT DEFINED STATEGRAPH_${_PACKAGE}_FOUND)
     set(STATEGRAPH_${_PACKAGE}_FOUND OFF)
-    if(_package_${name}_HEADER)
-      find_path(${_PACKAGE}_INCLUDE_DIR ${_package_${name}_HEADER} PATHS ${_package_${name}_PATHS}
-        DOC "The folder of ${_package_${name}_HEADER}")
-      mark_as_advanced(${_PACKAGE}_INCLUDE_DIR)
-      if(${_PACKAGE}_INCLUDE_DIR)
-        set(STATEGRAPH_${_PACKAGE}_FOUND ON)
-      endif()
-    else()
-      find_package(${_package_${name}_FIND} QUIET)
-      list(GET _package_${name}_FIND 0 _found)
-      if(${_found}_FOUND AND TARGET ${_package_${name}_TARGET})
-        set(STATEGRAPH_${_PACKAGE}_FOUND ON)
-      endif()
+    find_package(${_package_${name}_FIND} QUIET)
+    list(GET _package_${name}_FIND 0 _found)
+    if(${_found}_FOUND AND TARGET ${_package_${name}_TARGET})
+      set(STATEGRAPH_${_PACKAGE}_FOUND ON)
     endif()
   endif()
 endmacro()
@@ -95,13 +85,8 @@ set(_elsewhere "An OpenSSL elsewhere: -DOPENSSL_ROOT_DIR=<its prefix>.")
 stategraph_package(
   openssl FIND OpenSSL 3.0 COMPONENTS Crypto TARGET OpenSSL::Crypto CALLED "OpenSSL 3" DEBIAN libssl-dev
   ELSEWHERE ${_elsewhere} PKG_CONFIG libcrypto)
-stategraph_package(
-  openssl_ssl FIND OpenSSL 3.0 COMPONENTS SSL Crypto TARGET OpenSSL::SSL CALLED "OpenSSL 3 with libssl"
-  DEBIAN libssl-dev ELSEWHERE ${_elsewhere}
-  PKG_CONFIG libssl libcrypto)
-# JSON Schemas. Debian's package depends on some seventy others that these headers do not need, so the scripts unpack
-# it into build/valijson.
-stategraph_package(
-  valijson HEADER valijson/validator.hpp PATHS "${PROJECT_SOURCE_DIR}/build/valijson/usr/include" CALLED "valijson"
-  DEBIAN libvalijson-dev
-  ELSEWHERE "Or unpack it and set VALIJSON_INCLUDE_DIR.")
+# 7.88 abandons a search for an address that hangs, and keeps the certificates that it has read.
+stategraph_package(curl FIND CURL 7.88 TARGET CURL::libcurl CALLED "libcurl 7.88" DEBIAN libcurl4-openssl-dev
+  PKG_CONFIG libcurl)
+# The patterns of JSON Schemas. Debian's package has no file for CMake: cmake/Findre2.cmake finds either.
+stategraph_package(re2 FIND re2 TARGET re2::re2 CALLED "RE2" DEBIAN libre2-dev PKG_CONFIG re2)

@@ -94,7 +94,7 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
 
 // This function is longer than others because it is the table of all commands.
 std::span<const Command> commands() {
-    static const std::array<Command, 22> all = {{
+    static const std::array<Command, 23> all = {{
         {"ls",
          "[STORE] [--status STATUS] [--since 1h] [--text TEXT] [--metadata NAME=VALUE] [--limit N]",
          "Lists threads, the newest first: status, age, step, what is due, questions, errors.",
@@ -209,12 +209,24 @@ std::span<const Command> commands() {
          removeThread,
          true},
         {"serve",
-         "[STORE] [--port N] [--write] [--redact PATTERN,PATTERN] [--key KEY]",
+         "[STORE] [--port N] [--write] [--redact PATTERN,PATTERN] [--key KEY | --key-file FILE]",
          "Serves a page over the store on this machine, and prints its address. --write lets it store answers and "
-         "forks, for which no other process may have the database open.",
-         {.places_max = 1, .flags = {"--write"}, .values = {"--port", "--redact", "--key"}, .place_is_store = true},
+         "forks, for which no other process may have the database open. The first line of FILE is the key of the "
+         "address, or STATEGRAPH_INSPECTOR_KEY of the environment.",
+         {.places_max = 1,
+          .flags = {"--write"},
+          .values = {"--port", "--redact", "--key", "--key-file"},
+          .place_is_store = true},
          serveStore,
          false,
+         true},
+        {"queue",
+         "[retry|cancel|release|set-aside THREAD [--reason TEXT]] [--standing S] [--limit N] [--prometheus]",
+         "Shows the queue of a PostgreSQL database: how many threads are ready, leased, set aside …, which workers are "
+         "alive, and why each thread is where it is; or lets workers try a thread again, cancels it, takes it from its "
+         "worker, or sets it aside.",
+         {.places_max = 2, .flags = {"--prometheus"}, .values = {"--reason", "--standing", "--limit"}},
+         showQueue,
          true},
         {"slots",
          "--clusters FILE",
@@ -262,6 +274,9 @@ Exit runCommand(std::span<const std::string> arguments, std::ostream& out, std::
         return Exit::usage;
     } catch (const NotFound& nothing) {
         error << "stategraph: " << plain(nothing.text) << '\n';
+        return Exit::no;
+    } catch (const UnknownInterruptError& unknown) {
+        error << "stategraph: " << plain(unknown.what()) << '\n';
         return Exit::no;
     } catch (const InvalidArgumentError& wrong) {
         error << "stategraph: " << plain(wrong.what()) << '\n';

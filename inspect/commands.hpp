@@ -70,6 +70,7 @@ Exit importRows(Call& call);
 Exit pruneThreads(Call& call);
 Exit removeThread(Call& call);
 Exit serveStore(Call& call);
+Exit showQueue(Call& call);
 Exit showSlots(Call& call);
 Exit checkSlots(Call& call);
 Exit moveSlots(Call& call);

@@ -42,7 +42,7 @@ DeletionView previewDeletion(BaseCheckpointSaver& saver, const std::string& thre
         ++view.subgraph_logs;
         if (view.subgraphs.size() < subgraphs_max) view.subgraphs.push_back(ns);
     }
-    view.status = "done";
+    view.status = toString(Status::done);
     for (const UnfinishedThread& open : saver.unfinishedThreads({.thread_ids = {thread_id}})) {
         view.status = toString(open.reason);
         for (const Interrupt& asked : open.interrupts) view.questions.push_back(asked.value);

@@ -2,13 +2,14 @@
 #include <iterator>
 
 #include "inspect/commands.hpp"
+#include "inspect/queue_views.hpp"
 #include "inspect/thread_list.hpp"
 
 namespace stategraph::inspect {
 namespace {
 
 Colour colourOf(const std::string& status) {
-    if (status == "failed" || status == "damaged") return Colour::red;
+    if (status == "failed" || status == "damaged" || status == "set_aside") return Colour::red;
     if (status == "interrupted") return Colour::yellow;
     return status == "done" ? Colour::green : Colour::blue;
 }
@@ -23,7 +24,7 @@ void print(Call& call, const std::vector<ThreadView>& threads) {
         name.resize(std::max(name.size(), width), ' ');
         std::string status = thread.status;
         status.resize(11, ' ');
-        std::string age = ageText(now - CheckpointId(thread.checkpoint_id).time());
+        std::string age = thread.checkpoint_id.empty() ? "" : ageText(now - CheckpointId(thread.checkpoint_id).time());
         age.insert(0, age.size() < 7 ? 7 - age.size() : 0, ' ');
         std::string step = std::to_string(thread.step);
         step.insert(0, step.size() < 5 ? 5 - step.size() : 0, ' ');
@@ -46,12 +47,16 @@ Exit listThreads(Call& call) {
     if (const auto entry = call.arguments.value("--metadata")) filter.metadata.push_back(metadataEntryOf(*entry));
     const std::size_t limit = filter.limit;
     std::vector<ThreadView> threads;
-    do {
+    const bool is_aside = filter.status == toString(Status::set_aside);  // only the queue knows which
+    if (is_aside) threads = threadsSetAside(call.shared_saver, limit);
+    while (!is_aside) {
         filter.limit = limit - threads.size();
         ThreadList page = listThreadsOf(call.saver, filter);
         std::ranges::move(page.threads, std::back_inserter(threads));
         filter.before = std::move(page.next);
-    } while (filter.before && threads.size() < limit);
+        if (!filter.before || threads.size() >= limit) break;
+    }
+    if (!is_aside) markSetAside(call.shared_saver, threads);
     if (call.asJson()) {
         call.terminal.out() << toJson(threads) << '\n';
         return Exit::done;

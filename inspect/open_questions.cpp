@@ -71,7 +71,7 @@ QuestionPage openQuestionsOf(BaseCheckpointSaver& saver, const std::optional<Thr
                              std::size_t looks_max, std::size_t reads_max) {
     Filling page(limit);
     // Any open thread may have a question, even one that failed or sleeps.
-    NewestThreadsQuery query{.statuses = ThreadStatuses::open(),
+    NewestThreadsQuery query{.statuses = Statuses::open(),
                              .before = before,
                              .limit = std::min(limit, rows_a_page - 1) + 1,
                              .with_summaries = true};

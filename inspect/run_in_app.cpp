@@ -187,7 +187,7 @@ Exit runThread(Call& call) {
     const auto newest = call.saver.getTuple({.log = {place.thread_id.view()}});
     const auto open = call.saver.unfinishedThreads({.thread_ids = {place.thread_id.toString()}});
     const RanView view{place.thread_id.toString(), newest ? newest->id.toString() : "",
-                       open.empty() ? "done" : toString(open.front().reason), ended.run_error};
+                       toString(open.empty() ? Status::done : open.front().reason), ended.run_error};
     auto& out = call.terminal.out();
     if (call.asJson()) {
         out << toJson(view) << '\n';

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <fstream>
+#include <string>
 
 #include <stategraph/inspect/server.hpp>
 
@@ -7,6 +9,22 @@
 
 namespace stategraph::inspect {
 
+namespace {
+
+/// A file keeps the key from whoever can list the processes of the computer.
+std::string keyOf(const Call& call) {
+    const auto file = call.arguments.value("--key-file");
+    if (!file) return call.arguments.value("--key").value_or("");
+    if (call.arguments.value("--key")) throw UsageError{"give either --key or --key-file"};
+    std::ifstream in(*file);
+    std::string key;
+    if (!std::getline(in, key) || key.empty())
+        throw UsageError{"the file '" + *file + "' of --key-file cannot be read, or its first line is empty"};
+    return key;
+}
+
+}  // namespace
+
 // serve: serves the page for a store, until a signal ends it.
 Exit serveStore(Call& call) {
     const std::size_t port = call.arguments.number("--port", 0, 0);
@@ -14,7 +32,7 @@ Exit serveStore(Call& call) {
     ServerOptions options{.port = static_cast<std::uint16_t>(port),
                           .write = call.arguments.has("--write"),
                           .redact = {},
-                          .key = call.arguments.value("--key").value_or(""),
+                          .key = keyOf(call),
                           .store = shownStore(call.store),
                           .handle_signals = true};
     if (const auto patterns = call.arguments.value("--redact")) {

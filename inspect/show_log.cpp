@@ -48,7 +48,7 @@ void print(Call& call, const std::vector<TimelineEntry>& entries, bool graph) {
         source.resize(7, ' ');
         std::string size = sizeText(entry.commit_bytes + entry.writes_bytes);
         size.insert(0, size.size() < 9 ? 9 - size.size() : 0, ' ');
-        std::string took = entry.took ? durationText(*entry.took) : "";
+        std::string took = entry.next_took ? durationText(*entry.next_took) : "";
         const std::size_t took_columns = took.size() - (took.ends_with("µs") ? 1 : 0);
         took.insert(0, took_columns < 10 ? 10 - took_columns : 0, ' ');
         const std::size_t used = drawn.prefix.size() + 4 + 2 + 36 + 2 + 24 + 2 + 7 + 10 + 9 + 2;

@@ -38,13 +38,13 @@ ThreadView viewOf(const UnfinishedThread& thread) {
 ThreadView viewOf(const ListedCheckpoint& head) {
     ThreadView view;
     view.thread_id = head.thread_id;
-    view.status = "done";
+    view.status = toString(Status::done);
     view.checkpoint_id = head.id.toString();
     view.updated_at = isoTime(head.id.time());
     try {
         view.step = readHeader({head.thread_id, head.checkpoint_ns, head.id}, head.bytes).step;
     } catch (const CorruptCheckpointError&) {
-        view.status = "sealed";
+        view.status = toString(Status::sealed);
     }
     return view;
 }
@@ -90,19 +90,17 @@ private:
 };
 
 bool hasStatus(const ThreadView& thread, const std::string& status) {
-    return status == "open" ? thread.status != "done" : thread.status == status;
+    return status == "open" ? readStatus(thread.status) != Status::done : thread.status == status;
 }
 
 // Throws InvalidArgumentError for a status that no thread can have.
 void checkStatus(const std::string& status) {
-    std::string all = "open, done, sealed";
-    bool is_known = status == "open" || status == "done" || status == "sealed";
-    for (int i = 0; i <= static_cast<int>(Unfinished::damaged); ++i) {
-        const std::string name = toString(static_cast<Unfinished>(i));
-        all += ", " + name;
-        is_known = is_known || name == status;
-    }
-    if (!is_known) throw InvalidArgumentError("there is no status '" + status + "'; there are " + all);
+    const auto known = readStatus(status);
+    if (status == "open" || (known && (Statuses::indexed() | Statuses::unreadable()).has(*known))) return;
+    std::string all = "open";
+    for (const Status each : indexed_statuses) all += std::string(", ") + toString(each);
+    for (const Status each : {Status::damaged, Status::sealed}) all += std::string(", ") + toString(each);
+    throw InvalidArgumentError("there is no status '" + status + "'; there are " + all);
 }
 
 /// Applies a filter, without `status` and `before`. Returns none if the thread does not match.
@@ -132,8 +130,8 @@ public:
         if (!filter_.text && filter_.metadata.empty()) return true;
         std::optional<ThreadSummary> summary;
         if (thread.summary) summary = readThreadSummary(*thread.summary);
-        // A finished thread has no questions, even if it has no summary.
-        const bool may_ask = thread.outlook.status != ThreadStatus::finished;
+        // A thread that is done has no questions, even if it has no summary.
+        const bool may_ask = thread.outlook.status != Status::done;
         if (filter_.text && !mayHaveText(thread, may_ask, summary)) return false;
         if (!summary) return true;
         for (MetadataEntry& entry : summary->metadata) entry.value = shown(std::move(entry.value), entry.key);
@@ -190,23 +188,14 @@ std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& s
     return views;
 }
 
-// Returns the statuses under which the index has threads that match the status of a filter. Threads of unknown status
-// may have any, and a damaged thread has its earlier status.
-ThreadStatuses statusesOf(const ThreadFilter& filter) {
-    if (!filter.status) return ThreadStatuses::all();
-    if (*filter.status == "open") return ThreadStatuses::open();
-    if (*filter.status == "in_flight") return ThreadStatus::unknown;
-    if (*filter.status == "done") return {ThreadStatus::finished, ThreadStatus::unknown};
-    for (const ThreadStatus status : all_thread_statuses) {
-        if (toString(status) == *filter.status) return ThreadStatuses(ThreadStatus::unknown) | status;
-    }
-    return ThreadStatuses::all();
-}
-
-std::string shownName(ThreadStatus status) {
-    if (status == ThreadStatus::unknown) return "in_flight";
-    if (status == ThreadStatus::finished) return "done";
-    return toString(status);
+// Returns the statuses under which the index has threads that match the status of a filter. Threads in flight may have
+// any, and a thread that cannot be read has its earlier status.
+Statuses statusesOf(const ThreadFilter& filter) {
+    if (!filter.status) return Statuses::indexed();
+    if (*filter.status == "open") return Statuses::open();
+    const Status status = readStatus(*filter.status).value();  // `checkStatus` has accepted it
+    if (Statuses::unreadable().has(status)) return Statuses::indexed();
+    return Statuses(Status::in_flight) | status;
 }
 
 /// Fills a list from an index of threads, a page of its entries after the other.
@@ -274,8 +263,8 @@ private:
 
 ThreadList listNewest(BaseCheckpointSaver& saver, const ThreadFilter& filter, const ThreadCounts& counts) {
     ThreadList list;
-    for (const ThreadStatus status : all_thread_statuses) {
-        if (counts[status] > 0) list.counts[shownName(status)] = counts[status];
+    for (const Status status : indexed_statuses) {
+        if (counts[status] > 0) list.counts[toString(status)] = counts[status];
     }
     if (counts.open() > 0) list.counts["open"] = counts.open();
     return NewestFirst(saver, filter).fill(std::move(list));
@@ -294,7 +283,7 @@ MetadataEntry metadataEntryOf(const std::string& text) {
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
     if (filter.status) checkStatus(*filter.status);
     const auto counts = saver.countThreads(ThreadList::counted_max);
-    if (!counts || counts->open() + counts->finished() <= few_threads) return listAll(saver, filter);
+    if (!counts || counts->open() + counts->done() <= few_threads) return listAll(saver, filter);
     return listNewest(saver, filter, *counts);
 }
 

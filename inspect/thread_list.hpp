@@ -41,8 +41,8 @@ struct ThreadList {
     std::optional<ThreadPlace> next;
     /// The number of threads by status. In a store with few threads, these are all threads that match the filter
     /// without `status`. In other stores, these are all threads as the index has them, at most `counted_max` for each
-    /// status; threads that are not "done" are also counted as "open", and threads of unknown status count as
-    /// "in_flight".
+    /// status; threads that are not "done" are also counted as "open", and threads of which the index
+    /// knows nothing count as "in_flight".
     std::map<std::string, std::uint64_t> counts;
     static constexpr std::size_t counted_max = 10'000;
 };
@@ -53,7 +53,7 @@ MetadataEntry metadataEntryOf(const std::string& text);
 
 /// Threads of a store. Cost: with an index of threads, a look at its entries (ThreadFilter::looks_max), and a read of
 /// the newest checkpoint of each thread that is shown and of each whose entry does not say whether it is to be shown
-/// (ThreadFilter::reads_max): its status is unknown, or it has no summary, or one in which something is left out. What
+/// (ThreadFilter::reads_max): it is in flight, or it has no summary, or one in which something is left out. What
 /// was read is then updated in the index. Without an index, or with few threads, the newest checkpoint of every thread
 /// is read. Memory for one page.
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter);

@@ -88,6 +88,7 @@ CheckpointView viewOf(const TimelineEntry& entry) {
     view.next = entry.next;
     view.open_questions = entry.open_questions;
     if (entry.took) view.took_us = entry.took->count();
+    if (entry.next_took) view.next_took_us = entry.next_took->count();
     view.bytes = entry.commit_bytes + entry.writes_bytes;
     view.is_whole = entry.is_whole;
     view.is_sealed = entry.is_sealed;

@@ -27,7 +27,7 @@ Value valueOf(const std::string& text);
 
 struct ThreadView {
     std::string thread_id;
-    /// "done", "damaged", "sealed", or a name of Unfinished.
+    /// The word of a Status.
     std::string status;
     std::int64_t step = 0;
     std::string checkpoint_id;
@@ -57,6 +57,7 @@ struct CheckpointView {
     std::vector<std::string> next;
     std::uint64_t open_questions = 0;
     std::optional<std::int64_t> took_us;
+    std::optional<std::int64_t> next_took_us;  // by the tasks of `next`
     std::uint64_t bytes = 0;
     bool is_whole = false;
     bool is_sealed = false;
@@ -68,9 +69,9 @@ struct CheckpointView {
             field("step", &CheckpointView::step), field("source", &CheckpointView::source),
             field("created_at", &CheckpointView::created_at), field("next", &CheckpointView::next),
             field("open_questions", &CheckpointView::open_questions), field("took_us", &CheckpointView::took_us),
-            field("bytes", &CheckpointView::bytes), field("is_whole", &CheckpointView::is_whole),
-            field("is_sealed", &CheckpointView::is_sealed), field("error", &CheckpointView::error),
-            field("damaged", &CheckpointView::damaged));
+            field("next_took_us", &CheckpointView::next_took_us), field("bytes", &CheckpointView::bytes),
+            field("is_whole", &CheckpointView::is_whole), field("is_sealed", &CheckpointView::is_sealed),
+            field("error", &CheckpointView::error), field("damaged", &CheckpointView::damaged));
     }
 };
 CheckpointView viewOf(const TimelineEntry& entry);

@@ -8,6 +8,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
+#include "json/crowded_object.hpp"
 #include "json/json_node.hpp"
 #include "json/short_json.hpp"
 #include "src/value/value_bytes.hpp"
@@ -115,18 +116,26 @@ void Codec<json::object>::encode(Encoder& encoder, const json::object& value) {
 }
 
 void Codec<json::object>::decode(Decoder& decoder, json::object& value) {
-    const Decoder::Nesting nesting(decoder);
+    std::size_t left = 0;
+    const Decoder::Nesting nesting(decoder, left);
     value.clear();
-    const std::size_t count = decoder.map();
-    value.reserve(std::min(count, reserve_max));
-    for (std::size_t i = 0; i < count; ++i) {
+    left = decoder.map();
+    value.reserve(detail::capacityFor(std::min(left, reserve_max)));
+    std::string other;
+    for (; left > 0; --left) {
         const Type type = decoder.peek();
+        std::string_view key;
         if (type == Type::text || type == Type::bytes) {
-            const std::string_view key = decoder.text();
-            Codec<json::value>::decode(decoder, value[json::string_view(key.data(), key.size())]);
+            key = decoder.text();
         } else {
-            const std::string key = cborToJson(decoder.raw());
-            Codec<json::value>::decode(decoder, value[key]);
+            other = cborToJson(decoder.raw());
+            key = other;
+        }
+        const auto [at, is_new] = value.emplace(json::string_view(key.data(), key.size()), nullptr);
+        if (is_new) {
+            Codec<json::value>::decode(decoder, at->value());
+        } else {
+            detail::skipRepeated(decoder);
         }
     }
 }
@@ -169,6 +178,41 @@ void Codec<json::value>::decode(Decoder& decoder, json::value& value) {
     }
 }
 
+namespace {
+
+// Encodes what readAllMembers() has made. Of equal members, the first is the first here too.
+void encodeAllMembers(Encoder& encoder, const json::value& value, int level) {
+    const json::array* const parts = value.if_array();
+    if (parts == nullptr) return detail::encodeJson(encoder, value, level);
+    detail::checkJsonLevel(level);
+    if (!parts->front().get_bool()) {
+        encoder.array(parts->size() - 1);
+        for (std::size_t i = 1; i < parts->size(); ++i) encodeAllMembers(encoder, (*parts)[i], level + 1);
+        return;
+    }
+    std::vector<const json::value*> members;  // their names, each before its value
+    for (std::size_t i = 1; i < parts->size(); i += 2) members.push_back(&(*parts)[i]);
+    std::stable_sort(members.begin(), members.end(), [](const json::value* a, const json::value* b) {
+        return detail::storedBefore(view(a->get_string()), view(b->get_string()));
+    });
+    encoder.map(members.size());
+    for (const json::value* const name : members) {
+        encoder.text(view(name->get_string()));
+        encodeAllMembers(encoder, name[1], level + 1);
+    }
+}
+
+Value withAllMembers(std::string_view text) {
+    json::monotonic_resource memory;
+    const detail::JsonRead read = detail::readAllMembers(text, value_depth_max, &memory);
+    std::string cbor;
+    Encoder encoder(cbor);
+    encodeAllMembers(encoder, read.value, 1);
+    return detail::ValueBytes::give(std::move(cbor));
+}
+
+}  // namespace
+
 Value fromJson(const json::value& json) { return json; }
 
 json::value toJsonValue(const Value& value) { return value.as<json::value>(); }
@@ -185,7 +229,7 @@ Value parseJson(std::string_view text) {
         throw InvalidArgumentError("not JSON at byte " + std::to_string(read.at) + " of " +
                                    std::to_string(text.size()) + ": " + read.error.message());
     }
-    return fromJson(read.value);
+    return read.hasRepeatedMember() ? withAllMembers(text) : fromJson(read.value);
 }
 
 namespace detail {

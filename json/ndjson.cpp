@@ -271,7 +271,7 @@ std::optional<HubEvent> NdjsonReader::next() {
     do {
         if (!readLine()) return {};
     } while (text_.find_first_not_of(" \t") == std::string::npos);
-    const auto [parsed, error, at] = detail::readJson(text_, depth_max);
+    const auto [parsed, error, at, members] = detail::readJson(text_, depth_max);
     if (error) failLine(line_, "it is not JSON (" + error.message() + ")");
     if (!parsed.is_object()) failLine(line_, "it is not an object");
     const LineFields fields(parsed.get_object(), line_, options_.rename);

@@ -77,7 +77,7 @@ const char* PartialScanner::scanText(const char* at, const char* end) {
         broken_ = true;
     } else if (at != end) {
         ++at;  // the closing quote
-        if (text_.holdsBack()) broken_ = true;
+        if (!text_.end()) broken_ = true;
         settle();
         leaf_ = Leaf::none;
         tree_.closeLeaf();
@@ -88,7 +88,7 @@ const char* PartialScanner::scanText(const char* at, const char* end) {
 const char* PartialScanner::scanKey(const char* at, const char* end) {
     at = text_.read(at, end);
     if (at == end) return at;
-    if (text_.isWrong() || text_.holdsBack()) passed_over_ = true;
+    if (!text_.end()) passed_over_ = true;
     tree_.setKey(text_.decoded());
     work_ += text_.decoded().size();
     expects_.back() = Expect::colon;

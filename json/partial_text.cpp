@@ -7,6 +7,8 @@
 namespace stategraph::detail {
 namespace {
 
+constexpr unsigned replacement = 0xfffdU;
+
 bool isBreak(char c) { return c == '\n' || c == '\r' || c == '\t'; }
 
 // Returns whether a character needs no look at what came before.
@@ -82,8 +84,7 @@ const char* PartialText::readPlain(const char* at, const char* end) {
         place_ = Place::escape;
         return at + 1;
     }
-    if (high_ != 0) wrong_ = true;
-    high_ = 0;
+    endHalf();
     if (byte < 0x80U) {
         readAscii(*at);
     } else {
@@ -134,8 +135,8 @@ void PartialText::readEscape(char c) {
         return;
     }
     const char meant = unescaped(c);
-    if (high_ != 0 || meant == 0) wrong_ = true;
-    high_ = 0;
+    endHalf();
+    if (meant == 0) wrong_ = true;
     if (!wrong_) decoded_ += meant;
 }
 
@@ -159,12 +160,33 @@ void PartialText::endUnit() {
     place_ = Place::plain;
     const bool is_high = unit_ >= 0xd800U && unit_ < 0xdc00U;
     const bool is_low = unit_ >= 0xdc00U && unit_ < 0xe000U;
-    if (wrong_unit_ || is_low != (high_ != 0)) wrong_ = true;
-    if (!wrong_ && !is_high) append(is_low ? 0x10000U + ((high_ - 0xd800U) << 10U) + (unit_ - 0xdc00U) : unit_);
-    high_ = is_high ? unit_ : 0;
+    if (wrong_unit_) wrong_ = true;
+    if (is_low && high_ != 0) {
+        append(0x10000U + ((high_ - 0xd800U) << 10U) + (unit_ - 0xdc00U));
+        high_ = 0;
+        return;
+    }
+    endHalf();
+    if (is_high) {
+        high_ = unit_;
+    } else {
+        append(is_low ? replacement : unit_);
+    }
+}
+
+// The first half of a surrogate pair that no second half follows becomes U+FFFD, as in detail::readJson().
+void PartialText::endHalf() {
+    if (high_ != 0) append(replacement);
+    high_ = 0;
+}
+
+bool PartialText::end() {
+    endHalf();
+    return !wrong_ && left_ == 0;
 }
 
 void PartialText::append(unsigned code) {
+    if (wrong_) return;
     const auto put = [this](unsigned byte) { decoded_ += static_cast<char>(byte); };
     if (code < 0x80U) return put(code);
     if (code < 0x800U) {

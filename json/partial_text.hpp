@@ -3,8 +3,8 @@
 
 namespace stategraph::detail {
 
-/// The inside of a JSON string that arrives in pieces, decoded to UTF-8. An unfinished escape, half a surrogate pair
-/// and an unfinished character are held back.
+/// The inside of a JSON string that arrives in pieces, decoded to UTF-8. An unfinished escape, the first half of a
+/// surrogate pair and an unfinished character are held back. A half that stays alone is U+FFFD.
 class PartialText {
 public:
     /// A fault in a key does not stop the reading, because the key is not shown yet and may be dropped. The end of the
@@ -22,10 +22,13 @@ public:
     void drop() noexcept { decoded_.clear(); }
     /// Returns whether the string has a fault that no continuation can repair.
     bool isWrong() const noexcept { return wrong_; }
-    /// Returns whether a part of a character is held back. It is a fault if the string is closed now.
-    bool holdsBack() const noexcept { return left_ != 0 || high_ != 0; }
+    /// Ends the string before its closing quote. Returns false if it has a fault; the half of a surrogate pair is none.
+    bool end();
 
 private:
+    /// Returns whether a part of a character is held back.
+    bool holdsBack() const noexcept { return left_ != 0 || high_ != 0; }
+    void endHalf();
     enum class Place { plain, escape, unit };
     const char* readPlain(const char* at, const char* end);
     void readAscii(char c);

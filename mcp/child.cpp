@@ -105,6 +105,8 @@ Child::Child(const ProcessOptions& options) {
     ::posix_spawn_file_actions_adddup2(&spawn.actions, its_in.get(), 0);
     ::posix_spawn_file_actions_adddup2(&spawn.actions, its_out.get(), 1);
     ::posix_spawn_file_actions_adddup2(&spawn.actions, its_err.get(), 2);
+    // Listeners, connections and files of this process are none of the program's business.
+    ::posix_spawn_file_actions_addclosefrom_np(&spawn.actions, 3);
     if (!options.folder.empty()) ::posix_spawn_file_actions_addchdir_np(&spawn.actions, options.folder.c_str());
     sigset_t signals;
     ::sigemptyset(&signals);

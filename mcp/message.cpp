@@ -1,8 +1,11 @@
 #include "mcp/message.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include <stategraph/detail/json_reading.hpp>
+
+#include "mcp/broken_message.hpp"
 
 namespace stategraph::mcp::detail {
 
@@ -12,8 +15,19 @@ namespace {
 
 constexpr std::size_t depth_max = 200;  // a Value may be 256 deep
 
+constexpr double exact_max = 9007199254740992.0;  // integers up to here are exact
+
 const json::value* memberIn(const json::object& object, std::string_view name) {
     return object.if_contains(json::string_view(name.data(), name.size()));
+}
+
+/// Servers send ids back as they were, or as text, or as a real number.
+std::int64_t readId(const json::value& value) {
+    if (const json::string* const text = value.if_string()) return idIn(std::string_view(text->data(), text->size()));
+    if (const double* const real = value.if_double())
+        return *real >= 0 && *real <= exact_max && *real == std::trunc(*real) ? static_cast<std::int64_t>(*real) : -1;
+    const std::int64_t* const number = value.if_int64();
+    return number != nullptr && *number >= 0 ? *number : -1;
 }
 
 }  // namespace
@@ -75,8 +89,7 @@ std::optional<double> numberOf(const json::object& object, std::string_view name
 
 std::int64_t idOf(const json::object& object, std::string_view name) {
     const json::value* const found = memberIn(object, name);
-    const std::int64_t* const number = found != nullptr ? found->if_int64() : nullptr;
-    return number != nullptr && *number >= 0 ? *number : -1;
+    return found != nullptr ? readId(*found) : -1;
 }
 
 namespace {
@@ -99,7 +112,14 @@ namespace {
 Incoming readOne(json::value& value) {
     Incoming out;
     json::object* const message = value.if_object();
-    if (message == nullptr || stringOf(*message, "jsonrpc") != "2.0") return out;
+    if (message == nullptr) return out;
+    if (stringOf(*message, "jsonrpc") != "2.0") {
+        if (!message->contains("method") && (message->contains("result") || message->contains("error"))) {
+            out.id = idOf(*message, "id");
+            out.error_text = R"(it lacks "jsonrpc":"2.0")";
+        }
+        return out;
+    }
     const json::value* const id = memberIn(*message, "id");
     out.method = stringOf(*message, "method");
     if (!out.method.empty()) {
@@ -111,6 +131,7 @@ Incoming readOne(json::value& value) {
         return out;
     }
     out.id = idOf(*message, "id");
+    out.has_id = id != nullptr && !id->is_null();
     if (const json::value* const failed = memberIn(*message, "error")) {
         readError(*failed, out);
     } else if (json::value* const result = message->if_contains("result"); result != nullptr && result->is_object()) {
@@ -126,10 +147,15 @@ Incoming readOne(json::value& value) {
 }  // namespace
 
 std::vector<Incoming> readMessages(std::string_view text) {
-    auto [value, error, at] = stategraph::detail::readJson(text, depth_max);
+    auto [value, error, at, members] = stategraph::detail::readJson(text, depth_max);
     std::vector<Incoming> messages;
     if (error) {
-        messages.emplace_back();
+        for (const std::int64_t id : answeredIn(text)) {
+            messages.emplace_back().id = id;
+            messages.back().error_text = "it is not JSON at byte " + std::to_string(at) + " of " +
+                                         std::to_string(text.size()) + ", " + error.message();
+        }
+        if (messages.empty()) messages.emplace_back();
     } else if (json::array* const batch = value.if_array(); batch != nullptr && !batch->empty()) {
         for (json::value& each : *batch) messages.push_back(readOne(each));
     } else {

@@ -22,8 +22,9 @@ std::string quotedJson(std::string_view text);
 struct Incoming {
     enum class Kind : std::uint8_t { result, error, request, notification, unreadable };
     Kind kind = Kind::unreadable;
-    /// Of an answer.
+    /// Of an answer, also of one that cannot be read; -1 if it is not known.
     std::int64_t id = -1;
+    bool has_id = false;  // false also for null, which errors have whose request could not be read
     /// Of a request: JSON.
     std::string request_id = {};
     std::string method = {};
@@ -33,7 +34,8 @@ struct Incoming {
     std::string error_text = {};
 };
 /// Reads a message, or a batch of them, which version 2025-03-26 allows. Never throws for what the text contains: what
-/// is no message is `unreadable`.
+/// is no message is `unreadable`. If it can only be the answer to a request, it has that request's id, and
+/// `error_text` says what is wrong.
 std::vector<Incoming> readMessages(std::string_view text);
 
 /// A member of that type; missing ones, and ones of another type, are empty.
@@ -42,7 +44,7 @@ const boost::json::object* objectIn(const boost::json::object& object, std::stri
 const boost::json::array* arrayIn(const boost::json::object& object, std::string_view name);
 std::optional<bool> flagOf(const boost::json::object& object, std::string_view name);
 std::optional<double> numberOf(const boost::json::object& object, std::string_view name);
-/// The id of an answer, or a progress token: an integer that is not negative, else -1.
+/// The id of an answer, or a progress token: an integer that is not negative, also as text or as 3.0; else -1.
 std::int64_t idOf(const boost::json::object& object, std::string_view name);
 
 /// At most `limit` bytes of what a server wrote, in one line of ASCII: other bytes are shown as question marks.

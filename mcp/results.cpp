@@ -17,11 +17,10 @@ namespace json = boost::json;
 ToolInfo readTool(const json::object& tool) {
     ToolInfo info;
     info.name = stringOf(tool, "name");
-    if (info.name.empty()) throw std::runtime_error("its list has a tool without a name");
     info.title = stringOf(tool, "title");
     info.description = stringOf(tool, "description");
-    const json::object* const input = objectIn(tool, "inputSchema");
-    info.input_schema = input != nullptr ? json::serialize(*input) : R"({"type":"object"})";
+    const json::value* const input = tool.if_contains("inputSchema");
+    info.input_schema = input != nullptr && !input->is_null() ? json::serialize(*input) : R"({"type":"object"})";
     if (const json::object* const output = objectIn(tool, "outputSchema"))
         info.output_schema = json::serialize(*output);
     if (const json::object* const hints = objectIn(tool, "annotations")) {
@@ -56,8 +55,9 @@ void readTools(const json::object& page, std::vector<ToolInfo>& tools) {
     const json::array* const listed = arrayIn(page, "tools");
     if (listed == nullptr) throw std::runtime_error("its answer to tools/list has no list of tools");
     for (const json::value& each : *listed) {
-        if (!each.is_object()) throw std::runtime_error("its list has a tool that is no object");
-        tools.push_back(readTool(each.get_object()));
+        // One without a name cannot be called, and is left out.
+        if (each.is_object() && !stringOf(each.get_object(), "name").empty())
+            tools.push_back(readTool(each.get_object()));
     }
 }
 

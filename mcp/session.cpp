@@ -260,7 +260,8 @@ void Session::take(Incoming&& message, std::string_view text) {
     switch (message.kind) {
         case Kind::result:
         case Kind::error:
-            if (message.id == initialize_id && state_ == State::connecting) {
+            if (state_ == State::connecting &&
+                (message.id == initialize_id || (message.kind == Kind::error && !message.has_id))) {
                 takeVersion(std::move(message));
             } else {
                 takeAnswer(std::move(message));
@@ -274,6 +275,7 @@ void Session::take(Incoming&& message, std::string_view text) {
             break;
         case Kind::unreadable:
             last_unreadable_ = quotedPart(text);
+            failUnread(message);
             if (++unreadable_ >= max_unreadable) {
                 die("it sent " + std::to_string(max_unreadable) +
                     " lines that are no messages of JSON-RPC 2.0; the last one: " + last_unreadable_);
@@ -308,8 +310,20 @@ void Session::takeVersion(Incoming&& message) {
     }
 }
 
-void Session::takeAnswer(Incoming&& message) {
+void Session::failUnread(const Incoming& message) {
+    if (message.id < 0) return;
+    const std::string why = "its answer cannot be read: " + message.error_text + "; it begins: " + last_unreadable_;
+    if (message.id == initialize_id && state_ == State::connecting) return die(why);
     const auto found = pending_.find(message.id);
+    if (found == pending_.end()) return;
+    finish(*found->second, noAnswer(*found->second, why));
+    pending_.erase(found);
+}
+
+void Session::takeAnswer(Incoming&& message) {
+    // A server that could not read a request does not know its id. It is the only one, or not known here either.
+    const bool is_only = message.kind == Incoming::Kind::error && !message.has_id && pending_.size() == 1;
+    const auto found = is_only ? pending_.begin() : pending_.find(message.id);
     if (found == pending_.end()) return;  // it was cancelled, or answered before, or never made
     const std::shared_ptr<Pending> request = std::move(found->second);
     pending_.erase(found);

@@ -107,6 +107,8 @@ private:
 
     void take(Incoming&& message, std::string_view text) SG_REQUIRES(mutex_);
     void takeAnswer(Incoming&& message) SG_REQUIRES(mutex_);
+    /// Ends the request whose answer cannot be read.
+    void failUnread(const Incoming& message) SG_REQUIRES(mutex_);
     void takeRequest(const Incoming& message) SG_REQUIRES(mutex_);
     void takeNotification(const Incoming& message) SG_REQUIRES(mutex_);
     void takeVersion(Incoming&& message) SG_REQUIRES(mutex_);

@@ -2,7 +2,10 @@
 #include <map>
 #include <utility>
 
+#include <boost/json.hpp>
+
 #include <stategraph/control.hpp>
+#include <stategraph/detail/json_reading.hpp>
 #include <stategraph/detail/plain_name.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/mcp/client.hpp>
@@ -44,21 +47,31 @@ Task<Value> callForAgent(std::shared_ptr<const AgentCall> call, Value arguments,
     co_return result.output();
 }
 
-agent::ArgumentCheck checkOf(const ToolInfo& info, const ToolsOptions& options) {
-#if STATEGRAPH_HAS_SCHEMA
-    if (!options.check_arguments) return {};
+bool isForObjects(const std::string& schema) {
+    const boost::json::value read = stategraph::detail::readJson(schema, schema.size()).value;
+    const boost::json::object* const object = read.if_object();
+    const boost::json::value* const type = object != nullptr ? object->if_contains("type") : nullptr;
+    return object != nullptr && (type == nullptr || *type == "object");
+}
+
+/// Takes the server's schema, and has arguments checked by it. A tool whose schema cannot be used refuses each call, so
+/// that the server's other tools can be used, and models are shown no schema, because providers refuse a request in
+/// which one is wrong.
+void addSchema(agent::Tool& tool, const ToolInfo& info, const ToolsOptions& options) {
+    tool.description.parameters = info.input_schema;
     try {
-        return schemaCheck(info.input_schema);
-    } catch (const Error& error) {
-        throw InvalidArgumentError("the arguments of the MCP tool '" + info.name +
-                                   "' cannot be checked by its JSON Schema: " + error.message() +
-                                   "; leave the tool out with ToolsOptions::only, or set check_arguments = false");
-    }
+        if (!isForObjects(info.input_schema)) throw InvalidArgumentError("it is not a schema of objects");
+#if STATEGRAPH_HAS_SCHEMA
+        if (options.check_arguments) tool.check = schemaCheck(info.input_schema);
 #else
-    (void)info;
-    (void)options;
-    return {};
+        (void)options;
 #endif
+    } catch (const Error& error) {
+        tool.description.parameters = R"({"type":"object"})";
+        const std::string why = "the MCP tool '" + info.name + "' cannot be called, because its JSON Schema cannot " +
+                                "be used: " + error.message();
+        tool.check = [why](const Value&) -> Value { throw InvalidArgumentError(why); };
+    }
 }
 
 agent::ApprovalRule approvalOf(const ToolInfo& info, const ToolsOptions& options) {
@@ -113,10 +126,9 @@ std::vector<agent::Tool> Client::tools(ToolsOptions options) const {
         }
         tool.description.name = name;
         tool.description.description = info.description.empty() ? info.title : info.description;
-        tool.description.parameters = info.input_schema;
+        addSchema(tool, info, options);
         tool.approval = approvalOf(info, options);
         tool.on_doubt = options.on_doubt;
-        tool.check = checkOf(info, options);
         tool.result_max = options.result_max;
         auto call = std::make_shared<const AgentCall>(AgentCall{*this, info.name, options.timeout});
         tool.async_call = [call](const Value& arguments, agent::ToolContext& context) {

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <string_view>
-#include <unordered_map>
 
 #include <stategraph/model/message.hpp>
+
+#include "model/broken_off.hpp"
 
 namespace stategraph::model {
 
@@ -11,7 +13,7 @@ namespace {
 
 /// The places of the results in a conversation, by the call that they answer. If a call has several results, the last
 /// counts.
-using Results = std::unordered_map<std::string_view, std::size_t>;
+using Results = std::map<std::string_view, std::size_t>;
 
 bool isResult(const Message& message) { return message.role == Role::tool && message.result.has_value(); }
 
@@ -51,9 +53,7 @@ std::optional<std::vector<Message>> mendHistory(const std::vector<Message>& mess
         mended.push_back(message);
         for (const ToolCall& call : message.calls) {
             const auto found = results.find(call.id);
-            mended.push_back(found != results.end()
-                                 ? messages[found->second]
-                                 : toolResult(call, "The call was abandoned before it had a result.", true));
+            mended.push_back(found != results.end() ? messages[found->second] : toolResult(call, broken_off, true));
         }
     }
     return mended;

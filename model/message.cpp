@@ -30,6 +30,8 @@ const char* toString(FinishReason reason) noexcept {
             return "length";
         case FinishReason::content_filter:
             return "content-filter";
+        case FinishReason::aborted:
+            return "aborted";
         case FinishReason::paused:
             return "paused";
         case FinishReason::other:
@@ -51,6 +53,19 @@ std::string Message::text() const {
         if (const auto* text = std::get_if<Text>(&part)) all += text->text;
     }
     return all;
+}
+
+void Message::amend(Message& message) const {
+    for (const ToolCall& changed : calls) {
+        const auto call = std::ranges::find(message.calls, changed.id, &ToolCall::id);
+        if (call == message.calls.end() || call->arguments == changed.arguments) continue;
+        const bool is_known = std::ranges::any_of(message.content, [&](const Part& part) {
+            const auto* const original = std::get_if<OriginalArguments>(&part);
+            return original != nullptr && original->call_id == changed.id;
+        });
+        if (!is_known) message.content.emplace_back(OriginalArguments{changed.id, std::move(call->arguments)});
+        call->arguments = changed.arguments;
+    }
 }
 
 namespace {

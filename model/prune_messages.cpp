@@ -1,15 +1,15 @@
 #include <stategraph/model/prune.hpp>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
-#include <unordered_set>
 #include <variant>
 
 namespace stategraph::model {
 
 namespace {
 
-using Ids = std::unordered_set<std::string_view>;
+using Ids = std::set<std::string_view>;
 
 /// Returns how many messages come before the last `count`.
 std::size_t before(const std::vector<Message>& messages, std::size_t count) {

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds the fuzzers with clang (libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer) in build/fuzz and runs them.
 #
-#   ./scripts/fuzz.sh SECONDS [TARGET]   each target, or one (record, scenario, partial_json, thread_lines), for so long
+#   ./scripts/fuzz.sh SECONDS [TARGET]   each target, or one (record, scenario, partial_json, thread_lines; json, schema, sse, mcp,
+#                                        workflow_json, request), for so long
 #   ./scripts/fuzz.sh --corpus           writes what record and thread_lines begin with into tests/fuzz/corpus
 #
-# They begin with tests/fuzz/corpus/TARGET; what they learn is kept in build/fuzz/learned/TARGET. An input that fails is named at the end:
+# They begin with tests/fuzz/corpus/TARGET or tests/fuzz_products/corpus/TARGET; what they learn is kept in build/fuzz/learned/TARGET. An input that fails is named at the end:
 # copy it into the corpus, where the normal tests replay it. CXX names another clang++.
 set -euo pipefail
 
@@ -16,11 +17,11 @@ case ${1:-} in
 --corpus) targets=(record thread_lines) ;;
 [1-9]*)
   seconds=$1
-  targets=(record scenario partial_json thread_lines)
+  targets=(record scenario partial_json thread_lines json schema sse mcp workflow_json request)
   if [ $# -gt 1 ]; then targets=("$2"); fi
   ;;
 *)
-  sed -n '2,8s/^# \{0,1\}//p' "$0"
+  sed -n '2,9s/^# \{0,1\}//p' "$0"
   exit 2
   ;;
 esac
@@ -42,10 +43,12 @@ fi
 failed=0
 for target in "${targets[@]}"; do
   mkdir -p "$build/learned/$target"
+  corpus=$repo/tests/fuzz/corpus/$target
+  [ -d "$corpus" ] || corpus=$repo/tests/fuzz_products/corpus/$target
   # Some are text: a dictionary of their words helps more than bytes.
   words=()
   if [ -f "$repo/tests/fuzz/$target.dict" ]; then words=("-dict=$repo/tests/fuzz/$target.dict"); fi
   "$build/fuzz_$target" -max_total_time="$seconds" -max_len=8192 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="$build/$target-" "${words[@]}" "$build/learned/$target" "$repo/tests/fuzz/corpus/$target" || failed=1
+    -artifact_prefix="$build/$target-" "${words[@]}" "$build/learned/$target" "$corpus" || failed=1
 done
 exit $failed

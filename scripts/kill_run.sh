@@ -6,8 +6,8 @@
 #   ./scripts/kill_run.sh --kills N   kills per durability (300)
 #   ./scripts/kill_run.sh --seed S    (a random one, which is printed)
 #
-# It kills 300 times at random for each durability, kills before and after every put of a run, and hands over 100 times at SIGTERM for each
-# durability. It takes about a quarter of an hour. The exit code is 0 if every promise was kept; otherwise the files are in the folder that is named.
+# It kills 300 times at random for each durability, kills before and after every put of a run, hands over 100 times at SIGTERM for each
+# durability, and lets 2, 3 and 5 processes drive the same threads of a SQLite file, killed and frozen. It takes about half an hour. The exit code is 0 if every promise was kept; otherwise the files are in the folder that is named.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -48,4 +48,8 @@ say "a death at every put"
 "$program" --mode puts "${seed[@]}"
 say "hand-overs at SIGTERM"
 "$program" --mode sigterm --kills 100 "${seed[@]}"
+say "rivals"
+for rivals in 2 3 5; do
+  "$program" --mode rivals --saver sqlite --rivals $rivals --kills 50 "${seed[@]}"
+done
 say "every promise was kept"

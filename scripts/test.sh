@@ -4,7 +4,7 @@
 #   ./scripts/test.sh            without sanitizers what needs that (preset once), all rooms with AddressSanitizer + UBSan (asan), those
 #                                that start threads with ThreadSanitizer (tsan)
 #   ./scripts/test.sh --nightly  and everything that rotates, whole: all rooms with ThreadSanitizer, every scenario on every saver,
-#                                all random data, the second consumer, the site, the pages, clang-tidy over all sources
+#                                all random data, the second consumer, the site, the pages, clang-tidy over all sources, the fuzzers
 #   ./scripts/test.sh --pages    and the pages, in Chromium: Chromium, Node and the npm packages are installed too, and these tests are
 #                                left out, with a word, where apt or npm reach nothing
 #   ./scripts/test.sh --clang    and all rooms with clang++-16 without sanitizers (preset clang)
@@ -224,6 +224,7 @@ check "the locks" "${locks[@]}"
 have clang-tidy-16 || (apt_install clang-tidy-16) || true
 if [ $nightly = ON ]; then
   check "the sources with clang-tidy" "$repo/scripts/check_tidy.sh"
+  check "the fuzzers, a minute each" "$repo/scripts/fuzz.sh" 60
 else
   # Another part after each commit, so that sixteen commits in a row are checked whole.
   check "a part of the sources with clang-tidy" "$repo/scripts/check_tidy.sh" --part "$STATEGRAPH_TEST_TURN" 16

@@ -1,5 +1,6 @@
 #include <stategraph/serve/agent_endpoint.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <optional>
@@ -64,13 +65,24 @@ public:
         return GraphEndpoint::prepare(operation, thread, body);
     }
 
+    bool hasEnded(const ThreadId& /*thread*/) override { return false; }
+
 private:
     Begin start(const ThreadId& thread, const Value& body) const {
         const auto given = body.asStrict<Start>();
         if (given.text.has_value() == given.input.has_value())
             throw InvalidArgumentError("give either \"text\" or \"input\"");
-        if (given.text && given.message_id) return startAt(conversation(thread), given);
+        if (given.text && given.message_id) {
+            const Conversation known = conversation(thread);
+            if (isKnown(known.messages, given)) return goOn(known, given);
+            return startAt(known, given);
+        }
         if (given.text) return begin(agent::said(messagesOf({}, given)));
+        if (!options().input_channels) {
+            throw InvalidArgumentError(
+                "this agent takes \"text\" and \"files\"; \"input\" needs EndpointOptions::input_channels");
+        }
+        detail::checkInput(*given.input, options());
         return begin(Update<agent::State>::of(*given.input));
     }
     /// A conversation as it was read, and its checkpoint. It is empty if nothing is stored.
@@ -82,16 +94,37 @@ private:
     /// messages were chosen by what it was.
     Begin startAt(const Conversation& known, const Start& given) const {
         return [run = begin(agent::said(messagesOf(known.messages, given))), at = known.at](RunConfig config) {
-            config.only_at = at;
+            if (config.only_at.empty()) config.only_at = at;
             config.only_new = config.only_new || (at.empty() && config.on_busy != OnBusy::replace);
             return run(std::move(config));
         };
     }
-    /// Returns what a message of the user changes in the conversation.
-    static std::vector<model::Message> messagesOf(const std::vector<model::Message>& known, const Start& given) {
+    /// Returns whether a client has sent the message again, as after a lost response. It is the same turn.
+    static bool isKnown(const std::vector<model::Message>& known, const Start& given) {
+        if (given.anew) return false;
+        const model::Message message = messageOf(given);
+        const std::string id = userMessageId(*given.message_id);
+        return std::ranges::any_of(
+            known, [&](const model::Message& each) { return each.id == id && each.content == message.content; });
+    }
+    /// Continues the turn, if it was stopped or its process has died. The messages that it has written are not written
+    /// again.
+    Begin goOn(const Conversation& known, const Start& given) const {
+        return [run = begin(RESUME), is_refused = startAt(known, given), at = known.at](RunConfig config) {
+            if (config.only_new) return is_refused(std::move(config));
+            if (config.only_at.empty()) config.only_at = at;
+            return run(std::move(config));
+        };
+    }
+    static model::Message messageOf(const Start& given) {
         model::Message message;
         message.content.assign(given.files.begin(), given.files.end());
         if (!given.text->empty() || given.files.empty()) message.content.emplace_back(model::Text{*given.text});
+        return message;
+    }
+    /// Returns what a message of the user changes in the conversation.
+    static std::vector<model::Message> messagesOf(const std::vector<model::Message>& known, const Start& given) {
+        model::Message message = messageOf(given);
         std::vector<model::Message> changes;
         if (given.message_id) {
             message.id = userMessageId(*given.message_id);

@@ -1,8 +1,11 @@
 #include "serve/connection.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -10,6 +13,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "serve/origin.hpp"
 #include "serve/reply.hpp"
 #include "serve/requested.hpp"
 #include "serve/run_replay.hpp"
@@ -27,12 +31,24 @@ constexpr auto stopping_pause = std::chrono::milliseconds(20);
 constexpr std::uint64_t refused_body_max = 65536;
 // What is read at once, in addition to a whole header.
 constexpr std::size_t read_bytes = 65536;
+// A larger body is read on a thread of its own.
+constexpr std::size_t quick_body_max = 16384;
+
+bool isLarge(const Request& request) { return request.body().size() > quick_body_max; }
+
+std::string addressOf(const asio::ip::tcp::socket& socket) {
+    boost::system::error_code gone;
+    const auto remote = socket.remote_endpoint(gone);
+    return gone ? std::string() : remote.address().to_string();
+}
 
 }  // namespace
 
-Connection::Connection(std::shared_ptr<Shared> shared, asio::ip::tcp::socket socket)
+Connection::Connection(std::shared_ptr<Shared> shared, asio::ip::tcp::socket socket, Held::Place place)
     : shared_(std::move(shared)),
       socket_(std::make_shared<Socket>(std::move(socket))),
+      held_(std::move(place)),
+      remote_(addressOf(socket_->socket())),
       buffer_(shared_->options.header_bytes_max + read_bytes) {
     const stategraph::detail::LockGuard lock(shared_->open_mutex);
     place_ = shared_->open.insert(shared_->open.end(), this);
@@ -67,8 +83,12 @@ asio::awaitable<void> Connection::serve() {
         socket_->expires_after(shared_->options.request_timeout);
         auto [error, size] =
             co_await http::async_read_header(*socket_, buffer_, parser, asio::as_tuple(asio::use_awaitable));
+        const auto began = std::chrono::steady_clock::now();
+        status_ = 0;
         // A client that may not send requests cannot make the server keep a large body.
-        std::optional<Answer> early = error ? std::optional<Answer>() : answerToHead(parser.get());
+        Asked asked;
+        asked.remote = remote_;
+        std::optional<Answer> early = error ? std::optional<Answer>() : answerToHead(parser.get(), asked);
         const bool is_unread =
             early && !parser.is_done() && parser.content_length().value_or(UINT64_MAX) > refused_body_max;
         if (!error && !is_unread && !parser.is_done()) {
@@ -79,16 +99,35 @@ asio::awaitable<void> Connection::serve() {
         socket_->expires_never();
         if (error) {
             co_await refuseUnread(error);
+            if (status_ != 0) {
+                (void)refusalByRates(parser.get(), asked, true);
+                report(parser.get(), asked, began);
+            }
             break;
         }
         if (is_unread) early->keep_alive(false);
         const Request request = parser.release();
+        if (!early && asked.operation == "chat") {
+            if (isLarge(request)) {
+                co_await aside([&] { asked.readChatOf(request); });
+            } else {
+                asked.readChatOf(request);
+            }
+            early = refusalByHook(request, asked);
+        }
+        if (auto late = refusalByRates(request, asked, early.has_value())) {
+            late->keep_alive(late->keep_alive() && !is_unread);
+            early = std::move(late);
+        }
+        Held::Place stream;
+        if (!early && !asked.handler) early = refusalOfStream(request, asked, stream);
         bool goes_on = false;
         if (early) {
             goes_on = co_await send(*std::move(early));
         } else {
-            goes_on = co_await answer(request);
+            goes_on = co_await answer(request, asked);
         }
+        report(request, asked, began);
         if (!goes_on || shared_->is_draining) break;
     }
     boost::system::error_code ignored;
@@ -96,40 +135,66 @@ asio::awaitable<void> Connection::serve() {
     socket_->close();
 }
 
-asio::awaitable<bool> Connection::answer(const Request& request) {
+template <class Work>
+asio::awaitable<void> Connection::aside(Work work) {
+    const auto call = [this, &work]() -> asio::awaitable<void> {
+        if (shared_->has_ended) throw InvalidUpdateError("the server is ending");
+        work();
+        co_return;
+    };
+    co_await asio::co_spawn(shared_->large_bodies, call, asio::use_awaitable);
+}
+
+asio::awaitable<bool> Connection::answer(const Request& request, const Asked& asked) {
     std::optional<Reply> made;
-    std::exception_ptr failed;
+    std::exception_ptr failure;
     // A run whose end has been reported is still under way for some microseconds.
     int stopping_left = stopping_tries;
     for (int left = busy_tries; left > 0 && stopping_left > 0 && !made;) {
         std::chrono::milliseconds pause{};
         try {
-            made = dispatch(request);
+            // A handler's own time is not for the others' bodies.
+            if (isLarge(request) && !asked.handler) {
+                co_await aside([&] { made = dispatch(request, asked); });
+            } else {
+                made = dispatch(request, asked);
+            }
         } catch (const ThreadStoppingError&) {
-            failed = std::current_exception();
+            failure = std::current_exception();
             pause = --stopping_left > stopping_tries - busy_tries ? busy_pause : stopping_pause;
         } catch (const ThreadBusyError&) {
-            failed = std::current_exception();
+            failure = std::current_exception();
             pause = busy_pause;
             --left;
         } catch (...) {
-            failed = std::current_exception();
+            failure = std::current_exception();
         }
         if (pause.count() == 0) break;
         asio::steady_timer wait(socket_->get_executor(), pause);
         boost::system::error_code ignored;
         co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
+    Held::Place handlers;
+    if (made && std::holds_alternative<HandlerStream>(*made)) {
+        if (auto refused = refusalOfStream(request, asked, handlers)) made->emplace<Answer>(*std::move(refused));
+    }
     if (made && std::holds_alternative<Answer>(*made)) {
         const bool goes_on = co_await send(std::get<Answer>(std::move(*made)));
         co_return goes_on;
     }
+    if (made && std::holds_alternative<Ready>(*made)) {
+        Answer ready_answer = co_await ready(request);
+        const bool goes_on = co_await send(std::move(ready_answer));
+        co_return goes_on;
+    }
     if (made && std::holds_alternative<HandlerStream>(*made)) {
+        status_ = 200;
         const bool goes_on = co_await sendEvents(shared_, socket_, std::get<HandlerStream>(std::move(*made)));
         co_return goes_on;
     }
     if (made && std::holds_alternative<Resumed>(*made)) {
         const Resumed& from = std::get<Resumed>(*made);
+        status_ = 200;
         const Replayed replayed = co_await replay(shared_, socket_, *from.protocol, from.run, request);
         if (replayed != Replayed::nothing) co_return replayed == Replayed::all;
         const bool goes_on = co_await send(textAnswer(request, http::status::no_content, json_type, {}));
@@ -138,15 +203,15 @@ asio::awaitable<bool> Connection::answer(const Request& request) {
     if (made) {
         EventStream stream(shared_, socket_, std::get<EventStream::Source>(std::move(*made)), request);
         made.reset();
+        status_ = 200;
         try {
             const bool goes_on = co_await stream.run();
             co_return goes_on;
         } catch (...) {
-            failed = std::current_exception();
+            failure = std::current_exception();
         }
     }
-    const Failure failure = failureOf(failed);
-    const bool goes_on = co_await refuse(request, failure.status, failure.text);
+    const bool goes_on = co_await send(failed(request, asked, failure));
     co_return goes_on;
 }
 
@@ -174,6 +239,7 @@ asio::awaitable<bool> Connection::refuseUnread(const boost::system::error_code& 
 
 asio::awaitable<bool> Connection::send(Answer given) {
     const Answer answer = std::move(given);
+    status_ = static_cast<int>(answer.result_int());
     socket_->expires_after(shared_->options.write_timeout);
     auto [error, size] = co_await http::async_write(*socket_, answer, asio::as_tuple(asio::use_awaitable));
     socket_->expires_never();
@@ -185,12 +251,9 @@ Answer Connection::textAnswer(const Request& request, http::status status, std::
     answer.set(http::field::content_type, type);
     answer.set(http::field::cache_control, "no-store");
     answer.set("X-Content-Type-Options", "nosniff");
+    if (status == http::status::service_unavailable) answer.set(http::field::retry_after, "1");
     for (const auto& [name, value] : shared_->options.headers) answer.set(name, value);
-    if (!shared_->options.allow_origin.empty()) {
-        answer.set(http::field::access_control_allow_origin, shared_->options.allow_origin);
-        answer.set(http::field::access_control_allow_headers, "content-type, authorization, last-event-id");
-        answer.set(http::field::access_control_allow_methods, "GET, POST");
-    }
+    allowOrigin(request, shared_->options.origins, answer);
     answer.keep_alive(request.keep_alive() && !shared_->is_draining);
     answer.body() = std::move(text);
     answer.prepare_payload();
@@ -200,14 +263,19 @@ Answer Connection::textAnswer(const Request& request, http::status status, std::
 
 bool Connection::isAllowedHost(std::string_view host) const {
     const std::vector<std::string>& hosts = shared_->options.hosts;
-    if (hosts.empty()) return true;
     const std::size_t bracket = host.find(']');
     const std::size_t colon = host.find(':', bracket == std::string_view::npos ? 0 : bracket);
     const std::string_view name = host.substr(0, colon);
-    return std::find(hosts.begin(), hosts.end(), name) != hosts.end();
+    const auto is_name = [&](const std::string& each) { return each == "*" || beast::iequals(each, name); };
+    if (!hosts.empty()) return std::any_of(hosts.begin(), hosts.end(), is_name);
+    // A page of somebody else's cannot be at an address.
+    const bool is_v6 = name.starts_with('[') && name.ends_with(']');
+    boost::system::error_code wrong;
+    asio::ip::make_address(is_v6 ? name.substr(1, name.size() - 2) : name, wrong);
+    return !wrong || beast::iequals(name, "localhost");
 }
 
-std::optional<Answer> Connection::answerToHead(const Request& request) const {
+std::optional<Answer> Connection::answerToHead(const Request& request, Asked& asked) const {
     const auto refused = [&](http::status status, const std::string& why) {
         return textAnswer(request, status, json_type, errorJson(why));
     };
@@ -221,23 +289,54 @@ std::optional<Answer> Connection::answerToHead(const Request& request) const {
             return answer;
         }
     }
+    const auto remote = shared_->proxies.clientOf(remote_, request);
+    asked.remote = remote.value_or(remote_);
+    if (!remote) {
+        return refused(http::status::bad_request,
+                       "X-Forwarded-For and Forwarded name different clients; let the proxy remove one of them");
+    }
     if (request.count(http::field::host) > 1)
         return refused(http::status::bad_request, "the request has several fields Host");
     if (!isAllowedHost(request[http::field::host])) {
         return refused(http::status::misdirected_request,
                        "this server does not answer to that name; see ServerOptions::hosts");
     }
-    if (request.method() == http::verb::options && !shared_->options.allow_origin.empty()) {
-        return textAnswer(request, http::status::no_content, json_type, {});
+    const bool is_preflight = request.method() == http::verb::options;
+    const bool only_reads = request.method() == http::verb::get || request.method() == http::verb::head;
+    if (!only_reads && isForeign(request, shared_->options.origins)) {
+        return refused(http::status::forbidden,
+                       "a page of another origin may not send this request; see ServerOptions::origins");
     }
+    if (is_preflight && !shared_->options.origins.empty())
+        return textAnswer(request, http::status::no_content, json_type, {});
+    try {
+        asked = targetOf(request);
+        asked.remote = *remote;
+    } catch (const InvalidArgumentError& why) {
+        return refused(http::status::bad_request, why.what());
+    }
+    if (asked.route.hasDots())
+        return refused(http::status::not_found, "the path has the segment '.' or '..', which names nothing here");
+    if (asked.takes_json && hasForeignBody(request))
+        return refused(http::status::unsupported_media_type, "the body must be application/json");
+    if (asked.operation == "chat") return refusalOfAddress(request, asked);  // its body names the thread
+    return refusalByHook(request, asked);
+}
+
+std::optional<Answer> Connection::refusalByHook(const Request& request, Asked& asked) const {
+    if (auto refused = refusalOfAddress(request, asked)) return refused;
     if (!shared_->options.authorize) return {};
     try {
-        const int status = shared_->options.authorize(Requested(request));
-        if (status == 0) return {};
-        return refused(http::int_to_status(static_cast<unsigned>(status)), "the request is not authorized");
+        Admission decided = shared_->options.authorize(Requested(request, asked));
+        if (decided.status == 0) {
+            asked.identity = std::move(decided.identity);
+            return {};
+        }
+        if (decided.status < 400 || decided.status > 599) throw std::logic_error("a refusal has a wrong status");
+        return textAnswer(request, http::int_to_status(static_cast<unsigned>(decided.status)), json_type,
+                          errorJson(decided.reason));
     } catch (...) {
-        const Failure failure = failureOf(std::current_exception());
-        return refused(failure.status, failure.text);
+        return failed(request, asked, std::current_exception());
     }
 }
 

@@ -1,5 +1,8 @@
 #include <stategraph/serve/endpoint.hpp>
 
+#include <algorithm>
+#include <map>
+
 #include <boost/json.hpp>
 
 #include <stategraph/error.hpp>
@@ -22,9 +25,9 @@ struct GivenAnswer {
 };
 struct Answers {
     std::optional<Value> resume = {};
-    std::vector<GivenAnswer> answers = {};
+    std::optional<std::vector<GivenAnswer>> answers = {};
     static constexpr auto fields() {
-        return stategraph::fields(field("resume", &Answers::resume), field("answers", &Answers::answers, defaulted));
+        return stategraph::fields(field("resume", &Answers::resume), field("answers", &Answers::answers));
     }
 };
 struct Input {
@@ -37,25 +40,43 @@ struct Input {
 std::optional<Command<>> answersIn(const Value& body) {
     if (body.isNull()) return {};
     const auto given = body.asStrict<Answers>();
-    if (given.resume && !given.answers.empty())
-        throw InvalidArgumentError("give either \"resume\" or \"answers\", not both");
-    if (!given.resume && given.answers.empty()) return {};
+    if (given.resume && given.answers) throw InvalidArgumentError("give either \"resume\" or \"answers\", not both");
+    if (!given.resume && !given.answers) return {};
     Command<> command;
-    if (given.resume) command.resume = *given.resume;
-    for (const GivenAnswer& answer : given.answers) {
+    if (given.resume) {
+        command.resume = *given.resume;
+        return command;
+    }
+    std::vector<stategraph::Answer> answers;
+    for (const GivenAnswer& answer : *given.answers) {
         if (answer.id.has_value() == answer.key.has_value()) {
             throw InvalidArgumentError("each of the answers names its question by \"id\" or by \"key\"");
         }
         if (answer.id) {
-            command.answers.push_back({TaskId(*answer.id), answer.value});
+            answers.push_back({TaskId(*answer.id), answer.value});
         } else {
-            command.answers.push_back({*answer.key, answer.value});
+            answers.push_back({*answer.key, answer.value});
         }
     }
+    command.answers = std::move(answers);
     return command;
 }
 
-Value inputIn(const Value& body) { return body.asStrict<Input>().input; }
+Value inputIn(const Value& body, const EndpointOptions& options) {
+    Value input = body.asStrict<Input>().input;
+    checkInput(input, options);
+    return input;
+}
+
+void checkInput(const Value& input, const EndpointOptions& options) {
+    if (!options.input_channels) return;
+    const std::vector<std::string>& allowed = *options.input_channels;
+    for (const auto& [channel, value] : input.as<std::map<std::string, Value>>()) {
+        if (std::ranges::find(allowed, channel) == allowed.end())
+            throw InvalidArgumentError("clients may not write the channel '" + channel +
+                                       "'; see EndpointOptions::input_channels");
+    }
+}
 
 std::string jsonList(const std::vector<std::string>& items) {
     std::string all = "[";

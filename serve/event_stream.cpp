@@ -11,6 +11,8 @@
 
 #include <stategraph/asio.hpp>
 
+#include "serve/error_texts.hpp"
+
 namespace stategraph::serve {
 
 namespace {
@@ -99,7 +101,9 @@ EventStream::EventStream(std::shared_ptr<Shared> shared, std::shared_ptr<Socket>
       encoder_(source_.protocol->encoder()),
       watch_(std::make_shared<Watch>(socket_, source_.subscription.impl(), shared_->options.heartbeat)),
       writer_(shared_, socket_, *source_.protocol, request),
-      events_(source_.takes_answers) {}
+      place_(shared_->streams, source_.subscription.impl()),
+      events_(source_.takes_answers),
+      own_(source_.run ? source_.whose : LookWhose()) {}
 
 EventStream::~EventStream() {
     watch_->end();
@@ -154,7 +158,7 @@ asio::awaitable<bool> EventStream::tellAll() {
 /// Returns whether the run had no result but an error. Such an error is an answer of its own, and not a stream.
 bool EventStream::wasRefused(bool has_more) const {
     if (!source_.run || has_told_ || watch_->has_gone) return false;
-    return closing_.ending == Ending::failed || (!has_more && source_.run->error());
+    return closing_.ending == Status::failed || (!has_more && source_.run->error());
 }
 
 /// A run whose end has been reported counts as under way for some microseconds. This waits for that, because a client
@@ -172,10 +176,13 @@ asio::awaitable<bool> EventStream::gather() {
     if (is_over_) co_return false;
     const auto executor = socket_->get_executor();
     for (;;) {
-        std::optional<HubEvent> event = co_await asyncNextOn(executor, source_.subscription);
+        std::optional<HubEvent> event;
+        bool must_leave = mustLeave();
+        if (!must_leave) event = co_await asyncNextOn(executor, source_.subscription);
         // The end of the run wakes a reader that may have looked for events just before they came.
         const bool has_failed = !event && source_.run && source_.run->hasFailed();
-        if (has_failed) event = source_.subscription.next(std::chrono::milliseconds(0));
+        must_leave = !event && mustLeave();
+        if (has_failed || must_leave) event = source_.subscription.next(std::chrono::milliseconds(0));
         if (event) {
             take(*event);
             // Events that already wait go into the same piece.
@@ -190,7 +197,11 @@ asio::awaitable<bool> EventStream::gather() {
         }
         if (watch_->has_gone || source_.subscription.isClosed()) co_return false;
         if (has_failed) {
-            closing_ = {Ending::failed, failureOf(source_.run->error()).text};
+            closing_ = {Status::failed, toldFailure(source_.run->error(), source_.error_text)};
+            co_return false;
+        }
+        if (must_leave) {
+            if (!source_.run) closing_.ending = Status::drained;
             co_return false;
         }
         if (writer_.size() > 0) co_return true;
@@ -202,26 +213,41 @@ asio::awaitable<bool> EventStream::gather() {
 }
 
 void EventStream::take(const HubEvent& event) {
+    if (is_over_) return;
+    if (!own_.allows(event)) return;
+    // A program may have deleted the thread, and another user begun it.
+    const bool begins = event.mode == StreamMode::runs && !endOf(event) && (!source_.run || events_.hasBegun());
+    if (begins && source_.whose && source_.whose() != Whose::own) {
+        is_over_ = true;
+        return;
+    }
     if (event.mode != StreamMode::runs && event.interrupts.empty()) has_told_ = true;
     if (!events_.belongs(event) && source_.run) return;
-    if (const auto end = endOf(event)) {
+    std::optional<HubEvent> changed = toldEvent(event, *source_.endpoint, source_.error_text);
+    const HubEvent& told = changed ? *changed : event;
+    if (const auto end = endOf(told)) {
         closing_ = {end->ending, end->error};
         is_over_ = endsWith(*end);
     }
     if (!tells(event.mode)) return;
     lines_.clear();
-    encoder_->take(event, lines_);
+    encoder_->take(told, lines_);
     for (const std::string& line : lines_) {
         if (event.durable && writer_.isSse()) writer_.addPosition(event.position.toString());
         writer_.add(line);
     }
 }
 
+bool EventStream::mustLeave() const {
+    if (!shared_->is_draining) return false;
+    return source_.run ? source_.run->hasEnded() : shared_->runs->size() == 0;
+}
+
 /// A subscription that ends with the run ends after the remaining events, which are the open questions.
 bool EventStream::endsWith(const EndOfRun& end) const noexcept {
     if (!source_.run || source_.endpoint->options().close_on_suspend) return false;
     const bool waits =
-        end.ending == Ending::interrupted || end.ending == Ending::sleeping || end.ending == Ending::breakpoint;
+        end.ending == Status::interrupted || end.ending == Status::sleeping || end.ending == Status::breakpoint;
     return !waits || shared_->is_draining;
 }
 
@@ -229,6 +255,7 @@ void EventStream::close() {
     lines_.clear();
     encoder_->close(closing_, lines_);
     for (const std::string& line : lines_) writer_.add(line);
+    if (shared_->is_draining) writer_.addRetry();
     writer_.addLast();
     is_over_ = true;
 }

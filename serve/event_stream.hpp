@@ -6,6 +6,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "serve/event_writer.hpp"
+#include "serve/ownership.hpp"
 #include "serve/run_replay.hpp"
 #include "serve/shared.hpp"
 
@@ -25,6 +26,9 @@ public:
         bool takes_answers = false;
         /// The calls that the client shows in the message that the response continues.
         std::vector<ShownCall> shown = {};
+        /// What the client is told of errors.
+        ErrorText error_text = {};
+        LookWhose whose = {};
     };
     EventStream(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, Source source, const Request& request);
     /// Also called if Asio destroyed the coroutine of `run` without resuming it, as it does without memory. The client
@@ -49,6 +53,8 @@ private:
     void take(const HubEvent& event);
     /// Call it for a client that has disconnected.
     void leave() noexcept;
+    /// Whether the server drains, and no run is under way that could tell more.
+    bool mustLeave() const;
     bool endsWith(const EndOfRun& end) const noexcept;
     void close();
     bool tells(StreamMode mode) const noexcept { return source_.protocol->modes.has(mode); }
@@ -59,7 +65,9 @@ private:
     std::unique_ptr<Encoder> encoder_;
     std::shared_ptr<Watch> watch_;
     EventWriter writer_;
+    Streams::Place place_;
     RunEvents events_;
+    OwnEventsOnly own_;
     Closing closing_;
     bool is_over_ = false;
     bool has_ended_ = false;  // whether `run` has reached its end

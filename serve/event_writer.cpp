@@ -6,6 +6,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "serve/origin.hpp"
+
 namespace stategraph::serve {
 
 namespace {
@@ -24,7 +26,10 @@ EventWriter::EventWriter(std::shared_ptr<Shared> shared, std::shared_ptr<Socket>
       protocol_(protocol),
       is_sse_(protocol.only_sse || wantsSse(request)),
       is_chunked_(request.version() >= 11),
-      keeps_(is_chunked_ && request.keep_alive()) {}
+      keeps_(is_chunked_ && request.keep_alive()),
+      head_(http::status::ok, is_chunked_ ? 11 : 10) {
+    allowOrigin(request, shared_->options.origins, head_);
+}
 
 void EventWriter::add(const std::string& line) {
     if (is_sse_) text_ += "data: ";
@@ -54,18 +59,15 @@ std::string EventWriter::framed(bool is_last) const {
 }
 
 asio::awaitable<bool> EventWriter::writeHead() {
-    http::response<http::empty_body> head(http::status::ok, is_chunked_ ? 11 : 10);
-    head.set(http::field::content_type,
-             is_sse_ ? "text/event-stream; charset=utf-8" : "application/x-ndjson; charset=utf-8");
-    head.set(http::field::cache_control, "no-cache, no-transform");
-    head.set("X-Accel-Buffering", "no");
-    head.set("X-Content-Type-Options", "nosniff");
-    if (!shared_->options.allow_origin.empty())
-        head.set(http::field::access_control_allow_origin, shared_->options.allow_origin);
-    for (const auto& [name, value] : protocol_.headers) head.set(name, value);
-    head.keep_alive(keeps_);
-    if (is_chunked_) head.chunked(true);
-    http::response_serializer<http::empty_body> serializer(head);
+    head_.set(http::field::content_type,
+              is_sse_ ? "text/event-stream; charset=utf-8" : "application/x-ndjson; charset=utf-8");
+    head_.set(http::field::cache_control, "no-cache, no-transform");
+    head_.set("X-Accel-Buffering", "no");
+    head_.set("X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : protocol_.headers) head_.set(name, value);
+    head_.keep_alive(keeps_);
+    if (is_chunked_) head_.chunked(true);
+    http::response_serializer<http::empty_body> serializer(head_);
     socket_->expires_after(shared_->options.write_timeout);
     auto [error, size] = co_await http::async_write_header(*socket_, serializer, asio::as_tuple(asio::use_awaitable));
     socket_->expires_never();

@@ -8,6 +8,8 @@
 
 namespace stategraph::serve {
 
+inline constexpr const char* retry_soon = "retry: 1000\n\n";
+
 /// Writes a response of events: its head, then lines as they are added, in chunks if the client's HTTP version has
 /// those. Used on the socket's executor.
 class EventWriter {
@@ -21,6 +23,11 @@ public:
     void addLast();
     /// Adds a position, which a client of server-sent events sends when it reconnects.
     void addPosition(const std::string& position);
+    /// Tells clients of server-sent events, which connect again by themselves, when to do that: the server is about to
+    /// end, and another one takes its place.
+    void addRetry() {
+        if (is_sse_) text_ += retry_soon;
+    }
     void addHeartbeat() { text_ += is_sse_ ? ": \n\n" : "\n"; }
     std::size_t size() const noexcept { return text_.size(); }
     bool isSse() const noexcept { return is_sse_; }
@@ -41,6 +48,7 @@ private:
     const bool is_sse_;
     const bool is_chunked_;
     const bool keeps_;
+    http::response<http::empty_body> head_;
     std::string text_;
 };
 

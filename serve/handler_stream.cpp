@@ -9,6 +9,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "serve/event_writer.hpp"
+
 namespace stategraph::serve {
 
 namespace {
@@ -76,6 +78,7 @@ asio::awaitable<bool> sendEvents(std::shared_ptr<Shared> shared, std::shared_ptr
     bool is_sent = co_await writeHead(shared, socket, stream.head);
     asio::steady_timer timer(socket->get_executor());
     auto last = Clock::now();
+    const Streams::Place open(shared->streams);
     while (is_sent && !shared->is_draining && !hasGone(*socket)) {
         std::optional<std::string> data;
         try {
@@ -100,6 +103,11 @@ asio::awaitable<bool> sendEvents(std::shared_ptr<Shared> shared, std::shared_ptr
         timer.expires_after(stream.events.every);
         boost::system::error_code ignored;
         co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    if (is_sent && shared->is_draining) {
+        std::string end = framed(retry_soon, is_chunked);
+        if (is_chunked) end += "0\r\n\r\n";
+        (void)co_await write(shared, socket, std::move(end));
     }
     co_return false;
 }

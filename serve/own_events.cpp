@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include <boost/json.hpp>
@@ -11,7 +12,8 @@ namespace {
 
 class OwnEvents final : public Encoder {
 public:
-    explicit OwnEvents(const NdjsonOptions& options) : writer_(text_, options) {}
+    OwnEvents(StreamModes modes, const NdjsonOptions& options)
+        : tells_runs_(modes.has(StreamMode::runs)), writer_(text_, options) {}
 
     void take(const HubEvent& event, std::vector<std::string>& lines) override {
         text_.str({});
@@ -19,9 +21,21 @@ public:
         std::string line = text_.str();
         while (!line.empty() && line.back() == '\n') line.pop_back();
         lines.push_back(std::move(line));
+        if (const auto end = endOf(event)) has_told_drain_ = end->ending == Status::drained;
+    }
+    /// A client that follows a thread without a run is told that the server ends.
+    void close(const Closing& closing, std::vector<std::string>& lines) override {
+        if (closing.ending != Status::drained || has_told_drain_ || !tells_runs_) return;
+        HubEvent event;
+        event.mode = StreamMode::runs;
+        event.step = -1;
+        event.data = Value(std::map<std::string, std::string>{{"event", "drain"}});
+        take(event, lines);
     }
 
 private:
+    const bool tells_runs_;
+    bool has_told_drain_ = false;
     std::ostringstream text_;
     NdjsonWriter writer_;
 };
@@ -77,7 +91,7 @@ Protocol ownEvents(StreamModes modes, NdjsonOptions options) {
     options.flush_every = 0;
     std::string schema = lineSchema(modes, options);
     return {.name = "events",
-            .encoder = [options] { return std::make_unique<OwnEvents>(options); },
+            .encoder = [modes, options] { return std::make_unique<OwnEvents>(modes, options); },
             .modes = modes,
             .line_schema = std::move(schema)};
 }

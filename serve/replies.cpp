@@ -3,7 +3,6 @@
 #include <map>
 #include <mutex>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,46 +14,16 @@
 #include <stategraph/serve/wire_types.hpp>
 
 #include "serve/chat.hpp"
+#include "serve/chosen_protocol.hpp"
+#include "serve/ownership.hpp"
 #include "serve/reply.hpp"
-#include "serve/requested.hpp"
 #include "serve/run_replay.hpp"
+#include "serve/run_watch.hpp"
 
 // The operations of the server: the table of their targets, and the answers to them.
 namespace stategraph::serve {
 
 namespace {
-
-/// Returns the protocol of the endpoint that the client asks for. Errors: InvalidArgumentError that lists the
-/// protocols.
-const Protocol& chooseProtocol(const Endpoint& endpoint, std::string_view name) {
-    static const Protocol own = ownEvents();
-    const std::vector<Protocol>& all = endpoint.options().protocols;
-    if (all.empty() && (name.empty() || name == own.name)) return own;
-    std::string names;
-    for (const Protocol& each : all) {
-        if (name.empty() || each.name == name) return each;
-        names += (names.empty() ? "" : ", ") + each.name;
-    }
-    throw InvalidArgumentError("this endpoint has no protocol '" + std::string(name) +
-                               "'; it has: " + (all.empty() ? own.name : names));
-}
-
-/// Returns null if the endpoint has no protocol with that name.
-const Protocol* findProtocol(const Endpoint& endpoint, std::string_view name) noexcept {
-    for (const Protocol& each : endpoint.options().protocols) {
-        if (each.name == name) return &each;
-    }
-    return nullptr;
-}
-
-/// Even if an endpoint leaves "ui" out of its protocols, it serves the AI SDK if it can.
-const Protocol& uiProtocol(const Endpoint& endpoint) { return chooseProtocol(endpoint, "ui"); }
-
-Value bodyOf(const Request& request) {
-    const std::string& text = request.body();
-    if (text.find_first_not_of(" \t\r\n") == std::string::npos) return {};
-    return parseJson(text);
-}
 
 SubscribeOptions subscribing(const Shared& shared, const Protocol& protocol) {
     SubscribeOptions options;
@@ -79,6 +48,11 @@ public:
         std::string_view method;  // "GET" also answers "HEAD"
         std::string_view target;  // see Route::fits; the endpoint of ":endpoint" exists when `answer` is called
         Function answer;
+
+        /// The last segment of its target; "page" for the row of pages.
+        constexpr std::string_view name() const {
+            return target.empty() ? "page" : target.substr(target.rfind('/') + 1);
+        }
     };
     /// Returns the first row that matches the target, and sets what `route` names. A target that matches no other row
     /// belongs to a page.
@@ -86,14 +60,16 @@ public:
     /// Says that there is nothing at a path, and which targets there are.
     static std::string nothingAt(const std::string& path);
 
-    Operations(Connection& connection, const Request& request, const Route& route,
+    Operations(Connection& connection, const Request& request, const Asked& asked,
                const std::shared_ptr<Endpoint>& endpoint)
-        : connection_(connection), request_(request), route_(route), endpoint_(endpoint) {}
+        : connection_(connection), request_(request), asked_(asked), route_(asked.route), endpoint_(endpoint) {}
 
 private:
     static std::span<const Row> rows();
 
     Reply health();
+    Reply ready() { return Ready(); }
+    Reply metrics() { return connection_.metrics(request_); }
     Reply page();
     Reply schema();
     Reply state();
@@ -109,7 +85,8 @@ private:
     Reply run(Operation operation);
     EventStream::Source subscribe(const Protocol& protocol);
     EventStream::Source begin(const Protocol& protocol, const ThreadId& thread, RunTable::Place& place,
-                              const Begin& work, bool takes_answers, const ChatRequest& chat = {});
+                              const Begin& work, bool takes_answers, const ThreadOwner& found,
+                              const ChatRequest& chat = {});
     /// `lines` is what a page that reconnects to the run is sent first.
     std::unique_ptr<RunTable::Place> reserve(const ThreadId& thread, const std::vector<std::string>& lines = {});
     void recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run, bool takes_answers,
@@ -122,9 +99,12 @@ private:
         return connection_.textAnswer(request_, status, json_type, std::move(text));
     }
     Shared& shared() const { return *connection_.shared_; }
+    LookWhose whose() const { return connection_.lookWhose(asked_, endpoint_); }
+    ErrorText errorText() const { return shared().errors.texts({route_.name, std::string(asked_.thread())}); }
 
     Connection& connection_;
     const Request& request_;
+    const Asked& asked_;
     const Route& route_;
     const std::shared_ptr<Endpoint>& endpoint_;  // null if the row's target has no ":endpoint"
 };
@@ -132,6 +112,8 @@ private:
 std::span<const Connection::Operations::Row> Connection::Operations::rows() {
     static constexpr Row all[] = {
         {"GET", "/health", &Operations::health},
+        {"GET", "/ready", &Operations::ready},
+        {"GET", "/metrics", &Operations::metrics},
         {"GET", "/:endpoint/schema", &Operations::schema},
         {"GET", "/:endpoint/:thread/state", &Operations::state},
         {"GET", "/:endpoint/:thread/history", &Operations::history},
@@ -171,7 +153,11 @@ Config Connection::Operations::config() const {
     return config;
 }
 
-Connection::Reply Connection::Operations::state() { return json(http::status::ok, endpoint_->state(config()) + "\n"); }
+Connection::Reply Connection::Operations::state() {
+    const std::string text = endpoint_->state(config(), errorText());
+    if (text.empty()) return connection_.noThread(request_, asked_);
+    return json(http::status::ok, text + "\n");
+}
 
 Connection::Reply Connection::Operations::history() {
     HistoryOptions options;
@@ -185,7 +171,7 @@ Connection::Reply Connection::Operations::history() {
         options.limit = number;
     }
     if (const auto before = route_.parameter("before"); !before.empty()) options.before = CheckpointId(before);
-    return json(http::status::ok, endpoint_->history(config(), options) + "\n");
+    return json(http::status::ok, endpoint_->history(config(), options, errorText()) + "\n");
 }
 
 Connection::Reply Connection::Operations::schema() {
@@ -230,25 +216,27 @@ std::unique_ptr<RunTable::Place> Connection::Operations::reserve(const ThreadId&
         replay->hold();
         for (const std::string& line : lines) replay->add(line);
     }
-    return shared().runs->reserve(endpoint_, thread, std::move(replay));
+    return shared().runs->reserve(endpoint_, thread, std::move(replay), asked_.identity ? asked_.identity->name : "");
 }
 
 /// Records until the run has ended, even if this connection is closed.
 void Connection::Operations::recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run,
                                        bool takes_answers, const ChatRequest& chat) {
-    Recording recording{endpoint_, findProtocol(*endpoint_, "ui"), std::move(subscription), run, takes_answers,
-                        chat.shown};
+    Recording recording{
+        endpoint_, findProtocol(*endpoint_, "ui"), std::move(subscription), run, takes_answers, chat.shown, errorText(),
+        whose()};
     asio::co_spawn(connection_.socket_->get_executor(), record(std::move(recording), run->replay()), asio::detached);
 }
 
 EventStream::Source Connection::Operations::begin(const Protocol& protocol, const ThreadId& thread,
                                                   RunTable::Place& place, const Begin& work, bool takes_answers,
-                                                  const ChatRequest& chat) {
+                                                  const ThreadOwner& found, const ChatRequest& chat) {
     SubscribeOptions options = subscribing(shared(), protocol);
     options.until = endpoint_->options().close_on_suspend ? Until::run_end : Until::closed;
     const ThreadId name = endpoint_->threadOf(thread);
-    EventStream::Source source{endpoint_, &protocol,     endpoint_->hub().subscribe(name, options),
-                               nullptr,   takes_answers, chat.shown};
+    EventStream::Source source{endpoint_,   &protocol,     endpoint_->hub().subscribe(name, options),
+                               nullptr,     takes_answers, chat.shown,
+                               errorText(), whose()};
     std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers{source.subscription.impl()};
     if (place.run()->replay()) {
         options = subscribing(shared(), *findProtocol(*endpoint_, "ui"));
@@ -260,7 +248,11 @@ EventStream::Source Connection::Operations::begin(const Protocol& protocol, cons
     } else {
         place.run()->tell(std::move(readers));
     }
-    source.run = place.begin(work, route_.parameter("only_new") == "1");
+    RunConfig config = endpoint_->options().config;
+    config.only_new = config.only_new || route_.parameter("only_new") == "1";
+    if (asked_.identity) runAs(*asked_.identity, config);
+    if (shared().options.owned) runOnlyOn(found, config);
+    source.run = place.begin(watched(connection_.shared_, asked_, work), std::move(config));
     return source;
 }
 
@@ -268,33 +260,44 @@ Connection::Reply Connection::Operations::run(Operation operation) {
     const Protocol& protocol = chooseProtocol(*endpoint_, route_.parameter("protocol"));
     const Value body = bodyOf(request_);
     const ThreadId thread = route_.thread;
+    const bool is_only_new = route_.parameter("only_new") == "1" || endpoint_->options().config.only_new;
+    const bool is_first = operation == Operation::start && !is_only_new && route_.parameter("again") != "1";
     // From here on, no other run of this server can begin on the thread, so open questions stay open.
     const auto place = reserve(thread);
+    const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);
+    if (!found) return connection_.noThread(request_, asked_);
+    if (is_first && endpoint_->hasEnded(thread)) {
+        return json(http::status::conflict,
+                    errorJson("the thread '" + route_.thread + "' has ended; to begin on it again, add ?again=1"));
+    }
     Begin work;
     try {
         work = endpoint_->prepare(operation, thread, body);
     } catch (const InvalidUpdateError& why) {
-        return json(http::status::bad_request, errorJson(why.what()));
+        return json(http::status::bad_request, errorJson(why));
     } catch (const InvalidArgumentError& why) {
         // An answer that is not expected is not a mistake in the request: another client may have been first.
         const bool is_answer = operation != Operation::start;
-        return json(is_answer ? http::status::conflict : http::status::bad_request, errorJson(why.what()));
+        return json(is_answer ? http::status::conflict : http::status::bad_request, errorJson(why));
     }
-    return begin(protocol, thread, *place, work, operation != Operation::start);
+    return begin(protocol, thread, *place, work, operation != Operation::start, *found);
 }
 
 Connection::Reply Connection::Operations::chat() {
     const Protocol& protocol = uiProtocol(*endpoint_);
-    const ChatRequest chat = readChat(bodyOf(request_));
+    if (asked_.unread_chat) std::rethrow_exception(asked_.unread_chat);
+    const ChatRequest& chat = *asked_.chat;
     const ThreadId thread = chat.thread;
     const auto place = reserve(thread, chat.message);
+    const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);
+    if (!found) return connection_.noThread(request_, asked_);
     try {
         const Begin work = chat.decisions.isNull() ? endpoint_->prepare(Operation::start, thread, chat.start)
                                                    : endpoint_->prepare(Operation::decide, thread, chat.decisions);
-        return begin(protocol, thread, *place, work, !chat.decisions.isNull(), chat);
+        return begin(protocol, thread, *place, work, !chat.decisions.isNull(), *found, chat);
     } catch (const InvalidArgumentError& why) {
         if (chat.decisions.isNull()) throw;
-        return json(http::status::conflict, errorJson(why.what()));
+        return json(http::status::conflict, errorJson(why));
     }
 }
 
@@ -307,8 +310,10 @@ EventStream::Source Connection::Operations::subscribe(const Protocol& protocol) 
     SubscribeOptions options = subscribing(shared(), protocol);
     options.until = route_.parameter("follow") == "1" ? Until::closed : Until::idle;
     if (!from().empty()) options.from = StreamPosition::parse(from());
-    return EventStream::Source{endpoint_, &protocol,
-                               endpoint_->hub().subscribe(endpoint_->threadOf(route_.thread), options), nullptr};
+    return EventStream::Source{
+        endpoint_,   &protocol, endpoint_->hub().subscribe(endpoint_->threadOf(route_.thread), options),
+        nullptr,     false,     {},
+        errorText(), whose()};
 }
 
 Connection::Reply Connection::Operations::events() {
@@ -338,27 +343,22 @@ Connection::Reply Connection::Operations::page() {
     return connection_.textAnswer(request_, http::status::ok, page->second.content_type, page->second.text);
 }
 
-Connection::Reply Connection::handled(const Request& request, Route route, const Handler& handler) const {
-    route.segments.erase(route.segments.begin());
-    const Requested view(request);
-    HandlerAnswer made = handler({view, std::move(route.segments), std::move(route.query), request.body()});
-    if (made.status < 200 || made.status > 599) throw std::logic_error("a handler answered with a wrong status");
-    Answer answer = textAnswer(request, http::int_to_status(static_cast<unsigned>(made.status)),
-                               std::move(made.content_type), std::move(made.body));
-    for (const auto& [name, value] : made.headers) {
-        if (!isHeader(name, value)) throw std::logic_error("a handler's header field '" + name + "' is none");
-        answer.set(name, value);
+Asked Connection::targetOf(const Request& request) const {
+    Asked asked{.route = routeOf(request.target())};
+    asked.handler = shared_->handler(asked.route.segments.front());
+    if (asked.handler) {
+        asked.operation = "handler";
+        return asked;
     }
-    if (!made.events || request.method() == http::verb::head) return answer;
-    if (made.status != 200 || !made.events->next || made.events->every < std::chrono::milliseconds(1))
-        throw std::logic_error("a handler's events need the status 200, a function, and a time of at least 1 ms");
-    return HandlerStream{std::move(answer), *std::move(made.events)};
+    const Operations::Row& row = Operations::rowOf(asked.route);
+    asked.operation = row.name();
+    asked.takes_json = row.method == "POST" && request.method() == http::verb::post;
+    return asked;
 }
 
-Connection::Reply Connection::dispatch(const Request& request) {
-    Route route = routeOf(request.target());
-    if (const auto handler = shared_->handler(route.segments.front()))
-        return handled(request, std::move(route), *handler);
+Connection::Reply Connection::dispatch(const Request& request, const Asked& asked) {
+    if (asked.handler) return handled(request, asked);
+    Route route = asked.route;
     const Operations::Row& row = Operations::rowOf(route);
     const std::string_view method = request.method_string();
     if (method != row.method && !(method == "HEAD" && row.method == "GET")) {
@@ -375,7 +375,14 @@ Connection::Reply Connection::dispatch(const Request& request) {
                               errorJson("there is no endpoint '" + route.name + "'"));
         }
     }
-    Operations operations(*this, request, route, endpoint);
+    if (endpoint && row.method == "POST" && endpoint->options().read_only) {
+        return textAnswer(request, http::status::forbidden, json_type,
+                          errorJson("the endpoint '" + route.name + "' is read-only; see EndpointOptions::read_only"));
+    }
+    if (endpoint && shared_->options.owned) {
+        if (std::optional<Answer> refused = refusalOfOwned(request, asked, *endpoint)) return *std::move(refused);
+    }
+    Operations operations(*this, request, asked, endpoint);
     return (operations.*row.answer)();
 }
 

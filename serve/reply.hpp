@@ -17,7 +17,10 @@ struct Resumed {
     std::shared_ptr<ActiveRun> run;
 };
 
-struct Connection::Reply : std::variant<Answer, EventStream::Source, Resumed, HandlerStream> {
+/// The answer has to wait for the stores.
+struct Ready {};
+
+struct Connection::Reply : std::variant<Answer, EventStream::Source, Resumed, HandlerStream, Ready> {
     using variant::variant;
 };
 

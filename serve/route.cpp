@@ -66,6 +66,20 @@ std::string_view Route::parameter(const std::string& called) const {
     return found == query.end() ? std::string_view() : std::string_view(found->second);
 }
 
+std::string spelt(std::string_view text, bool is_segment) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '%') {
+            out += "%25";
+        } else if (c == '/' && is_segment) {
+            out += "%2F";
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
 Route routeOf(std::string_view target) {
     if (!target.starts_with('/')) throw InvalidArgumentError("the target is not a path: it does not begin with '/'");
     target = target.substr(0, target.find('#'));
@@ -73,9 +87,13 @@ Route routeOf(std::string_view target) {
     const std::string_view path = target.substr(0, question);
     Route route;
     if (question != std::string_view::npos) route.query = queryOf(target.substr(question + 1));
-    route.path = decode(path, false);
     route.segments = segmentsOf(path);
+    for (const std::string& segment : route.segments) route.path += "/" + spelt(segment, true);
     return route;
+}
+
+bool Route::hasDots() const {
+    return std::ranges::any_of(segments, [](const std::string& each) { return each == "." || each == ".."; });
 }
 
 bool Route::fits(std::string_view pattern) {

@@ -14,6 +14,7 @@
 
 #include <stategraph/asio.hpp>
 
+#include "serve/error_texts.hpp"
 #include "serve/event_writer.hpp"
 
 namespace stategraph::serve {
@@ -39,6 +40,7 @@ asio::awaitable<void> write(Recording& from, Replay& replay) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     const std::unique_ptr<Encoder> encoder = from.protocol->encoder();
     RunEvents events(from.takes_answers);
+    OwnEventsOnly own(from.whose);
     Closing closing;
     std::vector<std::string> lines;
     const auto add = [&] {
@@ -56,12 +58,13 @@ asio::awaitable<void> write(Recording& from, Replay& replay) {
         if (!event) {
             if (from.subscription.isClosed()) break;
             if (has_failed) {
-                closing = {Ending::failed, failureOf(from.run->error()).text};
+                closing = {Status::failed, toldFailure(from.run->error(), from.error_text)};
                 break;
             }
             continue;
         }
-        if (!events.belongs(*event)) continue;
+        if (!own.allows(*event) || !events.belongs(*event)) continue;
+        if (auto told = toldEvent(*event, *from.endpoint, from.error_text)) event = std::move(told);
         if (const auto end = endOf(*event)) closing = {end->ending, end->error};
         if (!from.protocol->modes.has(event->mode)) continue;
         encoder->take(*event, lines);
@@ -157,6 +160,7 @@ asio::awaitable<bool> tellAll(const Shared& shared, EventWriter& writer, ReplayR
         if (lines.empty() && is_due) writer.addHeartbeat();
         if (const char* const reason = Replay::reasonOf(state)) writer.add(errorPart(reason));
         const bool is_last = state != Replay::State::open;
+        if (is_last && shared.is_draining) writer.addRetry();
         if (is_last) writer.addLast();
         const bool has_more = !lines.empty();
         is_sent = co_await writer.flush(is_last);
@@ -203,6 +207,7 @@ asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay
 asio::awaitable<Replayed> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket,
                                  const Protocol& protocol, std::shared_ptr<ActiveRun> run, const Request& request) {
     EventWriter writer(shared, socket, protocol, request);
+    const Streams::Place open(shared->streams);
     const auto reader = std::make_shared<ReplayReader>(socket);
     const Replay::Place place = run->replay()->join(reader);
     const EndsReader end{reader};

@@ -5,6 +5,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include "serve/ownership.hpp"
 #include "serve/replay.hpp"
 #include "serve/shared.hpp"
 
@@ -42,6 +43,8 @@ struct Recording {
     std::shared_ptr<ActiveRun> run;
     bool takes_answers = false;
     std::vector<ShownCall> shown = {};  // by the page that began the run
+    ErrorText error_text = {};
+    LookWhose whose = {};
 };
 /// Records until the run has ended. Await it on an executor of its own. It throws nothing.
 asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay);

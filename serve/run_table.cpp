@@ -37,15 +37,15 @@ void ActiveRun::end(std::exception_ptr error) noexcept {
 }
 
 std::exception_ptr RunTable::notBegun() {
-    return std::make_exception_ptr(InvalidUpdateError("the server could not begin the run; try again later"));
+    return std::make_exception_ptr(NotNowError("the server could not begin the run; try again later"));
 }
 
-std::shared_ptr<ActiveRun> RunTable::add(const Key& key, std::shared_ptr<Replay> replay) {
-    auto run = std::make_shared<ActiveRun>(std::move(replay));
+std::shared_ptr<ActiveRun> RunTable::add(const Key& key, std::shared_ptr<Replay> replay, std::string owner) {
+    auto run = std::make_shared<ActiveRun>(std::move(replay), std::move(owner));
     const stategraph::detail::LockGuard lock(mutex_);
-    if (is_closed_) throw InvalidUpdateError("the server is ending, and begins no more runs");
+    if (is_closed_) throw NotNowError("the server is ending, and begins no more runs");
     if (runs_.size() >= runs_max_)
-        throw InvalidUpdateError("the server has as many runs under way as its limit allows; try again later");
+        throw NotNowError("the server has as many runs under way as its limit allows; try again later");
     if (const auto [other, is_free] = runs_.emplace(key, run); !is_free) {
         if (other->second->control()->stopRequested())
             throw ThreadStoppingError("the run on this thread is being stopped; try again", {.thread_id = key.second});
@@ -56,17 +56,17 @@ std::shared_ptr<ActiveRun> RunTable::add(const Key& key, std::shared_ptr<Replay>
 }
 
 std::unique_ptr<RunTable::Place> RunTable::reserve(const std::shared_ptr<Endpoint>& endpoint, const ThreadId& thread,
-                                                   std::shared_ptr<Replay> replay) {
-    return std::make_unique<Place>(shared_from_this(), endpoint, thread, std::move(replay));
+                                                   std::shared_ptr<Replay> replay, std::string owner) {
+    return std::make_unique<Place>(shared_from_this(), endpoint, thread, std::move(replay), std::move(owner));
 }
 
 RunTable::Place::Place(std::shared_ptr<RunTable> table, std::shared_ptr<Endpoint> endpoint, const ThreadId& thread,
-                       std::shared_ptr<Replay> replay)
+                       std::shared_ptr<Replay> replay, std::string owner)
     : table_(std::move(table)),
       endpoint_(std::move(endpoint)),
       thread_(thread),
       key_(endpoint_.get(), thread_.toString()),
-      run_(table_->add(key_, std::move(replay))) {}
+      run_(table_->add(key_, std::move(replay), std::move(owner))) {}
 
 RunTable::Place::~Place() {
     if (!run_) return;
@@ -74,9 +74,7 @@ RunTable::Place::~Place() {
     table_->end(key_, table_->not_begun_);
 }
 
-std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work, bool only_new) {
-    RunConfig config = endpoint_->options().config;
-    config.only_new = config.only_new || only_new;
+std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work, RunConfig config) {
     config.thread_id = thread_;
     config.hub = &endpoint_->hub();
     config.control = run_->control();

@@ -18,6 +18,12 @@
 
 namespace stategraph::serve {
 
+/// The server does not begin runs now; a client may ask again.
+class NotNowError : public InvalidUpdateError {
+public:
+    using InvalidUpdateError::InvalidUpdateError;
+};
+
 /// The run on the thread was asked to stop, so the thread is free soon.
 class ThreadStoppingError : public ThreadBusyError {
 public:
@@ -27,7 +33,8 @@ public:
 /// A run that a request began. It continues without readers.
 class ActiveRun {
 public:
-    explicit ActiveRun(std::shared_ptr<Replay> replay) : replay_(std::move(replay)) {}
+    ActiveRun(std::shared_ptr<Replay> replay, std::string owner)
+        : replay_(std::move(replay)), owner_(std::move(owner)) {}
 
     const std::shared_ptr<RunControl>& control() const noexcept { return control_; }
     bool hasEnded() const;
@@ -39,6 +46,8 @@ public:
     void tell(std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers);
     /// Returns what clients that reconnect are sent first, or null if nothing is recorded.
     const std::shared_ptr<Replay>& replay() const noexcept { return replay_; }
+    /// The name of who began it; empty: nobody.
+    const std::string& owner() const noexcept { return owner_; }
 
 private:
     friend class RunTable;
@@ -46,6 +55,7 @@ private:
 
     const std::shared_ptr<RunControl> control_ = std::make_shared<RunControl>();
     const std::shared_ptr<Replay> replay_;
+    const std::string owner_;
     mutable stategraph::detail::Mutex mutex_;
     bool ended_ SG_GUARDED_BY(mutex_) = false;
     std::exception_ptr error_ SG_GUARDED_BY(mutex_);
@@ -64,14 +74,14 @@ public:
     class Place {
     public:
         Place(std::shared_ptr<RunTable> table, std::shared_ptr<Endpoint> endpoint, const ThreadId& thread,
-              std::shared_ptr<Replay> replay);
+              std::shared_ptr<Replay> replay, std::string owner);
         Place(const Place&) = delete;
         Place& operator=(const Place&) = delete;
         ~Place();
         const std::shared_ptr<ActiveRun>& run() const noexcept { return run_; }
-        /// Begins the run on the executor; call it once. The run's readers are woken at its end, even if it is refused
-        /// or this function throws.
-        std::shared_ptr<ActiveRun> begin(const Begin& work, bool only_new = false);
+        /// Begins the run on the executor; call it once. Thread, hub and control of the configuration are set here. The
+        /// run's readers are woken at its end, even if it is refused or this function throws.
+        std::shared_ptr<ActiveRun> begin(const Begin& work, RunConfig config);
 
     private:
         std::shared_ptr<RunTable> table_;
@@ -81,9 +91,9 @@ public:
         std::shared_ptr<ActiveRun> run_;
     };
     /// Errors: ThreadBusyError if there is a run on the thread, ThreadStoppingError if that run is to stop;
-    /// InvalidUpdateError if there are too many runs, or if the table is closed.
+    /// NotNowError if there are too many runs, or if the table is closed. `owner`: who begins the run.
     std::unique_ptr<Place> reserve(const std::shared_ptr<Endpoint>& endpoint, const ThreadId& thread,
-                                   std::shared_ptr<Replay> replay = {});
+                                   std::shared_ptr<Replay> replay = {}, std::string owner = {});
     /// Returns null if there is none.
     std::shared_ptr<ActiveRun> find(const Endpoint& endpoint, const ThreadId& thread) const;
     std::size_t size() const;
@@ -95,7 +105,7 @@ public:
 
 private:
     static std::exception_ptr notBegun();
-    std::shared_ptr<ActiveRun> add(const Key& key, std::shared_ptr<Replay> replay);
+    std::shared_ptr<ActiveRun> add(const Key& key, std::shared_ptr<Replay> replay, std::string owner);
     void end(const Key& key, std::exception_ptr error) noexcept;
 
     const std::size_t runs_max_;

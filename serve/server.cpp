@@ -18,11 +18,16 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include <stategraph/detail/close_on_exec.hpp>
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/detail/plain_name.hpp>
 #include <stategraph/error.hpp>
 
+#include "serve/audit.hpp"
 #include "serve/connection.hpp"
+#include "serve/origin.hpp"
+#include "serve/refusal.hpp"
+#include "serve/route.hpp"
 #include "serve/shared.hpp"
 
 namespace stategraph::serve {
@@ -36,12 +41,19 @@ ServerOptions checked(ServerOptions options) {
     if (options.threads < 1) throw InvalidArgumentError("ServerOptions::threads must be at least 1");
     if (options.connections_max < 1 || options.runs_max < 1)
         throw InvalidArgumentError("connections_max and runs_max must be at least 1");
+    if (options.owned && !options.authorize)
+        throw InvalidArgumentError("ServerOptions::owned needs authorize, which says whose a request is");
     boost::system::error_code wrong;
     const auto address = asio::ip::make_address(options.address, wrong);
     if (wrong) throw InvalidArgumentError("ServerOptions::address is not an IP address: '" + options.address + "'");
     for (const auto& [name, value] : options.headers) {
         if (!isHeader(name, value))
             throw InvalidArgumentError("ServerOptions::headers has '" + name + "', which is not a header field");
+    }
+    for (const std::string& origin : options.origins) {
+        if (!isOrigin(origin))
+            throw InvalidArgumentError("ServerOptions::origins has '" + origin +
+                                       "', which is neither an origin such as https://example.org nor \"*\"");
     }
     if (options.hosts.empty() && address.is_loopback()) options.hosts = {"localhost", "127.0.0.1", "[::1]"};
     return options;
@@ -51,6 +63,7 @@ ServerOptions checked(ServerOptions options) {
 void listenOn(tcp::acceptor& acceptor, const tcp::endpoint& where) {
     try {
         acceptor.open(where.protocol());
+        stategraph::detail::closeOnExec(acceptor.native_handle());
         acceptor.set_option(tcp::acceptor::reuse_address(true));
         acceptor.bind(where);
         acceptor.listen();
@@ -90,6 +103,20 @@ struct Worker {
     std::thread thread;
 };
 
+bool isOfOperator(std::string_view name) noexcept { return name == "health" || name == "ready" || name == "metrics"; }
+
+/// Refuses an endpoint that cannot keep whose threads are.
+void checkKeepsOwners(const std::string& name, Endpoint& endpoint) {
+    try {
+        (void)endpoint.ownerOf(ThreadId("stategraph-owner"));
+    } catch (const MissingCheckpointerError&) {
+        throw InvalidArgumentError("the endpoint '" + name +
+                                   "' has no checkpointer, which keeps whose threads are; with ServerOptions::owned "
+                                   "compile its graph with one");
+    } catch (const std::exception&) {  // the store may be reached when it is needed
+    }
+}
+
 asio::awaitable<void> serveClient(std::shared_ptr<Connection> connection) {
     try {
         co_await connection->serve();
@@ -120,6 +147,8 @@ struct Server::Impl {
         for (const auto& worker : workers) {
             if (worker->thread.joinable()) worker->thread.join();
         }
+        // What it does refers to coroutines that end with the workers.
+        shared->large_bodies.join();
     }
 
     void begin() {
@@ -211,14 +240,31 @@ private:
                     std::this_thread::sleep_for(std::chrono::milliseconds(20));
                 return;
             }
-            if (shared->connections < shared->options.connections_max) welcome(std::move(socket));
+            welcome(std::move(socket));
         }
     }
     void welcome(tcp::socket socket) {
         boost::system::error_code ignored;
+        stategraph::detail::closeOnExec(socket.native_handle());
         socket.set_option(tcp::no_delay(true), ignored);
         const auto executor = socket.get_executor();
-        asio::co_spawn(executor, serveClient(std::make_shared<Connection>(shared, std::move(socket))), asio::detached);
+        Held::Place place;
+        if (const auto limit = limitReached(socket, place)) {
+            asio::co_spawn(executor, refuse(shared, std::move(socket), *limit), asio::detached);
+            return;
+        }
+        auto connection = std::make_shared<Connection>(shared, std::move(socket), std::move(place));
+        asio::co_spawn(executor, serveClient(std::move(connection)), asio::detached);
+    }
+    /// Returns none if the client may have another connection, which then has the place.
+    std::optional<Limit> limitReached(const tcp::socket& socket, Held::Place& place) {
+        if (shared->connections >= shared->options.connections_max) return Limit::of_server;
+        if (shared->options.per_client.connections_max == 0) return {};
+        boost::system::error_code gone;
+        const auto address = socket.remote_endpoint(gone).address();
+        if (gone || shared->proxies.has(address)) return {};
+        if (shared->held_connections->take(clientAt(address.to_string()).key, place)) return {};
+        return Limit::of_client;
     }
 
     std::optional<Clock::time_point> drainsUntil() {
@@ -227,17 +273,20 @@ private:
     }
     void beginDraining() noexcept {
         if (shared->is_draining.exchange(true)) return;
-        boost::system::error_code ignored;
-        acceptor.close(ignored);
         shared->runs->drain();
+        tellDrain(*shared);
     }
-    /// Returns whether nothing is left to wait for. Connections without a run are closed. The others get time until
-    /// `until` to send what the clients of runs have yet to receive.
+    /// Returns whether nothing is left to wait for. Connections without a stream are closed. The others get time until
+    /// `until` to send what their clients have yet to receive.
     bool hasDrained(Clock::time_point until) noexcept {
         if (Clock::now() >= until) return true;
         if (shared->runs->size() > 0) return false;
+        if (looks_without_runs++ == 0) shared->streams.wakeAll();
         if (shared->connections == 0) return true;
-        if (++looks_without_runs >= 20) closeAll();
+        if (looks_without_runs < 20 || shared->streams.size() > 0) return false;
+        boost::system::error_code ignored;
+        acceptor.close(ignored);  // new clients would go on for ever
+        closeAll();
         return false;
     }
     /// Returns false if some connections could not be closed, because there was no memory.
@@ -249,6 +298,7 @@ private:
     }
     void end() noexcept {
         shared->is_draining = true;
+        shared->has_ended = true;
         boost::system::error_code ignored;
         acceptor.close(ignored);
         signals.cancel(ignored);
@@ -289,8 +339,11 @@ Server::~Server() {
 }
 
 void Server::add(const std::string& name, std::shared_ptr<Endpoint> endpoint) {
-    if (!stategraph::detail::isPlainName(name) || name == "health")
-        throw InvalidArgumentError("an endpoint's name is 1 to 64 letters, digits, '-' and '_': '" + name + "'");
+    if (!stategraph::detail::isPlainName(name) || isOfOperator(name))
+        throw InvalidArgumentError(
+            "an endpoint's name is 1 to 64 letters, digits, '-' and '_', and not health, ready or metrics: '" + name +
+            "'");
+    if (impl_->shared->options.owned) checkKeepsOwners(name, *endpoint);
     const stategraph::detail::LockGuard lock(impl_->shared->mutex);
     if (impl_->shared->handlers.contains(name) || !impl_->shared->endpoints.emplace(name, std::move(endpoint)).second) {
         throw InvalidArgumentError("there is an endpoint '" + name + "' already");
@@ -298,8 +351,10 @@ void Server::add(const std::string& name, std::shared_ptr<Endpoint> endpoint) {
 }
 
 void Server::handle(const std::string& name, Handler handler) {
-    if (!stategraph::detail::isPlainName(name) || name == "health")
-        throw InvalidArgumentError("a handler's name is 1 to 64 letters, digits, '-' and '_': '" + name + "'");
+    if (!stategraph::detail::isPlainName(name) || isOfOperator(name))
+        throw InvalidArgumentError(
+            "a handler's name is 1 to 64 letters, digits, '-' and '_', and not health, ready or metrics: '" + name +
+            "'");
     auto kept = std::make_shared<const Handler>(std::move(handler));
     const stategraph::detail::LockGuard lock(impl_->shared->mutex);
     if (impl_->shared->endpoints.contains(name) || !impl_->shared->handlers.emplace(name, std::move(kept)).second)
@@ -308,7 +363,7 @@ void Server::handle(const std::string& name, Handler handler) {
 
 void Server::page(const std::string& path, std::string content_type, std::string text) {
     const stategraph::detail::LockGuard lock(impl_->shared->mutex);
-    impl_->shared->pages[path] = {std::move(content_type), std::move(text)};
+    impl_->shared->pages[spelt(path, false)] = {std::move(content_type), std::move(text)};
 }
 
 std::uint16_t Server::port() const noexcept { return impl_->port; }

@@ -22,6 +22,9 @@ constexpr const char* step_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"event":{"const":"tool-call-approval"},"stepName":{"type":"string"},
  "interruptId":{"type":"string"},"toolCallId":{"type":"string"},"toolName":{"type":"string"},"args":{}},
  "required":["event","stepName","interruptId","toolCallId","toolName","args"],"additionalProperties":false},
+{"type":"object","properties":{"event":{"const":"question"},"stepName":{"type":"string"},
+ "interruptId":{"type":"string"},"node":{"type":"string"},"kind":{"type":"string"},"text":{"type":"string"},"value":{}},
+ "required":["event","stepName","interruptId","node","kind","text","value"],"additionalProperties":false},
 {"type":"object","properties":{"event":{"const":"error"},"message":{"type":"string"}},
  "required":["event","message"],"additionalProperties":false},
 {"type":"object","properties":{"event":{"const":"finish"},"status":{"type":"string"}},
@@ -42,9 +45,12 @@ public:
         takeMessages(event, lines);
         if (!options_.approvals) return;
         for (const ToldQuestion& question : questions_.newIn(event)) {
-            if (question.type.empty()) continue;
+            if (!question.isOfCall()) {
+                takeQuestion(question, lines);
+                continue;
+            }
             tell({{"event", "tool-call-approval"},
-                  {"stepName", stepOf(event)},
+                  {"stepName", question.step},
                   {"interruptId", question.interrupt_id},
                   {"toolCallId", question.call_id},
                   {"toolName", question.tool},
@@ -64,11 +70,22 @@ private:
         for (const json::object& message : graphs_.writtenIn(event)) {
             for (const json::object& part : providerPartsIn(message)) takeProviderPart(part, event, lines);
             const json::value* const calls = message.if_contains("calls");
+            if (textOf(message, "role") == "amend") continue;  // the call was reported
             if (calls == nullptr || !calls->is_array()) continue;
             for (const json::value& call : calls->get_array()) {
                 if (call.is_object()) takeCall(call.get_object(), event, lines);
             }
         }
+    }
+    static void takeQuestion(const ToldQuestion& question, std::vector<std::string>& lines) {
+        tell({{"event", "question"},
+              {"stepName", question.step},
+              {"interruptId", question.interrupt_id},
+              {"node", question.node},
+              {"kind", question.kind},
+              {"text", question.text},
+              {"value", question.value}},
+             lines);
     }
     static void takeText(const std::string& text, const HubEvent& event, std::vector<std::string>& lines) {
         if (text.empty()) return;

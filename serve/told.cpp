@@ -179,30 +179,62 @@ std::vector<json::object> MessageGraphs::writtenIn(const StreamEvent& event) {
     return messages;
 }
 
+namespace {
+
+/// Returns the text of a question that is a text, or has one among its members.
+std::string textIn(const json::value& question) {
+    if (question.is_string()) return std::string(question.get_string());
+    const json::object* const object = question.if_object();
+    for (const char* const member : {"question", "text", "message", "prompt"}) {
+        std::string text = object != nullptr ? textOf(*object, member) : std::string();
+        if (!text.empty()) return text;
+    }
+    return {};
+}
+
+ToldQuestion questionOf(const Interrupt& open, const StreamEvent& event) {
+    ToldQuestion question;
+    question.interrupt_id = open.id.toString();
+    question.step = stepOf(event);
+    question.node = event.node;
+    question.kind = open.key.empty() ? "question" : open.key;
+    question.value = toJsonValue(open.value);
+    if (const json::object* const asked = question.value.if_object()) {
+        const bool is_step =
+            asked->size() == 3 && asked->contains("step") && asked->contains("payload") && asked->contains("labels");
+        if (const std::string type = textOf(*asked, "type"); type.starts_with("tool-")) {
+            question.kind = type;
+            question.call_id = textOf(*asked, "call_id");
+            question.tool = textOf(*asked, "tool");
+            if (const json::value* const arguments = asked->if_contains("arguments")) question.arguments = *arguments;
+        } else if (asked->contains("effect") && asked->contains("idempotency_key")) {
+            question.kind = "effect-doubt";
+        } else if (is_step) {
+            question.kind = "step";
+            question.step = question.node = open.key;
+            const json::value payload = asked->at("payload");
+            question.value = payload;
+        }
+        if (question.node.empty()) question.node = textOf(*asked, "node");
+    }
+    if (question.step.empty()) question.step = question.node.empty() ? question.tool : question.node;
+    question.text = textIn(question.value);
+    return question;
+}
+
+}  // namespace
+
 std::vector<ToldQuestion> Questions::newIn(const StreamEvent& event) {
     std::vector<ToldQuestion> questions;
     for (const Interrupt& open : event.interrupts) {
-        if (!told_.emplace(open.id, open.index).second) continue;
-        ToldQuestion question;
-        question.interrupt_id = open.id.toString();
-        question.value = toJsonValue(open.value);
-        if (const json::object* const asked = question.value.if_object()) {
-            const std::string type = textOf(*asked, "type");
-            if (type == "tool-approval" || type == "tool-call") {
-                question.type = type;
-                question.call_id = textOf(*asked, "call_id");
-                question.tool = textOf(*asked, "tool");
-                if (const json::value* const arguments = asked->if_contains("arguments"))
-                    question.arguments = *arguments;
-            }
-        }
-        questions.push_back(std::move(question));
+        if (told_.emplace(open.id, open.index).second) questions.push_back(questionOf(open, event));
     }
     return questions;
 }
 
 json::value parsedText(std::string_view text, boost::system::error_code& broken) {
-    auto read = stategraph::detail::readJson(text, Decoder::depth_max);
+    // What is around a value, such as a checkpoint, adds levels to its own.
+    auto read = stategraph::detail::readJson(text, 2 * Decoder::depth_max);
     broken = read.error;
     return std::move(read.value);
 }

@@ -80,13 +80,20 @@ private:
     std::map<std::string, Ids> wholes_;  // ids of the messages that `wholeIn` returned, by the node that wrote them
 };
 
-/// A call that waits for a decision.
+/// A question that waits for an answer.
 struct ToldQuestion {
     std::string interrupt_id;
-    std::string type;  // "tool-approval", "tool-call", or empty for another kind of question
-    std::string call_id, tool;
-    boost::json::value value;  // the whole question
+    std::string step;  // as stepOf; for a workflow's, the path of its step
+    std::string node;  // the node that asks, or the path of a workflow's step
+    std::string
+        kind;  // "tool-approval", "tool-call", "tool-doubt", "effect-doubt", "step", the question's key, or "question"
+    std::string text;           // empty if the question has none
+    std::string call_id, tool;  // of a tool's call
+    boost::json::value value;   // the whole question; of a workflow's step, what it asked
     boost::json::value arguments;
+
+    /// Whether the protocols have a form of its own for it.
+    bool isOfCall() const noexcept { return kind == "tool-approval" || kind == "tool-call"; }
 };
 /// Finds questions that were not yet reported in this response; both updates and the run's end contain them.
 class Questions {

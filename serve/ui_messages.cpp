@@ -19,7 +19,7 @@ namespace {
 namespace json = boost::json;
 
 /// Writes one response as parts of the AI SDK's UI message stream. Parts refer to each other: a text begins, grows and
-/// ends under one id.
+/// ends under one id. The file is longer than others, because all kinds of parts share what the client has been told.
 class UiMessages final : public Encoder {
 public:
     explicit UiMessages(std::shared_ptr<const UiMessagesOptions> options) : options_(std::move(options)) {}
@@ -47,14 +47,16 @@ public:
 
     void close(const Closing& closing, std::vector<std::string>& lines) override {
         endStep(lines);
-        if (closing.ending == Ending::cancelled) {
+        // The answer of a run that was drained is not whole: another server goes on with it when it is asked to.
+        const bool is_broken_off = closing.ending == Status::cancelled || closing.ending == Status::drained;
+        if (is_broken_off) {
             tell({{"type", "abort"}}, lines);
         } else if (!closing.error.empty()) {
             tell({{"type", "error"}, {"errorText", shownError(closing.error)}}, lines);
         }
         json::object finish{{"type", "finish"}};
         if (!closing.error.empty()) finish_reason_ = "error";
-        if (!finish_reason_.empty() && closing.ending != Ending::cancelled) finish["finishReason"] = finish_reason_;
+        if (!finish_reason_.empty() && !is_broken_off) finish["finishReason"] = finish_reason_;
         finish["messageMetadata"] = {{"status", toString(closing.ending)}};
         tell(finish, lines);
     }
@@ -100,8 +102,9 @@ private:
         writing.attempt = attempt;
         return writing;
     }
-    /// If the model was called again for a message of which pieces were reported, the client forgets them. The client
-    /// can only forget a whole step, so pieces of a message that shares its step stay.
+    /// If the model was called again for a message of which pieces were reported, the client forgets them, if it can,
+    /// or has them in a step of their own. The client can only forget a whole step, so pieces of a message that shares
+    /// its step stay.
     void noticeAttempt(Writing& writing, int attempt, std::vector<std::string>& lines) {
         const bool is_again = writing.attempt > 0 && attempt > writing.attempt;
         writing.attempt = std::max(writing.attempt, attempt);
@@ -110,11 +113,19 @@ private:
             endPart(writing, lines);
             return;
         }
+        if (!options_->resets_steps) {
+            endPart(writing, lines);
+            tell({{"type", "finish-step"}}, lines);
+            tell({{"type", "start-step"}}, lines);
+        }
         writing.open_part.clear();
         writing.calls.clear();
-        for (const auto& [ids, id] : told_in_step_) ids->erase(id);
+        for (const auto& [ids, id] : told_in_step_) {
+            const bool is_call = ids == &begun_ || ids == &known_;  // the new attempt's calls have the same ids
+            if (is_call || options_->resets_steps) ids->erase(id);
+        }
         told_in_step_.clear();
-        tell({{"type", "reset-step"}}, lines);
+        if (options_->resets_steps) tell({{"type", "reset-step"}}, lines);
     }
     void endStep(std::vector<std::string>& lines) {
         for (auto& [message, writing] : step_) endPart(writing, lines);
@@ -148,8 +159,18 @@ private:
     /// A result is reported as soon as it exists, and again when its superstep ends, which is after all its other calls
     /// were answered.
     void takeMessages(const HubEvent& event, std::vector<std::string>& lines) {
-        if (const auto message = graphs_.wholeIn(event)) takeWhole(*message, event.attempt, lines);
-        for (const json::object& message : graphs_.writtenIn(event)) takeMessage(message, event.attempt, lines);
+        // An agent's turn begins with results of calls that the turn before it left open. The client has these calls in
+        // another message, and refuses results that are not of this one.
+        const auto isEarlier = [&](const json::object& message) {
+            const json::value* const result = message.if_contains("result");
+            return event.node == "begin" && result != nullptr && result->is_object() &&
+                   !known_.contains(textOf(result->get_object(), "call_id"));
+        };
+        if (const auto message = graphs_.wholeIn(event); message && !isEarlier(*message))
+            takeWhole(*message, event.attempt, lines);
+        for (const json::object& message : graphs_.writtenIn(event)) {
+            if (!isEarlier(message)) takeMessage(message, event.attempt, lines);
+        }
     }
     void takePiece(const ToldPiece& piece, std::vector<std::string>& lines) {
         Writing& writing = beginStep(piece.id, piece.attempt, lines);
@@ -272,8 +293,9 @@ private:
             takeResult(message, lines);
             return;
         }
+        if (textOf(message, "role") == "amend") return takeAmendment(message, lines);
         if (std::string reason = textOf(message, "finish_reason"); !reason.empty())
-            finish_reason_ = reason == "paused" ? "other" : std::move(reason);
+            finish_reason_ = reason == "paused" || reason == "aborted" ? "other" : std::move(reason);
         const std::string id = textOf(message, "id");
         std::vector<json::object> parts;
         if (textOf(message, "role") == "assistant") parts = partsIn(message);
@@ -311,6 +333,26 @@ private:
               {"dynamic", true}},
              lines);
     }
+    /// Reports the arguments with which a person has approved a call; its result follows. The client receives them in
+    /// pieces, because it would execute a tool of its own if it received them whole.
+    void takeAmendment(const json::object& message, std::vector<std::string>& lines) {
+        const json::value* const calls = message.if_contains("calls");
+        if (calls == nullptr || !calls->is_array()) return;
+        for (const json::value& each : calls->get_array()) {
+            const json::object* const call = each.if_object();
+            if (call == nullptr || !amended_.insert(textOf(*call, "id")).second) continue;
+            known_.insert(textOf(*call, "id"));
+            tell({{"type", "tool-input-start"},
+                  {"toolCallId", textOf(*call, "id")},
+                  {"toolName", textOf(*call, "name")},
+                  {"dynamic", true}},
+                 lines);
+            tell({{"type", "tool-input-delta"},
+                  {"toolCallId", textOf(*call, "id")},
+                  {"inputTextDelta", textOf(*call, "arguments")}},
+                 lines);
+        }
+    }
     void takeResult(const json::object& message, std::vector<std::string>& lines) {
         const json::value* const found = message.if_contains("result");
         const json::object* const result = found != nullptr ? found->if_object() : nullptr;
@@ -336,12 +378,19 @@ private:
         }
     }
     void takeQuestion(const ToldQuestion& question, std::vector<std::string>& lines) {
-        if (question.type.empty()) {
-            tell({{"type", "data-question"}, {"id", question.interrupt_id}, {"data", question.value}}, lines);
+        if (!question.isOfCall()) {
+            tell({{"type", "data-question"},
+                  {"id", question.interrupt_id},
+                  {"data",
+                   {{"node", question.node},
+                    {"kind", question.kind},
+                    {"text", question.text},
+                    {"value", question.value}}}},
+                 lines);
             return;
         }
         // The client is asked about it already, or shows the call of its own tool.
-        const bool is_approval = question.type == "tool-approval";
+        const bool is_approval = question.kind == "tool-approval";
         const auto shown = shown_.find(question.call_id);
         if (shown != shown_.end() && (!is_approval || shown->second)) return;
         takeCall(question.call_id, question.tool, question.arguments, lines);
@@ -353,12 +402,12 @@ private:
     }
 
     std::shared_ptr<const UiMessagesOptions> options_;
-    std::map<std::string, Writing> step_;             // the messages of the step that is open, by id; empty: none is
-    std::set<std::string> begun_, known_, answered_;  // ids of calls
-    std::map<std::string, bool> shown_;               // those that the client had before; true: it asks about them
-    std::set<std::string> sources_;                   // addresses of sources
-    std::set<std::string> files_;                     // the messages' ids with the files' places
-    std::set<std::string> written_;                   // ids of messages whose texts were reported
+    std::map<std::string, Writing> step_;  // the messages of the step that is open, by id; empty: none is
+    std::set<std::string> begun_, known_, amended_, answered_;  // ids of calls
+    std::map<std::string, bool> shown_;  // those that the client had before; true: it asks about them
+    std::set<std::string> sources_;      // addresses of sources
+    std::set<std::string> files_;        // the messages' ids with the files' places
+    std::set<std::string> written_;      // ids of messages whose texts were reported
     std::vector<std::pair<std::set<std::string>*, std::string>> told_in_step_;
     std::string finish_reason_;  // of the last answer
     MessageGraphs graphs_;

@@ -143,7 +143,7 @@ std::string typeScript(std::string_view name, std::string_view json_schema) {
     if (!isIdentifier(name))
         throw InvalidArgumentError("'" + std::string(name) +
                                    "' is not a name for a type: give letters, digits and '_'");
-    const auto [schema, broken, at] = stategraph::detail::readJson(json_schema, depth_max * 2);
+    const auto [schema, broken, at, members] = stategraph::detail::readJson(json_schema, depth_max * 2);
     if (broken)
         throw InvalidArgumentError("the schema of '" + std::string(name) + "' is not JSON: " + broken.message());
     return Declarations(name).of(schema);

@@ -6,6 +6,8 @@
 #include <stategraph/fields.hpp>
 #include <stategraph/workflow/async.hpp>
 
+#include "serve/workflow_errors.hpp"
+
 namespace stategraph::serve {
 
 namespace {
@@ -25,10 +27,12 @@ struct Resume {
     std::string label = {};
     std::string question = {};
     std::optional<std::int64_t> index = {};
+    bool all = false;
     static constexpr auto fields() {
         return stategraph::fields(field("data", &Resume::data), field("step", &Resume::step, defaulted),
                                   field("label", &Resume::label, defaulted),
-                                  field("question", &Resume::question, defaulted), field("index", &Resume::index));
+                                  field("question", &Resume::question, defaulted), field("index", &Resume::index),
+                                  field("all", &Resume::all, defaulted));
     }
 };
 
@@ -37,6 +41,11 @@ workflow::RunOptions optionsOf(const RunConfig& config) {
     options.durability = config.durability;
     options.control = config.control;
     options.hub = config.hub;
+    options.observer = config.observer;
+    options.timeout = config.timeout;
+    options.max_concurrency = config.max_concurrency;
+    if (const auto* const context = config.context.get<workflow::Values>()) options.context = *context;
+    options.runtime_context = config.context;
     return options;
 }
 
@@ -63,8 +72,13 @@ public:
     Begin prepare(Operation operation, const ThreadId& thread, const Value& body) override {
         const std::string run = thread.toString();
         if (operation == Operation::start) return start(run, body);
-        if (operation == Operation::resume) return resume(run, body);
+        if (operation == Operation::resume) return resume(run, body, hasEnded(thread));
         throw InvalidArgumentError("this is a workflow: its questions are answered with /resume");
+    }
+    bool hasEnded(const ThreadId& thread) override {
+        using workflow::RunStatus;
+        const RunStatus status = flow_.get(thread.toString()).status;
+        return status == RunStatus::success || status == RunStatus::failed || status == RunStatus::canceled;
     }
     void cancel(const ThreadId& thread, RunControl* under_way) override {
         using workflow::RunStatus;
@@ -76,10 +90,27 @@ public:
         // The run was requested, and had not begun when `flow_.cancel` looked for it. It ends where it begins.
         under_way->requestStop();
     }
-    std::string state(const Config& config) override {
-        return flow_.snapshot(config.thread_id.toString(), config.checkpoint_id);
+    ThreadOwner ownerOf(const ThreadId& thread) override {
+        const workflow::RunView run = flow_.get(thread.toString());
+        ThreadOwner owner{.is_begun = !run.checkpoint_id.empty(), .checkpoint_id = run.checkpoint_id};
+        if (const auto name = run.metadata.find(owner_key); name != run.metadata.end())
+            owner.name = detail::ownerIn({{name->first, name->second}});
+        return owner;
     }
-    std::string history(const Config& config, const HistoryOptions& options) override {
+    std::string state(const Config& config, const ErrorText& error_text) override {
+        const std::string run = config.thread_id.toString();
+        if (flow_.get(run, config.checkpoint_id).status == workflow::RunStatus::pending) return {};
+        return withoutStepErrors(flow_.snapshot(run, config.checkpoint_id), error_text);
+    }
+    std::optional<Value> dataFor(const StreamEvent& event, const ErrorText& error_text) const override {
+        std::optional<Value> changed = stepDataFor(event, error_text);
+        if (!changed) return Endpoint::dataFor(event, error_text);
+        StreamEvent shown = event;
+        shown.data = *changed;
+        std::optional<Value> more = Endpoint::dataFor(shown, error_text);
+        return more ? more : changed;
+    }
+    std::string history(const Config& config, const HistoryOptions& options, const ErrorText&) override {
         std::vector<std::string> ids;
         for (const CheckpointId& id : flow_.history(config.thread_id.toString())) {
             if (options.limit && ids.size() == *options.limit) break;
@@ -95,12 +126,15 @@ private:
             workflow::RunOptions options = optionsOf(config);
             options.state = given.state;
             options.only_new = config.only_new;
+            for (const MetadataEntry& each : config.metadata) options.metadata.emplace(each.key, each.value);
             return ended(workflow::asyncStart(flow, run, given.input, std::move(options)));
         };
     }
-    Begin resume(const std::string& run, const Value& body) const {
+    Begin resume(const std::string& run, const Value& body, bool has_ended) const {
         const auto given = body.isNull() ? Resume() : body.asStrict<Resume>();
         if (!given.data) {
+            // Nothing would run, and no end would be told.
+            if (has_ended) throw InvalidArgumentError("run '" + run + "' has ended, so there is nothing to resume");
             return [flow = flow_, run](RunConfig config) {
                 return ended(workflow::asyncRestart(flow, run, optionsOf(config)));
             };
@@ -110,7 +144,9 @@ private:
         target.label = given.label;
         if (!given.question.empty()) target.question = TaskId(given.question);
         target.index = given.index;
-        return [flow = flow_, run, target, data = *given.data](RunConfig config) {
+        target.all = given.all;
+        return [flow = flow_, run, target, data = *given.data](RunConfig config) mutable {
+            target.seen = config.only_at;
             return ended(workflow::asyncResume(flow, run, target, data, optionsOf(config)));
         };
     }

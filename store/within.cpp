@@ -1,24 +1,23 @@
 #include <algorithm>
 #include <utility>
 
-#include <stategraph/store.hpp>
+#include <stategraph/forwarding_store.hpp>
 
 #include "store/check.hpp"
 
 namespace stategraph {
 namespace {
 
-class StoreWithin final : public BaseStore {
+class StoreWithin final : public ForwardingStore {
 public:
-    StoreWithin(std::shared_ptr<BaseStore> inner, StoreNamespace ns) : inner_(std::move(inner)), ns_(std::move(ns)) {}
-
-    std::size_t sweep() override { return inner_->sweep(); }
+    StoreWithin(std::shared_ptr<BaseStore> inner, StoreNamespace ns)
+        : ForwardingStore(std::move(inner)), ns_(std::move(ns)) {}
 
 protected:
     std::vector<StoreResult> apply(std::span<const StoreOp> ops) override {
         std::vector<StoreOp> outer(ops.begin(), ops.end());
         for (StoreOp& op : outer) std::visit([this](auto& each) { widen(each); }, op);
-        auto results = inner_->batch(outer);
+        auto results = ForwardingStore::apply(outer);
         for (StoreResult& result : results) {
             if (result.item) strip(result.item->ns);
             for (SearchItem& item : result.items) strip(item.ns);
@@ -44,7 +43,6 @@ private:
         if (op.max_depth) op.max_depth = std::min(*op.max_depth, store_limits::labels_max) + ns_.size();
     }
 
-    std::shared_ptr<BaseStore> inner_;
     StoreNamespace ns_;
 };
 

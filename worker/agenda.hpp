@@ -9,14 +9,16 @@ struct Life {
     bool is_stopping = false;
     bool is_draining = false;    // whether runs were asked to end after their superstep
     bool is_abandoning = false;  // whether runs were then asked to end immediately
+    bool is_over = false;        // whether leases are renewed no longer
     std::chrono::steady_clock::time_point drain_end;
 };
 
-/// When the thread of a worker's `run` is to do what.
+/// When a worker's threads are to do what.
 struct Agenda {
     using Time = std::chrono::steady_clock::time_point;
 
     Time next_release;
+    Time next_beginning;
     Time next_renewal;
     Time last_renewal;
     Time next_claim;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/threads/run_control.hpp"
 #include "worker/keeper.hpp"
 
 // Claiming threads for free slots, with one statement for several.
@@ -52,13 +53,14 @@ std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
             if (!one->is_done) ++runs[one->queue];
         }
         most = shares.divide(freeSlots(), runs, is_empty);
+        request.running = held.size() - done;
     }
     const Clock::time_point begin = threads.now();
     for (std::size_t i = 0; i < most.size(); ++i) {
         if (most[i] > 0) request.queues.push_back({options.queues[i].name, most[i], due_places.placeIn(i, begin)});
     }
     if (request.queues.empty()) return 0;
-    for (const auto& graph : graphs) request.graphs.push_back({graph->name(), graph->version()});
+    request.graphs = claimedGraphs();
     std::vector<Claim> claims;
     if (!callQueue([&] { claims = queue.claim(request); })) return {};
     due_places.note(request, claims, begin, threads.now());
@@ -76,7 +78,6 @@ void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end) {
     taken.reserve(claims.size());
     detail::UniqueLock lock(mutex);
     ++metrics.claims;
-    if (held.empty()) agenda.next_renewal = threads.now() + options.lease / 3;
     for (Claim& claim : claims) {
         ++metrics.claimed;
         if (held.contains(claim.thread_id)) {
@@ -90,16 +91,77 @@ void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end) {
         auto one = std::make_shared<Held>();
         const auto graph = std::ranges::find(graphs, claim.graph, [](const auto& each) { return each->name(); });
         const auto place = std::ranges::find(options.queues, claim.queue, &WorkerQueue::name);
-        one->graph = graph->get();
+        if (graph != graphs.end()) one->graph = graph->get();
         one->queue = static_cast<std::size_t>(place - options.queues.begin());
-        one->lease_end = lease_end;
+        one->lease_end->set(lease_end);
+        detail::RunControlLease::set(*one->control,
+                                     [end = one->lease_end, now = threads.clock()] { return !end->hasCome(now()); });
+        one->is_waiting = claim.apart > 0;
+        if (one->is_waiting) ++limited;
         one->claim = std::move(claim);
         one->release = {.thread_id = one->claim.thread_id, .epoch = one->claim.epoch, .outcome = WorkOutcome::retry};
         held.emplace(one->claim.thread_id, one);
-        taken.push_back(std::move(one));
+        if (!one->is_waiting) taken.push_back(std::move(one));
     }
     lock.unlock();
     for (const std::shared_ptr<Held>& one : taken) start(one);
+}
+
+std::vector<ClaimedGraph> Keeper::claimedGraphs() const {
+    std::vector<ClaimedGraph> all;
+    for (const auto& graph : graphs) all.push_back({graph->name(), graph->version()});
+    return all;
+}
+
+std::size_t Keeper::running() const {
+    const auto runs = [](const auto& each) { return !each.second->is_waiting && !each.second->is_done; };
+    return static_cast<std::size_t>(std::ranges::count_if(held, runs));
+}
+
+bool Keeper::isAnyWaiting() const {
+    const auto waits = [](const auto& each) { return each.second->is_waiting && !each.second->is_done; };
+    return limited > 0 && std::ranges::any_of(held, waits);
+}
+
+std::size_t Keeper::room() const {
+    std::size_t most = options.slots;
+    if (limited == 0) return most;
+    for (const auto& [thread_id, one] : held) {
+        if (one->claim.apart > 0 && !one->is_done) most = std::min(most, static_cast<std::size_t>(one->claim.apart));
+    }
+    return most;
+}
+
+// A thread whose processes have died is begun when few enough others run, and the queue knows it: if this process dies,
+// the thread had begun.
+void Keeper::beginWaiting() {
+    std::vector<std::shared_ptr<Held>> beginning;
+    std::vector<HeldLease> leases;
+    {
+        const detail::LockGuard lock(mutex);
+        if (limited == 0 || threads.now() < agenda.next_beginning) return;
+        const std::size_t runs = running();
+        const std::size_t most = room();
+        for (const auto& [thread_id, one] : held) {
+            if (!one->is_waiting || one->is_done || runs + beginning.size() >= most) continue;
+            beginning.push_back(one);
+            leases.push_back({thread_id, one->claim.epoch});
+        }
+    }
+    if (beginning.empty()) return;
+    std::vector<std::string> begun;
+    const bool is_known = callQueue([&] { begun = queue.begin(leases); });
+    detail::UniqueLock lock(mutex);
+    const auto isLeft = [&](const std::shared_ptr<Held>& one) SG_REQUIRES(mutex) {
+        if (one->is_done || std::ranges::find(begun, one->claim.thread_id) == begun.end()) return true;
+        one->is_waiting = false;
+        return false;
+    };
+    const bool are_some_left = std::erase_if(beginning, isLeft) > 0;
+    agenda.next_beginning = threads.now();
+    if (!is_known || are_some_left) agenda.next_beginning += std::max(pause, options.lease / 10);
+    lock.unlock();
+    for (const std::shared_ptr<Held>& one : beginning) start(one);
 }
 
 }  // namespace stategraph::workers

@@ -5,8 +5,7 @@
 
 #include "worker/keeper.hpp"
 
-// The loop of `run`: finished claims are released, leases are renewed, and free slots are filled, each with one
-// statement.
+// The loop of `run`: finished claims are released, and free slots are filled, each with one statement.
 namespace stategraph::workers {
 namespace {
 
@@ -18,9 +17,8 @@ constexpr milliseconds pause_max{5'000};
 // After a release, claims that are done are gathered for this long, so that one statement releases several. Their slots
 // are free already.
 constexpr milliseconds released_each{5};
-// Notifications bring about a claim, and a renewal, at most once in this time each.
+// Notifications bring about a claim at most once in this time.
 constexpr milliseconds woken_each{10};
-constexpr milliseconds renewed_each{100};
 constexpr auto forgetting_each = std::chrono::minutes(1);
 constexpr std::size_t forgotten_at_once = 1'000;
 
@@ -67,7 +65,7 @@ void Keeper::wake(std::string_view queue_name) noexcept {
 void Keeper::wakeForCancel() noexcept {
     const detail::LockGuard lock(mutex);
     agenda.is_woken = true;
-    agenda.next_renewal = std::min(agenda.next_renewal, std::max(threads.now(), agenda.last_renewal + renewed_each));
+    hasten();
     threads.notify(changed);
 }
 
@@ -88,18 +86,28 @@ void Keeper::run() {
     }
     try {
         threads.open(options.slots);
+        enlist();  // before the first claim, so that people see who has what
+        threads.beside([this] { keepLeases(); });
         while (waitForWork()) {
             endAsked();
             giveBack();
-            renew();
-            endAsked();
+            beginWaiting();
             claim();
             forgetKeys();
         }
     } catch (...) {  // no memory, or no thread: leases run out
         abandonAll();
-        threads.join();
+        endLeases();
         throw;
+    }
+    endLeases();
+}
+
+void Keeper::endLeases() noexcept {
+    {
+        const detail::LockGuard lock(mutex);
+        life.is_over = true;
+        threads.notify(lease_is_due);
     }
     threads.join();
 }
@@ -137,19 +145,24 @@ bool Keeper::callQueue(const std::function<void()>& call) {
         return true;
     } catch (...) {
         pause = std::clamp(2 * pause, pause_min, pause_max);
-        try {
-            if (options.on_error) options.on_error(std::current_exception());
-        } catch (...) {
-        }
-        const detail::LockGuard lock(mutex);
-        ++metrics.errors;
+        report(std::current_exception());
         return false;
     }
 }
 
+void Keeper::report(const std::exception_ptr& error) noexcept {
+    try {
+        if (options.on_error) options.on_error(error);
+    } catch (...) {
+    }
+    const detail::LockGuard lock(mutex);
+    ++metrics.errors;
+}
+
 std::size_t Keeper::freeSlots() const {
     const std::size_t taken = held.size() - done;
-    return taken < options.slots ? options.slots - taken : 0;
+    const std::size_t most = room();
+    return taken < most ? most - taken : 0;
 }
 
 // Returns none if it is time now.
@@ -161,7 +174,7 @@ std::optional<Clock::time_point> Keeper::nextTime(Clock::time_point now) const {
     };
     if (!to_end.empty()) return {};
     if ((done > 0 || !declined.empty()) && is_due(agenda.next_release)) return {};
-    if (!held.empty() && is_due(agenda.next_renewal)) return {};
+    if (isAnyWaiting() && running() < room() && is_due(agenda.next_beginning)) return {};
     if (life.is_draining) {
         if (!life.is_abandoning) next = std::min(next, life.drain_end);
         return next;
@@ -200,7 +213,12 @@ void Keeper::endRuns(Clock::time_point now) {
     if (!life.is_draining) {
         life.is_draining = true;
         life.drain_end = now + options.drain_timeout;
-        for (const auto& [thread_id, one] : held) to_end.push_back({one->control, false});
+        for (const auto& [thread_id, one] : held) {
+            to_end.push_back({one->control, false});
+            if (!one->is_waiting || one->is_done) continue;
+            one->release.outcome = WorkOutcome::again;
+            finish(*one);
+        }
     }
     if (life.is_abandoning || now < life.drain_end) return;
     life.is_abandoning = true;
@@ -231,49 +249,6 @@ void Keeper::giveBack() {
         if (one == held.end() || one->second->claim.epoch != release.epoch) continue;
         held.erase(one);
         --done;
-    }
-}
-
-// An error says nothing about the leases, which last as long as the newest renewal allows.
-void Keeper::renew() {
-    std::vector<HeldLease> leases;
-    const Clock::time_point begin = threads.now();
-    {
-        const detail::LockGuard lock(mutex);
-        if (begin < agenda.next_renewal || held.empty()) return;
-        agenda.last_renewal = begin;
-        for (const auto& [thread_id, one] : held) {
-            if (!one->is_lost) leases.push_back({thread_id, one->claim.epoch});
-        }
-    }
-    std::vector<Renewed> renewed;
-    const bool is_known = callQueue([&] { renewed = queue.renew(leases, options.lease); });
-    const detail::LockGuard lock(mutex);
-    agenda.next_renewal = is_known ? begin + options.lease / 3 : threads.now() + std::min(options.lease / 10, pause);
-    if (is_known) {
-        ++metrics.renewals;
-        std::ranges::sort(renewed, {}, &Renewed::thread_id);
-    }
-    for (const HeldLease& lease : leases) {
-        const auto found = held.find(lease.thread_id);
-        if (found == held.end() || found->second->claim.epoch != lease.epoch) continue;
-        Held& one = *found->second;
-        if (!is_known) {
-            if (threads.now() < one.lease_end) continue;
-            lose(one);
-            to_end.push_back({one.control, true});
-            continue;
-        }
-        const auto lasts = std::ranges::lower_bound(renewed, lease.thread_id, {}, &Renewed::thread_id);
-        if (lasts == renewed.end() || lasts->thread_id != lease.thread_id) {
-            lose(one);
-            to_end.push_back({one.control, true});
-            continue;
-        }
-        one.lease_end = begin + options.lease;
-        if (!lasts->is_cancelled || one.is_cancelled) continue;
-        one.is_cancelled = true;
-        to_end.push_back({one.control, true});
     }
 }
 

@@ -25,9 +25,10 @@ namespace stategraph::workers {
 /// The name of a worker without one: the host's name and the process id.
 std::string ownName();
 
-/// What a worker does. The thread of `run` uses the queue: it claims, renews and releases threads. What was claimed is
-/// run by coroutines, one for each slot that is taken. Everything that differs between a program and a simulation is
-/// behind `queue`, `reader` and `threads`, so that one seed decides all that happens in a simulation.
+/// What a worker does. The thread of `run` claims and releases threads. Another one renews leases, so that no statement
+/// that waits keeps it from that. What was claimed is run by coroutines, one for each slot that is taken. Everything
+/// that differs between a program and a simulation is behind `queue`, `reader` and `threads`, so that one seed decides
+/// all that happens in a simulation.
 struct Keeper {
     using Clock = std::chrono::steady_clock;
 
@@ -62,14 +63,16 @@ struct Keeper {
 
     // Called by the thread of `run`. Returns false if the worker has ended.
     bool waitForWork() SG_EXCLUDES(mutex);
+    void endLeases() noexcept SG_EXCLUDES(mutex);
     std::optional<Clock::time_point> nextTime(Clock::time_point now) const SG_REQUIRES(mutex);
     void abandonAll() noexcept SG_EXCLUDES(mutex);
     void endAsked() SG_EXCLUDES(mutex);
     void endRuns(Clock::time_point now) SG_REQUIRES(mutex);
     std::size_t freeSlots() const SG_REQUIRES(mutex);
+    bool isAnyWaiting() const SG_REQUIRES(mutex);
     bool isTimeToClaim(Clock::time_point now) const SG_REQUIRES(mutex);
     void giveBack() SG_EXCLUDES(mutex);
-    void renew() SG_EXCLUDES(mutex);
+    void beginWaiting() SG_EXCLUDES(mutex);
     void claim() SG_EXCLUDES(mutex);
     /// Returns how many threads were claimed, or none if the queue could not be reached.
     std::optional<std::size_t> claimOnce(std::vector<bool>& is_empty) SG_EXCLUDES(mutex);
@@ -78,7 +81,25 @@ struct Keeper {
     /// Calls the queue. Returns false if that failed, which is reported.
     bool callQueue(const std::function<void()>& call) SG_EXCLUDES(mutex);
 
+    // Called by the thread that renews leases.
+    void keepLeases() noexcept SG_EXCLUDES(mutex);
+    void renew() SG_EXCLUDES(mutex);
+    void enlist() SG_EXCLUDES(mutex);
+    void leave() noexcept SG_EXCLUDES(mutex);
+    /// What the queue says of a lease. Returns whether it was to be told and is lost only now.
+    bool noteRenewal(Held& one, const Renewed* renewed, Clock::time_point begin) SG_REQUIRES(mutex);
+
+    void report(const std::exception_ptr& error) noexcept SG_EXCLUDES(mutex);
+    std::vector<ClaimedGraph> claimedGraphs() const;
+    /// How many threads run: all that are held, and were begun, and have not ended.
+    std::size_t running() const SG_REQUIRES(mutex);
+    /// How many threads there may be, those that wait included.
+    std::size_t room() const SG_REQUIRES(mutex);
+    /// Has the leases renewed soon.
+    void hasten() noexcept SG_REQUIRES(mutex);
+
     void lose(Held& one) SG_REQUIRES(mutex);
+    void finish(Held& one) SG_REQUIRES(mutex);
     void count(WorkOutcome outcome) SG_REQUIRES(mutex);
 
     LeaseQueue& queue;
@@ -88,15 +109,20 @@ struct Keeper {
     std::vector<std::unique_ptr<detail::WorkerGraph>> graphs;  // none are added while the worker runs
 
     mutable detail::Mutex mutex;
-    std::condition_variable changed;  // notifies the thread of `run`
+    std::condition_variable changed;       // notifies the thread of `run`
+    std::condition_variable lease_is_due;  // notifies the thread that renews leases
     std::map<std::string, std::shared_ptr<Held>, std::less<>> held SG_GUARDED_BY(mutex);  // by thread
     std::vector<Release> declined SG_GUARDED_BY(mutex);  // claimed, but not to be run here
     // Executed without the mutex, because a node's stop callback may call the worker.
     std::vector<Ending> to_end SG_GUARDED_BY(mutex);
     WorkerMetrics metrics SG_GUARDED_BY(mutex);
-    std::size_t done SG_GUARDED_BY(mutex) = 0;  // how many of the held claims are to be released or forgotten
+    std::size_t done SG_GUARDED_BY(mutex) = 0;     // how many of the held claims are to be released or forgotten
+    std::size_t limited SG_GUARDED_BY(mutex) = 0;  // how many held claims have a limit (Claim::apart), and are not done
     Life life SG_GUARDED_BY(mutex);
     Agenda agenda SG_GUARDED_BY(mutex);
+
+    // Used only by the thread that renews leases.
+    std::int64_t number = 0;  // in the queue's list of workers; 0: not yet there
 
     // The following are used only by the thread of `run`.
     Shares shares;

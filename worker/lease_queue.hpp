@@ -19,9 +19,13 @@ public:
     virtual ~LeaseQueue() = default;
 
     virtual std::vector<Claim> claim(const ClaimRequest& request) = 0;
+    virtual std::vector<std::string> begin(std::span<const HeldLease> held) = 0;
     virtual std::vector<Renewed> renew(std::span<const HeldLease> held, std::chrono::milliseconds lease) = 0;
     virtual std::vector<std::string> release(std::span<const Release> releases) = 0;
     virtual std::size_t forgetKeys(std::chrono::milliseconds kept) = 0;
+    virtual std::int64_t enlist(std::int64_t number, const QueueWorker& worker, std::span<const ClaimedGraph> graphs,
+                                std::chrono::milliseconds lease) = 0;
+    virtual void leave(std::int64_t number) = 0;
 
     /// As LeasedSaver's.
     virtual void hold(std::string_view thread_id, const PutLease& lease) = 0;
@@ -35,11 +39,17 @@ public:
     PostgresLeases(PostgresQueue& queue, LeasedSaver& saver) : queue_(queue), saver_(saver) {}
 
     std::vector<Claim> claim(const ClaimRequest& request) override { return queue_.claim(request); }
+    std::vector<std::string> begin(std::span<const HeldLease> held) override { return queue_.begin(held); }
     std::vector<Renewed> renew(std::span<const HeldLease> held, std::chrono::milliseconds lease) override {
         return queue_.renew(held, lease);
     }
     std::vector<std::string> release(std::span<const Release> releases) override { return queue_.release(releases); }
     std::size_t forgetKeys(std::chrono::milliseconds kept) override { return queue_.forgetKeys(kept); }
+    std::int64_t enlist(std::int64_t number, const QueueWorker& worker, std::span<const ClaimedGraph> graphs,
+                        std::chrono::milliseconds lease) override {
+        return queue_.enlist(number, worker, graphs, lease);
+    }
+    void leave(std::int64_t number) override { queue_.leave(number); }
     void hold(std::string_view thread_id, const PutLease& lease) override { saver_.hold(thread_id, lease); }
     void holdNew(std::string_view thread_id, const PutLease& lease) override { saver_.holdNew(thread_id, lease); }
     void drop(std::string_view thread_id, std::int64_t epoch) override { saver_.drop(thread_id, epoch); }

@@ -7,18 +7,20 @@
 #include <stategraph/error.hpp>
 #include <stategraph/unfinished.hpp>
 
+#include "src/history/cancel_thread.hpp"
+
 // Handles one claimed thread: determines what is to be done, does it, and returns the outcome.
 namespace stategraph::workers {
 namespace {
 
 class ClaimedRun {
 public:
-    ClaimedRun(const Claim& claim, const detail::WorkerGraph& graph, BaseCheckpointSaver& saver,
+    ClaimedRun(const Claim& claim, const detail::WorkerGraph* graph, BaseCheckpointSaver& saver,
                const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
                const std::function<bool()>& isCancelled)
         : claim_(claim),
           graph_(graph),
-          reader_(graph.options().saver ? *graph.options().saver : saver),
+          reader_(graph && graph->options().saver ? *graph->options().saver : saver),
           control_(control),
           options_(options),
           isCancelled_(isCancelled) {}
@@ -27,12 +29,12 @@ public:
         if (claim_.is_cancelled) co_return cancel();
         if (claim_.attempts > options_.attempts_max)
             co_return left(WorkOutcome::set_aside,
-                           "it was claimed " + std::to_string(claim_.attempts) +
-                               " times without progress; its workers ended or lost it each time" +
+                           "its workers ended or lost it " + std::to_string(claim_.attempts - 1) +
+                               " times without progress, though they ran nothing else" +
                                (claim_.error.empty() ? std::string() : ". Before that: " + claim_.error));
         if (!claim_.unreadable.empty()) co_return left(WorkOutcome::set_aside, claim_.unreadable);
-        if (!claim_.head.empty() && claim_.version != graph_.version()) {
-            const auto found = graph_.check(reader_, claim_.thread_id);
+        if (!claim_.head.empty() && claim_.version != graph_->version()) {
+            const auto found = graph_->check(reader_, claim_.thread_id);
             if (!found.empty()) co_return refuse(found.front());
         }
         if (claim_.state == WorkState::idle && !claim_.input_number) co_return left(WorkOutcome::finished);
@@ -42,7 +44,7 @@ public:
         }
         const RunConfig run_config = config();
         Task<detail::WorkerRunEnd> run =
-            claim_.state == WorkState::idle ? graph_.start(claim_.input, run_config) : graph_.resume(run_config);
+            claim_.state == WorkState::idle ? graph_->start(claim_.input, run_config) : graph_->resume(run_config);
         const detail::WorkerRunEnd end = co_await std::move(run);
         co_return ended(end);
     }
@@ -60,22 +62,35 @@ private:
                 .epoch = claim_.epoch,
                 .outcome = outcome,
                 .error = std::move(error),
-                .version = graph_.version(),
+                .version = graph_ ? graph_->version() : GraphFingerprint(),
                 .uptime = claim_.uptime};
     }
 
     Release cancel() const {
-        graph_.cancel(claim_.thread_id);
+        if (graph_ == nullptr || !cancelWithGraph()) (void)engine::cancelWithoutGraph(reader_, claim_.thread_id);
         return left(WorkOutcome::cancelled);
+    }
+    // Returns false if the graph cannot read the thread: it may be that of another version.
+    bool cancelWithGraph() const {
+        try {
+            graph_->cancel(claim_.thread_id);
+            return true;
+        } catch (const ConcurrentUpdateError&) {
+            throw;
+        } catch (const SaverError&) {
+            throw;
+        } catch (const Error&) {
+            return false;
+        }
     }
 
     Release refuse(const IncompatibleThread& why) const {
         return left(WorkOutcome::refused,
-                    "graph '" + graph_.name() + "' of " + options_.name + " cannot run it: " + why.why);
+                    "graph '" + graph_->name() + "' of " + options_.name + " cannot run it: " + why.why);
     }
 
     RunConfig config() const {
-        RunConfig config = graph_.options().config;
+        RunConfig config = graph_->options().config;
         config.thread_id = claim_.thread_id;
         config.checkpoint_id = {};
         config.checkpoint_ns = {};
@@ -91,13 +106,14 @@ private:
         const auto unfinished = heads.empty() ? std::nullopt : unfinishedThread(heads.front());
         if (!unfinished) return left(WorkOutcome::finished);
         switch (unfinished->reason) {
-            case Unfinished::interrupted:
-            case Unfinished::breakpoint:
+            case Status::interrupted:
+            case Status::breakpoint:
                 return left(WorkOutcome::waits);
-            case Unfinished::edited:
+            case Status::edited:
                 if (!claim_.is_woken) return left(WorkOutcome::waits);
                 break;
-            case Unfinished::damaged:
+            case Status::damaged:
+            case Status::sealed:
                 return left(WorkOutcome::set_aside, unfinished->error);
             default:
                 break;
@@ -121,7 +137,7 @@ private:
                 return isCancelled_() ? cancel() : left(WorkOutcome::again);
             case Status::drained:
                 return left(WorkOutcome::again);
-            case Status::timed_out:
+            default:  // timed_out: a run that returns ends in no other way
                 break;
         }
         return fail(
@@ -130,7 +146,7 @@ private:
     }
 
     const Claim& claim_;
-    const detail::WorkerGraph& graph_;
+    const detail::WorkerGraph* const graph_;  // null only if it is to be cancelled
     BaseCheckpointSaver& reader_;
     const std::shared_ptr<RunControl>& control_;
     const WorkerOptions& options_;
@@ -139,7 +155,7 @@ private:
 
 }  // namespace
 
-Task<std::optional<Release>> runClaim(const Claim& claim, const detail::WorkerGraph& graph, BaseCheckpointSaver& saver,
+Task<std::optional<Release>> runClaim(const Claim& claim, const detail::WorkerGraph* graph, BaseCheckpointSaver& saver,
                                       const std::shared_ptr<RunControl>& control, const WorkerOptions& options,
                                       const std::function<bool()>& isCancelled) {
     const ClaimedRun claimed(claim, graph, saver, control, options, isCancelled);

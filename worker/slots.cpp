@@ -32,6 +32,7 @@ Task<std::optional<Release>> Keeper::runHeld(Held& one) {
     const Claim& claim = one.claim;
     {
         const detail::LockGuard lock(mutex);
+        if (one.is_lost) co_return std::nullopt;
         if (life.is_draining) {  // it is released unchanged
             Release release = std::move(one.release);
             release.outcome = WorkOutcome::again;
@@ -45,12 +46,13 @@ Task<std::optional<Release>> Keeper::runHeld(Held& one) {
         const detail::LockGuard lock(mutex);
         return one.is_cancelled;
     };
-    Task<std::optional<Release>> run = runClaim(claim, *one.graph, reader, one.control, options, isCancelled);
+    Task<std::optional<Release>> run = runClaim(claim, one.graph, reader, one.control, options, isCancelled);
     co_return co_await std::move(run);
 }
 
 void Keeper::end(Held& one, std::optional<Release> release) noexcept {
     queue.drop(one.claim.thread_id, one.claim.epoch);
+    one.lease_end->set({});  // what was abandoned acts no longer
     std::optional<WorkOutcome> outcome;
     {
         const detail::LockGuard lock(mutex);
@@ -60,8 +62,7 @@ void Keeper::end(Held& one, std::optional<Release> release) noexcept {
             one.release = std::move(*release);
             count(*outcome);
         }
-        one.is_done = true;
-        ++done;
+        finish(one);
     }
     report(one, outcome);
     threads.notify(changed);
@@ -70,7 +71,8 @@ void Keeper::end(Held& one, std::optional<Release> release) noexcept {
 void Keeper::report(const Held& one, std::optional<WorkOutcome> outcome) const noexcept {
     if (!options.on_left) return;
     try {
-        options.on_left({one.claim.thread_id, one.claim.graph, one.claim.queue, outcome, one.release.error});
+        options.on_left({one.claim.thread_id, one.claim.graph, one.claim.queue, outcome, one.release.error,
+                         one.claim.attempts, one.release.delay});
     } catch (...) {
     }
 }
@@ -80,6 +82,14 @@ void Keeper::lose(Held& one) {
     one.is_lost = true;
     ++metrics.leases_lost;
     queue.drop(one.claim.thread_id, one.claim.epoch);
+    if (one.is_waiting && !one.is_done) finish(one);  // nothing runs
+}
+
+// It is to be released, or forgotten.
+void Keeper::finish(Held& one) {
+    one.is_done = true;
+    ++done;
+    if (one.claim.apart > 0) --limited;
 }
 
 void Keeper::count(WorkOutcome outcome) {

@@ -29,9 +29,14 @@ void SystemThreads::open(std::size_t runs) {
     threads_->open();
 }
 
+void SystemThreads::beside(std::function<void()> loop) { beside_ = std::thread(std::move(loop)); }
+
 void SystemThreads::run(Task<> task) { threads_->run(std::move(task)); }
 
-void SystemThreads::join() noexcept { threads_.reset(); }
+void SystemThreads::join() noexcept {
+    if (beside_.joinable()) beside_.join();
+    threads_.reset();
+}
 
 unsigned SystemThreads::seed() { return std::random_device{}(); }
 

@@ -20,6 +20,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/value.hpp>
 
+#include "src/value/times.hpp"
 #include "worker/arguments.hpp"
 #include "worker/keeper.hpp"
 
@@ -148,15 +149,41 @@ std::string textOf(const std::exception_ptr& error) {
     }
 }
 
+std::string now() {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    return times::toIso(std::chrono::duration_cast<std::chrono::microseconds>(since).count(), 3);
+}
+
+// What happens to a thread next, after an error.
+std::string nextOf(const WorkerEvent& event) {
+    if (!event.outcome) return "its lease is lost; another worker has it, or takes it when it asks";
+    switch (*event.outcome) {
+        case WorkOutcome::retry:
+            return "it is tried again in " + times::textOf(event.delay);
+        case WorkOutcome::set_aside:
+            return "it is set aside until 'stategraph queue retry'";
+        case WorkOutcome::refused:
+            return "it waits for a worker with another version of the graph";
+        default:
+            return "it goes on";
+    }
+}
+
+std::string lineOf(const WorkerEvent& event, int attempts_max) {
+    std::string line = now() + " thread '" + event.thread_id + "' of graph '" + event.graph + "', attempt " +
+                       std::to_string(event.attempts) + " of " + std::to_string(attempts_max) + ": ";
+    if (!event.error.empty()) line += event.error + "; ";
+    return line + nextOf(event);
+}
+
 // In addition to what the program's own functions do.
 void tell(WorkerOptions& options, Lines& error) {
     options.on_error = [own = options.on_error, &error](const std::exception_ptr& what) {
-        error.print("the queue cannot be reached: " + textOf(what));
+        error.print(now() + " the queue cannot be reached: " + textOf(what));
         if (own) own(what);
     };
-    options.on_left = [own = options.on_left, &error](const WorkerEvent& event) {
-        if (!event.error.empty())
-            error.print("thread '" + event.thread_id + "' of graph '" + event.graph + "': " + event.error);
+    options.on_left = [own = options.on_left, most = options.attempts_max, &error](const WorkerEvent& event) {
+        if (!event.error.empty() || !event.outcome) error.print(lineOf(event, most));
         if (own) own(event);
     };
 }

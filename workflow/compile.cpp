@@ -2,6 +2,7 @@
 #include <limits>
 
 #include <stategraph/async.hpp>
+#include <stategraph/detail/verdict.hpp>
 
 #include "workflow/execution.hpp"
 
@@ -178,10 +179,23 @@ private:
 
 }  // namespace
 
+namespace {
+
+// A graph of which a step failed has ended like any other; its state says that the run has failed.
+stategraph::detail::Verdict verdictOf(const void* state) {
+    const auto& ended = *static_cast<const State*>(state);
+    if (ended.status == Word::failed) return {Status::failed, ended.error};
+    return {ended.status == Word::canceled ? Status::cancelled : Status::done};
+}
+
+}  // namespace
+
 CompiledGraph<State> compile(std::shared_ptr<const Plan> plan, const CompileOptions& options) {
     CompileOptions with = options;
     with.recursion_limit = std::numeric_limits<int>::max();
-    return Compiler(std::move(plan)).make().compile(with);
+    StateGraph<State> graph = Compiler(std::move(plan)).make();
+    stategraph::detail::Verdicts::judgeWith(graph, verdictOf);
+    return graph.compile(with);
 }
 
 Update<State> beginningOf(State state) {

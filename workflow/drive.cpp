@@ -54,9 +54,12 @@ Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInpu
               .durability = options.durability,
               .only_new = std::holds_alternative<Beginning>(input_),
               .only_at = onlyAt(input_),
+              .max_concurrency = options.max_concurrency,
               .hub = options.hub,
+              .observer = options.observer,
               .control = options.control,
-              .context = std::shared_ptr<const Session>(session_)} {
+              .timeout = options.timeout,
+              .context = options.runtime_context.with(std::shared_ptr<const Session>(session_))} {
     session_->on_event = options.on_event;
     session_->tell({.kind = RunEvent::Kind::start});
     if (options.control)

@@ -1,5 +1,6 @@
 #include "workflow/execution.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <stdexcept>
@@ -19,6 +20,7 @@ namespace {
 struct Suspended {
     Value payload;
     std::vector<std::string> labels;
+    std::int64_t place = 0;
 };
 struct Bailed {
     Value output;
@@ -45,7 +47,11 @@ public:
     const std::string& path() const noexcept override { return path_; }
     Runtime& runtime() noexcept override { return runtime_; }
     int attempt() const noexcept override { return runtime_.attempt(); }
-    const Value* resumeData() const noexcept override { return record_.pending.isNull() ? nullptr : &record_.pending; }
+    const Value* resumeData() const noexcept override {
+        if (record_.pending.isNull()) return nullptr;
+        has_read_ = true;
+        return &record_.pending;
+    }
     const Value* suspendData() const noexcept override { return record_.pending.isNull() ? nullptr : &record_.asked; }
 
     void suspend(Value payload, std::vector<std::string> labels) override {
@@ -79,6 +85,7 @@ public:
             record.status = Word::suspended;
             record.asked = std::move(suspended->payload);
             record.labels = std::move(suspended->labels);
+            record.questions.push_back({.payload = record.asked, .place = suspended->place});
         } else if (auto* const bailed = std::get_if<Bailed>(&ending_)) {
             record.status = Word::bailed;
             record.output = std::move(bailed->output);
@@ -91,9 +98,38 @@ public:
     bool hasEffects() const noexcept { return is_canceled_ || !shared_.empty() || !additions_.empty(); }
 
 private:
+    Value checkedQuestion(Value payload) const {
+        return step_.suspend && !payload.isNull() ? step_.suspend(std::move(payload)) : payload;
+    }
     void noteQuestion(Value payload, std::vector<std::string> labels) override {
-        if (step_.suspend && !payload.isNull()) payload = step_.suspend(std::move(payload));
-        ending_ = Suspended{std::move(payload), std::move(labels)};
+        ending_ = Suspended{checkedQuestion(std::move(payload)), std::move(labels), place_};
+    }
+    bool hasAnswers() const noexcept override { return !record_.pending.isNull(); }
+    // The answer is that of the question at the same place. A step that has read the last answer may have passed by the
+    // question that it belongs to; then only an equal question has it.
+    const Value* takeAnswer(Value question) override {
+        std::int64_t places = 0;
+        for (const Asked& each : record_.questions) places = std::max(places, each.place + 1);
+        const Value checked = has_read_ ? checkedQuestion(std::move(question)) : Value();
+        for (place_ = next_place_; place_ < places; ++place_) {
+            const Value* const answer = answerAt(place_, has_read_ ? &checked : nullptr);
+            if (answer == nullptr) continue;
+            next_place_ = place_ + 1;
+            return answer;
+        }
+        return nullptr;
+    }
+    // Returns the last answer at a place, if `question`, unless it is null, was asked there. An answer that time travel
+    // has brought may be without its question.
+    const Value* answerAt(std::int64_t place, const Value* question) const noexcept {
+        const Value* answer = nullptr;
+        bool was_asked = question == nullptr;
+        for (const Asked& each : record_.questions) {
+            if (each.place != place) continue;
+            was_asked = was_asked || each.payload.isNull() || each.payload == *question;
+            if (each.resumed_ms != 0) answer = &each.answer;
+        }
+        return was_asked ? answer : nullptr;
     }
 
     const std::map<std::string, Reduce>& reducers_;
@@ -105,6 +141,9 @@ private:
     Values shared_;
     Additions additions_;
     bool is_canceled_ = false;
+    mutable bool has_read_ = false;  // the step has read the last answer
+    std::int64_t place_ = 0;         // of a question that is asked now, among those of the execution
+    std::int64_t next_place_ = 0;    // of the next question that may have an answer
     std::variant<std::monostate, Suspended, Bailed> ending_;
 };
 
@@ -230,8 +269,15 @@ void beginRecord(const Plan& plan, const Record* before, const Value& input, boo
     if (is_loop) record.iteration = goes_on ? before->iteration : has_run ? before->iteration + 1 : 1;
     if (goes_on || record.iteration > 1) record.resumed = before->resumed;
     if (before != nullptr && (goes_on || !has_run)) record.pending = before->pending;
-    if (before != nullptr && !has_run) record.answers = before->answers;
-    if (!record.pending.isNull()) record.resumed = record.pending;
+    if (before != nullptr && !has_run) {
+        record.answers = before->answers;
+        record.questions = before->questions;
+    }
+    if (record.pending.isNull()) return;
+    record.resumed = record.pending;
+    const bool is_own = record.answers.empty();  // otherwise it is for steps inside
+    if (is_own && record.questions.empty())
+        record.questions.push_back({.answer = record.pending, .resumed_ms = record.started_ms});
 }
 
 namespace {
@@ -242,7 +288,7 @@ void complete(const Plan& plan, const Place& place, Record& record, Executed& ex
     record.pending = {};
     record.answers.clear();
     if (record.status == Word::suspended) {
-        if (!is_workflow) record.questions.push_back({.payload = record.asked, .suspended_ms = plan.nowMs()});
+        if (!is_workflow) record.questions.back().suspended_ms = plan.nowMs();
     } else {
         record.asked = {};
         record.labels.clear();

@@ -41,7 +41,7 @@ std::optional<bool> Flow::Impl::cancelLive(const std::string& run_id) const {
 std::vector<UnfinishedThread> Flow::Impl::sleepingThreads(std::chrono::system_clock::time_point until) const {
     constexpr std::size_t page_size = 256;
     const std::string prefix = threadNameOf("");
-    UnfinishedQuery query{.reason = Unfinished::sleeping};
+    UnfinishedQuery query{.reason = Status::sleeping};
     DueThreadsQuery page{.until = until, .after = {}, .limit = page_size};
     for (bool is_last = false; !is_last;) {
         const auto due = saver->dueThreads(page);
@@ -60,11 +60,11 @@ std::vector<UnfinishedThread> Flow::Impl::sleepingThreads(std::chrono::system_cl
 std::vector<UnfinishedThread> Flow::Impl::leftThreads() const {
     constexpr std::size_t page_size = 256;
     const std::string prefix = threadNameOf("");
-    OpenThreadsQuery page{.statuses = ThreadStatus::unknown, .limit = page_size};
+    OpenThreadsQuery page{.statuses = Status::in_flight, .limit = page_size};
     std::vector<UnfinishedThread> left;
     for (;;) {
         auto open = saver->openThreads(page);
-        if (!open) return saver->unfinishedThreads({.reason = Unfinished::in_flight});  // the saver has no index
+        if (!open) return saver->unfinishedThreads({.reason = Status::in_flight});  // the saver has no index
         const bool is_last = open->size() < page_size;
         if (!is_last) page.after_thread_id = open->back().place.thread_id;
         std::erase_if(*open, [&](const IndexedThread& each) { return !each.place.thread_id.starts_with(prefix); });
@@ -74,7 +74,7 @@ std::vector<UnfinishedThread> Flow::Impl::leftThreads() const {
         for (const ListedCheckpoint& head : open->empty() ? std::vector<ListedCheckpoint>() : saver->list(query)) {
             while (indexed->place.thread_id != head.thread_id) ++indexed;  // some were deleted meanwhile
             auto thread = unfinishedThread(*saver, head, *indexed);
-            if (thread && thread->reason == Unfinished::in_flight) left.push_back(std::move(*thread));
+            if (thread && thread->reason == Status::in_flight) left.push_back(std::move(*thread));
         }
         if (is_last) return left;
     }
@@ -148,7 +148,7 @@ bool Flow::Impl::sleepsAt(const SnapshotData& at) const {
                                     .with_writes = true});
     if (heads.empty() || heads.front().id != at.config.checkpoint_id) return false;
     const auto thread = unfinishedThread(heads.front());
-    return thread && thread->reason == Unfinished::sleeping;
+    return thread && thread->reason == Status::sleeping;
 }
 
 // Makes an edit after which nothing is due. What was under way keeps its records.

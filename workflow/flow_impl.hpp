@@ -119,8 +119,6 @@ struct Flow::Impl {
     std::vector<Question> questionsOf(const std::string& run_id, const ReadRun& at, const ResumeTarget& target) const;
     std::vector<Question> questionOfId(const std::string& run_id, std::vector<Question> open, const ReadRun& at,
                                        TaskId id) const;
-    std::vector<Question> questionOfLabel(const std::string& run_id, std::vector<Question> open,
-                                          const ResumeTarget& target) const;
 
     std::vector<DueRun> dueRuns(std::chrono::system_clock::time_point until) const;
     /// The threads of this workflow of which a run is under way, or was when its process died.

@@ -114,9 +114,25 @@ Targets afterItem(const Plan& plan, const Place& place, const Item& item, bool g
     return sendOf(step, next, leg, true);
 }
 
+// The outputs become one list, of which each may have its part.
+void limitOutput(const Plan& plan, const Place& place, const Item& item, const State& state, Record& record) {
+    constexpr std::size_t full_outputs = 8;
+    const std::size_t whole = plan.entryOf(place).outputs_bytes_max;
+    if (whole == 0 || record.status != Word::success) return;
+    const std::size_t count =
+        item.leg ? item.leg->values.size() : Decoder(state.records.at(place.step->id).payload.bytes()).array();
+    const std::size_t most = std::min(whole, whole / std::max<std::size_t>(count, 1) * full_outputs);
+    if (record.output.bytes().size() <= most) return;
+    record.status = Word::failed;
+    record.error = "the output for element " + std::to_string(item.index) + " of " + std::to_string(count) +
+                   " has more than " + std::to_string(most) + " bytes; see workflow::JsonLimits::value_bytes_max";
+    record.output = {};
+}
+
 Command<State> leaveItem(const Plan& plan, const Place& place, const Item& item, const State& state, Items items,
                          Executed executed) {
     Record& record = items.begin()->second;
+    limitOutput(plan, place, item, state, record);
     const bool is_canceled = executed.is_canceled;
     Update<State> update;
     try {

@@ -53,7 +53,7 @@ bool isOfOpenThread(RunStatus status) noexcept {
 // Returns whether a run of an open thread may be requested, as far as the index of threads says: a run with open
 // questions is suspended, and one without them runs or sleeps.
 bool mayBeRequested(const RunQuery& query, const IndexedThread& thread) {
-    if (thread.outlook.status == ThreadStatus::unknown) return true;
+    if (thread.outlook.status == Status::in_flight) return true;
     if (!isInTime(query, thread.place.since.time())) return false;
     const auto summary = thread.summary ? readThreadSummary(*thread.summary) : std::nullopt;
     if (!summary) return true;

@@ -26,17 +26,6 @@ Update<State> Flow::Impl::goingOnWith(const std::string& run_id, const State& st
     return update;
 }
 
-std::vector<Question> Flow::Impl::questionOfLabel(const std::string& run_id, std::vector<Question> open,
-                                                  const ResumeTarget& target) const {
-    std::erase_if(
-        open, [&](const Question& each) { return std::ranges::find(each.labels, target.label) == each.labels.end(); });
-    if (open.empty()) refuse(Refusal::unknown_label, run_id, "no open question has the label '" + target.label + "'");
-    if (open.size() > 1)
-        refuse(Refusal::ambiguous, run_id,
-               "several open questions have the label '" + target.label + "'; name the step");
-    return open;
-}
-
 std::vector<Question> Flow::Impl::questionOfId(const std::string& run_id, std::vector<Question> open, const ReadRun& at,
                                                TaskId id) const {
     const auto asked = std::ranges::find(at.interrupts, id, &Interrupt::id);
@@ -46,7 +35,31 @@ std::vector<Question> Flow::Impl::questionOfId(const std::string& run_id, std::v
     return open;
 }
 
-// Returns the questions that an answer is for: those of one step, or of the elements of one foreach.
+namespace {
+
+// Whether `step` is the text of a path, or of the beginning of one.
+bool leadsTo(const std::string& step, const std::string& path) {
+    return step.empty() || (path.starts_with(step) &&
+                            (path.size() == step.size() || path[step.size()] == '.' || path[step.size()] == '['));
+}
+
+// A path may name the elements of foreaches, or leave them out.
+bool isSelected(const Question& question, const ResumeTarget& target) {
+    const bool has_label =
+        target.label.empty() || std::ranges::find(question.labels, target.label) != question.labels.end();
+    const bool is_there = leadsTo(target.step, question.key) || leadsTo(target.step, joined(question.path));
+    return has_label && is_there && (!target.index || question.index == target.index);
+}
+
+std::string keysOf(const std::vector<Question>& questions) {
+    std::string all;
+    for (const Question& each : questions) all += (all.empty() ? "'" : ", '") + each.key + "'";
+    return all;
+}
+
+}  // namespace
+
+// Returns the questions that an answer is for: one, unless it is for all that are selected.
 std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const ReadRun& at,
                                               const ResumeTarget& target) const {
     if (at.isStored() && !target.seen.empty() && target.seen != at.checkpoint_id) {
@@ -58,31 +71,19 @@ std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const R
     std::vector<Question> open = openQuestions(*plan, *at.state, true);
     std::erase_if(open, [](const Question& each) { return !each.is_due; });
     if (!target.question.empty()) return questionOfId(run_id, std::move(open), at, target.question);
-    if (!target.label.empty()) return questionOfLabel(run_id, std::move(open), target);
-    const std::vector<std::string> given = split(target.step);
-    const auto isBelow = [&](const std::vector<std::string>& path) {
-        const std::size_t common = std::min(given.size(), path.size());
-        return std::equal(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(common), path.begin());
-    };
-    std::vector<std::vector<std::string>> places;  // a foreach counts as one place
-    std::string all;
-    for (const Question& each : open) {
-        std::vector<std::string> place = each.path;
-        if (each.index) place.resize(each.index_at);
-        all += (all.empty() ? "'" : ", '") + joined(place) + "'";
-        if (isBelow(place) && std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
+    const std::string all = keysOf(open);
+    std::erase_if(open, [&](const Question& each) { return !isSelected(each, target); });
+    if (open.empty() && !target.label.empty())
+        refuse(Refusal::unknown_label, run_id, "no open question has the label '" + target.label + "'");
+    if (open.empty()) {
+        const std::string element = target.index ? "[" + std::to_string(*target.index) + "]" : "";
+        refuse(Refusal::not_suspended, run_id,
+               "step '" + target.step + element + "' waits for no answer; open are " + all);
     }
-    if (places.empty())
-        refuse(Refusal::not_suspended, run_id, "step '" + target.step + "' waits for no answer; open are " + all);
-    if (places.size() > 1)
-        refuse(Refusal::ambiguous, run_id, "several steps wait for answers, " + all + "; name one of them");
-    std::erase_if(open, [&](const Question& each) {
-        const bool is_there = each.path.size() >= places.front().size() &&
-                              std::equal(places.front().begin(), places.front().end(), each.path.begin());
-        const bool is_given = isBelow(each.path) && each.path.size() >= given.size();
-        return !is_there || !is_given || (target.index && each.index != target.index);
-    });
-    if (open.empty()) refuse(Refusal::not_suspended, run_id, "that element, or what is below it, waits for no answer");
+    if (open.size() > 1 && !target.all)
+        refuse(Refusal::ambiguous, run_id,
+               "several questions are open there, " + keysOf(open) +
+                   "; name one by its step, element or id, or say that the answer is for all");
     return open;
 }
 

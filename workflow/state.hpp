@@ -48,9 +48,11 @@ struct Asked {
     std::int64_t suspended_ms = 0;
     Value answer = {};
     std::int64_t resumed_ms = 0;  // 0 if it is open
+    std::int64_t place = 0;       // among the questions of an execution; of those with the same place the last counts
 
     static constexpr auto fields() {
-        return stategraph::fields<&Asked::payload, &Asked::suspended_ms, &Asked::answer, &Asked::resumed_ms>();
+        return stategraph::fields<&Asked::payload, &Asked::suspended_ms, &Asked::answer, &Asked::resumed_ms,
+                                  &Asked::place>();
     }
     friend bool operator==(const Asked&, const Asked&) = default;
 };

@@ -194,6 +194,11 @@ private:
             if (at < place_.entry || is_sibling) continue;
             Record& record = records[id];
             record.pending = checkedData(each);
+            if (each.key == id) {
+                record.questions = state_.records.at(id).questions;
+                record.questions.back().answer = record.pending;
+                record.questions.back().resumed_ms = plan_.nowMs();
+            }
             const std::size_t dot = each.key.find('.');
             if (dot != std::string::npos) record.answers.emplace(each.key.substr(dot + 1), record.pending);
         }

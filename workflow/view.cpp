@@ -43,6 +43,7 @@ void show(const Place* place, const Record& record, StepView& view) {
     view.attempts = record.attempts;
     view.started_at = timeOf(record.started_ms);
     for (const Asked& each : record.questions) {
+        if (each.suspended_ms == 0) continue;  // time travel has brought an answer before it was asked
         view.suspensions.push_back(
             {each.payload, *timeOf(each.suspended_ms), valueOf(each.answer), timeOf(each.resumed_ms)});
     }

@@ -50,6 +50,7 @@ std::string makeCommitRecord(const CommitRecordFields& fields) {
                                     .next = fields.next,
                                     .operations = operations};
     for (const VisitLink& visit : fields.visits) commit.visits.push_back({visit.log, visit.id});
+    commit.around = fields.around;
     if (!fields.root.empty()) commit.parents.push_back({"", fields.root});
     if (!fields.metadata.isNull()) commit.metadata = fields.metadata.bytes();
     std::string bytes;

@@ -24,6 +24,7 @@ void exchange(std::uint16_t port, http::verb verb, const std::string& target, co
     socket.connect({asio::ip::address_v4::loopback(), port});
     http::request<http::string_body> request(verb, target, 11);
     request.set(http::field::host, "localhost");
+    request.set(http::field::content_type, "application/json");
     request.body() = body;
     request.prepare_payload();
     http::write(socket, request);

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // [begin serve]
@@ -39,6 +40,73 @@ sg::CompiledGraph<Order> makeApp(std::shared_ptr<sg::BaseCheckpointSaver> saver)
     graph.addNode("make", [](const Order&) -> sg::Update<Order> { return {}; });
     graph.addEdge(sg::START, "make").addEdge("make", sg::END);
     return graph.compile({.checkpointer = std::move(saver)});
+}
+
+std::string userOf(std::string_view authorization) { return authorization == "Bearer ada's token" ? "ada" : ""; }
+
+serve::ServerOptions guarded() {
+    serve::ServerOptions options;
+    // [begin guard]
+    options.authorize = [](const serve::RequestView& asked) -> serve::Admission {
+        const std::string user = userOf(asked.header("Authorization"));  // your own function
+        if (user.empty()) return {401, "sign in first"};
+        if (!asked.thread().empty() && !asked.thread().starts_with(user + "-")) return {404, "there is no such thread"};
+        return serve::Identity{.name = user};
+    };
+    // [end guard]
+    return options;
+}
+
+serve::ServerOptions forStrangers() {
+    // [begin public]
+    serve::ServerOptions options;
+    options.port = 8080;
+    options.hosts = {"example.org", "127.0.0.1"};  // the second is for probes
+    options.per_client.proxies = {"127.0.0.1"};
+    options.per_client.requests = {.per_second = 10, .burst = 50};
+    options.per_client.runs = {.per_second = 0.2, .burst = 10};
+    options.per_client.stored_bytes = {.per_second = 1e3, .burst = 4e6};
+    options.per_client.streams_max = 8;
+    options.log = [](std::string_view line) { std::clog << std::string(line) + "\n"; };
+    options.handle_signals = true;
+    // [end public]
+    return options;
+}
+
+serve::ServerOptions ownedByUsers() {
+    serve::ServerOptions options;
+    // [begin owned]
+    options.owned = true;
+    options.authorize = [](const serve::RequestView& asked) -> serve::Admission {
+        const std::string user = userOf(asked.header("Authorization"));  // your own function
+        if (user.empty()) return {401, "sign in first"};
+        return serve::Identity{.name = user, .about = sg::Value("gold")};
+    };
+    // [end owned]
+    return options;
+}
+
+void journal(std::string_view line) { std::cout << line << "\n"; }
+
+serve::ServerOptions numbered(bool is_development) {
+    serve::ServerOptions options;
+    // [begin errors]
+    options.log = [](std::string_view line) { journal(line); };  // your own function, for lines of JSON
+    options.show_errors = is_development;                        // clients are told the texts
+    // [end errors]
+    return options;
+}
+
+/// Greets whoever asks.
+sg::CompiledGraph<Order> greeting(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
+    sg::StateGraph<Order> graph;
+    // [begin identity]
+    graph.addNode("greet", [](const Order&, sg::Runtime& runtime) {
+        return sg::set<&Order::item>("tea for " + runtime.context<serve::Identity>().name);
+    });
+    // [end identity]
+    graph.addEdge(sg::START, "greet").addEdge("greet", sg::END);
+    return graph.compile({.checkpointer = saver});
 }
 
 void serveGraphs(bool stays) {

@@ -32,9 +32,6 @@
 // [begin read]
 #include <stategraph/read_checkpoint.hpp>
 // [end read]
-// [begin progress]
-#include <stategraph/progress.hpp>
-// [end progress]
 #include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/rocksdb_store.hpp>
@@ -244,13 +241,7 @@ void watch() {
     const auto exporter = std::make_shared<sg::OtlpJsonExporter>(file, "shop");
     const auto app = graph.compile({.checkpointer = saver, .observer = std::make_shared<sg::SpanObserver>(exporter)});
     // [end spans]
-    {
-        // [begin progress]
-
-        sg::ProgressBar progress({.label = "import"});
-        app.invoke(input, {.thread_id = "1", .observer = &progress});
-        // [end progress]
-    }
+    app.invoke(input, {.thread_id = "1"});
     int durations = 0;
     std::ostringstream out;
     // [begin durations]

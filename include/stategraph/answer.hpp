@@ -24,20 +24,19 @@ struct AnswerOptions {
 /// among the thread's own, so `config` names the thread alone; its `checkpoint_id`, if given, must be the newest.
 ///
 /// Stores exactly what a run that is resumed with these answers stores, in one atomic write. When all questions of a
-/// task are answered the thread is in flight (Unfinished::in_flight), however its last run ended; while one of the task
+/// task are answered the thread is in flight (Status::in_flight), however its last run ended; while one of the task
 /// is open it stays interrupted. Values are not checked against the type that the node expects: the node refuses a
 /// wrong one when it reads it, and asks again.
 ///
-/// Returns the questions that are still open. Errors: InvalidArgumentError for a thread that does not exist, is
-/// cancelled or asks nothing, for a question that is not open or that was answered, and for a key that several
-/// questions have; ThreadBusyError; ConcurrentUpdateError if the thread changes all the time; CorruptCheckpointError
-/// for records that cannot be read; SaverError. If two answers to one question come at the same time, exactly one is
-/// stored. Safe from any thread. Cost: one read of the newest checkpoint and one put.
+/// Returns the questions that are still open. Errors: UnknownInterruptError for answers that do not fit what waits;
+/// InvalidArgumentError for a thread that does not exist or is cancelled; ThreadBusyError; ConcurrentUpdateError if the
+/// thread changes all the time; CorruptCheckpointError for records that cannot be read; SaverError. If two answers to
+/// one question come at the same time, exactly one is stored. Safe from any thread. Cost: one read of the newest
+/// checkpoint and one put.
 std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const std::vector<Answer>& answers,
                               const AnswerOptions& options = {});
 
-/// Answers the only open question. Errors: as above, and InvalidArgumentError with a list of the questions if several
-/// are open.
+/// Answers the only open question. Errors: as above.
 std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const Value& value,
                               const AnswerOptions& options = {});
 

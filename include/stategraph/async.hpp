@@ -66,14 +66,14 @@ std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDo
     using T = typename detail::TaskValue<std::invoke_result_t<F&>>::Type;
     detail::Effect effect(runtime, key);
     if (effect.result()) co_return detail::resultOf<T>(effect);
-    if (on_doubt == OnDoubt::ask) {
-        if (effect.inDoubt()) {
-            if (auto answer = effect.ask()) {
-                if constexpr (!std::is_void_v<T>) effect.template accept<T>(*answer);
-                if (auto put = effect.finishLater(std::move(*answer))) co_await detail::EffectStored(std::move(put));
-                co_return detail::resultOf<T>(effect);
-            }
+    if (on_doubt == OnDoubt::ask && effect.inDoubt()) {
+        if (auto answer = effect.ask()) {
+            if constexpr (!std::is_void_v<T>) effect.template accept<T>(*answer);
+            if (auto put = effect.finishLater(std::move(*answer))) co_await detail::EffectStored(std::move(put));
+            co_return detail::resultOf<T>(effect);
         }
+    }
+    if (on_doubt != OnDoubt::repeat_unclaimed) {
         if (auto put = effect.beginLater()) co_await detail::EffectStored(std::move(put));
     }
     std::optional<detail::CallQuestions> questions(std::in_place, effect, detail::CallQuestions::Of::awaited);

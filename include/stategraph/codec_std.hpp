@@ -65,6 +65,9 @@ struct Piece {
 
 void appendSorted(Encoder& encoder, std::string_view scratch, std::vector<Piece>& pieces);
 
+/// Skips the value of a key that its map has had before. A strict reading refuses it.
+void skipRepeated(Decoder& decoder);
+
 /// Reads a map's key that is not text. JSON has such keys as text, which a strict reading accepts.
 void decodeKey(Decoder& decoder, void* key, DecodeMember decode);
 
@@ -335,7 +338,7 @@ struct Codec<T> {
             if (is_new) {
                 detail::decodeItem<Mapped>(decoder, at->second);
             } else {
-                decoder.skip();
+                detail::skipRepeated(decoder);
             }
         }
     }

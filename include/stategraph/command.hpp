@@ -131,6 +131,19 @@ struct Answer {
     std::string key;
 };
 
+/// The answers of a Command. A list that was given and is empty is refused (UnknownInterruptError), since its caller
+/// means to answer; a list that was left out is none.
+class Answers : public std::vector<Answer> {
+public:
+    Answers() = default;
+    Answers(std::vector<Answer> answers) : vector(std::move(answers)), is_given_(true) {}
+    Answers(std::initializer_list<Answer> answers) : vector(answers), is_given_(true) {}
+    bool areGiven() const noexcept { return is_given_ || !empty(); }
+
+private:
+    bool is_given_ = false;
+};
+
 namespace detail {
 struct NoState {};
 }  // namespace detail
@@ -152,7 +165,7 @@ public:
 template <class S = detail::NoState>
 struct Command {
     detail::Member<Value> resume = {};
-    detail::Member<std::vector<Answer>> answers = {};
+    detail::Member<Answers> answers = {};
     detail::Member<Update<S>> update = {};
     detail::Member<Targets> go_to = {};
     CommandGraph graph = CommandGraph::current;

@@ -348,7 +348,7 @@ public:
     /// Writes state as if a node had written it: through the reducers, and the node's edges fire. Creates a checkpoint
     /// whose parent is the one that `config` names, and returns its config; other tasks that were due are no longer
     /// due. For a subgraph's log (`checkpoint_ns`) pass an update of that subgraph's state. An edit is not a run:
-    /// `recover()` does not run what is due after it unless RecoverOptions::edited is set (Unfinished::edited). Errors:
+    /// `recover()` does not run what is due after it unless RecoverOptions::edited is set (Status::edited). Errors:
     /// InvalidUpdateError (an unknown node, or none given and not clear which; an update of another type of state).
     Config updateState(const Config& config, Update<S> values, const UpdateOptions& options = {}) const {
         return updateState<S>(config, std::move(values), options);
@@ -393,9 +393,10 @@ public:
     }
 
     /// Resumes every thread of the saver that is in flight (stategraph/unfinished.hpp), as RESUME does: the threads
-    /// that dead processes left. Threads with a run of this process under way are skipped. If other processes recover
-    /// the same thread then, all do the same work, one finishes it, and the others get ConcurrentUpdateError. The
-    /// report contains the errors of the runs; the call itself throws only if the saver's list cannot be read.
+    /// that dead processes left. Threads with a run of this process under way are skipped, and with savers that hold
+    /// threads those that another process runs. With other savers processes that recover the same thread do the same
+    /// work; one finishes it, and the others get ConcurrentUpdateError. The report contains the errors of the runs; the
+    /// call itself throws only if the saver's list cannot be read.
     RecoverReport recover(const RecoverOptions& options = {}) const { return detail::recover(*core(), options); }
 
     /// Removes the cached results of these nodes ("*": of all that are cached), or of all nodes, including those in

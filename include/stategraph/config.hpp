@@ -14,6 +14,7 @@
 #include <stategraph/detail/print_enum.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/names.hpp>
+#include <stategraph/status.hpp>
 #include <stategraph/value.hpp>
 
 namespace stategraph {
@@ -33,21 +34,9 @@ enum class Durability : std::uint8_t {
     exit,
 };
 
-/// How a run ended, if it did not throw. Unless it is done, RESUME continues the thread.
-enum class Status : std::uint8_t {
-    done,
-    interrupted,  // nodes have asked questions (stategraph/interrupt.hpp)
-    breakpoint,
-    cancelled,  // its RunControl ended it, or another run replaced it (OnBusy::replace)
-    timed_out,  // RunConfig::timeout passed
-    drained,    // its RunControl ended it after a whole superstep
-    sleeping,   // every task that is due waits for its time (Runtime::sleepUntil)
-};
-/// The name of a status, such as "done".
-const char* toString(Status status) noexcept;
-
 /// What a run, or an edit, does if another run of this process is under way on its thread, through the same saver
-/// object. Between processes and saver objects each commit decides: the second writer gets ConcurrentUpdateError.
+/// object. With savers that hold threads (BaseCheckpointSaver::holdsThreads) runs do the same between processes and
+/// saver objects, but that `replace` waits. Otherwise each commit decides: the second gets ConcurrentUpdateError.
 enum class OnBusy : std::uint8_t {
     reject,   // it is refused with ThreadBusyError
     wait,     // it waits for its turn, first come first served
@@ -70,7 +59,7 @@ inline constexpr char context_type = 0;
 
 /// A value that the nodes of a run can see (Runtime::context), such as settings, connections or the user. It is shared,
 /// never changed and not stored: the caller that resumes a thread passes it again. It is created from any value, or
-/// from a shared_ptr to one.
+/// from a shared_ptr to one. It may have several values of different types (`with`).
 class RunContext {
 public:
     RunContext() noexcept = default;
@@ -84,11 +73,18 @@ public:
     /// The value; null if there is none, or if it has another type.
     template <class T>
     const T* get() const noexcept {
-        return type_ == &detail::context_type<T> ? static_cast<const T*>(value_.get()) : nullptr;
+        const char* const type = &detail::context_type<T>;
+        return static_cast<const T*>(type_ == type ? value_.get() : inside(type));
     }
     bool empty() const noexcept { return value_ == nullptr; }
+    /// This context and another one in one. Of values of the same type, the other's counts.
+    RunContext with(RunContext other) const;
 
 private:
+    struct Both;
+    // The value of a type in a context of several; null if there is none.
+    const void* inside(const char* type) const noexcept;
+
     detail::Member<std::shared_ptr<const void>> value_;
     const char* type_ = nullptr;
 };

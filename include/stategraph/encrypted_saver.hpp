@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <stategraph/forwarding_saver.hpp>
 #include <stategraph/retention.hpp>
-#include <stategraph/saver.hpp>
 
 namespace stategraph {
 
@@ -61,7 +61,7 @@ struct EncryptionOptions {
 /// readable. Safe from any thread; a put takes no shared lock. Cost: processor time of about 2 µs a `put` of one small
 /// row, 1 µs to read it, 0.2 to 0.6 ms a megabyte (docs/encryption.md); 60 bytes a row. A conditional pending write
 /// reads its checkpoint first.
-class EncryptedSaver final : public BaseCheckpointSaver {
+class EncryptedSaver final : public ForwardingSaver {
 public:
     /// Throws InvalidArgumentError without an inner saver or one of the functions, SaverError if OpenSSL has no
     /// AES-256-GCM.
@@ -71,7 +71,6 @@ public:
     void put(const PutRequest& request) override;
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;
-    void deleteThread(std::string_view thread_id) override;
     /// Decrypts and encrypts again, a page at a time, with the root's log last; it is not one atomic write. If it
     /// fails, the target is deleted.
     void copyThread(std::string_view from, std::string_view to) override;
@@ -83,14 +82,8 @@ public:
     std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
     std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query) override;
     std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
-    std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
-    std::optional<ThreadCounts> countThreads(std::size_t most) override;
-    std::optional<std::uint64_t> storedBytes() override;
-    bool putIsSlow() const noexcept override;
-    /// Is true if the inner saver answers later. Sealing is done by the caller's thread, opening by that of the
-    /// completion. A request that compares pending writes is stored by `put`, because their rows have to be read first.
-    bool answersLater() const noexcept override;
-    std::size_t commitsAhead() const noexcept override;
+    /// Sealing is done by the caller's thread, opening by that of the completion. A request that compares pending
+    /// writes is stored by `put`, because their rows have to be read first.
     void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;
     void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override;
 

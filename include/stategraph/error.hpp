@@ -37,6 +37,7 @@ enum class Errc : std::uint8_t {
     lease_lost,
     thread_exists,
     thread_changed,
+    unknown_interrupt,
 };
 
 /// The name of a code, spelt as in LangGraph if LangGraph has it, such as "GRAPH_RECURSION_LIMIT".
@@ -113,7 +114,39 @@ class InvalidArgumentError : public Error {
 public:
     explicit InvalidArgumentError(std::string message, ErrorContext context = {})
         : Error(Errc::invalid_argument, std::move(message), std::move(context)) {}
+
+protected:
+    InvalidArgumentError(Errc code, std::string message, ErrorContext context)
+        : Error(code, std::move(message), std::move(context)) {}
 };
+
+/// Answers that do not fit the questions that wait. Nothing was stored and nothing ran, also not an update of the same
+/// Command.
+class UnknownInterruptError : public InvalidArgumentError {
+public:
+    /// not_pending: a question that was named does not wait, or none does. empty_map: a list of answers that has none.
+    /// ambiguous: an answer that several questions could take.
+    enum class Reason : std::uint8_t { not_pending, empty_map, ambiguous };
+
+    UnknownInterruptError(Reason reason, std::string message, std::vector<std::string> ids,
+                          std::vector<Interrupt> pending, bool is_answered);
+    Reason reason() const noexcept { return reason_; }
+    /// What the answers named and does not wait: ids of questions as text, or keys.
+    const std::vector<std::string>& ids() const noexcept { return ids_; }
+    /// The questions that wait.
+    const std::vector<Interrupt>& pending() const noexcept { return *pending_; }
+    /// Whether everything in `ids()` was answered before, as far as the thread's log says: the answer was given twice,
+    /// which does no harm. Otherwise it names something that was never asked, or that is no longer asked.
+    bool isAnswered() const noexcept { return is_answered_; }
+
+private:
+    Reason reason_;
+    bool is_answered_;
+    std::vector<std::string> ids_;
+    std::shared_ptr<const std::vector<Interrupt>> pending_;
+};
+/// The name of a reason, spelt as in LangGraph, such as "not_pending".
+const char* toString(UnknownInterruptError::Reason reason) noexcept;
 
 /// Nothing to run: no input on a thread without state, or an empty Command.
 class EmptyInputError : public Error {

@@ -29,7 +29,7 @@ struct ForkOptions {
 /// of them, and their questions are asked again. It is the first commit of a run that resumes from
 /// `config.checkpoint_id`.
 ///
-/// A fork is marked as an edit is (Unfinished::edited), so `recover()` does not run it unless RecoverOptions::edited is
+/// A fork is marked as an edit is (Status::edited), so `recover()` does not run it unless RecoverOptions::edited is
 /// set. It revives a cancelled thread. Returns the new checkpoint's config.
 ///
 /// Errors: InvalidArgumentError for an unknown thread or checkpoint, a subgraph's log (`checkpoint_ns`), or metadata

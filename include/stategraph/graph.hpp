@@ -21,6 +21,8 @@ namespace stategraph {
 
 namespace detail {
 
+struct Verdicts;
+
 /// What a graph knows about its state; specialised for states whose channels are named at run time.
 template <class S>
 struct StateDescription {
@@ -205,6 +207,7 @@ private:
         detail::StateDescription<Inner>::describePayload(spec);
         return spec;
     }
+    friend struct detail::Verdicts;
     detail::GraphBuilder builder_;
 };
 

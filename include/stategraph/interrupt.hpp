@@ -10,11 +10,11 @@ namespace stategraph {
 
 /// A question that a node stopped at.
 struct Interrupt {
-    /// Names the question, for `Answer`. A question with a key has an id of its own. Questions without a key share the
-    /// id of the asker (the task, or a function that the task calls once: Runtime::once, Flow::call), and are answered
-    /// in order.
+    /// Names the question, for `Answer`: no two questions have the same id, and a question that is asked again because
+    /// it has no answer yet keeps its id. The first question without a key of a task has the id of the task.
     TaskId id;
-    /// How many questions without a key the same asker asked before; 0 for a question with a key.
+    /// How many questions without a key the same asker asked before: the task, or a function that it calls once
+    /// (Runtime::once, Flow::call); 0 for a question with a key.
     std::uint64_t index = 0;
     /// What the node gave to `interrupt`.
     Value value;

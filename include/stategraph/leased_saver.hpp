@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <stategraph/forwarding_saver.hpp>
 #include <stategraph/postgres_saver.hpp>
-#include <stategraph/saver.hpp>
 
 namespace stategraph {
 
@@ -17,9 +17,9 @@ namespace stategraph {
 /// that was frozen for longer than its lease stores nothing when it wakes. A put is one round trip, as without.
 ///
 /// A put to a thread without a lease here throws LeaseLostError and asks nobody: also one of an attempt that was
-/// abandoned, or of a run that ended. Reading needs no lease. To answer, edit or delete from outside, use the
-/// PostgresSaver itself. An EncryptedSaver can wrap it. Safe from any thread.
-class LeasedSaver final : public BaseCheckpointSaver {
+/// abandoned, or of a run that ended. Reading and pruning need no lease. To answer, edit or delete from outside, use
+/// the PostgresSaver itself. An EncryptedSaver can wrap it. Safe from any thread.
+class LeasedSaver final : public ForwardingSaver {
 public:
     /// Writes through `saver`. Errors: InvalidArgumentError for null.
     explicit LeasedSaver(std::shared_ptr<PostgresSaver> saver);
@@ -43,24 +43,14 @@ public:
     /// Puts under the lease of the thread. Errors: also LeaseLostError.
     void put(const PutRequest& request) override;
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
-    /// Is true, as with a PostgresSaver: workers await their runs, so that one that waits for the server has no thread.
-    bool answersLater() const noexcept override;
-    std::size_t commitsAhead() const noexcept override;
     void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;
     void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override;
-    std::vector<ListedCheckpoint> list(const ListQuery& query) override;
     /// Requires the thread's lease, which ends with the thread.
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
-    /// Requires no lease, because a prune does not change the meaning of what it keeps.
-    std::size_t prune(const PruneRequest& request) override;
-    void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
-    std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
-    std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query) override;
-    std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
-    std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
-    std::optional<ThreadCounts> countThreads(std::size_t most) override;
-    std::optional<std::uint64_t> storedBytes() override;
+    /// False: the lease keeps other processes from running the thread.
+    bool holdsThreads() const noexcept override { return false; }
+    std::unique_ptr<ThreadHold> tryHold(std::string_view thread_id) override;
     /// False: a blocking run with `async` makes puts on its own thread.
     bool putIsSlow() const noexcept override;
 

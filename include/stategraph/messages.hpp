@@ -12,7 +12,8 @@
 namespace stategraph {
 
 /// One message of a conversation. Your own struct can be used instead, if it has a `std::string id` and `bool
-/// isRemoval() const`.
+/// isRemoval() const`. It may have amendments, which change a part of the message with their id: `bool isAmendment()
+/// const` and `void amend(T& message) const`.
 struct Message {
     std::string role = {};
     std::string content = {};
@@ -48,6 +49,20 @@ struct PlainMessages {
     static const auto& read(const Item& item) { return Opened<Item>::read(item); }
     static std::string_view id(const Item& item) { return read(item).id; }
     static bool isRemoval(const Item& item) { return read(item).isRemoval(); }
+    static bool isAmendment(const Item& item) {
+        if constexpr (requires { read(item).isAmendment(); }) {
+            return read(item).isAmendment();
+        } else {
+            return false;
+        }
+    }
+    static void amend(Item& amendment, const Item& old) {
+        if constexpr (requires { read(amendment).isAmendment(); }) {
+            Item made = old;
+            Opened<Item>::change(made, [&](auto& message) { read(amendment).amend(message); });
+            amendment = std::move(made);
+        }
+    }
     static void check(const Item&) noexcept {}
     static std::size_t count(Op& op) { return op.is_item ? 1 : op.as<T>().size(); }
     template <class F>
@@ -186,7 +201,7 @@ private:
     static bool isAppended(const T& value, std::span<Op* const> ops) {
         if (ops.size() != 1 || !ops.front()->is_item) return false;
         const Item& item = ops.front()->as<Item>();
-        if (Access::isRemoval(item)) return false;
+        if (Access::isRemoval(item) || Access::isAmendment(item)) return false;
         const std::string_view id = Access::id(item);
         for (const Item& held : value) {
             if (isSameId(Access::id(held), id)) return false;

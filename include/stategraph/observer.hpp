@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include <stategraph/detail/chrono.hpp>
-#include <stategraph/ending.hpp>
 #include <stategraph/ids.hpp>
+#include <stategraph/status.hpp>
 
 namespace stategraph {
 
@@ -31,7 +31,7 @@ struct RunStart {
 /// A run has ended.
 struct RunEnd {
     const ObservedRun& run;
-    Ending ending;
+    Status ending;
     std::chrono::nanoseconds duration;
     /// How many supersteps the run took, not counting that of START.
     int supersteps;
@@ -50,7 +50,7 @@ struct SuperstepStart {
 struct SuperstepEnd {
     const ObservedRun& run;
     std::int64_t step;
-    Ending ending;
+    Status ending;
     std::chrono::nanoseconds duration;
 };
 /// One attempt at a task. START's tasks are reported too. The call of the node's error handler (StateGraph::onError) is
@@ -69,7 +69,7 @@ struct TaskEnd {
     std::string_view node;
     TaskId task_id;
     int attempt;
-    Ending ending;
+    Status ending;
     /// Includes the time for storing the task's result, if that is stored separately.
     std::chrono::nanoseconds duration;
     /// The text of the attempt's error, also if the attempt is retried or handled; otherwise empty.

@@ -16,8 +16,8 @@
 #include <stategraph/value.hpp>
 
 // The queue of a PostgreSQL schema: which threads have work to do, when, and which worker has them. Programs that
-// submit work use `submit`, `cancel`, `wake`, `retry` and the functions that read; `claim`, `renew` and `release` are
-// for workers (stategraph/worker.hpp).
+// submit work use `submit`, `cancel`, `wake`, `retry` and the functions that read; `enlist`, `claim`, `begin`, `renew`
+// and `release` are for workers (stategraph/worker.hpp).
 namespace stategraph {
 
 /// An input of a graph, for a thread.
@@ -53,6 +53,19 @@ enum class WorkState : std::uint8_t {
 /// The name of a state, as in the enumeration.
 const char* toString(WorkState state) noexcept;
 
+/// How a thread stands in the queue now.
+enum class QueueStanding : std::uint8_t {
+    ready,      // due, or with a lease that ran out
+    leased,     // a worker has it
+    later,      // waiting for another attempt after a back-off
+    sleeping,   // waiting for its wake time
+    waiting,    // waiting for an answer
+    set_aside,  // no worker takes it before `retry`
+    unserved,   // due, but there are workers, and none of them has its graph in a version that did not refuse it
+};
+/// The name of a standing, as in the enumeration.
+const char* toString(QueueStanding standing) noexcept;
+
 /// A thread in the queue. A thread that has nothing to do and waits for nothing is not in it.
 struct QueuedThread {
     std::string thread_id = {};
@@ -64,7 +77,7 @@ struct QueuedThread {
     /// The epoch of its lease; 0: no worker has it.
     std::int64_t epoch = 0;
     std::string worker = {};
-    /// The number of claims since it last made progress.
+    /// The number of attempts since it last made progress (Claim::attempts).
     std::int64_t attempts = 0;
     /// The number of waiting inputs.
     std::int64_t inputs = 0;
@@ -72,20 +85,40 @@ struct QueuedThread {
     bool is_cancelled = false;
     /// The error of its last run, or why it was set aside; empty if neither.
     std::string error = {};
+    QueueStanding standing = QueueStanding::ready;
+    /// When it was last claimed, given back or set aside.
+    std::chrono::system_clock::time_point since = {};
+    /// How many threads a worker may run at once while it runs this one (Claim::apart); 0: any number.
+    std::int64_t apart = 0;
 };
 
-/// The threads of one queue. A thread is in exactly one of the counts from `ready` to `set_aside`.
+/// The threads of one queue: how many there are of each standing.
 struct QueueStats {
     std::string queue = {};
-    std::size_t ready = 0;     // due, or with an expired lease
-    std::size_t leased = 0;    // a worker has them
-    std::size_t later = 0;     // waiting for another attempt after a back-off
-    std::size_t sleeping = 0;  // waiting for their wake time
-    std::size_t waiting = 0;   // waiting for an answer
+    std::size_t ready = 0;
+    std::size_t leased = 0;
+    std::size_t later = 0;
+    std::size_t sleeping = 0;
+    std::size_t waiting = 0;
     std::size_t set_aside = 0;
     std::size_t inputs = 0;
     /// How long the first of the ready ones has been due; 0 if there is none.
     std::chrono::milliseconds oldest = {};
+    std::size_t unserved = 0;
+};
+
+/// A worker that serves the queue.
+struct QueueWorker {
+    std::string name = {};
+    std::vector<std::string> queues = {};
+    std::vector<std::string> graphs = {};
+    std::size_t slots = 0;
+    std::chrono::system_clock::time_point since = {};
+    /// When it counts as gone, unless it says once more that it is alive, which it does in each third of its lease.
+    std::chrono::system_clock::time_point until = {};
+    bool is_alive = true;
+    /// How many threads are leased under its name.
+    std::size_t held = 0;
 };
 
 /// A graph that a worker has.
@@ -112,6 +145,9 @@ struct ClaimRequest {
     std::chrono::milliseconds lease = std::chrono::seconds(30);
     std::vector<ClaimedGraph> graphs = {};
     std::vector<ClaimedQueue> queues = {};
+    /// How many threads this process runs now. It gets no thread that must run with fewer others (Claim::apart), unless
+    /// that has been due for as long as a lease lasts.
+    std::size_t running = 0;
 };
 
 /// A thread that a worker has now.
@@ -122,8 +158,13 @@ struct Claim {
     /// The epoch of this claim and of no other; its puts carry it (PutLease).
     std::int64_t epoch = 0;
     WorkState state = WorkState::idle;
-    /// The number of claims, including this one, since the thread last made progress (stored a commit).
+    /// The number of attempts, including this one, since the thread last made progress (stored a commit). A claim whose
+    /// lease ran out counts only if the thread was run alone (`apart` 1): otherwise another thread may be what ended
+    /// the process.
     std::int64_t attempts = 0;
+    /// 0, or how many threads the process may run at once while it runs this one, itself included: processes that had
+    /// it have died, were frozen or cut off. Before such a thread is run, call `begin`.
+    std::int64_t apart = 0;
     /// Whether an answer came since a worker last ran the thread.
     bool is_woken = false;
     bool is_cancelled = false;
@@ -154,6 +195,8 @@ struct Renewed {
     std::string thread_id = {};
     /// The thread was cancelled: end its run.
     bool is_cancelled = false;
+    /// False: another transaction has locked its row, so that the lease ends when it would have ended before.
+    bool is_renewed = true;
 };
 
 /// How a worker gives a thread back.
@@ -218,22 +261,46 @@ public:
     bool wake(std::string_view thread_id);
     /// Lets workers try a thread that was set aside. Returns false if it was not set aside.
     bool retry(std::string_view thread_id);
+    /// Takes the thread from the worker that has it, so that another one may claim it now. What the first one still
+    /// stores is refused; it ends the run when it next renews its leases. Returns false if no worker has it.
+    bool takeBack(std::string_view thread_id);
+    /// Sets the thread aside, for this reason, and takes it from a worker that has it. Returns false if it is not in
+    /// the queue, or was set aside already.
+    bool putAside(std::string_view thread_id, std::string_view reason);
 
     /// The thread's entry; none if it has nothing to do and waits for nothing.
     std::optional<QueuedThread> find(std::string_view thread_id);
     /// The threads that were set aside, in the order of names, after a given one. Cost: in proportion to the result.
     std::vector<QueuedThread> setAside(std::size_t limit = 50, std::string_view after_thread_id = {});
+    /// The threads with this standing (none: all), in the order of names, after a given one. Cost: a step for each
+    /// thread that is looked at.
+    std::vector<QueuedThread> list(std::optional<QueueStanding> standing = {}, std::size_t limit = 50,
+                                   std::string_view after_thread_id = {});
     /// The statistics of each queue that has threads, by name. Cost: a step for each thread in the queue.
     std::vector<QueueStats> stats();
+    /// The workers that have come, and have not left: those that are alive, and those that died within about a day.
+    std::vector<QueueWorker> workers();
+
+    /// Says that a worker is alive for `lease` from now, and what it serves. The first call has number 0, and returns
+    /// the number for later calls. `graphs` are those of ClaimRequest.
+    std::int64_t enlist(std::int64_t number, const QueueWorker& worker, std::span<const ClaimedGraph> graphs,
+                        std::chrono::milliseconds lease);
+    /// Says that a worker which this object enlisted has ended.
+    void leave(std::int64_t number);
 
     /// Takes due threads: in each queue those that have been due longest, only for the given graphs, and without those
-    /// that refused this version. A claim is on the server's disk when this returns. A thread whose lease has expired
-    /// is due like any other. If the connection breaks, threads of the first attempt may stay leased until their lease
-    /// expires.
+    /// that refused this version; and those that were cancelled, whatever their graph. A claim is on the server's disk
+    /// when this returns. A thread whose lease has expired is due like any other. If the connection breaks, threads of
+    /// the first attempt may stay leased until their lease expires.
     std::vector<Claim> claim(const ClaimRequest& request);
     /// Throws what `claim` throws for names and a lease that cannot be, and does nothing else.
     static void checkClaim(const ClaimRequest& request);
-    /// Extends leases to `lease` from now, all in one statement. Those that are not returned are lost.
+    /// Says that threads with a limit (Claim::apart) are now run. Returns the names of those that may be: whose lease
+    /// is valid, and whose row nobody has locked.
+    std::vector<std::string> begin(std::span<const HeldLease> held);
+    /// Extends leases to `lease` from now, all in one statement. Those that are not returned are lost. It has a
+    /// connection of its own, and its statement ends after a quarter of the lease, so that nothing that others wait for
+    /// holds it up.
     std::vector<Renewed> renew(std::span<const HeldLease> held, std::chrono::milliseconds lease);
     /// Gives threads back; returns the names of those whose lease was still valid.
     std::vector<std::string> release(std::span<const Release> releases);
@@ -242,8 +309,10 @@ public:
 
 private:
     struct Statements;
+    struct OwnConnection;
     std::shared_ptr<PostgresSaver> saver_;
     std::shared_ptr<const Statements> statements_;
+    std::shared_ptr<OwnConnection> own_;
 };
 
 }  // namespace stategraph

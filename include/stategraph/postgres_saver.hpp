@@ -65,7 +65,8 @@ struct PostgresSaverOptions {
     /// means once.
     std::chrono::milliseconds reconnect_for = std::chrono::seconds(5);
     /// Turn it off for connections through a pooler that gives each transaction another server connection (PgBouncer in
-    /// transaction mode): then nothing outlives a transaction, and each statement is planned again.
+    /// transaction mode): then nothing outlives a transaction, each statement is planned again, and no thread is held
+    /// (PostgresSaver::holdsThreads).
     bool prepared_statements = true;
     /// Commits of several threads that are put at the same time are stored by one statement. No put waits for others to
     /// come.
@@ -151,11 +152,21 @@ public:
     std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
     std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
+    /// True, except through a pooler in transaction mode (PostgresSaverOptions::prepared_statements is off), where no
+    /// connection is the saver's own: there each commit decides between processes.
+    bool holdsThreads() const noexcept override;
+    /// Holds a thread for runs through this object, unless a run through another object or a worker has it. This
+    /// object's puts to the thread are then made under an epoch: they throw LeaseLostError once another has taken it
+    /// over. The holder is alive as long as a connection of its own is, which the first call opens: the server sees at
+    /// once that a process was killed. A stopped process keeps its threads. Cost: one round trip. The commit after
+    /// which nothing is due gives the thread back in its own statement; otherwise that is one round trip too.
+    std::unique_ptr<ThreadHold> tryHold(std::string_view thread_id) override;
     /// The size of the tables and their indexes on the server's disk, including space that deletions have freed and
     /// that later rows use.
     std::optional<std::uint64_t> storedBytes() override;
 
-    /// How many requests this object has sent and waited for, those of opening connections included.
+    /// How many requests this object has sent and waited for, those of opening connections included, but not those of
+    /// the connection that keeps held threads.
     std::uint64_t roundTrips() const noexcept;
 
     /// How many puts were stored by a statement together with others (PostgresSaverOptions::join_puts).

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,9 @@ struct RecordLinks {
     CheckpointId base;
     /// For a commit of a subgraph: the root graph's checkpoint to whose superstep it belongs; otherwise none.
     CheckpointId root;
+    /// For an edit of a log that lives with the thread: the checkpoint of the graph around it to which it belongs, and
+    /// so to all that continue that one. It is empty if that graph had no checkpoint yet.
+    std::optional<CheckpointId> around = {};
     /// Whether nothing is due.
     bool is_finished = true;
     /// The logs of subgraphs that were visited in the superstep that led here, with which later visits begin.

@@ -50,7 +50,7 @@ struct RecoverOptions {
     /// Resumes also threads whose newest checkpoint another version of this graph made, or another graph that shares
     /// the saver. Off: they are reported and skipped.
     bool other_versions = false;
-    /// Resumes also threads that an edit left with tasks due (Unfinished::edited). Off: they wait for the caller that
+    /// Resumes also threads that an edit left with tasks due (Status::edited). Off: they wait for the caller that
     /// edited them.
     bool edited = false;
     /// How many threads are run at once; at least 1.

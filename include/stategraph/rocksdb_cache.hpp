@@ -18,6 +18,8 @@ struct RocksDBCacheOptions {
     std::uint64_t bytes_max = std::uint64_t{1} << 30U;
     /// Provides the time in tests (IdSource::now). None: the system's clock does.
     std::shared_ptr<IdSource> clock = {};
+    /// Is the same option as RocksDBSaverOptions::owner_only.
+    bool owner_only = true;
 };
 
 /// Keeps results in a RocksDB database of its own (a folder), so that they outlive the process.

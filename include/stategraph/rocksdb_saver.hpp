@@ -39,6 +39,9 @@ struct RocksDBSaverOptions {
     /// damage, and drop the rest for good. Off: such a database is a CorruptCheckpointError that says where the damage
     /// is and what would be lost.
     bool drop_damaged_log = false;
+    /// Whether files and folders that are created are for their owner alone (0600 and 0700), whatever the umask. Off:
+    /// their rights follow the umask. Those that exist keep theirs.
+    bool owner_only = true;
 };
 
 /// Keeps threads in a RocksDB database (a folder), one key a commit and one a pending write.

@@ -29,6 +29,8 @@ struct RocksDBStoreOptions {
     const rocksdb::Options* rocksdb_options = nullptr;
     /// Is the same option as RocksDBSaverOptions::drop_damaged_log. Off: damage is a CorruptStoreError.
     bool drop_damaged_log = false;
+    /// Is the same option as RocksDBSaverOptions::owner_only.
+    bool owner_only = true;
 };
 
 /// Keeps items in a RocksDB database, a folder of its own (not that of a saver). One batch of puts is one atomic write.

@@ -9,6 +9,7 @@ namespace stategraph {
 namespace detail {
 
 struct RunControlParts;
+struct RunControlLease;
 struct RunControlDeleter {
     void operator()(RunControlParts* parts) const noexcept;
 };
@@ -45,7 +46,7 @@ public:
 
     /// Ends the runs now, with Status::cancelled. What is committed, and what tasks of the current superstep have
     /// finished, is kept. Nodes see it in `Runtime::stopRequested` and in `stopToken()`; no node is waited for, and its
-    /// late results are discarded. The thread counts as cancelled (Unfinished::cancelled): `recover()` does not run it,
+    /// late results are discarded. The thread counts as cancelled (Status::cancelled): `recover()` does not run it,
     /// RESUME continues it.
     void requestStop() noexcept;
     bool stopRequested() const noexcept;
@@ -65,6 +66,8 @@ public:
     std::string drainReason() const;
 
 private:
+    friend struct detail::RunControlLease;
+
     std::unique_ptr<detail::RunControlParts, detail::RunControlDeleter> parts_;
 };
 

@@ -39,6 +39,9 @@ struct TaskContext;
 enum class OnDoubt : std::uint8_t {
     repeat,  // call the function again; for effects that may happen twice, or whose receiver knows the idempotency key
     ask,     // ask with an interrupt: the answer is {"result": value} if it happened, "repeat" to do it again
+    /// As `repeat`, but the effect is not claimed: that it begins is not stored, which saves one pending write. Two
+    /// processes that run the thread at the same time may then both call the function. For functions without effects.
+    repeat_unclaimed,
 };
 
 /// What a node may ask of its run. Valid during the node's call, on the thread of the call; for a coroutine, until it
@@ -114,15 +117,16 @@ public:
     bool wantsMessages() const;
 
     /// Calls `fn` once for this task and `key`, however often the node runs: in retries, when the run is resumed, after
-    /// a crash. What it returned (anything storable, or nothing) is stored before this returns, and is returned from
-    /// then on.
+    /// a crash. That it begins is stored before, only if nobody else has begun it since this run read the thread;
+    /// otherwise ConcurrentUpdateError is thrown and the run ends. What it returned (anything storable, or nothing) is
+    /// stored before this returns, and is returned from then on.
     ///
     /// Effects are distinguished by their keys and not by their order, so a node's code may change meanwhile; a second
     /// call with a key returns the first one's result. An effect whose end is not known (OnDoubt) never counts as done:
     /// to happen exactly once, it needs the help of the receiver, which can be given `idempotencyKey(key)`. With
     /// durability `exit`, or without a saver, results last as long as the run. Errors: InvalidArgumentError for a key
     /// that is empty or longer than 200 bytes; WrongTypeError if the stored result is of another type; SaverError.
-    /// Cost: one pending write, two unless `repeat`.
+    /// Cost: two pending writes, one after the other; one with `repeat_unclaimed`.
     template <class F>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, OnDoubt on_doubt = OnDoubt::repeat);
     /// `once` with a check: if it is not known whether the effect happened, `check` finds out: it returns an optional
@@ -416,16 +420,14 @@ std::invoke_result_t<F&> Runtime::once(std::string_view key, F&& fn, OnDoubt on_
     using T = std::invoke_result_t<F&>;
     detail::Effect effect(*this, key);
     if (effect.result()) return detail::resultOf<T>(effect);
-    if (on_doubt == OnDoubt::ask) {
-        if (effect.inDoubt()) {
-            if (auto answer = effect.ask()) {
-                if constexpr (!std::is_void_v<T>) effect.template accept<T>(*answer);
-                effect.finish(std::move(*answer));
-                return detail::resultOf<T>(effect);
-            }
+    if (on_doubt == OnDoubt::ask && effect.inDoubt()) {
+        if (auto answer = effect.ask()) {
+            if constexpr (!std::is_void_v<T>) effect.template accept<T>(*answer);
+            effect.finish(std::move(*answer));
+            return detail::resultOf<T>(effect);
         }
-        effect.begin();
     }
+    if (on_doubt != OnDoubt::repeat_unclaimed) effect.begin();
     return detail::perform<T>(effect, fn);
 }
 

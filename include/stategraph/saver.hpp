@@ -17,7 +17,8 @@
 #include <stategraph/ids.hpp>
 #include <stategraph/row_bytes.hpp>
 #include <stategraph/saver_completion.hpp>
-#include <stategraph/thread_status.hpp>
+#include <stategraph/status.hpp>
+#include <stategraph/thread_hold.hpp>
 
 namespace stategraph {
 
@@ -69,10 +70,15 @@ struct PutRequest {
     /// Pending writes that are compared and not written: the request is refused with ConcurrentUpdateError unless each
     /// row holds its `expected`, which is given; `bytes` is not used.
     std::span<const WriteRow> compared = {};
-    /// With an `outlook` whose status is known: what a search is to find of the thread without reading its checkpoint
+    /// With an `outlook` that is not `in_flight`: what a search is to find of the thread without reading its checkpoint
     /// (stategraph/thread_summary.hpp), at most `summary_bytes_max` bytes. Savers with an index keep it as it is, in
-    /// place of the one before; empty, or with the status `unknown`: the index has none.
+    /// place of the one before; empty, or with the status `in_flight`: the index has none.
     std::string_view summary = {};
+    /// For the first commit of a subgraph's log, and an edit of one that lives with the thread: a checkpoint of the
+    /// thread's own log, which a deletion or a prune must not have dropped (ConcurrentUpdateError). None: not asked.
+    CheckpointId root = {};
+    /// The writes answer questions, or close them: a worker is to look at the thread.
+    bool answers = false;
     static constexpr std::size_t summary_bytes_max = 2048;
 };
 
@@ -134,7 +140,7 @@ struct ListQuery {
 
 /// A thread's place in the order of an index.
 struct ThreadPlace {
-    /// The thread's newest commit. For ThreadStatus::unknown, a commit that is at most about a second older.
+    /// The thread's newest commit. For Status::in_flight, a commit that is at most about a second older.
     CheckpointId since;
     std::string thread_id;
     friend auto operator<=>(const ThreadPlace&, const ThreadPlace&) = default;
@@ -151,8 +157,8 @@ struct IndexedThread {
 
 /// Which open threads to list.
 struct OpenThreadsQuery {
-    /// The statuses; `finished` among them has no effect.
-    ThreadStatuses statuses = ThreadStatuses::open();
+    /// The statuses; `done` among them has no effect.
+    Statuses statuses = Statuses::open();
     /// Lists only threads after this one in the order of listings; none: from the first on.
     std::optional<std::string> after_thread_id = {};
     /// The page has at most this many threads.
@@ -163,7 +169,7 @@ struct OpenThreadsQuery {
 
 /// Which of the newest threads to list.
 struct NewestThreadsQuery {
-    ThreadStatuses statuses = ThreadStatuses::all();
+    Statuses statuses = Statuses::indexed();
     /// Lists only threads after this one; none: from the newest on.
     std::optional<ThreadPlace> before = {};
     /// The page has at most this many threads.
@@ -189,17 +195,17 @@ struct DueThreadsQuery {
     std::size_t limit = 50;
 };
 
-/// How many threads an index has of each status.
+/// How many threads an index has of each of its statuses (Statuses::indexed); others must not be asked for.
 struct ThreadCounts {
-    std::array<std::size_t, all_thread_statuses.size()> by_status = {};
+    std::array<std::size_t, indexed_statuses.size()> by_status = {};
 
-    std::size_t& operator[](ThreadStatus status) noexcept { return by_status[static_cast<std::size_t>(status)]; }
-    std::size_t operator[](ThreadStatus status) const noexcept { return by_status[static_cast<std::size_t>(status)]; }
-    std::size_t finished() const noexcept { return (*this)[ThreadStatus::finished]; }
+    std::size_t& operator[](Status status) noexcept { return by_status[static_cast<std::size_t>(status)]; }
+    std::size_t operator[](Status status) const noexcept { return by_status[static_cast<std::size_t>(status)]; }
+    std::size_t done() const noexcept { return (*this)[Status::done]; }
     std::size_t open() const noexcept {
         std::size_t count = 0;
         for (const std::size_t each : by_status) count += each;
-        return count - finished();
+        return count - done();
     }
 };
 
@@ -247,8 +253,8 @@ struct PruneRequest {
     std::optional<std::size_t> keep_last = {};
     /// Drop commits that were made before this time.
     std::optional<std::chrono::system_clock::time_point> older_than = {};
-    /// Drop whole threads in which nothing is due and whose newest commit was made before this time. Given alone, it
-    /// leaves other threads as they are.
+    /// Drop whole threads in which nothing is due, that no queue of workers has, and whose newest commit was made
+    /// before this time. Given alone, it leaves other threads as they are.
     std::optional<std::chrono::system_clock::time_point> threads_unused_since = {};
     /// A log is pruned as with `never` if its records cannot be rewritten (they are encrypted, and there is no
     /// `rewriter`), or if the rewritten records would be too much for one atomic write (1 GiB a thread, or a
@@ -336,8 +342,7 @@ public:
     ///
     /// The open threads, that is, those not known to be finished, in the order of listings. Cost: what is returned.
     virtual std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query);
-    /// The newest threads first. A thread that is written to meanwhile may be returned twice or not at all. Cost: in
-    /// proportion to the result.
+    /// The newest threads first. One that is written to meanwhile may be there twice or not at all. Cost: the result's.
     virtual std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query);
     /// The sleeping threads, in the order of their wake times. Cost: in proportion to the result.
     virtual std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query);
@@ -345,10 +350,10 @@ public:
     virtual std::optional<ThreadCounts> countThreads(std::size_t most);
 
     /// Threads whose newest checkpoint has pending work, with the reason (stategraph/unfinished.hpp). A thread that
-    /// cannot be read is among them, as Unfinished::damaged, and stops nothing. Reads the newest checkpoints of open
+    /// cannot be read is among them, as Status::damaged, and stops nothing. Reads the newest checkpoints of open
     /// threads, in pages, and reports to the saver where its index is wrong; so a thread that was finished, and then
     /// was damaged, is not among them. For one reason alone it reads threads of that status and of
-    /// ThreadStatus::unknown. If the saver has no index, it reads those of all threads.
+    /// `in_flight`. If the saver has no index, it reads those of all threads.
     std::vector<UnfinishedThread> unfinishedThreads();
     std::vector<UnfinishedThread> unfinishedThreads(const UnfinishedQuery& query);
 
@@ -363,14 +368,17 @@ public:
     /// How many bytes everything takes, in memory or on disk; none if the saver does not know.
     virtual std::optional<std::uint64_t> storedBytes() { return {}; }
 
-    /// How many bytes are used, and for what: see stategraph/stats.hpp, which declares the types. Without a query, it
-    /// counts everything.
+    /// How many bytes are used, and for what (stategraph/stats.hpp); without a query, of everything.
     SaverStats stats(const StatsQuery& query);
     SaverStats stats();
 
-    /// Whether `put` without `sync` may take long enough (a network) that async durability should call it from another
-    /// thread.
+    /// Whether `put` without `sync` may take so long (a network) that async durability should call it elsewhere.
     virtual bool putIsSlow() const noexcept { return true; }
+
+    /// Whether `tryHold` keeps other processes from running a thread. If not, each commit decides between them.
+    virtual bool holdsThreads() const noexcept { return false; }
+    /// Takes the right to run a thread, which a process that ends gives back. Null: another saver object has it.
+    virtual std::unique_ptr<ThreadHold> tryHold(std::string_view thread_id);
 
     /// Whether `asyncPut` and `asyncGetTuple` return before the storage has answered; always the same. Awaited runs
     /// then call them, so that no thread waits, and blocking runs with async durability do.
@@ -380,8 +388,7 @@ public:
     virtual void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept;
     virtual void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept;
     /// If `answersLater`: how many supersteps a run with async durability may be ahead of what is stored; at least 1,
-    /// always the same. While a put is under way, the commits that come after it wait, and then they are one put. If
-    /// the process dies, those that were not stored are lost, and their supersteps run again.
+    /// always the same. Commits that come while a put is under way are one put. If the process dies, they run again.
     virtual std::size_t commitsAhead() const noexcept { return 1; }
 
 private:

@@ -24,6 +24,8 @@ void checkPut(const PutRequest& request);
 /// Throws ConcurrentUpdateError: the log's head is `actual`.
 [[noreturn]] void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual);
 
+/// Throws ConcurrentUpdateError: the thread no longer has the checkpoint PutRequest::root.
+[[noreturn]] void refuseRoot(const PutRequest& request);
 /// Throws ConcurrentUpdateError: the commit builds on `gone`, which is no longer in the log.
 [[noreturn]] void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone);
 
@@ -74,6 +76,7 @@ struct CommitLinks {
     /// lives with the thread, remembers.
     std::vector<VisitLink> visits = {};
     bool has_all_visits = false;
+    std::optional<CheckpointId> around = {};  // RecordLinks::around
 };
 
 /// What a prune must know about a log that has commits.
@@ -122,19 +125,20 @@ struct LogPlan {
     std::vector<StoredCommit> rewritten;
 };
 
-/// What a prune does to one thread, log by log: the root's log first, if there is one, and each log before the logs
-/// inside it ("a" before "a|b"). The order of their names is such an order.
+/// What a prune does to the logs of one thread.
 ///
 /// For a log that lives with the thread, the rules also keep the commits with which visits from kept checkpoints of the
-/// graph around it begin, later edits of what is there, and the newest commit of each visit that a kept checkpoint of
-/// the root's log has begun. A log that lived for one task is dropped as a whole, including its head, when the root's
-/// log has continued and no longer keeps that task's checkpoint. All other logs: `droppable`, or with rewriting only
-/// what the rules keep. Answers are stored only with the root's task, so a subgraph's question is open only while the
-/// root's checkpoint has an open one.
+/// graph around it begin, be it where an earlier visit has left the log or an edit, and the newest commit of each visit
+/// that a kept checkpoint of the root's log has begun. If a kept checkpoint begins with an edit, the commits between it
+/// and the one at which the edit was made are kept too, because they say that the edit is on its branch. The newest
+/// edit that was made when the graph around it had no checkpoint is kept, because that graph may begin anew. A log that
+/// lived for one task is dropped as a whole, including its head, when the root's log has continued and no longer keeps
+/// that task's checkpoint. All other logs: `droppable`, or with rewriting only what the rules keep. Answers are stored
+/// only with the root's task, so a subgraph's question is open only while the root's checkpoint has an open one.
 class ThreadPrune {
 public:
-    /// Returns the bytes of a commit of the log that is planned.
-    using ReadRecord = std::function<std::string(CheckpointId)>;
+    /// Returns the bytes of a commit of the log with this namespace.
+    using ReadRecord = std::function<std::string(std::string_view checkpoint_ns, CheckpointId)>;
     static constexpr std::size_t rewrite_bytes_max = std::size_t{1} << 30U;
 
     /// The request must outlive it. A log is not rewritten if a thread's rewritten records would then be read from more
@@ -144,12 +148,18 @@ public:
         checkPrune(request);
     }
 
-    /// Returns what the prune does to the log. `read` is called for the commits from which the commits to be rewritten
-    /// are read, if there are any. Its exceptions pass through, except that a CorruptCheckpointError means that this
-    /// log is not rewritten. Without `read` nothing is rewritten.
-    LogPlan plan(const LogLinks& log, const ReadRecord& read);
+    /// Returns what the prune does to each log. `logs` are all logs of the thread that have commits: the root's first,
+    /// if there is one, and each log before the logs inside it ("a" before "a|b"). The order of their names is such an
+    /// order. `read` is called for the commits from which the commits to be rewritten are read, if there are any. Its
+    /// exceptions pass through, except that a CorruptCheckpointError means that this log is not rewritten. Without
+    /// `read` nothing is rewritten. Call it once.
+    std::vector<LogPlan> plan(std::span<const LogLinks> logs, const ReadRecord& read);
 
 private:
+    using Ids = std::vector<CheckpointId>;
+
+    void noteEdits(const LogLinks& log);
+    LogPlan planLog(const LogLinks& log, const ReadRecord& read);
     LogPlan planCommits(const LogLinks& log, std::span<const CheckpointId> waiting, const ReadRecord& read);
     bool isWaiting(const LogLinks& log, CheckpointId interrupted) const noexcept;
     void addVisits(const LogLinks& log, std::vector<CheckpointId>& waiting) const;
@@ -160,8 +170,10 @@ private:
     CheckpointId root_head_;
     std::vector<CheckpointId> root_kept_;
     std::vector<CheckpointId> root_interrupted_;
-    std::map<std::string, std::vector<CheckpointId>, std::less<>>
-        remembered_;  // by namespace: what kept checkpoints begin visits with
+    // By namespace: what kept checkpoints begin visits with.
+    std::map<std::string, Ids, std::less<>> remembered_;
+    // By namespace and RecordLinks::around: the newest edit of a log that lives with the thread.
+    std::map<std::string, std::map<CheckpointId, CheckpointId>, std::less<>> edits_;
 };
 
 /// Whether a thread is in use, for threads_unused_since: it has a due task or an open question, or its newest commit is

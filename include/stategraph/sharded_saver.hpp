@@ -166,6 +166,8 @@ public:
     std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
     std::optional<std::uint64_t> storedBytes() override;
+    bool holdsThreads() const noexcept override { return true; }
+    std::unique_ptr<ThreadHold> tryHold(std::string_view thread_id) override;
     bool answersLater() const noexcept override;
     std::size_t commitsAhead() const noexcept override;
     void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override;

@@ -21,6 +21,8 @@ struct SqliteCacheOptions {
     std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
     /// Provides the time in tests (IdSource::now). None: the system's clock does.
     std::shared_ptr<IdSource> clock = {};
+    /// Is the same option as SqliteSaverOptions::owner_only.
+    bool owner_only = true;
 };
 
 /// Keeps results in a SQLite file, so that they outlive the process and all processes of one computer share them. It

@@ -30,6 +30,9 @@ struct SqliteSaverOptions {
     /// rest for good. Off: such a file is a CorruptCheckpointError that says where the damage is. Impossible with
     /// `read_only`.
     bool drop_damaged_log = false;
+    /// Whether files and folders that are created are for their owner alone (0600 and 0700), whatever the umask. Off:
+    /// their rights follow the umask. Those that exist keep theirs.
+    bool owner_only = true;
 };
 
 /// Keeps threads in a SQLite file, which any number of processes of one computer read and write at once, through any
@@ -49,7 +52,8 @@ struct SqliteSaverOptions {
 /// write throws.
 ///
 /// After fork() the child must not use an object that its parent made, nor open a file that the parent had open at the
-/// fork: each call throws SaverError there. Start a program (exec), or fork first. Link `stategraph::sqlite`.
+/// fork: each call throws SaverError there. It can open another file only if no thread was within SQLite at the fork,
+/// whose lock over its memory stays locked otherwise. Start a program (exec), or fork first. Link `stategraph::sqlite`.
 class SqliteSaver final : public BaseCheckpointSaver {
 public:
     explicit SqliteSaver(const std::string& path, const SqliteSaverOptions& options = {});
@@ -71,6 +75,11 @@ public:
     /// and only SQL's VACUUM makes the file smaller.
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
+    /// One process runs a thread at a time: it holds a lock in the file PATH-threads, which the system gives back when
+    /// the process ends, however it ends. A child that the process forks and that executes no other program keeps the
+    /// locks too.
+    bool holdsThreads() const noexcept override { return true; }
+    std::unique_ptr<ThreadHold> tryHold(std::string_view thread_id) override;
 
     /// What opening found at the end of the write-ahead log that is not a whole commit, as a sentence with file and
     /// place; empty: nothing. A commit that a dying process or machine wrote in part is dropped in this way; everything

@@ -28,6 +28,8 @@ struct SqliteStoreOptions {
     std::size_t readers_max = 4;
     /// Is the same option as SqliteSaverOptions::drop_damaged_log. Off: damage is a CorruptStoreError.
     bool drop_damaged_log = false;
+    /// Is the same option as SqliteSaverOptions::owner_only.
+    bool owner_only = true;
 };
 
 /// Keeps items in a SQLite file, which any number of processes of one computer read and write at once, through any

@@ -8,8 +8,8 @@
 
 #include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/print_enum.hpp>
-#include <stategraph/ending.hpp>
 #include <stategraph/interrupt.hpp>
+#include <stategraph/status.hpp>
 #include <stategraph/value.hpp>
 
 namespace stategraph {
@@ -80,7 +80,7 @@ struct StreamOptions {
 ///                `addMessages` comes when the task finishes, with delta false, unless the task emitted parts of it or found it in its input
 ///   runs         {"event"}: "begin", when the run has the thread and before its first superstep; and as its last event, when the thread is free for
 ///                other runs, {"error", "event", "status", "interrupts", "wake_unix_ms", "checkpoint_id"}: "end"; the error's text or null; how it
-///                ended (`Ending` as text: "done", "interrupted", "failed", …); the open questions; when a sleeping run wants to be resumed, in
+///                ended (a word of `Status`: "done", "interrupted", "failed", …); the open questions; when a sleeping run wants to be resumed, in
 ///                milliseconds since 1970, or null; the newest checkpoint or null. `endOf` reads it
 ///   calls        {"key", "name", "error", "event", "attempt"}: of one call of a Flow, which its key names. "event" is "begin" for each attempt, and
 ///                then one of "done", "failed", "retried" (another attempt follows), "paused" (it asked or sleeps), or without a beginning "restored"
@@ -108,7 +108,7 @@ bool isRunEnd(const StreamEvent& event);
 
 /// How a run ended, as an event of the mode `runs` reports it.
 struct EndOfRun {
-    Ending ending = Ending::done;
+    Status ending = Status::done;
     /// The text of the error; empty if the run did not fail.
     std::string error = {};
     /// The questions that are open.

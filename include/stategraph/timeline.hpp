@@ -26,6 +26,8 @@ struct TimelineEntry {
     std::chrono::system_clock::time_point created_at;
     /// How long the superstep that made it took; none: no superstep did, or the log does not contain it.
     std::optional<std::chrono::microseconds> took;
+    /// How long the tasks of `next` took, as the checkpoint after it says; none: that is not there, or does not say.
+    std::optional<std::chrono::microseconds> next_took;
     /// The sizes of the commit's record and of its pending writes.
     std::size_t commit_bytes = 0;
     std::size_t writes_bytes = 0;

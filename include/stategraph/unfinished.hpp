@@ -7,42 +7,26 @@
 
 #include <stategraph/config.hpp>
 #include <stategraph/detail/chrono.hpp>
-#include <stategraph/detail/print_enum.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/saver.hpp>
+#include <stategraph/status.hpp>
 
 namespace stategraph {
 
-/// Why a thread's newest checkpoint has pending work.
-enum class Unfinished : std::uint8_t {
-    in_flight,    // a run is under way, or its process died: `recover()` resumes it
-    interrupted,  // what is due waits for answers
-    failed,       // a node failed, and no run has resumed the thread since
-    breakpoint,   // it stopped at a breakpoint
-    limit,        // it reached its recursion limit
-    cancelled,    // its run was stopped (RunControl)
-    timed_out,    // its run took too long (RunConfig::timeout)
-    sleeping,     // it waits for a time (Runtime::sleepUntil), after which `recover()` resumes it
-    // an edit left tasks due, and no run has resumed it: `recover()` skips it unless RecoverOptions::edited is set
-    edited,
-    damaged,  // its newest checkpoint cannot be read, so the reason is unknown; `recover()` skips it
-};
-/// The name of a reason, such as "in_flight".
-const char* toString(Unfinished reason) noexcept;
-
-/// A thread with pending work.
+/// A thread with pending work, or one that failed.
 struct UnfinishedThread {
     std::string thread_id;
     CheckpointId checkpoint_id;
     std::int64_t step = 0;
-    Unfinished reason = Unfinished::in_flight;
+    /// How it stands.
+    Status reason = Status::in_flight;
     /// The names of the tasks that are due and not finished.
     std::vector<std::string> next;
     /// Open questions.
     std::vector<Interrupt> interrupts;
-    /// The error of the first task that failed; empty if none did. For a damaged thread, the reason why it cannot be
-    /// read, with the record's name.
+    /// The error of the first task that failed; empty if none did. For a thread that cannot be read, the reason, with
+    /// the record's name.
     std::string error;
     /// The time until which it sleeps.
     std::optional<std::chrono::system_clock::time_point> wake_at = {};
@@ -50,8 +34,8 @@ struct UnfinishedThread {
 
 /// Which threads to list.
 struct UnfinishedQuery {
-    /// The reason; none: all of them, and also threads that cannot be read.
-    std::optional<Unfinished> reason = {};
+    /// How they stand; none: all but `done`, and also threads that cannot be read.
+    std::optional<Status> reason = {};
     /// Lists only threads after this one in the order of listings.
     std::optional<std::string> after_thread_id = {};
     /// Lists at most this many threads; at least 1.
@@ -64,9 +48,12 @@ struct UnfinishedQuery {
     Metadata metadata = {};
 };
 
+/// Returns how a thread stands, as its newest checkpoint says, listed with its pending writes (ListQuery::with_writes).
+/// This is the status that lists of threads show. Cost: that of reading the commit and its pending writes.
+Status statusOf(const ListedCheckpoint& head);
 /// Returns what a thread's newest checkpoint, listed with its pending writes (ListQuery::with_writes), waits for; none
-/// if nothing is due there, or if the thread was cancelled. A thread that cannot be read is Unfinished::damaged. Cost:
-/// that of reading the commit and its pending writes.
+/// if nothing is due there and it has not failed, or if the thread was cancelled. A thread that cannot be read is
+/// `damaged` or `sealed`. Cost: that of reading the commit and its pending writes.
 std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head);
 
 /// Does the same for a thread that an index lists as `indexed`; informs the saver if it waits for something else.

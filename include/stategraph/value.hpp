@@ -11,6 +11,8 @@ namespace stategraph {
 namespace detail {
 /// Reads one item strictly, and refuses further items. Errors: WrongTypeError.
 void readStrictly(std::string_view cbor, void* value, DecodeMember decode);
+/// Throws WrongTypeError if a map in the next item has a key twice. The decoder is a strict one.
+void refuseRepeated(Decoder in);
 struct ValueBytes;
 }  // namespace detail
 
@@ -89,7 +91,9 @@ private:
     std::string bytes_;  // empty for null, which default-constructed and moved-from values are
 };
 
-/// Reads a Value from JSON text. Errors: InvalidArgumentError that says where the text is not JSON.
+/// Reads a Value from JSON text. Members that an object has twice are kept: `as` reads the first of them, `asStrict`
+/// refuses them. An escaped half of a surrogate pair, as in a text that was cut, is U+FFFD. Errors:
+/// InvalidArgumentError that says where the text is not JSON.
 Value parseJson(std::string_view text);
 
 /// Reads a T from JSON text that comes from outside, such as the arguments of a tool or a request's body. Errors:
@@ -115,7 +119,10 @@ template <>
 struct Codec<Value> {
     static constexpr bool is_any_shape = true;
     static void encode(Encoder& encoder, const Value& value) { encoder.raw(value.bytes()); }
-    static void decode(Decoder& decoder, Value& value) { value.take(decoder.raw()); }
+    static void decode(Decoder& decoder, Value& value) {
+        if (decoder.strict() != nullptr) detail::refuseRepeated(decoder);
+        value.take(decoder.raw());
+    }
 };
 
 }  // namespace stategraph

@@ -50,6 +50,10 @@ struct WorkerEvent {
     std::optional<WorkOutcome> outcome;
     /// The error of the run, or why the worker gave the thread back; empty if neither.
     std::string error;
+    /// Which attempt it was since the thread last made progress (Claim::attempts).
+    std::int64_t attempts = 0;
+    /// How long it waits for the next attempt, with WorkOutcome::retry.
+    std::chrono::milliseconds delay = {};
 };
 
 /// The options of a Worker.
@@ -70,8 +74,8 @@ struct WorkerOptions {
     /// and asks for work when one comes. This takes one more connection and one more thread. Without notifications the
     /// worker still asks every `poll_interval`. Impossible with a saver for poolers (`prepared_statements` off).
     bool listen = false;
-    /// After this many attempts without progress a thread is set aside with its error; at least 1. Each claim is an
-    /// attempt, including one that a crash of the process ended.
+    /// After this many attempts without progress a thread is set aside with its error; at least 1. An attempt that ends
+    /// because its process died counts only if the process ran nothing else meanwhile (Claim::apart).
     int attempts_max = 5;
     /// How long a thread whose run failed waits, doubled with each attempt up to `backoff_max`; at least 0.
     std::chrono::milliseconds backoff = std::chrono::seconds(1);
@@ -83,8 +87,8 @@ struct WorkerOptions {
     std::chrono::milliseconds keys_kept = std::chrono::hours(7 * 24);
     /// Called on the worker's threads, several at once, when the worker gives a thread back. What it throws is ignored.
     std::function<void(const WorkerEvent& event)> on_left = {};
-    /// Called on the thread of `run` when the queue cannot be reached, and with `listen` also on the listener's thread
-    /// when it cannot listen; the worker tries again. What it throws is ignored.
+    /// Called on the worker's own threads when the queue cannot be reached, when a lease ends because it could not be
+    /// renewed, and with `listen` when it cannot listen; the worker tries again. What it throws is ignored.
     std::function<void(const std::exception_ptr& error)> on_error = {};
 };
 
@@ -189,7 +193,9 @@ private:
 /// A run that fails is tried again after a back-off, and set aside after `attempts_max` attempts without progress. One
 /// that asks a question, or sleeps, leaves its slot; an answer (stategraph/answer.hpp) or its wake time makes the
 /// thread due. An input that comes while the thread's run has not ended waits. A node may be executed twice if its
-/// process dies, as with `recover()`; use Runtime::once for effects. Everything in the log happens once.
+/// process dies, as with `recover()`; use Runtime::once for effects. Everything in the log happens once. When a process
+/// dies, the threads that it had are tried again with few others, and in the end alone, before one is set aside. A run
+/// whose lease has ended by this process's clock calls no function of Runtime::once and no further node.
 class Worker {
 public:
     /// Prepares a worker; `run` starts it. Errors: InvalidArgumentError for null and for invalid options.

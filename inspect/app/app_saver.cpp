@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <stategraph/error.hpp>
+#include <stategraph/saver_rules.hpp>
 
 #include "inspect/app/row_messages.hpp"
 
@@ -131,6 +132,7 @@ void AppSaver::requireWriting() const {
 
 void AppSaver::put(const PutRequest& request) {
     requireWriting();
+    checkpoint::checkPut(request);
     rows::Put message{.thread = std::string(request.log.thread_id),
                       .ns = std::string(request.log.checkpoint_ns),
                       .head = request.expected_head,
@@ -139,7 +141,9 @@ void AppSaver::put(const PutRequest& request) {
                       .compared = messagesOf(request.compared),
                       .sync = request.sync,
                       .outlook = request.outlook,
-                      .summary = std::string(request.summary)};
+                      .summary = std::string(request.summary),
+                      .root = request.root,
+                      .answers = request.answers};
     for (const CommitRow& row : request.commits)
         message.commits.push_back({row.id, row.parent, row.base, std::string(row.bytes)});
     ask<rows::Nothing>("put", message, true);

@@ -9,10 +9,10 @@
 namespace stategraph::inspect::rows {
 namespace {
 
-ThreadStatus statusOf(std::uint8_t number) {
-    if (number >= all_thread_statuses.size())
+Status statusOf(std::uint8_t number) {
+    if (number >= indexed_statuses.size())
         throw WrongTypeError("a thread's status is " + std::to_string(number) + ", which this version does not know");
-    return static_cast<ThreadStatus>(number);
+    return static_cast<Status>(number);
 }
 
 }  // namespace
@@ -38,17 +38,17 @@ Outlook::Outlook(const ThreadOutlook& outlook) : status(static_cast<std::uint8_t
 
 ThreadOutlook Outlook::outlook() const { return {.status = statusOf(status), .due = due}; }
 
-std::vector<std::uint8_t> numbersOf(const ThreadStatuses& statuses) {
+std::vector<std::uint8_t> numbersOf(const Statuses& statuses) {
     std::vector<std::uint8_t> numbers;
-    for (const ThreadStatus status : all_thread_statuses) {
+    for (const Status status : indexed_statuses) {
         if (statuses.has(status)) numbers.push_back(static_cast<std::uint8_t>(status));
     }
     return numbers;
 }
 
-ThreadStatuses statusesOf(const std::vector<std::uint8_t>& numbers) {
-    ThreadStatuses statuses;
-    for (const std::uint8_t number : numbers) statuses = statuses | ThreadStatuses(statusOf(number));
+Statuses statusesOf(const std::vector<std::uint8_t>& numbers) {
+    Statuses statuses;
+    for (const std::uint8_t number : numbers) statuses = statuses | Statuses(statusOf(number));
     return statuses;
 }
 

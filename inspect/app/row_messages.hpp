@@ -79,11 +79,14 @@ struct Put {
     bool sync = false;
     Outlook outlook;
     std::string summary;
+    Id root;
+    bool answers = false;
     static constexpr auto fields() {
         return stategraph::fields(field("thread", &Put::thread), field("ns", &Put::ns), field("head", &Put::head),
                                   field("commits", &Put::commits), field("writes", &Put::writes),
                                   field("compared", &Put::compared), field("sync", &Put::sync),
-                                  field("outlook", &Put::outlook), field("summary", &Put::summary));
+                                  field("outlook", &Put::outlook), field("summary", &Put::summary),
+                                  field("root", &Put::root), field("answers", &Put::answers));
     }
 };
 
@@ -318,9 +321,9 @@ struct Failed {
     }
 };
 
-std::vector<std::uint8_t> numbersOf(const ThreadStatuses& statuses);
+std::vector<std::uint8_t> numbersOf(const Statuses& statuses);
 /// Errors: WrongTypeError for a status that does not exist.
-ThreadStatuses statusesOf(const std::vector<std::uint8_t>& numbers);
+Statuses statusesOf(const std::vector<std::uint8_t>& numbers);
 
 std::vector<PathRow> toRows(std::vector<StoredWrite> writes);
 std::vector<StoredWrite> fromRows(std::vector<PathRow> rows);

@@ -14,6 +14,7 @@
 #include "inspect/http/api_call.hpp"
 #include "inspect/http/http_views.hpp"
 #include "inspect/open_questions.hpp"
+#include "inspect/queue_views.hpp"
 #include "inspect/thread_list.hpp"
 
 // The operations that only read.
@@ -184,6 +185,7 @@ serve::HandlerAnswer threads(ApiCall& call) {
     if (!call.text("since_s").empty()) filter.since = std::chrono::seconds(call.number("since_s", 0, 0, 4'000'000'000));
     if (const auto after = call.text("after"); !after.empty()) filter.before = placeOf(after);
     ThreadList list = listThreadsOf(call.api.saver(), filter);
+    markSetAside(call.api.sharedSaver(), list.threads);
     ThreadsView view{.threads = std::move(list.threads), .next = {}, .counts = std::move(list.counts)};
     if (list.next) view.next = textOf(*list.next);
     return json(view);

@@ -15,6 +15,7 @@ int statusOf(Errc code) {
         case Errc::lease_lost:
         case Errc::thread_exists:
         case Errc::thread_changed:
+        case Errc::unknown_interrupt:
             return 409;
         case Errc::invalid_argument:
         case Errc::wrong_type:

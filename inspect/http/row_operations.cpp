@@ -52,7 +52,9 @@ rows::Nothing put(BaseCheckpointSaver& saver, const rows::Put& given) {
                .sync = given.sync,
                .outlook = given.outlook.outlook(),
                .compared = compared,
-               .summary = given.summary});
+               .summary = given.summary,
+               .root = given.root.id(),
+               .answers = given.answers});
     return {};
 }
 

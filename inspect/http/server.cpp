@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
 #include <random>
 #include <utility>
 
@@ -31,7 +32,8 @@ std::string randomKey() {
 }
 
 ServerOptions checkedOptions(ServerOptions options) {
-    if (options.key.empty()) options.key = randomKey();
+    const char* const given = std::getenv("STATEGRAPH_INSPECTOR_KEY");
+    if (options.key.empty()) options.key = given != nullptr && *given != '\0' ? given : randomKey();
     const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
     if (options.key.size() < 16 || !std::ranges::all_of(options.key, is_plain))
         throw InvalidArgumentError("inspect::ServerOptions::key needs at least 16 letters, digits, '-' and '_'");

@@ -191,6 +191,7 @@ Task<> HttpSession::removeSession(std::shared_ptr<const http::HttpClient> client
     http::HttpStream stream(client, stopping, deadline);
     Task<http::HttpHead> opened = stream.open(std::make_shared<const std::string>());
     co_await std::move(opened);
+    stream.leave();
 }
 
 Task<> HttpSession::exchange(std::shared_ptr<const http::HttpClient> client, std::shared_ptr<const std::string> body,
@@ -212,6 +213,7 @@ Task<> HttpSession::exchange(std::shared_ptr<const http::HttpClient> client, std
             Task<> read = readAnswer(*client, stream, head, request);
             co_await std::move(read);
         }
+        stream.leave();
         co_return;
     } catch (const CancelledError&) {
         co_return;

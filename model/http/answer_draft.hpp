@@ -51,6 +51,8 @@ public:
     void nameCall(std::size_t call, std::string_view name);
     void addArguments(std::size_t call, std::string_view piece);
     ToolCall& call(std::size_t place) { return message_.calls[place]; }
+    /// What has come so far.
+    const Message& message() const noexcept { return message_; }
 
     /// Checks that the answer ended, and that each call has a name. Errors: ModelError of the speaker.
     void checkEnd(const std::optional<FinishReason>& reason, const Speaker& speaker) const;

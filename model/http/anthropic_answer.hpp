@@ -1,9 +1,9 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <boost/json.hpp>
@@ -41,14 +41,14 @@ private:
         std::size_t place = 0;
         std::string input;  // the input that the block had at its beginning; it counts if no delta follows
     };
-    std::unordered_map<std::int64_t, Call> calls_;  // by the index of their blocks
-    struct OwnBlock {                               // of a tool that the provider executes
+    std::map<std::int64_t, Call> calls_;  // by the index of their blocks
+    struct OwnBlock {                     // of a tool that the provider executes
         boost::json::object block;
         std::string input;  // in the pieces received so far
     };
-    std::unordered_map<std::int64_t, OwnBlock> own_blocks_;
-    std::unordered_map<std::string, std::string> own_names_;  // names of tools, by the ids of their calls
-    std::vector<std::string> sources_;                        // those of the current text
+    std::map<std::int64_t, OwnBlock> own_blocks_;
+    std::map<std::string, std::string> own_names_;  // names of tools, by the ids of their calls
+    std::vector<std::string> sources_;              // those of the current text
     std::optional<FinishReason> finish_reason_;
     std::optional<Usage> usage_;
     std::int64_t uncached_tokens_ = 0;

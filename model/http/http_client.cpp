@@ -1,9 +1,13 @@
 #include "model/http/http_client.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 
 #include <stategraph/error.hpp>
+
+#include "model/http/curl_loop.hpp"
 
 namespace stategraph::model::http {
 
@@ -43,6 +47,18 @@ void check(const HttpOptions& options) {
     if (options.max_answer_bytes == 0) throw InvalidArgumentError("max_answer_bytes must be more than 0");
 }
 
+void checkCertificates(const std::string& file) {
+    if (file.empty()) return;
+    std::ifstream in(file);
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    if (text.find("-----BEGIN CERTIFICATE-----") != std::string::npos ||
+        text.find("-----BEGIN TRUSTED CERTIFICATE-----") != std::string::npos) {
+        return;
+    }
+    throw InvalidArgumentError("the ca_file '" + file + "' cannot be read as PEM certificates: " +
+                               (in.is_open() ? "it has none" : "it cannot be opened"));
+}
+
 }  // namespace
 
 std::shared_ptr<const HttpClient> makeClient(const std::string& base_url, const std::string& path,
@@ -58,7 +74,8 @@ std::shared_ptr<const HttpClient> makeClient(const std::string& base_url, const 
     client->headers = std::move(headers);
     client->speaker.endpoint = client->url.text() + path;
     client->speaker.secret = secret;
-    if (client->url.is_tls) client->trust = makeTrust(options.ca_file);
+    if (client->url.is_tls) checkCertificates(options.ca_file);
+    prepareCurl();
     return client;
 }
 

@@ -12,9 +12,6 @@
 
 namespace stategraph::model::http {
 
-/// The trusted certificates (tls_trust.hpp). Only the files that include OpenSSL see its content.
-class TlsTrust;
-
 /// A server, and how it is reached. It is the same for all requests to the server, and several threads read it.
 struct HttpClient {
     Url url;
@@ -23,7 +20,6 @@ struct HttpClient {
     HttpOptions limits;
     std::vector<std::pair<std::string, std::string>> headers;
     Speaker speaker;
-    std::shared_ptr<TlsTrust> trust;  // null without TLS
     std::string method = "POST";
     /// The name of a header of answers that HttpHead::kept gets; empty: none.
     std::string kept_header = {};
@@ -42,8 +38,5 @@ std::shared_ptr<const HttpClient> makeClient(const std::string& base_url, const 
                                              const HttpOptions& options,
                                              std::vector<std::pair<std::string, std::string>> headers,
                                              const std::string& secret);
-
-/// Defined in tls_trust.cpp. Errors: InvalidArgumentError.
-std::shared_ptr<TlsTrust> makeTrust(const std::string& ca_file);
 
 }  // namespace stategraph::model::http

@@ -111,6 +111,7 @@ Task<Reply> askOnce(const Provider& provider, std::shared_ptr<const std::string>
         stopping.check();
         answer.take(piece);
     }
+    stream.leave();
     if (!reader->isComplete()) answer.checkEvents(head);
     co_return reader->finish();
 }

@@ -10,17 +10,20 @@
 
 namespace stategraph::model::http {
 
-class Connection;
+class Transfer;
 
 /// One request and its answer, which is read as it arrives. Its tasks are awaited one after the other and resume where
-/// they are awaited; the work is done on the Asio executor of the run, or on Asio's system executor. The socket is
-/// closed however the request ends. All functions throw ModelError, whose text names the endpoint, and CancelledError
-/// if `stopping` is requested.
+/// they are awaited; the work is done on the Asio executor of the run, or on Asio's system executor. A connection
+/// whose answer has ended is kept for later requests, and closed otherwise. All functions throw ModelError, whose text
+/// names the endpoint, and CancelledError if `stopping` is requested.
 class HttpStream {
 public:
     /// `stopping` must outlive this object.
     HttpStream(std::shared_ptr<const HttpClient> client, Stopping& stopping,
                std::chrono::steady_clock::time_point deadline);
+    HttpStream(const HttpStream&) = delete;
+    HttpStream& operator=(const HttpStream&) = delete;
+    ~HttpStream();
 
     /// Sends the body, and returns the head of the answer.
     Task<HttpHead> open(std::shared_ptr<const std::string> body);
@@ -28,9 +31,12 @@ public:
     Task<std::string> read();
     /// Limits every later wait to this time.
     void hurry(std::chrono::milliseconds idle_limit);
+    /// What may still come is of no interest, and nothing is read any more. The connection is kept if the answer ends
+    /// within a moment.
+    void leave();
 
 private:
-    std::shared_ptr<Connection> connection_;
+    std::shared_ptr<Transfer> transfer_;  // null after it was left
     Stopping* stopping_;
     std::chrono::milliseconds idle_limit_;
 };

@@ -36,6 +36,18 @@ bool isWhole(const ToolCall& call) {
     return parsed && parsed->is_object();
 }
 
+/// Some servers say that the answer is over, and not why. It is whole if it has a text or calls, and each call has a
+/// name and whole arguments.
+std::optional<FinishReason> reasonByContent(const Message& message) {
+    const auto isUsable = [](const ToolCall& call) {
+        return !call.name.empty() && (call.arguments.empty() || isWhole(call));
+    };
+    if (!message.calls.empty()) {
+        return std::ranges::all_of(message.calls, isUsable) ? std::optional(FinishReason::tool_calls) : std::nullopt;
+    }
+    return message.text().empty() ? std::nullopt : std::optional(FinishReason::stop);
+}
+
 /// Takes the texts and thoughts in a list of parts, such as Mistral's
 /// {"type": "thinking", "thinking": [{"type": "text", "text": "…"}]}.
 void takeParts(const json::object& delta, AnswerDraft& draft) {
@@ -97,6 +109,7 @@ void OpenAiAnswer::take(std::string_view name, std::string_view data) {
     if (is_over_) return;
     if (data == "[DONE]") {
         is_over_ = true;
+        if (!finish_reason_) finish_reason_ = reasonByContent(draft_.message());
         return;
     }
     const std::optional<json::value> parsed = parseJsonText(data);

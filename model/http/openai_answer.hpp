@@ -1,9 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include <boost/json/fwd.hpp>
@@ -59,7 +59,7 @@ private:
     OpenAiCalls calls_;
     Reply reply_;
     std::vector<std::string> sources_;
-    std::unordered_set<std::string> known_sources_;
+    std::set<std::string> known_sources_;
     std::optional<FinishReason> finish_reason_;
     std::optional<Usage> usage_;
     bool is_refused_ = false;

@@ -114,6 +114,7 @@ json::array messagesOf(const Request& request, bool send_reasoning, std::string_
                 messages.push_back(toolMessage(message, at, ids));
                 break;
             case Role::remove:
+            case Role::amend:
                 break;
         }
     }

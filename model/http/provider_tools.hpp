@@ -1,8 +1,8 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 
 #include <boost/json.hpp>
 
@@ -35,8 +35,8 @@ private:
         const ProviderPart* call = nullptr;
         boost::json::object block;
     };
-    std::unordered_map<std::string_view, Open> open_;  // calls without a result so far, by id
-    std::unordered_map<const ProviderPart*, boost::json::object> sent_;
+    std::map<std::string_view, Open> open_;  // calls without a result so far, by id
+    std::map<const ProviderPart*, boost::json::object> sent_;
 };
 
 }  // namespace stategraph::model::http

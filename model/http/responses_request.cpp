@@ -162,6 +162,7 @@ json::array inputOf(const Request& request, const ItemOrigin& origin) {
                 input.push_back(resultItem(message, at, ids));
                 break;
             case Role::remove:
+            case Role::amend:
                 break;
         }
     }

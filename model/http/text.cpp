@@ -1,5 +1,6 @@
 #include "model/http/text.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace stategraph::model::http {
@@ -27,6 +28,63 @@ std::size_t characterAt(std::string_view text, std::size_t at) {
         return is_out ? 0 : 4;
     }
     return 0;
+}
+
+/// Returns how many bytes from `at` on are somewhere in the secret.
+std::size_t sharedAt(std::string_view text, std::size_t at, std::string_view secret) {
+    std::size_t longest = 0;
+    for (std::size_t from = 0; from < secret.size(); ++from) {
+        std::size_t size = 0;
+        while (at + size < text.size() && from + size < secret.size() && text[at + size] == secret[from + size]) ++size;
+        longest = std::max(longest, size);
+    }
+    return longest;
+}
+
+bool isOfKey(char c) noexcept {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+}
+
+/// Removes the beginning and the end of a secret that a provider shows around a mask, as in "sk-pr***1234".
+void removeAroundMasks(std::string& text, std::string_view secret) {
+    constexpr std::size_t shown_min = 2;
+    for (std::size_t at = 0; at < text.size();) {
+        std::size_t end = at;
+        while (end < text.size() && (text[end] == '*' || text[end] == '.')) ++end;
+        if (end - at < 2) {
+            ++at;
+            continue;
+        }
+        std::size_t after = end;
+        while (after < text.size() && isOfKey(text[after])) ++after;
+        std::size_t before = at;
+        while (before > 0 && isOfKey(text[before - 1])) --before;
+        const std::string_view shown(text);
+        if (after - end >= shown_min && secret.ends_with(shown.substr(end, after - end))) text.erase(end, after - end);
+        if (at - before >= shown_min && secret.starts_with(std::string_view(text).substr(before, at - before))) {
+            text.erase(before, at - before);
+            end -= at - before;
+        }
+        at = end;
+    }
+}
+
+/// Removes the secret, its parts, and what providers show of it.
+std::string withoutSecret(std::string_view text, std::string_view secret) {
+    constexpr std::size_t part_min = 8;  // shorter ones are words
+    if (secret.empty()) return std::string(text);
+    std::string open;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t shared = sharedAt(text, at, secret);
+        if (shared >= std::min(part_min, secret.size())) {
+            open += "***";
+            at += shared;
+        } else {
+            open += text[at++];
+        }
+    }
+    removeAroundMasks(open, secret);
+    return open;
 }
 
 }  // namespace
@@ -68,12 +126,14 @@ std::optional<std::string> fromBase64(std::string_view text) {
 }
 
 std::string quoted(std::string_view text, std::string_view secret, std::size_t limit) {
-    // The secret is removed before the text is cut, because the cut might leave a part of it.
-    std::string open(text.substr(0, limit + secret.size()));
-    if (!secret.empty()) {
-        for (std::size_t at = open.find(secret); at != std::string::npos; at = open.find(secret, at))
-            open.replace(at, secret.size(), "***");
+    // The secret is removed before the text is cut, because the cut might leave a part of it. So might this one.
+    std::string_view read = text.substr(0, limit + secret.size());
+    for (std::size_t part = secret.size(); part > 0 && read.size() < text.size(); --part) {
+        if (!read.ends_with(secret.substr(0, part))) continue;
+        read.remove_suffix(part);
+        break;
     }
+    std::string open = withoutSecret(read, secret);
     for (char& c : open) {
         if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
     }

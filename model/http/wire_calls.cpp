@@ -1,7 +1,8 @@
 #include "model/http/wire_calls.hpp"
 
 #include <algorithm>
-#include <unordered_set>
+#include <map>
+#include <set>
 
 #include <stategraph/model/model.hpp>
 
@@ -22,7 +23,7 @@ bool isUsable(std::string_view id) {
 }  // namespace
 
 WireIds::WireIds(std::span<const Message> messages) : calls_(messages.size()), results_(messages.size()) {
-    std::unordered_set<std::string> taken;
+    std::set<std::string> taken;
     // The names of providers are taken first, so that no generated name equals one of them.
     for (std::size_t m = 0; m < messages.size(); ++m) {
         for (const ToolCall& call : messages[m].calls) {
@@ -30,7 +31,7 @@ WireIds::WireIds(std::span<const Message> messages) : calls_(messages.size()), r
             calls_[m].push_back(keeps ? call.provider_id : std::string());
         }
     }
-    std::unordered_map<std::string_view, std::string_view> last;
+    std::map<std::string_view, std::string_view> last;
     for (std::size_t m = 0; m < messages.size(); ++m) {
         for (std::size_t c = 0; c < calls_[m].size(); ++c) {
             std::string& id = calls_[m][c];

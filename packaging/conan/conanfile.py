@@ -15,7 +15,8 @@ PACKAGES = {
     "sqlite": "sqlite3/3.45.3",
     "postgres": "libpq/15.5",
     "openssl": "openssl/[>=3 <4]",
-    "openssl_ssl": "openssl/[>=3 <4]",
+    "curl": "libcurl/[>=8.2 <9]",
+    "re2": "re2/20230301",
 }
 
 

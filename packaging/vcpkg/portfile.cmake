@@ -12,11 +12,11 @@ vcpkg_check_features(
     sqlite STATEGRAPH_WITH_SQLITE
     postgres STATEGRAPH_WITH_POSTGRES
     encryption STATEGRAPH_WITH_ENCRYPTION
-    model-http STATEGRAPH_WITH_MODEL_HTTP)
+    model-http STATEGRAPH_WITH_MODEL_HTTP
+    schema STATEGRAPH_WITH_SCHEMA)
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS -DSTATEGRAPH_BUILD_TESTS=OFF -DSTATEGRAPH_BUILD_EXAMPLES=OFF -DSTATEGRAPH_BUILD_BENCHMARKS=OFF
-  -DSTATEGRAPH_WITH_SCHEMA=OFF
           ${options})
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/stategraph)

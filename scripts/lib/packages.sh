@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # Sourced by the scripts: finds what stategraph needs to build and installs what is missing with apt-get.
 #
-#   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, SQLite, OpenSSL, valijson
+#   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, SQLite, OpenSSL, libcurl, RE2
 #   need_packages check   and doctest, libpq (scripts/check.sh)
-#   need_packages tests   and doctest, Google Benchmark, pkg-config
+#   need_packages tests   and doctest, Google Benchmark, pkg-config, nginx, Caddy, curl
 #   need_packages site    and what makes the site (Doxygen, MkDocs)
 #   need_packages benchmarks  and Google Benchmark, gnuplot
 #   need_packages postgres  and libpq, a PostgreSQL server for tests
@@ -194,24 +194,6 @@ need_boost() {
   note "Boost $found"
 }
 
-# -------------------------------------------------------------------------------------------------------- valijson
-# Headers whose package depends on some seventy others (Qt, Poco) for adapters that nobody here uses: it is unpacked into build/valijson.
-need_valijson() {
-  local prefix=$repo/build/valijson
-  if has_header valijson/validator.hpp || [ -e "$prefix/usr/include/valijson/validator.hpp" ]; then return; fi
-  have apt-get || return 0
-  # It can be done without: neither a missing network nor a missing sudo ends the script here.
-  [ "$apt_updated" = yes ] || (as_root apt-get update -qq) >/dev/null 2>&1 || true
-  say "Unpacking libvalijson-dev into build/valijson"
-  mkdir -p "$prefix/packages"
-  if (cd "$prefix/packages" && apt-get download -qq -o APT::Sandbox::User=root libvalijson-dev); then
-    dpkg-deb -x "$prefix"/packages/*.deb "$prefix"
-  else
-    note "It could not be fetched: stategraph::workflow_json is left out."
-  fi
-  rm -rf "$prefix/packages"
-}
-
 # ---------------------------------------------------------------------------------------------------------- the lot
 # need_packages GROUP...
 need_packages() {
@@ -236,6 +218,8 @@ need_packages() {
   has_header rocksdb/db.h || missing+=(librocksdb-dev)
   has_header sqlite3.h || missing+=(libsqlite3-dev)
   has_header openssl/evp.h || missing+=(libssl-dev)
+  has_header curl/curl.h || missing+=(libcurl4-openssl-dev)
+  has_header re2/re2.h || missing+=(libre2-dev)
   for group in "$@"; do
     case $group in
     build) ;;
@@ -247,6 +231,11 @@ need_packages() {
       has_header doctest/doctest.h || missing+=(doctest-dev)
       has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
       have pkg-config || missing+=(pkg-config)
+      # Proxies in front of a server (tests/serve/proxies_test.cpp), and what asks them.
+      have nginx || [ -x /usr/sbin/nginx ] || missing+=(nginx-light)
+      have caddy || missing+=(caddy)
+      have curl || missing+=(curl)
+      have openssl || missing+=(openssl)
       ;;
     site)
       have doxygen || missing+=(doxygen)
@@ -277,7 +266,6 @@ need_packages() {
     note "$cxx is older than g++ 12, the oldest that stategraph is tested with; continuing."
   note "$("$cxx" --version | head -n 1); $(cmake --version | head -n 1)"
   need_boost
-  need_valijson
   have ccache || note "ccache is not installed: not needed, but later builds would be faster with it"
   say "Everything is installed"
 }

@@ -32,7 +32,7 @@ make_units() {
   includes=(-Iinclude -I.)
   local prefix prefixes
   IFS=: read -r -a prefixes <<<"${CMAKE_PREFIX_PATH:-}"
-  for prefix in "${prefixes[@]}" build/valijson/usr; do
+  for prefix in "${prefixes[@]}"; do
     if [ -d "$prefix/include" ]; then includes+=(-isystem "$prefix/include"); fi
   done
   if [ -d /usr/include/postgresql ]; then includes+=(-isystem /usr/include/postgresql); fi
@@ -44,8 +44,8 @@ units_need_headers() {
     note "libpq is not there: storage/postgres/ is left out."
     { grep -l '^storage/postgres/' "$units"/*.unit || true; } | xargs -r rm
   fi
-  if ! CMAKE_PREFIX_PATH="build/valijson/usr:${CMAKE_PREFIX_PATH:-}" has_header valijson/validator.hpp; then
-    note "valijson is not there: schema/ and workflow/from_json/ are left out."
+  if ! has_header re2/re2.h; then
+    note "RE2 is not there: schema/ and workflow/from_json/ are left out."
     { grep -lE '^(schema|workflow/from_json)/' "$units"/*.unit || true; } | xargs -r rm
   fi
 }

@@ -52,8 +52,12 @@ void put(BaseCheckpointSaver& saver, const LogName& log, const CheckpointTuple& 
          const checkpoint::Records& records, const std::set<std::string_view>& touched, bool sync) {
     engine::ChangedRecords changed(tuple, records, touched);
     if (engine::sayStopped(records)) changed.noteRun(checkpoint::run_goes_on);
-    commands::store(saver,
-                    {.log = log, .expected_head = tuple.head, .commits = {}, .writes = changed.rows(), .sync = sync});
+    commands::store(saver, {.log = log,
+                            .expected_head = tuple.head,
+                            .commits = {},
+                            .writes = changed.rows(),
+                            .sync = sync,
+                            .answers = true});
 }
 
 std::vector<Interrupt> tryAnswer(BaseCheckpointSaver& saver, const Config& config, const Given& given, bool sync) {
@@ -69,10 +73,10 @@ std::vector<Interrupt> tryAnswer(BaseCheckpointSaver& saver, const Config& confi
             "the thread was cancelled (cancelThread), so its questions are closed; fork its checkpoint "
             "(stategraph/fork.hpp) or give it a new input to revive it");
     }
-    const std::vector<OpenQuestion> open = engine::openQuestions(records);
+    const engine::GivenAnswers questions(saver, log, records, shown);
     std::vector<Answer> answers(given.named.begin(), given.named.end());
-    if (given.only != nullptr) answers.emplace_back(engine::onlyQuestion(open, records, shown).asked.id, *given.only);
-    const std::vector<const OpenQuestion*> matched = engine::matchAnswers(open, records, answers, shown);
+    if (given.only != nullptr) answers.emplace_back(questions.only().asked.id, *given.only);
+    const std::vector<const OpenQuestion*> matched = questions.match(answers);
 
     std::set<std::string_view> touched;
     for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -110,9 +114,6 @@ std::vector<Interrupt> answerAs(BaseCheckpointSaver& saver, const Config& config
 
 std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const std::vector<Answer>& answers,
                               const AnswerOptions& options) {
-    if (answers.empty())
-        throw InvalidArgumentError("answer: there are no answers; give at least one",
-                                   {.thread_id = config.thread_id.toString()});
     return answerAs(saver, config, {.named = answers}, options);
 }
 

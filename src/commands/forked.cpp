@@ -61,11 +61,11 @@ CommitFields follow(const checkpoint::Folded& from) {
     copy.joins.clear();
     copy.deferred.clear();
     copy.visits.clear();
-    copy.has_all_visits = false;
+    copy.besides.has_all_visits = false;
     copy.graph.reset();
     copy.schema.reset();
     copy.operations = {};
-    copy.names_input = false;
+    copy.besides.names_input = false;
     return copy;
 }
 
@@ -106,13 +106,14 @@ struct Forked {
     std::string command;  // what a Command wrote to the superstep that waits there; empty if there was none
     std::string run;      // the record that an edit created it; empty if nothing is due
     std::string summary;  // of its metadata: nothing asks there yet
+    Status status = Status::done;
     CheckpointId base;
 };
 
 Forked makeFork(const LogName& log, const checkpoint::Folded& from, CheckpointId id, const Metadata& added,
                 const ChannelValues& values) {
     const RowKey key{log.thread_id, log.checkpoint_ns, from.commit.id};
-    if (from.commit.says_more)
+    if (from.commit.besides.says_more)
         checkpoint::corrupt(key, "it is of a later version that says more than this one can copy; use that version");
     const std::string whole = wholeIfDue(log, from);
     const std::string metadata = engine::addMetadata(from.commit.metadata, added);
@@ -122,9 +123,11 @@ Forked makeFork(const LogName& log, const checkpoint::Folded& from, CheckpointId
     copy.base = whole.empty() ? from.commit.base : id;
     copy.step = from.commit.step + 1;
     copy.source = Source::fork;
+    copy.around.reset();
     copy.folds = 1;
     copy.writes.reset();
     copy.metadata = metadata;
+    if (!values.empty()) copy.failure.reset();
     std::string operations;
     if (!values.empty()) copy.operations = operations = withValues(copy.operations, values);
 
@@ -139,6 +142,9 @@ Forked makeFork(const LogName& log, const checkpoint::Folded& from, CheckpointId
         checkpoint::TaskFields edited;
         edited.node = checkpoint::run_edited;
         checkpoint::writeTask(id, edited, forked.run);
+        forked.status = Status::edited;
+    } else if (copy.failure) {
+        forked.status = Status::failed;
     }
     return forked;
 }
@@ -176,7 +182,7 @@ void putFork(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::F
                   .commits = {&commit, 1},
                   .writes = writes,
                   .sync = options.durability == Durability::sync,
-                  .outlook = {forked.run.empty() ? ThreadStatus::finished : ThreadStatus::edited, {}},
+                  .outlook = {forked.status, {}},
                   .summary = forked.summary});
 }
 

@@ -265,7 +265,7 @@ private:
         if (checkpoint::isSealed(commit.bytes)) return;
         checkpoint::CommitReader reader;
         reader.read({thread_id_, ns, commit.id}, commit.bytes);
-        if (!reader.fields.names_input) return;
+        if (!reader.fields.besides.names_input) return;
         const ReadCommit* const parent = find(log, commit.links.parent);
         checkpoint::CommitFields fields;
         if (parent != nullptr && !checkpoint::isSealed(parent->bytes))

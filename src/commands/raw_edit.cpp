@@ -31,7 +31,7 @@ constexpr const char* time_key = "raw_edit_at";
 // A run under way would continue from the checkpoint that it has, and its commits would be refused.
 void refuseInFlight(BaseCheckpointSaver& saver, const ThreadId& thread) {
     for (const UnfinishedThread& open : saver.unfinishedThreads({.thread_ids = {thread.toString()}})) {
-        if (open.reason != Unfinished::in_flight) continue;
+        if (open.reason != Status::in_flight) continue;
         throw InvalidArgumentError(
             "the thread is in flight: a run may be under way on it. Wait until the run ends, or stop it; if its "
             "process died, fork the checkpoint first (stategraph/fork.hpp), and edit the fork");

@@ -8,7 +8,7 @@ namespace stategraph::engine {
 
 ChangedRecords::ChangedRecords(const CheckpointTuple& tuple, const checkpoint::Records& records,
                                const std::set<std::string_view>& changed)
-    : tuple_(tuple) {
+    : tuple_(tuple), records_(records) {
     for (const StoredWrite& stored : tuple.writes) {
         if (!changed.contains(stored.path)) continue;
         checkpoint::writeTask(tuple.id, *records.find(stored.path), bytes_.emplace_back());
@@ -22,6 +22,7 @@ ChangedRecords::ChangedRecords(const CheckpointTuple& tuple, const checkpoint::R
 void ChangedRecords::noteRun(std::string_view word) {
     const auto before = std::ranges::find(tuple_.writes, checkpoint::run_path, &StoredWrite::path);
     checkpoint::TaskFields note;
+    if (const auto* const run = checkpoint::findRecord(records_, checkpoint::run_path)) note.gates = run->gates;
     note.node = word;
     checkpoint::writeTask(tuple_.id, note, bytes_.emplace_back());
     rows_.push_back({.checkpoint_id = tuple_.id,

@@ -17,7 +17,8 @@ namespace stategraph::engine {
 /// The rows of a put. Each is written only if it still is what was read. Used by one thread.
 class ChangedRecords {
 public:
-    /// `changed` are the paths of the records that have changed since the tuple was read. The tuple must outlive this.
+    /// `changed` are the paths of the records that have changed since the tuple was read. The tuple and
+    /// the records must outlive this.
     ChangedRecords(const CheckpointTuple& tuple, const checkpoint::Records& records,
                    const std::set<std::string_view>& changed);
 
@@ -27,6 +28,7 @@ public:
 
 private:
     const CheckpointTuple& tuple_;
+    const checkpoint::Records& records_;
     std::deque<std::string> bytes_;  // of the rows
     std::vector<WriteRow> rows_;
 };

@@ -111,6 +111,15 @@ TaskId idOfQuestion(TaskId asker, std::string_view key) {
                        .path = key});
 }
 
+TaskId idOfQuestion(TaskId asker, std::uint64_t number) {
+    if (number == 0) return asker;
+    return makeTaskId({.checkpoint_id = {asker.high(), asker.low()},
+                       .checkpoint_ns = {},
+                       .step = static_cast<std::int64_t>(number),
+                       .node = "question",
+                       .path = {}});
+}
+
 TaskId idOfCall(TaskId caller, std::string_view key) {
     return makeTaskId(
         {.checkpoint_id = {caller.high(), caller.low()}, .checkpoint_ns = {}, .step = 0, .node = "call", .path = key});

@@ -49,6 +49,9 @@ TaskId makeTaskId(const TaskKey& key);
 TaskId nameWithin(TaskId task, std::string_view name);
 /// Returns the id of a question with a key, or of a graph that a node calls. No name within a task has the same id.
 TaskId idOfQuestion(TaskId asker, std::string_view key);
+/// Returns the id of a question without a key, before which the same asker asked so many others: that of the asker for
+/// the first one.
+TaskId idOfQuestion(TaskId asker, std::uint64_t number);
 TaskId idOfCall(TaskId caller, std::string_view key);
 
 }  // namespace stategraph::engine

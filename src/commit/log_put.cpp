@@ -9,7 +9,8 @@ namespace {
 
 // Returns what the thread waits for after a commit, as far as the commit alone says.
 ThreadOutlook outlookOf(const CommitStep& step) noexcept {
-    return {step.next.empty() ? ThreadStatus::finished : ThreadStatus::unknown, {}};
+    if (!step.next.empty()) return {};
+    return {step.failure ? Status::failed : Status::done, {}};
 }
 
 }  // namespace
@@ -49,117 +50,125 @@ std::string_view LogWriter::summaryOf(const ThreadReport& report, bool has_commi
     return room;
 }
 
+// Has the run know that a put was refused, whoever receives the exception.
+template <class F>
+auto LogWriter::asRun(F put) {
+    if (settings_.refusal == nullptr) return put();
+    try {
+        return put();
+    } catch (...) {
+        settings_.refusal->notePut(std::current_exception());
+        throw;
+    }
+}
+
+PutRequest LogWriter::requestOf(std::span<const WriteRow> rows, const ThreadReport& report, std::string& room) const {
+    PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
+                       .expected_head = head_,
+                       .commits = {},
+                       .writes = rows,
+                       .sync = settings_.durability == Durability::sync,
+                       .outlook = report.outlook};
+    if (report.outlook.status != Status::in_flight) request.summary = summaryOf(report, false, room);
+    return request;
+}
+
 // If `commit` is null, only the rows that wait for a commit are stored.
 void LogWriter::put(const CommitRow* commit, const ThreadReport& report) {
     std::vector<WriteRow> writes;
-    for (const Row& kept : with_commit_.rows) writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
+    for (const Row& kept : with_commit_.rows)
+        writes.push_back({kept.checkpoint_id, kept.path, kept.bytes, std::string_view(kept.expected)});
+    std::vector<WriteRow> compared;
+    for (const Row& row : with_commit_.compared)
+        compared.push_back({row.checkpoint_id, row.path, {}, std::string_view(row.expected)});
     const bool is_root = settings_.checkpoint_ns.empty();
+    const bool begins_inside = head_.empty() && settings_.root != nullptr;
     std::string room;
     std::string_view summary;
-    if (report.outlook.status != ThreadStatus::unknown) summary = summaryOf(report, commit != nullptr, room);
+    if (report.outlook.status != Status::in_flight) summary = summaryOf(report, commit != nullptr, room);
     const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
                              .expected_head = head_,
                              .commits = {commit, commit == nullptr ? 0U : 1U},
                              .writes = writes,
                              .sync = settings_.durability == Durability::sync,
                              .outlook = is_root ? report.outlook : ThreadOutlook(),
-                             .summary = summary};
+                             .compared = compared,
+                             .summary = summary,
+                             .root = begins_inside ? settings_.root->stored() : settings_.edited_at};
     putRequest(request);
     told_.store(request.outlook.status, std::memory_order_relaxed);
     with_commit_.rows.clear();
+    with_commit_.compared.clear();
     with_commit_.outlook.reset();
 }
 
 void LogWriter::putRequest(const PutRequest& request) {
-    if (settings_.is_awaited) {
-        queue_->add(*settings_.saver, request, PutQueue::Kind::commit);
-    } else if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
-        makeQueue();
-        queue_->put(*settings_.executor, *settings_.saver, request);
-    } else {
-        settings_.saver->put(request);
-    }
+    asRun([&] {
+        if (settings_.is_awaited) {
+            (void)queue_->add(*settings_.saver, request, PutQueue::Kind::commit);
+        } else if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
+            makeQueue();
+            queue_->put(*settings_.executor, *settings_.saver, request);
+        } else {
+            settings_.saver->put(request);
+        }
+    });
 }
 
-void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
-                        const ThreadReport& report) {
-    const WriteRow row{checkpoint_id, path, record};
-    putTasks({&row, 1}, report);
+void LogWriter::putTask(const WriteRow& row, const ThreadReport& report) {
+    putRows({&row, 1}, report, PutQueue::Kind::writes);
 }
 
-void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
-                        const ThreadReport& report) {
-    if (!hasSaver()) return;
-    if (settings_.durability != Durability::exit) return putTask(checkpoint_id, path, std::string_view(record), report);
-    const detail::LockGuard lock(mutex_);
-    keepRow(checkpoint_id, path, std::move(record));
-}
+void LogWriter::putAnswers(std::span<const WriteRow> rows) { putRows(rows, {}, PutQueue::Kind::commit); }
 
-void LogWriter::putTaskNow(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
-                           const ThreadReport& report) {
-    if (!isAwaited() || settings_.durability == Durability::exit)
-        return putTask(checkpoint_id, path, std::move(record), report);
+void LogWriter::putTaskNow(const WriteRow& row, const ThreadReport& report) {
+    if (!isAwaited() || settings_.durability == Durability::exit) return putTask(row, report);
     std::string room;
-    std::string_view summary;
-    if (report.outlook.status != ThreadStatus::unknown) summary = summaryOf(report, false, room);
-    const WriteRow row{checkpoint_id, path, record};
-    const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
-                             .expected_head = head_,
-                             .commits = {},
-                             .writes = {&row, 1},
-                             .sync = settings_.durability == Durability::sync,
-                             .outlook = report.outlook,
-                             .summary = summary};
-    queue_->wait(queue_->add(*settings_.saver, request, PutQueue::Kind::effect));
+    const PutRequest request = requestOf({&row, 1}, report, room);
+    asRun([&] { queue_->wait(queue_->add(*settings_.saver, request, PutQueue::Kind::effect)); });
     told_.store(report.outlook.status, std::memory_order_relaxed);
 }
 
-void LogWriter::putEffectLater(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
-                               std::shared_ptr<PutQueue::Listener> listener) {
-    const WriteRow row{checkpoint_id, path, record};
-    const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
-                             .expected_head = head_,
-                             .commits = {},
-                             .writes = {&row, 1},
-                             .sync = settings_.durability == Durability::sync};
-    queue_->addEffect(*settings_.saver, request, std::move(listener));
-    told_.store(ThreadStatus::unknown, std::memory_order_relaxed);
+void LogWriter::putEffectLater(const WriteRow& row, std::shared_ptr<PutQueue::Listener> listener) {
+    std::string room;
+    const PutRequest request = requestOf({&row, 1}, {}, room);
+    asRun([&] { queue_->addEffect(*settings_.saver, request, std::move(listener)); });
+    told_.store(Status::in_flight, std::memory_order_relaxed);
 }
 
-void LogWriter::keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) {
+// What was there before the first of several rows of a path counts, because none of them is stored yet.
+void LogWriter::keepRow(const WriteRow& row) {
     keeps_rows_.store(true, std::memory_order_relaxed);
-    kept_rows_[checkpoint_id].insert_or_assign(std::string(path), std::move(record));
+    auto& rows = kept_rows_[row.checkpoint_id];
+    const auto known = rows.find(row.path);
+    if (known != rows.end()) {
+        known->second.bytes = row.bytes;
+    } else {
+        rows.emplace(row.path, Kept{std::string(row.bytes), std::string(row.expected.value_or(std::string_view()))});
+    }
 }
 
-void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadReport& report) {
+void LogWriter::putRows(std::span<const WriteRow> rows, const ThreadReport& report, PutQueue::Kind kind) {
     if (!hasSaver()) return;
     if (settings_.durability == Durability::exit) {
         const detail::LockGuard lock(mutex_);
-        for (const WriteRow& row : rows) keepRow(row.checkpoint_id, row.path, std::string(row.bytes));
+        for (const WriteRow& row : rows) keepRow(row);
         return;
     }
-    if (queue_ && !isAwaited()) queue_->wait();
-    std::string room;
-    std::string_view summary;
-    if (report.outlook.status != ThreadStatus::unknown) summary = summaryOf(report, false, room);
-    const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
-                             .expected_head = head_,
-                             .commits = {},
-                             .writes = rows,
-                             .sync = settings_.durability == Durability::sync,
-                             .outlook = report.outlook,
-                             .summary = summary};
     try {
-        if (isAwaited()) {
-            // What depends on a condition is not stored if that does not hold.
-            const bool has_condition =
-                std::ranges::any_of(rows, [](const WriteRow& row) { return row.expected.has_value(); });
-            queue_->add(*settings_.saver, request, has_condition ? PutQueue::Kind::commit : PutQueue::Kind::writes);
-        } else {
-            // No lock is held: a saver lets pending writes overlap, so that tasks that finish together wait for the
-            // disk together.
-            settings_.saver->put(request);
-        }
+        asRun([&] {
+            if (queue_ && !isAwaited()) queue_->wait();
+            std::string room;
+            PutRequest request = requestOf(rows, report, room);
+            request.answers = kind == PutQueue::Kind::commit;
+            if (isAwaited()) {
+                (void)queue_->add(*settings_.saver, request, kind);
+            } else {
+                // No lock is held: a saver lets pending writes overlap, so that tasks that finish together wait for the
+                // disk together.
+                settings_.saver->put(request);
+            }
+        });
     } catch (...) {
         has_lost_writes_.store(true, std::memory_order_relaxed);
         throw;
@@ -187,15 +196,17 @@ void LogWriter::tell(const ThreadReport& report, std::span<const WriteRow> compa
     }
 }
 
-void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record,
-                                  std::optional<ThreadOutlook> outlook) {
+void LogWriter::putTaskWithCommit(const WriteRow& row, std::optional<ThreadOutlook> outlook) {
     if (!hasSaver()) return;
-    if (settings_.durability == Durability::exit) {
-        putTask(checkpoint_id, path, std::move(record));
-    } else {
-        if (outlook) with_commit_.outlook = outlook;
-        with_commit_.rows.push_back({checkpoint_id, std::move(path), std::move(record)});
-    }
+    if (settings_.durability == Durability::exit) return putTask(row);
+    if (outlook) with_commit_.outlook = outlook;
+    with_commit_.rows.push_back({row.checkpoint_id, std::string(row.path), std::string(row.bytes),
+                                 std::string(row.expected.value_or(std::string_view()))});
+}
+
+void LogWriter::compareWithCommit(CheckpointId checkpoint_id, std::string_view path, std::string_view expected) {
+    if (!hasSaver()) return;
+    with_commit_.compared.push_back({checkpoint_id, std::string(path), {}, std::string(expected)});
 }
 
 // With exit durability: when a superstep ends in a commit, its records are never stored, unless they belong to the
@@ -215,7 +226,8 @@ void LogWriter::flush(const CommitStep& current, const ThreadReport& report) {
         const detail::LockGuard lock(mutex_);
         for (auto& [id, rows] : kept_rows_) {
             if (id != stored_ && id != current.id) continue;
-            for (auto& [path, bytes] : rows) with_commit_.rows.push_back({id, path, std::move(bytes)});
+            for (auto& [path, kept] : rows)
+                with_commit_.rows.push_back({id, path, std::move(kept.bytes), std::move(kept.expected)});
         }
         kept_rows_.clear();
     }
@@ -236,15 +248,15 @@ void LogWriter::flush(const CommitStep& current, const ThreadReport& report) {
 }
 
 void LogWriter::wait() {
-    if (queue_) queue_->wait();
+    if (queue_) asRun([this] { queue_->wait(); });
 }
 
 void LogWriter::waitForRoom() {
-    if (queue_) queue_->waitForRoom();
+    if (queue_) asRun([this] { queue_->waitForRoom(); });
 }
 
 void LogWriter::waitForCommits() {
-    if (queue_) queue_->waitForCommits();
+    if (queue_) asRun([this] { queue_->waitForCommits(); });
 }
 
 }  // namespace stategraph::engine

@@ -50,7 +50,7 @@ void LogWriter::start(const LogSettings& settings) {
     record_.text.clear();
     record_.size = 0;
     folds_ = 0;
-    told_.store(ThreadStatus::unknown, std::memory_order_relaxed);
+    told_.store(Status::in_flight, std::memory_order_relaxed);
     has_lost_writes_.store(false, std::memory_order_relaxed);
 }
 
@@ -76,6 +76,7 @@ void LogWriter::end() noexcept {
         kept_rows_.clear();
     }
     with_commit_.rows.clear();
+    with_commit_.compared.clear();
     with_commit_.outlook.reset();
     changed_.clear();
     operations_.clear();
@@ -188,7 +189,8 @@ void LogWriter::encodeLogged(const CommitStep& step, bool snapshot, std::string&
     }
     const std::string_view writes = nameWrites(step, snapshot);
     fields_.writes = writes.empty() ? std::nullopt : std::optional(writes);
-    fields_.names_input = !snapshot && !stored_.empty() && checkpoint::nameInputValues(operations_.entries, input_);
+    fields_.besides.names_input =
+        !snapshot && !stored_.empty() && checkpoint::nameInputValues(operations_.entries, input_);
     const std::size_t start = openCommit(fields_, operations_.count, out);
     out += operations_.entries;
     closeCommit(fields_, start, out);
@@ -197,7 +199,7 @@ void LogWriter::encodeLogged(const CommitStep& step, bool snapshot, std::string&
 // The state may be large, so it is encoded where it belongs, after the header.
 void LogWriter::encodeInPlace(const State& state, bool snapshot, std::string& out) {
     fields_.writes = std::nullopt;
-    fields_.names_input = false;
+    fields_.besides.names_input = false;
     const Extent extent = extentOf(state, snapshot);
     const std::size_t start = openCommit(fields_, extent.channels, out);
     operations_.clear();
@@ -325,7 +327,7 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     if (snapshot || stored_.empty()) account_.base = step.id;
     schedule_.fill(*step.topology, step.state->schema(), *step.schedule, step.next, snapshot, fields_);
     fields_.visits.clear();  // possibly of another graph's run, since the writer is used again
-    fields_.has_all_visits = false;
+    fields_.besides.has_all_visits = false;
     if (step.topology->has_lasting || !step.schedule->visits().empty())
         ScheduleFields::fillVisits(*step.schedule, snapshot || stored_.empty(), fields_);
     fields_.id = step.id;
@@ -336,8 +338,10 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     fields_.folds = settings_.durability == Durability::exit ? folds_ + 1 : 1;
     fields_.took = step.took;
     fields_.attempts = step.attempts;
+    fields_.failure = step.failure;
     fields_.metadata = settings_.metadata;
     fields_.parents.assign(settings_.parents.begin(), settings_.parents.end());
+    fields_.around = settings_.around;
     fields_.graph = fingerprints ? std::optional(settings_.graph) : std::nullopt;
     fields_.schema = fingerprints ? std::optional(settings_.schema) : std::nullopt;
     if (step.writes.empty() && (snapshot ? unknown_.empty() : !logsOperations())) {

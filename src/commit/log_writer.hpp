@@ -20,10 +20,13 @@
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"
 #include "src/threads/put_queue.hpp"
+#include "src/threads/refusal.hpp"
 
 // Writes supersteps to the log: turns commits and pending writes into records and passes them to the saver according to
 // the run's durability. There is one for each namespace of a run.
 namespace stategraph::engine {
+
+class LogWriter;
 
 /// The settings that are the same for all commits of a run in one namespace.
 struct LogSettings {
@@ -33,6 +36,10 @@ struct LogSettings {
     Durability durability = Durability::async;
     std::string_view metadata = {};                          // a CBOR map, or empty
     std::span<const checkpoint::LoggedParent> parents = {};  // of the enclosing graphs
+    // Of an edit of a log that lives with the thread: CommitFields::around, and the checkpoint of the thread's own log
+    // that must still be there, because a prune that did not see the edit may have dropped what leads to it.
+    std::optional<CheckpointId> around = {};
+    CheckpointId edited_at = {};
     std::uint64_t graph = 0;
     std::uint64_t schema = 0;
     const detail::Core* core = nullptr;  // the graph whose description is stored; null if it is not stored
@@ -40,6 +47,10 @@ struct LogSettings {
     PutQueue::Watcher* watcher = nullptr;  // learns that commits are stored; may be null
     // Whether the run awaits that its puts are stored (LogWriter::awaitPuts).
     bool is_awaited = false;
+    Refusal* refusal = nullptr;  // learns that a put was refused; may be null
+    // For the log of a run inside another one: that of the root, under whose newest stored checkpoint it belongs. Null
+    // for the root's own log, and for an edit.
+    const LogWriter* root = nullptr;
 };
 
 /// What a run says of its thread after a put, for the index of threads.
@@ -63,7 +74,8 @@ struct CommitStep {
     std::string_view writes = {};
     std::span<const std::uint32_t> write_sizes = {};  // of the parts of `writes`; empty if they are not known
     std::optional<checkpoint::LoggedTook> took = {};
-    std::uint64_t attempts = 1;  // of the single task that led here
+    std::uint64_t attempts = 1;                    // of the single task that led here
+    std::optional<std::string_view> failure = {};  // nothing is due, and the run has failed
 };
 
 /// A writer is reused for one run after another, because creating one costs more than a superstep.
@@ -149,26 +161,27 @@ public:
     /// SaverError; with async durability a later call may throw them.
     void commit(const CommitStep& step);
 
-    /// Stores a task's record under a checkpoint. `report`: what the thread waits for then, if that is known. Safe from
-    /// several threads.
-    void putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
-                 const ThreadReport& report = {});
-    void putTask(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
-                 const ThreadReport& report = {});
-    /// The same, but always returns when the record is stored, and never joins it with others.
-    void putTaskNow(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
-                    const ThreadReport& report = {});
+    /// Stores a row of the superstep that has not ended: a task's record, an effect, how the run stands. `row.expected`
+    /// is what this run knows to be there (empty: nothing), so that nothing of another run is replaced unseen. None: it
+    /// may be replaced.
+    /// `report`: what the thread waits for then, if that is known. Throws ConcurrentUpdateError if another row is
+    /// there; an awaited run gets it where it waits. Safe from several threads.
+    void putTask(const WriteRow& row, const ThreadReport& report = {});
+    /// The same, but always returns when the row is stored.
+    void putTaskNow(const WriteRow& row, const ThreadReport& report = {});
     /// Whether an effect's record may be put without waiting for it.
     bool putsEffectsLater() const noexcept { return isAwaited() && settings_.durability != Durability::exit; }
     /// Does that, and tells the listener when the record is stored.
-    void putEffectLater(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
-                        std::shared_ptr<PutQueue::Listener> listener);
-    /// Stores several records at once. Throws ConcurrentUpdateError if an `expected` row does not match.
-    void putTasks(std::span<const WriteRow> rows, const ThreadReport& report = {});
-    /// Stores a task's record together with the next commit. `outlook` is what the thread waits for after that commit;
-    /// without it, the commit decides.
-    void putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record,
-                           std::optional<ThreadOutlook> outlook = {});
+    void putEffectLater(const WriteRow& row, std::shared_ptr<PutQueue::Listener> listener);
+    /// Stores answers: all rows or none. Nothing that follows is stored if they are refused.
+    void putAnswers(std::span<const WriteRow> rows);
+    /// Stores a row together with the next commit. `outlook` is what the thread waits for after that commit; without
+    /// it, the commit decides.
+    void putTaskWithCommit(const WriteRow& row, std::optional<ThreadOutlook> outlook = {});
+    /// Has the next commit that is stored refused unless a row is still as this run has read it (empty: there was
+    /// none). It may be called for several rows. The commit holds the result of the row's task, or leaves it out, and
+    /// somebody may have answered the task's question meanwhile, or finished it.
+    void compareWithCommit(CheckpointId checkpoint_id, std::string_view path, std::string_view expected);
 
     /// With durability `exit`, stores the newest checkpoint if there is one to store, and the kept records. `report`
     /// says what the thread waits for afterwards if something is due.
@@ -177,7 +190,7 @@ public:
     /// this, so failures are ignored. Call it after everything is stored.
     void tell(const ThreadReport& report, std::span<const WriteRow> compared) noexcept;
     /// Returns what the thread waits for according to the last stored request.
-    ThreadStatus told() const noexcept { return told_.load(std::memory_order_relaxed); }
+    Status told() const noexcept { return told_.load(std::memory_order_relaxed); }
     /// Returns whether a pending write of this run could not be stored.
     bool hasLostWrites() const noexcept {
         return has_lost_writes_.load(std::memory_order_relaxed) || (isAwaited() && queue_->hasFailed());
@@ -195,6 +208,11 @@ private:
         CheckpointId checkpoint_id;
         std::string path;
         std::string bytes;
+        std::string expected;
+    };
+    struct Kept {
+        std::string bytes;
+        std::string expected;
     };
     struct Changed {
         bool changed = false;
@@ -217,7 +235,11 @@ private:
     std::string_view nameWrites(const CommitStep& step, bool snapshot);
     std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);
-    void keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) SG_REQUIRES(mutex_);
+    void keepRow(const WriteRow& row) SG_REQUIRES(mutex_);
+    void putRows(std::span<const WriteRow> rows, const ThreadReport& report, PutQueue::Kind kind);
+    PutRequest requestOf(std::span<const WriteRow> rows, const ThreadReport& report, std::string& room) const;
+    template <class F>
+    auto asRun(F put);
     void putCommit(CheckpointId id, CheckpointId parent, const ThreadReport& report);
     void put(const CommitRow* commit, const ThreadReport& report);
     void putRequest(const PutRequest& request);
@@ -260,15 +282,16 @@ private:
     // the run has reached.
     std::vector<Changed> changed_;
     std::uint64_t folds_ = 0;
-    std::map<CheckpointId, std::map<std::string, std::string>> kept_rows_
+    std::map<CheckpointId, std::map<std::string, Kept, std::less<>>> kept_rows_
         SG_GUARDED_BY(mutex_);  // by checkpoint, by path
 
     struct WithCommit {  // to be stored with the next one
         std::vector<Row> rows;
+        std::vector<Row> compared;
         std::optional<ThreadOutlook> outlook;
     };
     WithCommit with_commit_;
-    std::atomic<ThreadStatus> told_ = ThreadStatus::unknown;
+    std::atomic<Status> told_ = Status::in_flight;
     std::atomic<bool> has_lost_writes_ = false;
     std::atomic<bool> keeps_rows_ = false;  // if false, kept_rows_ is empty
     detail::Mutex mutex_;

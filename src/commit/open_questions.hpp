@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <stategraph/command.hpp>
+#include <stategraph/error.hpp>
 #include <stategraph/interrupt.hpp>
 
 #include "checkpoint/due_tasks.hpp"
@@ -25,16 +26,30 @@ std::vector<OpenQuestion> openQuestions(checkpoint::Records& records);
 /// Returns how messages name the node with this stored name.
 using ShownName = std::function<std::string(std::string_view stored)>;
 
-/// Returns for each answer the question that it is for, found by id or by a key that exactly one open question has.
-/// Errors: InvalidArgumentError, which lists the open questions, for an answer to a question that is not open or was
-/// answered, for two answers to one question, and for a key that several questions have.
-std::vector<const OpenQuestion*> matchAnswers(const std::vector<OpenQuestion>& open, const checkpoint::Records& records,
-                                              const std::vector<Answer>& answers, const ShownName& shown);
+/// The answers that are given to the questions of one checkpoint. Everything throws UnknownInterruptError, which lists
+/// the open questions, for answers that do not fit them.
+class GivenAnswers {
+public:
+    /// The log and the records, which are those of its newest checkpoint, must outlive it.
+    GivenAnswers(BaseCheckpointSaver& saver, const LogName& log, checkpoint::Records& records, ShownName shown);
 
-/// Returns the question that an answer without a name is for. Errors: InvalidArgumentError if no question is open, or
-/// several are.
-const OpenQuestion& onlyQuestion(const std::vector<OpenQuestion>& open, const checkpoint::Records& records,
-                                 const ShownName& shown);
+    /// Returns for each answer the question that it is for, found by id or by a key that exactly one open question has.
+    std::vector<const OpenQuestion*> match(const std::vector<Answer>& answers) const;
+    /// Returns the question that an answer without a name is for.
+    const OpenQuestion& only() const;
+
+private:
+    bool isRepeated(const Answer& answer) const;
+    [[noreturn]] void refuse(UnknownInterruptError::Reason reason, std::string why, std::vector<std::string> ids,
+                             bool is_answered) const;
+    [[noreturn]] void refuseUnknown(const std::vector<const Answer*>& unknown) const;
+
+    BaseCheckpointSaver& saver_;
+    const LogName log_;
+    const checkpoint::Records& records_;
+    ShownName shown_;
+    std::vector<OpenQuestion> open_;
+};
 
 /// Returns whether a run that resumes from these records must store that it has resumed, because they say that a run
 /// stopped or that a task failed.

@@ -137,8 +137,8 @@ void ScheduleFields::addLastRan(const Topology& topology, const LastRan& last, b
 }
 
 void ScheduleFields::fillVisits(const Schedule& schedule, bool is_whole, CommitFields& fields) {
-    fields.has_all_visits = schedule.knows_all_visits && (is_whole || schedule.tellsAllVisits());
-    const bool all = is_whole || fields.has_all_visits;
+    fields.besides.has_all_visits = schedule.knows_all_visits && (is_whole || schedule.tellsAllVisits());
+    const bool all = is_whole || fields.besides.has_all_visits;
     for (const auto& visit : schedule.visits()) {
         if (all || visit.is_changed) fields.visits.push_back({visit.log, visit.at});
     }

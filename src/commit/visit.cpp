@@ -147,56 +147,32 @@ void walkLog(BaseCheckpointSaver& saver, const LogName& log, CheckpointId before
     }
 }
 
-// Returns the checkpoint of the outer log to whose visit a commit belongs, or none.
-CheckpointId outerOf(const LogName& log, CheckpointId id, std::string_view bytes, std::string_view outer_ns) {
-    const auto fields = checkpoint::readCommit({log.thread_id, log.checkpoint_ns, id}, bytes, true);
-    const auto found = std::ranges::find(fields.parents, outer_ns, &checkpoint::LoggedParent::checkpoint_ns);
-    return found == fields.parents.end() ? CheckpointId() : found->id;
-}
-
-// An edit of an inner log: its id, and the outer log's checkpoint to whose visit the edited commit belongs.
-struct InnerEdit {
-    CheckpointId id;
-    CheckpointId outer;
-};
-
-// Returns whether the outer log was on this branch when an inner log was edited, which means that its newest checkpoint
-// at that time is on the branch. Returns none if a prune has dropped that checkpoint.
-std::optional<bool> wasOnBranch(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId stored,
-                                const InnerEdit& edit) {
-    CheckpointId newest;
-    walkLog(saver, outer, edit.id, [&newest](const ListedCheckpoint& listed) {
-        newest = listed.id;
-        return false;
-    });
-    if (newest < edit.outer) return std::nullopt;
-    if (newest.empty() || newest == stored) return true;
+// Returns whether a checkpoint of the outer log is on the branch that leads to `stored`. A prune keeps the commits
+// between the two as long as an edit needs them (checkpoint::ThreadPrune).
+bool isOnBranch(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId stored, CheckpointId sought) {
     CheckpointId at = stored;
+    if (at <= sought) return at == sought;
     walkLog(saver, outer, {}, [&](const ListedCheckpoint& listed) {
-        if (at < newest) return false;
-        if (listed.id != at) return true;
-        if (at == newest) return false;
+        if (listed.id > at) return true;
+        if (listed.id < at) return false;  // a prune has dropped it
         at = readHeader({outer.thread_id, outer.checkpoint_ns, listed.id}, listed.bytes).parent;
-        return !at.empty();
+        return at > sought;
     });
-    return at == newest;
+    return at == sought;
 }
 
-// Returns the newest edit of the log since then that was made on this branch, or none. Where a prune has dropped what
-// tells the branch, these are the edits of what the previous visit has left.
+// Returns the newest edit of the log since then that was made on this branch, or none. An edit from before the branch
+// began is older than what a visit of the branch has left.
 CheckpointId findEdit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from, CheckpointId last) {
-    const auto isOfLast = [&](const InnerEdit& edit) {
-        const auto left = last ? saver.getTuple({.log = log, .checkpoint_id = last}) : std::nullopt;
-        return left && outerOf(log, last, left->commits.back().bytes, from.ns) == edit.outer;
-    };
     CheckpointId found;
     walkLog(saver, log, {}, [&](const ListedCheckpoint& listed) {
         if (listed.id <= last) return false;
-        const CommitHeader header = readHeader({log.thread_id, log.checkpoint_ns, listed.id}, listed.bytes);
-        if (header.source != Source::update) return true;
-        const InnerEdit edit{listed.id, outerOf(log, listed.id, listed.bytes, from.ns)};
-        const auto is_on_branch = wasOnBranch(saver, {log.thread_id, from.ns}, from.stored, edit);
-        if (is_on_branch ? *is_on_branch : isOfLast(edit)) found = listed.id;
+        const auto fields = checkpoint::readCommit({log.thread_id, log.checkpoint_ns, listed.id}, listed.bytes, true);
+        if (!fields.around) return true;
+        const LogName outer{log.thread_id, from.ns};
+        const bool is_on_branch =
+            fields.around->empty() ? last.empty() : isOnBranch(saver, outer, from.stored, *fields.around);
+        if (is_on_branch) found = listed.id;
         return found.empty();
     });
     return found;
@@ -254,20 +230,48 @@ std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const Log
     return findVisitStart(saver, log, from, last == at.visits.end() ? CheckpointId() : last->id, head);
 }
 
-std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& log, CheckpointId& head) {
-    const std::string_view ns = log.checkpoint_ns;
+namespace {
+
+// A log that lives with the thread: the namespace around it, and what its own adds to that.
+struct LastingLog {
+    std::string_view outer;
+    std::string_view name;
+};
+
+std::optional<LastingLog> asLasting(std::string_view ns) {
     const std::size_t cut = ns.rfind('|');
-    const std::string_view name = cut == std::string_view::npos ? ns : ns.substr(cut + 1);
-    if (!ns.empty() && !checkpoint::livesForOneTask(name)) {
-        const LogName outer{log.thread_id, cut == std::string_view::npos ? std::string_view() : ns.substr(0, cut)};
+    const bool is_nested = cut != std::string_view::npos;
+    const std::string_view name = is_nested ? ns.substr(cut + 1) : ns;
+    if (ns.empty() || checkpoint::livesForOneTask(name)) return std::nullopt;
+    return LastingLog{is_nested ? ns.substr(0, cut) : std::string_view(), name};
+}
+
+}  // namespace
+
+std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& log, CheckpointId& head) {
+    if (const auto lasting = asLasting(log.checkpoint_ns)) {
+        const LogName outer{log.thread_id, lasting->outer};
         CheckpointId outer_head;
         if (auto around = findCurrent(saver, outer, outer_head)) {
-            return findCurrent(saver, outer, checkpoint::fold(outer, std::move(*around)), name, head);
+            return findCurrent(saver, outer, checkpoint::fold(outer, std::move(*around)), lasting->name, head);
         }
+        return findVisitStart(saver, log, {outer.checkpoint_ns, {}, {}}, {}, head);
     }
     auto newest = saver.getTuple({.log = log});
     head = newest ? newest->head : CheckpointId();
     return newest;
+}
+
+std::optional<Around> findAround(BaseCheckpointSaver& saver, const LogName& log) {
+    const auto lasting = asLasting(log.checkpoint_ns);
+    if (!lasting) return std::nullopt;
+    CheckpointId head;
+    Around around;
+    // The root is read first: as long as its checkpoint is there, a prune keeps what belongs to it.
+    if (!lasting->outer.empty()) (void)findCurrent(saver, {log.thread_id}, around.root);
+    if (const auto outer = findCurrent(saver, {log.thread_id, lasting->outer}, head)) around.id = outer->id;
+    if (lasting->outer.empty()) around.root = around.id;
+    return around;
 }
 
 }  // namespace stategraph::engine

@@ -76,6 +76,15 @@ std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const Log
 /// Does the same from a checkpoint of the log around it. `name` is what the log's namespace adds to the outer one.
 std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& outer,
                                            const checkpoint::Folded& at, std::string_view name, CheckpointId& head);
+/// Where a thread is in the log around one that lives with the thread, and in its own log. An edit that is made now
+/// belongs there. An id is empty if the thread has no checkpoint there.
+struct Around {
+    CheckpointId id;
+    CheckpointId root;
+    friend bool operator==(const Around&, const Around&) = default;
+};
+/// Returns none if the log does not live with the thread.
+std::optional<Around> findAround(BaseCheckpointSaver& saver, const LogName& log);
 
 /// Completes the visits of a checkpoint that an earlier version of the library stored, which does not say where the
 /// logs of its subgraphs were. It takes the newest checkpoint of each log, below `bound` if given. `counts(root)`

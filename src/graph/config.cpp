@@ -11,29 +11,29 @@
 
 namespace stategraph {
 
-const char* toString(Status status) noexcept {
-    switch (status) {
-        case Status::done:
-            return "done";
-        case Status::interrupted:
-            return "interrupted";
-        case Status::breakpoint:
-            return "breakpoint";
-        case Status::cancelled:
-            return "cancelled";
-        case Status::timed_out:
-            return "timed_out";
-        case Status::drained:
-            return "drained";
-        case Status::sleeping:
-            return "sleeping";
-    }
-    return "?";
-}
-
 const RunConfig& RunConfig::defaults() noexcept {
     static const engine::Lasting<RunConfig> config;
     return *config;
+}
+
+struct RunContext::Both {
+    RunContext first, second;
+};
+
+RunContext RunContext::with(RunContext other) const {
+    if (empty()) return other;
+    if (other.empty()) return *this;
+    return std::make_shared<const Both>(Both{std::move(other), *this});
+}
+
+const void* RunContext::inside(const char* type) const noexcept {
+    if (type_ != &detail::context_type<Both>) return nullptr;
+    const auto* const both = static_cast<const Both*>(value_.get());
+    for (const RunContext* const each : {&both->first, &both->second}) {
+        if (each->type_ == type) return each->value_.get();
+        if (const void* const found = each->inside(type)) return found;
+    }
+    return nullptr;
 }
 
 RunConfig::operator Config() const {

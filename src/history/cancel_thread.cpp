@@ -1,3 +1,5 @@
+#include "src/history/cancel_thread.hpp"
+
 #include <chrono>
 
 #include <stategraph/compiled_graph.hpp>
@@ -37,7 +39,7 @@ std::optional<bool> noteCancel(BaseCheckpointSaver& saver, const LogName& log, b
                    .commits = {},
                    .writes = {&row, 1},
                    .sync = sync,
-                   .outlook = {ThreadStatus::finished, {}},
+                   .outlook = {Status::done, {}},
                    .summary = summary});
     } catch (const ConcurrentUpdateError&) {
         return {};
@@ -62,6 +64,14 @@ bool storeCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync,
 }
 
 }  // namespace
+}  // namespace stategraph::detail
+
+bool stategraph::engine::cancelWithoutGraph(BaseCheckpointSaver& saver, std::string_view thread_id) {
+    const auto until = std::chrono::steady_clock::now() + CancelOptions().busy_timeout;
+    return detail::storeCancel(saver, {thread_id}, true, until);
+}
+
+namespace stategraph::detail {
 
 bool cancelThread(const Core& core, const ThreadId& thread_id, const CancelOptions& options) {
     const Config config{.thread_id = thread_id, .checkpoint_id = {}, .checkpoint_ns = {}};

@@ -67,7 +67,12 @@ void closeQuestions(BaseCheckpointSaver& saver, const LogName& log, const checkp
     if (closed.empty()) return;
     ChangedRecords changed(*tuple, records, closed);
     if (isLeftEdited(records, closed)) changed.noteRun(checkpoint::run_edited);
-    saver.put({.log = root, .expected_head = tuple->head, .commits = {}, .writes = changed.rows(), .sync = sync});
+    saver.put({.log = root,
+               .expected_head = tuple->head,
+               .commits = {},
+               .writes = changed.rows(),
+               .sync = sync,
+               .answers = true});
 }
 
 }  // namespace stategraph::engine

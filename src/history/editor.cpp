@@ -6,10 +6,10 @@
 #include <stategraph/runtime.hpp>
 
 #include "checkpoint/outlook.hpp"
+#include "src/commit/finished_tasks.hpp"
 #include "src/commit/newest_check.hpp"
 #include "src/commit/restore.hpp"
 #include "src/commit/task_record.hpp"
-#include "src/commit/visit.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/close_questions.hpp"
 #include "src/history/edit_task_context.hpp"
@@ -37,8 +37,8 @@ Config Editor::apply(std::vector<StateEdit>& edits, bool shows) {
     load();
     if (guard_ != nullptr) checkIsAsGiven();
     if (kind == EditKind::copy) return commitCopy();
-    if (kind == EditKind::input) return commitInput(edits.front().writes);
     if (latest_ && loaded_) applyUnfinished();
+    if (kind == EditKind::input) return commitInput(edits.front().writes);
     if (kind == EditKind::end) return commitEnd();
     resolve(edits);
     return commitEdits(edits);
@@ -62,9 +62,20 @@ bool Editor::cancel() {
     return true;
 }
 
+// The logs are read one after the other. If the graph around the log has moved meanwhile, what was read may be older
+// than the head, and would replace what others have added since.
+std::optional<CheckpointTuple> Editor::readCurrent() {
+    for (;;) {
+        auto tuple = findCurrent(saver_, log(), head_);
+        if (!around_) return tuple;
+        const auto before = std::exchange(around_, findAround(saver_, log()));
+        if (around_ == before) return tuple;
+    }
+}
+
 void Editor::load() {
-    auto tuple = latest_ ? findCurrent(saver_, log(), head_)
-                         : saver_.getTuple({.log = log(), .checkpoint_id = config_.checkpoint_id});
+    around_ = findAround(saver_, log());
+    auto tuple = latest_ ? readCurrent() : saver_.getTuple({.log = log(), .checkpoint_id = config_.checkpoint_id});
     if (!tuple) {
         ids_.observe(head_);
         if (config_.checkpoint_id) {
@@ -90,27 +101,15 @@ void Editor::applyUnfinished() {
     if (const auto* command = findRecord(records, command_path)) {
         detail::Writes writes;
         Routes routes;
-        readRecord(*command, writes, routes);
-        fold({&writes, 1}, {}, "a Command");
+        restoreResult(topology_, core_.schema(), *command, writes, routes, GoneNodes::skip);
+        applyCommand(writes, state_);
+        whole_ = true;
         const Routed routed{no_node, &routes};
         advance(topology_, schedule_, {.consumed = {}, .routed = {&routed, 1}});
     }
     plan(topology_, schedule_, tasks_);
     if (topology_.has_lasting) noteVisits();
-    std::vector<PlannedTask> done;
-    std::vector<detail::Writes> writes;
-    std::vector<Routes> routes;
-    for (const PlannedTask& task : tasks_) {
-        const auto* record = findRecord(records, pathOf(topology_, task));
-        if (record == nullptr || !record->writes) continue;
-        done.push_back(task);
-        readRecord(*record, writes.emplace_back(), routes.emplace_back());
-    }
-    if (done.empty()) return;
-    fold(writes, done, {});
-    std::vector<Routed> routed;
-    for (std::size_t i = 0; i < done.size(); ++i) routed.push_back({done[i].node, &routes[i]});
-    advance(topology_, schedule_, {.consumed = done, .routed = routed, .is_step = true});
+    if (applyFinished(topology_, records, tasks_, state_, schedule_)) whole_ = true;
 }
 
 void Editor::noteVisits() {
@@ -127,23 +126,6 @@ void Editor::noteVisits() {
             schedule_.setVisit(lastingLog(node, *key), visit->id);
         }
     }
-}
-
-void Editor::readRecord(const checkpoint::TaskFields& record, detail::Writes& writes, Routes& routes) {
-    restoreResult(topology_, core_.schema(), record, writes, routes, GoneNodes::skip);
-}
-
-void Editor::fold(std::span<detail::Writes> writes, const std::vector<PlannedTask>& by, std::string_view writer) {
-    WriteSet set;
-    for (std::size_t i = 0; i < writes.size(); ++i) {
-        set.add(core_.schema(), writes[i], by.empty() ? writer : std::string_view(topology_.nodes[by[i].node].name));
-    }
-    set.close(core_.schema());
-    std::vector<detail::ChannelIndex> ending;
-    if (!by.empty()) findEnding(state_, set, ending);
-    applyWrites(state_, set, {}, nullptr);
-    endChannels(state_, ending);
-    whole_ = true;
 }
 
 void Editor::resolve(std::vector<StateEdit>& edits) {
@@ -271,12 +253,16 @@ void Editor::noteEdit(LogWriter& writer, CheckpointId id) const {
     fields.node = run_word_;
     std::string record;
     checkpoint::writeTask(id, fields, record);
-    writer.putTaskWithCommit(id, std::string(checkpoint::run_path), std::move(record),
-                             checkpoint::outlookOfRun(run_word_));
+    writer.putTaskWithCommit({id, checkpoint::run_path, record, ""}, checkpoint::outlookOfRun(run_word_));
 }
 
 Config Editor::commit(OperationLog operations, Source source) {
-    LogWriter writer(logSettings());
+    LogSettings settings = logSettings();
+    if (around_) {
+        settings.around = around_->id;
+        settings.edited_at = around_->root;
+    }
+    LogWriter writer(settings);
     writer.open(head_, loaded_ ? &*loaded_ : nullptr, core_.schema());
     if (whole_) writer.forceSnapshot();
     if (source == Source::fork) writer.beginBeside(loaded_->commit.parent);
@@ -287,7 +273,11 @@ Config Editor::commit(OperationLog operations, Source source) {
     const std::int64_t step = loaded_ ? loaded_->commit.step + 1 : first_step;
     if (source == Source::input) prepareInput(core_, schedule_, log(), id, step);
     if (run_word_.empty() && !tasks_.empty()) run_word_ = checkpoint::run_edited;
-    for (auto& [path, record] : results_) writer.putTaskWithCommit(loaded_->commit.id, path, std::move(record));
+    for (const auto& [path, record] : results_) {
+        const auto before = std::ranges::find(loaded_->tuple.writes, path, &StoredWrite::path);
+        writer.putTaskWithCommit({loaded_->commit.id, path, record,
+                                  before != loaded_->tuple.writes.end() ? std::string_view(before->bytes) : ""});
+    }
     noteEdit(writer, id);
     if (loaded_) closeQuestions(saver_, log(), loaded_->commit, durability_ == Durability::sync);
     writer.commit({.id = id,

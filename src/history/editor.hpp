@@ -13,6 +13,7 @@
 #include "checkpoint/task_fields.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/log_writer.hpp"
+#include "src/commit/visit.hpp"
 #include "src/graph/core.hpp"
 #include "src/history/edit_kind.hpp"
 #include "src/superstep/apply.hpp"
@@ -41,14 +42,12 @@ private:
     LogName log() const { return {config_.thread_id.view(), config_.checkpoint_ns}; }
 
     void load();
+    std::optional<CheckpointTuple> readCurrent();
     void checkIsAsGiven() const;
     // Applies what the unfinished superstep has already produced, including progress of joins, before the edits.
     void applyUnfinished();
     // Notes what visits have stored so far. It stays in their logs, as in a run that takes new input.
     void noteVisits();
-    void readRecord(const checkpoint::TaskFields& record, detail::Writes& writes, Routes& routes);
-    // Applies changes that no operation of the commit describes: the commit will hold the whole state.
-    void fold(std::span<detail::Writes> writes, const std::vector<PlannedTask>& by, std::string_view writer);
     // Determines as which node each edit acts.
     void resolve(std::vector<StateEdit>& edits);
     NodeIndex inferNode() const;
@@ -76,6 +75,7 @@ private:
     Config config_;
     Durability durability_;
     bool latest_;
+    std::optional<Around> around_ = {};  // of a log that lives with the thread
     State state_;
     Schedule schedule_;
     IdSequence ids_;

@@ -35,7 +35,7 @@ Change changeOf(checkpoint::LogOp op) noexcept {
 void readWithInput(const RowKey& key, std::string_view bytes, std::optional<std::string_view> parent_input,
                    checkpoint::CommitReader& commit) {
     commit.read(key, bytes);
-    if (!commit.fields.names_input) return;
+    if (!commit.fields.besides.names_input) return;
     try {
         checkpoint::takeInputValues(commit.operations, parent_input);
     } catch (const WrongTypeError& error) {

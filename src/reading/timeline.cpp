@@ -1,6 +1,8 @@
 #include <stategraph/timeline.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <utility>
 
 #include "checkpoint/due_tasks.hpp"
@@ -78,6 +80,24 @@ TimelineEntry read(const ListedCheckpoint& listed) {
 
 }  // namespace
 
+namespace {
+
+// Gives the parents of listed checkpoints the times of their tasks. Where several continue one, the newest counts.
+class TaskTimes {
+public:
+    void note(const TimelineEntry& child) {
+        if (child.took && child.source == Source::loop && child.parent) took_.try_emplace(child.parent, *child.took);
+    }
+    void giveTo(TimelineEntry& entry) const {
+        if (const auto found = took_.find(entry.id); found != took_.end()) entry.next_took = found->second;
+    }
+
+private:
+    std::map<CheckpointId, std::chrono::microseconds> took_;
+};
+
+}  // namespace
+
 std::vector<TimelineEntry> readTimeline(BaseCheckpointSaver& saver, const Config& log, const TimelineQuery& query) {
     reading::requireThread(log, "readTimeline");
     if (query.limit < 1) throw InvalidArgumentError("readTimeline: limit is 0; it must be at least 1");
@@ -89,7 +109,20 @@ std::vector<TimelineEntry> readTimeline(BaseCheckpointSaver& saver, const Config
                                         .with_writes = true});
         std::vector<TimelineEntry> entries;
         entries.reserve(listed.size());
-        for (const ListedCheckpoint& each : listed) entries.push_back(read(each));
+        TaskTimes times;
+        // The checkpoint with which the page before this one ends.
+        if (query.before && !listed.empty()) {
+            const auto later = saver.list({.thread_id = log.thread_id.toString(),
+                                           .checkpoint_ns = log.checkpoint_ns,
+                                           .before = CheckpointId(query.before.high(), query.before.low() + 1),
+                                           .limit = 1});
+            if (!later.empty() && later.front().id == query.before) times.note(read(later.front()));
+        }
+        for (const ListedCheckpoint& each : listed) {
+            TimelineEntry& entry = entries.emplace_back(read(each));
+            times.giveTo(entry);
+            times.note(entry);
+        }
         return entries;
     });
 }

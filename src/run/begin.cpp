@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <set>
 
 #include <stategraph/error.hpp>
 
 #include "src/commit/changed_records.hpp"
+#include "src/commit/finished_tasks.hpp"
 #include "src/commit/newest_check.hpp"
 #include "src/commit/open_questions.hpp"
 #include "src/commit/resume_check.hpp"
@@ -43,7 +45,7 @@ RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config
 Run::~Run() {
     if (env_.link == nullptr && env_.log.hasSaver()) env_.shared.claim.takeCancels(nullptr, nullptr);
     if (env_.observation.isOpen())
-        env_.observation.runEnds(Ending::failed, env_.supersteps.begun, "its end could not be stored");
+        env_.observation.runEnds(Status::failed, env_.supersteps.begun, "its end could not be stored");
 }
 
 void Run::begin(RunInput&& input) {
@@ -80,7 +82,8 @@ void Run::start(RunInput&& input) {
             env_.place.head_at_begin);  // what is reported from here on comes after all that was stored before
         env_.teller.runBegins();
     }
-    if (start.travels() && (input.answer || !input.answers.empty())) start.kind = Start::Kind::rerun;
+    if (start.travels() && input.has_answers)
+        start.kind = env_.place.checkpoint == env_.place.head_at_begin ? Start::Kind::resume : Start::Kind::rerun;
     const bool travels = start.travels();
     if (travels) {
         // A bound for the logs of graphs inside: they are used as they were when this checkpoint was created.
@@ -90,9 +93,10 @@ void Run::start(RunInput&& input) {
     completeVisits();
     if (!start.records.empty()) takeEarlierCommands(gone);
     if (start.from && env_.link == nullptr && gone == GoneNodes::refuse) {
-        if (!start.reruns()) checkNotCancelled();
+        if (!wanted()) checkNotCancelled();
         checkStored(input);
     }
+    start.is_behind_gates = mayPassGates(wanted());
     const bool resuming = beginWith(input);
     if (resuming) {
         plan(topology(), env_.schedule, env_.plan);
@@ -108,16 +112,27 @@ void Run::start(RunInput&& input) {
     }
 }
 
-// Returns whether the run stores a fork of the checkpoint at which it begins. An edit or a fork has no results that the
-// run would replace, so none is needed. But if a run that began inside a subgraph asks, the thread takes the answers.
-// Each graph then resumes from the newest checkpoint of its visit, which must be the one at which this run began.
+// Returns whether the breakpoints before the superstep that waits do not stop the run: the caller names the checkpoint,
+// or an edit or a fork made it, a run has stopped at it (the log says so), or some of its tasks have begun.
+bool Run::mayPassGates(CheckpointId wanted) const {
+    if (!start_->from) return false;
+    if (wanted || wasEdited() || env_.shared.gates.isPassed(env_.place.checkpoint)) return true;
+    const auto isOfTask = [](const auto& stored) {
+        return stored.first != checkpoint::run_path && stored.first != command_path;
+    };
+    return (env_.link == nullptr && env_.shared.effects.any()) || std::ranges::any_of(start_->records, isOfTask);
+}
+
+// Returns whether the run stores a fork of the checkpoint at which it begins. An edit or a fork that is the newest
+// checkpoint has no results that the run would replace, so none is needed. But if a run that began inside a subgraph
+// asks, the thread takes the answers. Each graph then resumes from the newest checkpoint of its visit, which must be
+// the one at which this run began.
 bool Run::mustFork() const {
     const Start& start = *start_;
     if (!start.travels()) return false;
-    if (!wasEdited() || start.isElsewhere(env_.place.ns)) return true;
-    if (start.stop == nullptr) return false;
-    if (env_.place.checkpoint != env_.place.head_at_begin) return true;
-    if (!env_.isPerThread()) return false;
+    const bool is_newest = env_.place.checkpoint == env_.place.head_at_begin;
+    if (!wasEdited() || start.isElsewhere(env_.place.ns) || !is_newest) return true;
+    if (start.stop == nullptr || !env_.isPerThread()) return false;
     const Place& outer = env_.link->env->place;
     return !isOfVisit(start.from->commit, outer.ns, outer.checkpoint);
 }
@@ -127,6 +142,7 @@ void Run::claimThread() {
     ClaimStop stop;
     if (env_.shared.stop != nullptr) stop = {env_.shared.stop->token(), env_.shared.stop->deadline()};
     env_.shared.claim.acquire(*env_.shared.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
+    env_.shared.claim.hold(*env_.shared.saver, config.on_busy, config.busy_timeout, stop);
 }
 
 // Takes what earlier Commands wrote to the pending superstep.
@@ -156,8 +172,7 @@ bool Run::beginWith(RunInput& input) {
 
 // Refuses what this graph cannot resume, including the logs of subgraphs, before anything is written.
 void Run::checkStored(const RunInput& input) const {
-    const bool goes_on =
-        input.kind != RunInput::Kind::command || input.answer || !input.answers.empty() || input.go_to.empty();
+    const bool goes_on = input.kind != RunInput::Kind::command || input.has_answers || input.go_to.empty();
     checkResumption({.core = core(),
                      .saver = *env_.shared.saver,
                      .log = env_.place.log(),
@@ -177,7 +192,7 @@ void Run::checkIsAsGiven(const RunInput& input) const {
     const RunConfig& config = *env_.shared.config;
     if (config.only_at) checkNewest(config.only_at, start_->from ? env_.place.checkpoint : CheckpointId());
     if (!start_->from || !config.only_new) return;
-    if (input.kind == RunInput::Kind::resume || input.answer || !input.answers.empty()) return;
+    if (input.kind == RunInput::Kind::resume || input.has_answers) return;
     refuseKnown(env_.place.checkpoint, "continue it (RESUME), or leave out only_new to give it a new input");
 }
 
@@ -206,6 +221,8 @@ void Run::beginInput(detail::Writes& writes) {
         plan(topology(), env_.schedule, env_.plan);
         abandons = !env_.plan.empty();
         if (topology().has_lasting && !start_->reruns()) noteAbandonedVisits();
+        start_->abandons = abandons;
+        if (abandons) takeFinished();
         dropped.clear();
         dropped.close(core().schema());
         env_.log.noteChanges(env_.state.values, dropped, abandons);
@@ -216,7 +233,33 @@ void Run::beginInput(detail::Writes& writes) {
     }
     advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = {}, .is_step = abandons, .input = &writes});
     start_->kind = Start::Kind::input;
+    start_->is_behind_gates = false;
     commit(Source::input);
+}
+
+// Takes the results of the pending superstep's tasks that have finished, before something else follows than its end. A
+// run from a named checkpoint begins as that was stored.
+void Run::takeFinished() {
+    if (!start_->from || start_->reruns()) return;
+    expectRecords();
+    try {
+        if (!applyFinished(topology(), start_->records, env_.plan, env_.state.values, env_.schedule)) return;
+    } catch (const InvalidUpdateError&) {
+        return;  // no state can hold them, which the run reported that executed the last of them
+    }
+    env_.log.forceSnapshot();
+    plan(topology(), env_.schedule, env_.plan);
+}
+
+// Has the next commit refused if a task of the pending superstep stores its record before, or somebody answers it: that
+// would be lost.
+void Run::expectRecords() {
+    if (env_.plan.empty()) return;
+    const auto expect = [this](std::string_view path) {
+        env_.log.compareWithCommit(start_->from->commit.id, path, start_->stored(path));
+    };
+    for (const PlannedTask& task : env_.plan) expect(pathOf(topology(), task));
+    expect(command_path);
 }
 
 // Applies writes that come from outside a superstep: they consume nothing, and end nothing.
@@ -234,11 +277,11 @@ void Run::applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log
 void Run::takeAnswers(const RunInput& input) {
     if (!env_.log.hasSaver())
         throw MissingCheckpointerError("a resume value needs a graph that was compiled with a checkpointer");
-    const std::vector<OpenQuestion> open = openQuestions(start_->records);
-    const auto shown = [this](std::string_view stored) { return std::string(topology().shownName(stored)); };
+    const GivenAnswers questions(*env_.shared.saver, env_.place.log(), start_->records,
+                                 [this](std::string_view stored) { return std::string(topology().shownName(stored)); });
     std::vector<Answer> answers = input.answers;
-    if (input.answer) answers.emplace_back(onlyQuestion(open, start_->records, shown).asked.id, *input.answer);
-    const std::vector<const OpenQuestion*> matched = matchAnswers(open, start_->records, answers, shown);
+    if (input.answer) answers.emplace_back(questions.only().asked.id, *input.answer);
+    const std::vector<const OpenQuestion*> matched = questions.match(answers);
     for (std::size_t i = 0; i < answers.size(); ++i) {
         const Interrupt& asked = matched[i]->asked;
         core().askedQuestions().check({env_.shared.config->thread_id.toString(), asked.id, asked.index},
@@ -261,11 +304,12 @@ void Run::takeAnswers(const RunInput& input) {
 // All answers are stored in one write before anything runs with them, and only the first caller that answers succeeds.
 void Run::putAnswers(const std::set<std::string_view>& touched) {
     const ChangedRecords changed(start_->from->tuple, start_->records, touched);
-    env_.log.putTasks(changed.rows());
+    env_.log.putAnswers(changed.rows());
+    for (const WriteRow& row : changed.rows()) start_->written.insert_or_assign(std::string(row.path), row.bytes);
 }
 
 bool Run::beginCommand(RunInput& input) {
-    const bool answers = input.answer || !input.answers.empty();
+    const bool answers = input.has_answers;
     if (input.to_parent)
         throw InvalidUpdateError("a Command given to a run cannot address a parent graph: there is none");
     if (!answers && input.writes.empty() && input.go_to.empty()) {
@@ -279,8 +323,12 @@ bool Run::beginCommand(RunInput& input) {
     plan(topology(), env_.schedule, env_.plan);
     const bool joins = answers || (start_->from && !env_.plan.empty() && input.go_to.empty());
     if (!joins) {
+        takeFinished();
+        // The Command names the nodes to which it leads, and not those that were due before.
+        if (!isDue(breakpoints_.before())) start_->is_behind_gates = true;
         applyOutside(input.writes, routes, env_.log.logsOperations() ? &env_.log.operations() : nullptr);
         commit(Source::input);
+        end_row_.says_running = env_.shared.gates.isPassed(env_.place.checkpoint);  // see notePassedGates
         start_->kind = Start::Kind::command;
         env_.teller.values();
         return false;
@@ -308,7 +356,7 @@ void Run::joinCommand(detail::Writes& writes, Routes& routes) {
     fields.writes = list;
     std::string bytes;
     checkpoint::writeTask(env_.place.checkpoint, fields, bytes);
-    env_.log.putTask(env_.place.checkpoint, command_path, std::move(bytes));
+    env_.log.putTask({env_.place.checkpoint, command_path, bytes, start_->stored(command_path)});
     env_.log.forceSnapshot();
 }
 

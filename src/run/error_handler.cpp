@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <exception>
 
+#include <stategraph/detail/call_failure.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/run/execution.hpp"
@@ -36,13 +37,13 @@ std::string textOf(const std::exception_ptr& error) {
 }  // namespace
 
 // Returns true for failures of the node itself, of its routers, and of what is inside a subgraph. Returns false for
-// what the library refuses, and for failures of a saver.
+// what the library refuses, and for failures of the thread's saver, also if a node reports what `once` threw.
 bool Execution::isHandled(const std::exception_ptr& error) const noexcept {
     if (!node_.on_error || task_.record.failure) return false;
     try {
         std::rethrow_exception(error);
-    } catch (const NodeError&) {
-        return true;
+    } catch (const NodeError& node_error) {
+        return !env_.shared.refusal.isUncertain() || !detail::isOfTheThread(node_error.original());
     } catch (const GraphRecursionError&) {
         return node_.subgraph.has_value();
     } catch (...) {

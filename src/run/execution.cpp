@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include <stategraph/detail/parting.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/commit/task_record.hpp"
@@ -60,6 +61,7 @@ std::chrono::nanoseconds Execution::waitTime(int number) const {
 
 bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
     if (task_.record.failure) return false;  // an error handler is tried once
+    if (env_.shared.refusal.isNoted()) return false;
     std::exception_ptr original;
     try {
         std::rethrow_exception(error);
@@ -133,6 +135,7 @@ void Execution::takeAttempt(Attempt& attempt, Attempt::End end, RunTaskContext& 
             task_.result = attempt.takeResult();
             return;
         case Attempt::End::stopped:
+            if (takeParting(context.attempt)) return;
             throw StopSignal{};
         case Attempt::End::timed_out:
             throw NodeTimeoutError(NodeTimeoutError::Kind::run, *limits.timeout,
@@ -141,6 +144,15 @@ void Execution::takeAttempt(Attempt& attempt, Attempt::End end, RunTaskContext& 
             throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *limits.idle_timeout,
                                    {.node = node_.name, .step = env_.place.step});
     }
+}
+
+// Returns whether the abandoned attempt has left a result.
+bool Execution::takeParting(int number) {
+    if (task_.extra().parting == nullptr || task_.extra().parting_of != number) return false;
+    auto result = task_.extra().parting->take();
+    if (!result) return false;
+    task_.result = std::move(*result);
+    return true;
 }
 
 void Execution::callSubgraph(int number) {
@@ -271,13 +283,18 @@ void Execution::failed(std::exception_ptr error) noexcept {
     task_.useExtra().failure = std::move(error);
     task_.result.writes.clear();
     task_.routes.clear();
+    // A task that was refused has not failed: another run executes it, or has done so.
+    env_.shared.refusal.noteTask(task_.extra().failure);
+    if (!env_.shared.refusal.isNoted()) noteError();
+    env_.taskStopped(task_);
+}
+
+void Execution::noteError() noexcept {
     try {
         try {
             std::rethrow_exception(task_.extra().failure);
         } catch (const NodeError& node_error) {
             task_.record.error = node_error.reason();
-        } catch (const ConcurrentUpdateError&) {
-            env_.superstep->noteRefusal();  // the task has not failed: another run executes it, or has done so
         } catch (const Error& own) {
             task_.record.error = own.message();
         } catch (...) {
@@ -286,7 +303,6 @@ void Execution::failed(std::exception_ptr error) noexcept {
     } catch (...) {
         task_.record.error = "out of memory";  // this text is short enough to need no memory
     }
-    env_.taskStopped(task_);
 }
 
 void Execution::couldNotRun(const std::exception_ptr& why) noexcept {
@@ -316,6 +332,7 @@ void Execution::stopped() noexcept {
 }
 
 void Execution::interrupted(std::vector<Interrupt> asked) {
+    env_.shared.refusal.check();
     task_.progress.end(TaskStatus::interrupted);
     task_.useExtra().asked = std::move(asked);
     task_.result.writes.clear();

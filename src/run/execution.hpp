@@ -64,6 +64,7 @@ private:
     void callApart(const detail::NodeAction& action, RunTaskContext& context, std::shared_ptr<const void> input,
                    const AttemptLimits& limits);
     void takeAttempt(Attempt& attempt, Attempt::End end, RunTaskContext& context, const AttemptLimits& limits);
+    bool takeParting(int number);
     void callSubgraph(int number);
     void takeResult();
     void nameSend(const std::exception_ptr& error) const noexcept;
@@ -73,6 +74,7 @@ private:
     void routeBeside(Runtime& runtime);
     void finish();
     void failed(std::exception_ptr error) noexcept;
+    void noteError() noexcept;
     // These are in error_handler.cpp.
     bool isHandled(const std::exception_ptr& error) const noexcept;
     bool handle(const std::exception_ptr& error, int attempts, TaskWatch& watch) noexcept;
@@ -119,6 +121,7 @@ inline RunTaskContext Execution::beginAttempt(int number) {
 }
 
 inline void Execution::endAttempt(RunTaskContext& context, CachedTask& cached) {
+    env_.shared.refusal.check();  // a node may have caught it
     if (asked_) return;
     if (task_.result.to_parent) {
         cached.drop();
@@ -177,7 +180,7 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
             watch.retries(error);
             return false;
         }
-        if (!handle(error, number, watch)) failed(error);
+        if (env_.shared.refusal.isNoted() || !handle(error, number, watch)) failed(error);
     }
     return true;
 }

@@ -223,12 +223,17 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     }
     const bool at_head = start.from && env_.place.checkpoint == head && !wasEdited();
     const bool is_taken_along = env_.link != nullptr && env_.link->start.replaying;
-    start.kind = !at_head || is_taken_along ? Start::Kind::travel : Start::Kind::rerun;
+    if (!at_head || is_taken_along) {
+        start.kind = Start::Kind::travel;
+    } else {
+        start.kind = start.stop != nullptr ? Start::Kind::rerun : Start::Kind::resume;
+    }
 }
 
 // Takes the records of the loaded checkpoint's tasks, and what their effects have done.
 void Run::takeRecords() {
     std::vector<checkpoint::Records::Record> records;
+    end_row_.stored = start_->stored(checkpoint::run_path);
     for (const auto& write : start_->from->tuple.writes) {
         auto record =
             checkpoint::readTask({env_.place.thread_id, env_.place.ns, env_.place.checkpoint, write.path}, write.bytes);
@@ -238,6 +243,7 @@ void Run::takeRecords() {
                 write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
             continue;
         }
+        if (env_.link == nullptr && !record.gates.empty()) env_.shared.gates.setPassed(record.gates);
         records.emplace_back(write.path, std::move(record));
     }
     start_->records = checkpoint::Records(std::move(records));

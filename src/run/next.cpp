@@ -47,23 +47,28 @@ bool Run::next() {
     Superstep& superstep = env_.superstep.emplace(memory, start_ ? &*start_ : nullptr);
     const std::vector<Task*>& tasks = superstep.tasks();
     if (hasSaver()) env_.teller.checkpoint(tasks, checkpointMetadata());
-    if (start_ && env_.link == nullptr && hasSaver()) takeCancels();
+    if (start_ && env_.link == nullptr && hasSaver()) {
+        takeCancels();
+        if (core().spec().hears_abandoned) hearAbandoned();
+    }
     if (tasks.empty()) return false;
     if ((env_.stop != nullptr || env_.shared.claim.isReplaced()) && endsFromOutside()) return false;
-    if (env_.supersteps.begun == env_.supersteps.limit) throwAtLimit();
+    prepareTasks();
+    if (!superstep.todo().empty()) {  // otherwise all results are there, and are to be committed
+        if (env_.supersteps.begun == env_.supersteps.limit) throwAtLimit();
+        if (breakpoints_.anyBefore() && stopsAtGate()) return false;
+        if (env_.stop != nullptr && env_.stop->drains()) {
+            pause(Status::drained, {});
+            return false;
+        }
+    }
     const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
     if (!only_start) ++env_.supersteps.begun;
-    prepareTasks();
     // The reader of events may have spent some time since the commit.
     if (env_.measures()) env_.times.beginSuperstep(tells);
     if (superstep.todo().empty()) {
         if (env_.observation) env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size());
         return true;
-    }
-    const bool may_stop = !start_ || !start_->goesOn();
-    if (may_stop && breakpoints_.anyBefore() && stopsAt(breakpoints_.before())) {
-        pause(Status::breakpoint, {});
-        return false;
     }
     if (topology().has_keys) prepareVisits();
     if (tells) {
@@ -87,9 +92,20 @@ void Run::throwAtLimit() {
 bool Run::endsFromOutside() {
     std::optional<Status> end = env_.stopStatus();
     if (!end && env_.shared.claim.isReplaced()) end = Status::cancelled;
-    if (!end && env_.stop && env_.stop->drains()) end = Status::drained;
     if (end) pause(*end, {});
     return end.has_value();
+}
+
+// Returns whether the run stops at a breakpoint before the superstep.
+bool Run::stopsAtGate() {
+    if ((start_ && start_->is_behind_gates) || !isDue(breakpoints_.before())) return false;
+    pauseAtGate();
+    return true;
+}
+
+void Run::pauseAtGate() {
+    env_.shared.gates.noteStop(env_.place.ns, env_.place.checkpoint);
+    pause(Status::breakpoint, {});
 }
 
 // Gives the tasks what is stored about them. Tasks that an earlier run finished do not run again.
@@ -162,6 +178,8 @@ void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
             to.push_back({each.id, each.index, Value::fromCbor(std::string(each.value)), std::string(each.key)});
     };
     task.record.stored = true;
+    if (!fields.writes || start_->reruns())
+        task.useExtra().stored_record = start_->stored(pathOf(topology(), task.planned));
     if (fields.error) task.record.error = std::string(*fields.error);
     const bool reruns = start_->reruns();
     const bool asks_again = start_->travels();
@@ -205,8 +223,15 @@ void Run::takeUpLeft() noexcept {
     });
 }
 
-bool Run::stopsAt(const Breakpoints& breakpoints) const noexcept {
-    return std::any_of(env_.superstep->tasks().begin(), env_.superstep->tasks().end(), [&](const Task* task) {
+// Returns whether one of the nodes is due next, or, for `hasRun`, had a task in the superstep.
+bool Run::isDue(const Breakpoints& breakpoints) const noexcept {
+    return std::ranges::any_of(env_.plan, [&](const PlannedTask& planned) {
+        return planned.node != topology().start && breakpoints.has(planned.node);
+    });
+}
+
+bool Run::hasRun(const Breakpoints& breakpoints) const noexcept {
+    return std::ranges::any_of(env_.superstep->tasks(), [&](const Task* task) {
         return task->planned.node != topology().start && breakpoints.has(task->planned.node);
     });
 }

@@ -32,12 +32,12 @@ struct Recovery {
     std::vector<RecoveredThread> threads = {};  // the threads that are being recovered
 
     bool isLeft(const UnfinishedThread& thread) const {
-        const bool wakes = thread.reason == Unfinished::sleeping && thread.wake_at <= now;
-        const bool was_edited = options.edited && thread.reason == Unfinished::edited;
-        return thread.reason == Unfinished::in_flight || wakes || was_edited;
+        const bool wakes = thread.reason == Status::sleeping && thread.wake_at <= now;
+        const bool was_edited = options.edited && thread.reason == Status::edited;
+        return thread.reason == Status::in_flight || wakes || was_edited;
     }
     bool takes(const UnfinishedThread& thread) const {
-        if (!isLeft(thread) && thread.reason != Unfinished::damaged) return false;
+        if (!isLeft(thread) && !Statuses::unreadable().has(thread.reason)) return false;
         return !options.only || options.only(thread);
     }
     bool isStillLeft(const std::string& thread_id) const {
@@ -58,7 +58,7 @@ struct Recovery {
         threads.clear();
         for (const UnfinishedThread& thread : found) {
             if (!takes(thread)) continue;
-            if (thread.reason == Unfinished::damaged) {
+            if (Statuses::unreadable().has(thread.reason)) {
                 leave(thread);
             } else {
                 threads.push_back({.thread_id = thread.thread_id, .status = {}, .error = {}, .why = {}});
@@ -72,11 +72,11 @@ struct Recovery {
         std::move(threads.begin(), threads.end(), std::back_inserter(report));
     }
 
-    // Resumes threads whose status is unknown, or that were edited. If the saver has no index, it resumes all threads.
+    // Resumes threads that are in flight, or that were edited. If the saver has no index, it resumes all threads.
     void runOpen() {
         UnfinishedQuery query{.reason = {}, .after_thread_id = {}, .limit = page_size};
-        ThreadStatuses statuses = ThreadStatus::unknown;
-        if (options.edited) statuses = statuses | ThreadStatus::edited;
+        Statuses statuses = Status::in_flight;
+        if (options.edited) statuses = statuses | Status::edited;
         for (;;) {
             const std::vector<UnfinishedThread> found = checkpoint::findUnfinished(saver, query, statuses);
             run(found);
@@ -120,7 +120,7 @@ struct Recovery {
             thread.why = othersReason(thread.thread_id);
             if (thread.why.empty()) thread.status = resume(thread.thread_id, is_left);
         } catch (const ThreadBusyError&) {
-            thread.why = "a run is under way on it in this process";
+            thread.why = "a run is under way on it";
         } catch (...) {
             if (!is_left) {
                 thread.why = "another run has continued it since it was found";

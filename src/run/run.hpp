@@ -50,6 +50,7 @@ struct EndRow {
     // Whether tasks are due at this checkpoint; guarded by the claim's lock, as a cancel reads it.
     bool has_due = false;
     ThreadOutlook outlook = {};  // what the row says about the thread, if it is stored
+    std::string stored = {};     // the row as it is in the log; guarded by the claim's lock
 };
 
 /// One run of a graph in one namespace: a state machine that its driver feeds with executed tasks.
@@ -149,6 +150,12 @@ private:
     CheckpointId visitOf(const std::string& log) const;
     void findEndedVisits();
     void noteAbandonedVisits();
+    void hearAbandoned();
+    std::optional<checkpoint::Folded> readAt(CheckpointId id);
+    std::optional<checkpoint::Folded> leftByInput(const checkpoint::CommitFields& at,
+                                                  const std::vector<PlannedTask>& due);
+    void noteAbandonedTasks(const Schedule& schedule, const std::vector<PlannedTask>& due,
+                            const checkpoint::Folded& from);
     void load(CheckpointId wanted, GoneNodes gone);
     bool mayBeginWith(const ThreadReading& read) const noexcept;
     bool goesOnInside(const checkpoint::Folded& from) const;
@@ -175,7 +182,11 @@ private:
     void takeAnswers(const detail::RunInput& input);
     void putAnswers(const std::set<std::string_view>& touched);
     void beginInput(detail::Writes& writes);
+    void takeFinished();
+    void expectRecords();
     void applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log);
+
+    bool mayPassGates(CheckpointId wanted) const;
 
     // Supersteps run in next.cpp.
     bool startsQuietly() const noexcept;
@@ -187,7 +198,10 @@ private:
     void prepareVisits();
     void restoreTask(Task& task, const checkpoint::TaskFields& fields);
     void restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, bool is_done) const;
-    bool stopsAt(const Breakpoints& breakpoints) const noexcept;
+    bool isDue(const Breakpoints& breakpoints) const noexcept;
+    bool hasRun(const Breakpoints& breakpoints) const noexcept;
+    bool stopsAtGate();
+    void pauseAtGate();
     bool endsFromOutside();
     std::string_view checkpointMetadata() const noexcept;
     // These are in drive.cpp.
@@ -213,6 +227,7 @@ private:
     CommitStep commitStep(Source source, std::int64_t step);
     void noteSuperstep(MomentUs at, CommitStep& commit) const;
     void noteStored(Source source, MomentUs at);
+    void notePassedGates();
     void pause(Status status, std::vector<Interrupt> interrupts);
     bool collectFinished();
     void showPause();
@@ -232,9 +247,9 @@ private:
 
     // The run is reported in run_told.cpp.
     void observeStart() noexcept;
-    void observeEnd(Status status) noexcept;
+    detail::Verdict verdict() const;
     void observeFailure() noexcept;  // the exception that is being handled
-    void tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
+    void tellEnd(Status ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
     void tellFailedEnd() noexcept;  // the same
     void observeStored(CheckpointId before, std::int64_t step, std::chrono::steady_clock::time_point began) noexcept;
 
@@ -244,6 +259,7 @@ private:
     RunBreakpoints breakpoints_;
     EndRow end_row_;
     RunOutcome outcome_;
+    detail::Verdict verdict_;  // what its end is told and stored as
 };
 
 }  // namespace stategraph::engine

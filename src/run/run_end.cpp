@@ -11,6 +11,14 @@
 
 // Stores a run, and ends it: done, in a pause, failed, or abandoned.
 namespace stategraph::engine {
+// For a superstep with more tasks than this, the index of threads does not learn why it stopped.
+constexpr static std::size_t told_tasks_max = 64;
+
+// Returns what the graph says of a run in which nothing is due.
+detail::Verdict Run::verdict() const {
+    const auto judge = env_.link == nullptr ? core().spec().judge : nullptr;
+    return judge != nullptr ? judge(env_.state.values.object()) : detail::Verdict();
+}
 
 CommitStep Run::commitStep(Source source, std::int64_t step) {
     CommitStep commit{.id = env_.place.checkpoint,
@@ -22,6 +30,10 @@ CommitStep Run::commitStep(Source source, std::int64_t step) {
                       .next = env_.plan,
                       .writes = env_.memory->superstep.drafts.writes,
                       .write_sizes = env_.memory->superstep.drafts.write_sizes};
+    if (env_.plan.empty()) {
+        verdict_ = verdict();
+        if (verdict_.ending == Status::failed) commit.failure = verdict_.error;
+    }
     if (env_.times.hasFolded()) commit.took = checkpoint::LoggedTook{.superstep_us = env_.times.foldedUs()};
     return commit;
 }
@@ -66,14 +78,17 @@ void Run::store(Source source) {
         if (measures) at = env_.times.makeCheckpoint();
         env_.place.checkpoint = measures ? env_.ids.next(env_.times.unixUs(at)) : env_.ids.next();
         env_.place.parent = before;
+        end_row_.stored.clear();
         end_row_.has_due = !env_.plan.empty();
         if (env_.link == nullptr && end_row_.has_due && env_.shared.claim.isCancelled()) {
-            env_.log.putTaskWithCommit(env_.place.checkpoint, std::string(checkpoint::run_path),
-                                       noteRecord(checkpoint::thread_cancelled),
+            end_row_.stored = noteRecord(checkpoint::thread_cancelled);
+            env_.log.putTaskWithCommit({env_.place.checkpoint, checkpoint::run_path, end_row_.stored, ""},
                                        outlookAfter(checkpoint::thread_cancelled));
         }
-        if (source == Source::input)
+        if (source == Source::input) {
             prepareInput(core(), env_.schedule, env_.place.log(), env_.place.checkpoint, env_.place.step);
+            notePassedGates();
+        }
         CommitStep step = commitStep(source, env_.place.step);
         if (source == Source::loop) noteSuperstep(at, step);
         env_.log.commit(step);
@@ -83,6 +98,15 @@ void Run::store(Source source) {
     env_.memory->superstep.drafts.writes.clear();
     if (env_.link == nullptr && env_.log.stored() != before) env_.shared.events->committed(env_.log.stored());
     if (start_) start_->records.clear();
+}
+
+// A Command names the nodes that it leads to. Another run may have to do what it says, and must then know that.
+void Run::notePassedGates() {
+    if (env_.link != nullptr || !start_ || !start_->is_behind_gates || !isDue(breakpoints_.before())) return;
+    if (!end_row_.stored.empty()) return;  // the thread was cancelled
+    env_.shared.gates.setPassed({env_.place.checkpoint});
+    end_row_.stored = noteRecord(checkpoint::run_goes_on);
+    env_.log.putTaskWithCommit({env_.place.checkpoint, checkpoint::run_path, end_row_.stored, ""});
 }
 
 void Run::pause(Status status, std::vector<Interrupt> interrupts) {
@@ -132,6 +156,8 @@ void Run::noteEnd() {
         note(checkpoint::sleepingUntil(times::unixMs(*outcome_.wake_at)));
     } else if (outcome_.status == Status::breakpoint) {
         note(checkpoint::run_at_breakpoint);
+    } else if (outcome_.status == Status::interrupted && env_.shared.gates.anyStopIn({})) {
+        note(checkpoint::run_interrupted);
     }
 }
 
@@ -158,16 +184,25 @@ RunOutcome& Run::tellFinish() {
     if (isPaused() && env_.link == nullptr) showPause();
     outcome_.config = {
         .thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
+    if (outcome_.status == Status::done) {
+        verdict_ = verdict();
+    } else {
+        verdict_.ending = outcome_.status;
+    }
     keepWarm();
-    if (env_.observation) observeEnd(outcome_.status);
-    tellEnd(endingOf(outcome_.status), outcome_.interrupts, {});
+    if (env_.observation) env_.observation.runEnds(verdict_.ending, env_.supersteps.begun, verdict_.error);
+    tellEnd(verdict_.ending, outcome_.interrupts, verdict_.error);
     return outcome_;
 }
 
-// After a failure: returns whether tasks were not started, so that no record says why.
+// After a failure: returns whether tasks were not started or were stopped, so that no record says why.
 bool Run::leftSome() const noexcept {
     if (!env_.superstep || !env_.superstep->hasFailed()) return false;
-    return std::ranges::any_of(env_.superstep->tasks(), [](const Task* task) { return !task->progress.hasEnded(); });
+    return std::ranges::any_of(env_.superstep->tasks(), [](const Task* task) {
+        const TaskStatus how = task->progress.status();
+        return !task->progress.hasEnded() || how == TaskStatus::stopped ||
+               (how == TaskStatus::interrupted && task->extra().asked.empty());
+    });
 }
 
 void Run::fail() noexcept {
@@ -183,10 +218,11 @@ void Run::fail() noexcept {
 
 void Run::storeFailure() noexcept {
     try {
-        const bool was_refused = env_.superstep && env_.superstep->wasRefused();
+        const bool was_refused = env_.shared.refusal.isNoted();
         if (env_.link == nullptr && env_.shared.check != nullptr) env_.shared.check->reached = env_.log.head();
         if (env_.link == nullptr && !was_refused &&
-            (end_row_.says_running || end_row_.if_it_throws == checkpoint::run_at_limit || leftSome())) {
+            (end_row_.says_running || end_row_.if_it_throws == checkpoint::run_at_limit || leftSome() ||
+             (env_.superstep && env_.superstep->hasFailed() && env_.shared.gates.anyStopIn({})))) {
             note(end_row_.if_it_throws);
         }
     } catch (...) {
@@ -212,8 +248,8 @@ void Run::leave() noexcept {
         tellStored();
     } catch (...) {
     }
-    if (env_.observation) env_.observation.runEnds(Ending::left, env_.supersteps.begun, {});
-    tellEnd(Ending::left, {}, {});
+    if (env_.observation) env_.observation.runEnds(Status::left, env_.supersteps.begun, {});
+    tellEnd(Status::left, {}, {});
 }
 
 void Run::flush(const ThreadReport& report) {
@@ -241,7 +277,10 @@ void Run::note(std::string_view end) {
     if (env_.shared.claim.isCancelled()) end = checkpoint::thread_cancelled;
     const ThreadOutlook outlook = outlookAfter(end);
     std::vector<std::string_view> questions;
-    env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(end), report(outlook, questions));
+    std::string record = noteRecord(end);
+    env_.log.putTask({env_.place.checkpoint, checkpoint::run_path, record, end_row_.stored},
+                     report(outlook, questions));
+    end_row_.stored = std::move(record);
     end_row_.says_running = end == checkpoint::run_goes_on;
     end_row_.outlook = outlook;
 }
@@ -250,7 +289,7 @@ void Run::note(std::string_view end) {
 ThreadOutlook Run::outlookAfter(std::string_view end) const {
     if (const auto outlook = checkpoint::outlookOfRun(end)) return *outlook;
     const ThreadOutlook of_tasks = outlookOfTasks();
-    const bool fails = end == checkpoint::run_failed && of_tasks.status == ThreadStatus::failed;
+    const bool fails = end == checkpoint::run_failed && of_tasks.status == Status::failed;
     return fails ? of_tasks : ThreadOutlook();
 }
 
@@ -258,28 +297,25 @@ ThreadOutlook Run::outlookAfter(std::string_view end) const {
 // a record, or perhaps without one, are left to another run.
 ThreadOutlook Run::outlookOfTasks() const noexcept {
     if (env_.link != nullptr || !env_.superstep || env_.log.hasLostWrites()) return {};
-    bool has_failed = false;
-    bool has_asked = false;
+    checkpoint::OpenTasks open;
     for (const Task* task : env_.superstep->tasks()) {
         if (task->isDone()) continue;
         const TaskStatus how = task->progress.status();
         if (how == TaskStatus::failed && task->record.error) {
-            has_failed = true;
+            open.any_failed = true;
         } else if (how == TaskStatus::interrupted && !task->extra().asked.empty()) {
-            has_asked = true;
+            open.any_asks = true;
         } else {
             return {};
         }
     }
-    if (has_failed) return {ThreadStatus::failed, {}};
-    if (has_asked) return {ThreadStatus::interrupted, {}};
-    return {};
+    return {open.status({}), {}};
 }
 
 // Returns the outlook with the open questions of the superstep's tasks, which are put into `questions`. They are not
 // known if a task has not ended, or if the superstep was not begun and its checkpoint has records.
 ThreadReport Run::report(const ThreadOutlook& outlook, std::vector<std::string_view>& questions) const {
-    if (outlook.status == ThreadStatus::unknown || outlook.status == ThreadStatus::finished) return {outlook};
+    if (outlook.status == Status::in_flight || outlook.status == Status::done) return {outlook};
     if (!env_.superstep) return {outlook, {}, !start_ || start_->records.empty()};
     for (const Task* task : env_.superstep->tasks()) {
         if (task->isDone()) continue;
@@ -290,17 +326,18 @@ ThreadReport Run::report(const ThreadOutlook& outlook, std::vector<std::string_v
 }
 
 ThreadOutlook Run::outlookNow() const noexcept {
-    return end_row_.outlook.status != ThreadStatus::unknown ? end_row_.outlook : outlookOfTasks();
+    return end_row_.outlook.status != Status::in_flight ? end_row_.outlook : outlookOfTasks();
 }
 
-// Updates the index if no record has the status for all tasks: in a superstep in which several tasks asked, or one
-// failed. Another process may have stored an answer meanwhile, or resumed the thread, so everything from which the
-// status follows is compared.
+// Updates the index if no record has the status for all tasks, as when several asked or one failed. Another process may
+// have answered or resumed meanwhile, so everything from which the status follows is compared.
 void Run::tellIndex() noexcept {
     if (env_.link != nullptr || !hasSaver()) return;
-    if (end_row_.outlook.status != ThreadStatus::unknown) return;  // its row says so
+    if (end_row_.outlook.status != Status::in_flight) return;  // its row says so
     const ThreadOutlook outlook = outlookOfTasks();
-    if (outlook.status == ThreadStatus::unknown || outlook.status == env_.log.told()) return;
+    if (outlook.status == Status::in_flight || outlook.status == env_.log.told() ||
+        env_.superstep->tasks().size() > told_tasks_max)
+        return;
     try {
         const auto storing = env_.shared.claim.storing();
         if (env_.shared.claim.isCancelled()) return;
@@ -316,17 +353,19 @@ void Run::tellIndex() noexcept {
             if (!task->isDone()) rows.push_back({env_.place.checkpoint, paths[row++], {}, task->extra().stored_record});
         }
         rows.push_back({env_.place.checkpoint, checkpoint::command_path, {}, ""});
-        if (outlook.status == ThreadStatus::failed)
-            rows.push_back({env_.place.checkpoint, checkpoint::run_path, {}, ""});
+        if (outlook.status == Status::failed) rows.push_back({env_.place.checkpoint, checkpoint::run_path, {}, ""});
         std::vector<std::string_view> questions;
         env_.log.tell(report(outlook, questions), rows);
     } catch (...) {  // there is no memory; callers that list threads detect it themselves
     }
 }
 
+// The next run passes a breakpoint at which this one has stopped only if the thread says that it waits there. Whoever
+// resumes it after another end, such as a failure, a question or a sleep, has not seen the breakpoint.
 std::string Run::noteRecord(std::string_view end) const {
     checkpoint::TaskFields fields;
     fields.node = end;
+    fields.gates = env_.shared.gates.toStore(end == checkpoint::run_at_breakpoint);
     std::string record;
     checkpoint::writeTask(env_.place.checkpoint, fields, record);
     return record;
@@ -341,13 +380,14 @@ void Run::takeCancels() {
     env_.shared.claim.takeCancels([](void* run) { return static_cast<Run*>(run)->storeCancel(); }, this);
 }
 
-// Called on the thread of the caller that cancels, while tasks may run. Returns false if nothing is due, so that the
-// run has ended by itself.
+// Called by whoever cancels, while tasks may run. Returns false if nothing is due: the run has ended by itself.
 bool Run::storeCancel() {
-    if (end_row_.has_due)
-        env_.log.putTaskNow(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled),
-                            {outlookAfter(checkpoint::thread_cancelled)});
-    return end_row_.has_due;
+    if (!end_row_.has_due) return false;
+    std::string record = noteRecord(checkpoint::thread_cancelled);
+    env_.log.putTaskNow({env_.place.checkpoint, checkpoint::run_path, record, end_row_.stored},
+                        {outlookAfter(checkpoint::thread_cancelled)});
+    end_row_.stored = std::move(record);
+    return true;
 }
 
 // Returns true if the stored run record says that the thread stopped although the run has resumed.

@@ -21,21 +21,19 @@ void Run::observeStart() noexcept {
     env_.observation.runStarts(run);
 }
 
-void Run::observeEnd(Status status) noexcept { env_.observation.runEnds(endingOf(status), env_.supersteps.begun, {}); }
-
 void Run::observeFailure() noexcept {
     try {
         throw;
     } catch (const ParentCommandSignal&) {
-        env_.observation.superstepEnds(Ending::done);
-        env_.observation.runEnds(Ending::done, env_.supersteps.begun, {});
+        env_.observation.superstepEnds(Status::done);
+        env_.observation.runEnds(Status::done, env_.supersteps.begun, {});
     } catch (...) {
-        env_.observation.runEnds(Ending::failed, env_.supersteps.begun, describedOrEmpty(std::current_exception()));
+        env_.observation.runEnds(Status::failed, env_.supersteps.begun, describedOrEmpty(std::current_exception()));
     }
 }
 
 // For the root, this is the last action of the run, because a subscriber that is notified may begin the next run.
-void Run::tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept {
+void Run::tellEnd(Status ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept {
     if (env_.link != nullptr) return;
     env_.shared.claim.release();
     if (!env_.teller.any()) return;
@@ -66,7 +64,7 @@ void Run::tellFailedEnd() noexcept {
         }
         text = describedOrEmpty(failure);
     }
-    tellEnd(Ending::failed, interrupts, text);
+    tellEnd(Status::failed, interrupts, text);
 }
 
 void Run::observeStored(CheckpointId before, std::int64_t step, Clock::time_point began) noexcept {

@@ -15,12 +15,14 @@ void Run::endSuperstep() {
 }
 
 void Run::storeSuperstep() {
+    if (env_.link == nullptr) env_.shared.refusal.checkFirst();
+    env_.shared.refusal.check();
     for (Task* task : env_.superstep->todo()) {
         if (task->extra().inner_ids) env_.ids.observe(*task->extra().inner_ids);
     }
     const auto is_done = [](const Task* task) { return task->isDone(); };
     if (!std::ranges::all_of(env_.superstep->tasks(), is_done) && endUnfinished()) {
-        if (env_.observation) env_.observation.superstepEnds(endingOf(outcome_.status));
+        if (env_.observation) env_.observation.superstepEnds(outcome_.status);
         return;
     }
     const bool has_lasting = topology().has_lasting;
@@ -50,15 +52,18 @@ void Run::applyAll() {
 void Run::leaveSuperstep() {
     if (isPaused()) return;
     if (env_.observation || env_.teller.any()) tellSuperstep();
-    if (env_.link == nullptr) env_.shared.effects.clear();
-    const bool stops = breakpoints_.anyAfter() && stopsAt(breakpoints_.after());
+    if (env_.link == nullptr) {
+        env_.shared.effects.clear();
+        env_.shared.gates.clear();
+    }
+    const bool stops = breakpoints_.anyAfter() && hasRun(breakpoints_.after());
     env_.superstep.reset();
     if (start_) leaveStart();
-    if (stops) pause(Status::breakpoint, {});
+    if (stops) pauseAtGate();
 }
 
 void Run::tellSuperstep() {
-    if (env_.observation) env_.observation.superstepEnds(Ending::done);
+    if (env_.observation) env_.observation.superstepEnds(Status::done);
     if (env_.teller.any() && touchesOutput(env_.superstep->tasks())) env_.teller.values();
 }
 
@@ -205,7 +210,9 @@ Status Run::pauseWithoutQuestions() const {
     if (const auto status = env_.stopStatus()) return *status;
     if (outcome_.wake_at) return Status::sleeping;
     if (env_.shared.claim.isReplaced()) return Status::cancelled;
-    return env_.stop && env_.stop->drains() ? Status::drained : Status::breakpoint;
+    // What stopped at a breakpoint waits for somebody, also if the rest was drained.
+    const bool drains = env_.stop && env_.stop->drains() && !env_.shared.gates.anyStopIn(env_.place.ns);
+    return drains ? Status::drained : Status::breakpoint;
 }
 
 bool Run::touchesOutput(std::span<Task* const> tasks) const {

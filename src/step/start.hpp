@@ -1,7 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <list>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <stategraph/saver.hpp>
@@ -31,7 +34,7 @@ struct Start {
         command,  // with what a Command says, in a superstep of its own
         resume,   // with the superstep that waits, whose finished tasks stay finished
         rerun,    // with the superstep of a checkpoint that the config names; all its tasks run again
-        travel,   // the same, but the thread has moved on since, so that questions answered there are asked again
+        travel,   // the same, but the thread has moved on since, or an edit made it: what was answered is asked again
     };
 
     Start() noexcept {}  // not defaulted, because the object is large and all of it would be set to zero first
@@ -45,15 +48,20 @@ struct Start {
     checkpoint::Records records = {};             // the records of its tasks; they refer to `from` and `answers`
     std::list<Value> answers = {};                // the answers that were given to this run
     InnerStart inside = {};                       // for the runs inside the first superstep
+    bool abandons = false;                        // whether the input has left tasks unfinished
+    bool is_behind_gates = false;                 // whether breakpoints before the first superstep do not stop it
     // What an awaited run has read before, in place of its first read.
     std::optional<std::optional<CheckpointTuple>> ahead = {};
+    // The rows of that checkpoint that this run has stored before its first superstep.
+    std::map<std::string, std::string, std::less<>> written = {};
 
     /// Returns whether all tasks of the first superstep run, even those with stored results.
     bool reruns() const noexcept { return kind == Kind::rerun || kind == Kind::travel; }
     bool travels() const noexcept { return kind == Kind::travel; }
-    /// Returns whether it resumes where a run stopped or was stopped. Then a breakpoint before the first superstep does
-    /// not stop it again.
+    /// Returns whether it resumes where a run stopped or was stopped.
     bool goesOn() const noexcept { return kind != Kind::input; }
+    /// Returns the row of this path as the log holds it now, as far as this run knows; empty: there is none.
+    std::string stored(std::string_view path) const;
     /// Returns whether it begins at a checkpoint of another log than its own.
     bool isElsewhere(std::string_view ns) const noexcept { return stop != nullptr && stop->ns != ns; }
 };

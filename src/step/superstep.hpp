@@ -101,18 +101,14 @@ public:
     bool isApplied() const noexcept { return is_applied_; }
     void setApplied(bool is_applied) noexcept { is_applied_ = is_applied; }
     /// Returns whether one of its tasks has failed. Safe from several threads.
-    bool hasFailed() const noexcept { return failures_.load(std::memory_order_relaxed) != 0; }
-    void noteFailure() noexcept { failures_.fetch_or(failed, std::memory_order_relaxed); }
-    /// Whether a log refused what a run inside a task was to store, because another run had committed there first.
-    bool wasRefused() const noexcept { return (failures_.load(std::memory_order_relaxed) & refused) != 0; }
-    void noteRefusal() noexcept { failures_.fetch_or(refused, std::memory_order_relaxed); }
+    bool hasFailed() const noexcept { return has_failed_.load(std::memory_order_relaxed); }
+    void noteFailure() noexcept { has_failed_.store(true, std::memory_order_relaxed); }
 
 private:
     SuperstepMemory& memory_;
     const Start* const start_;
     bool is_applied_ = false;
-    enum Failure : std::uint8_t { failed = 1, refused = 2 };
-    std::atomic<std::uint8_t> failures_ = 0;  // bits of Failure
+    std::atomic<bool> has_failed_ = false;
 };
 
 }  // namespace stategraph::engine

@@ -21,6 +21,10 @@
 #include "src/superstep/schedule.hpp"
 #include "src/superstep/task_context.hpp"
 
+namespace stategraph::detail {
+class Parting;
+}
+
 namespace stategraph::engine {
 
 /// What is kept of a task besides its writes. It outlives attempts, pauses and processes.
@@ -118,7 +122,10 @@ struct TaskExtra {
     CheckpointId inner_end;        // for a subgraph whose log lives with the thread: where its visit left the log
     bool is_cached = false;        // whether its result is from the cache
     std::unique_ptr<Visit> visit;  // for a subgraph whose logs have keys
-    std::string stored_record;     // for one of several tasks that stopped, if they are few: what is in the log
+    std::shared_ptr<detail::Parting> parting;  // what an attempt leaves if it is abandoned
+    int parting_of = 0;                        // that attempt
+    Value about_effects;                       // entries for its questions about effects in doubt, or null
+    std::string stored_record;  // the task's row in the log, as far as this run knows; empty: there is none
 };
 
 /// One task of the current superstep.

@@ -166,9 +166,10 @@ void Mailbox::changed() {
     notifyReader();
 }
 
-std::optional<Mailbox::Waiting> Mailbox::take(std::int64_t bound, bool read) {
+std::optional<Mailbox::Waiting> Mailbox::take(std::int64_t bound, std::int64_t end_bound, bool read) {
     const detail::LockGuard lock(mutex_);
     if (closed_ || (changed_ && !read) || events_.empty() || events_.front().after >= bound) return {};
+    if (events_.front().after >= end_bound && isRunEnd(events_.front().event)) return {};
     if (Waiting& front = events_.front(); !front.joined.empty()) {
         append(front.event, front.joined);
         front.joined.clear();

@@ -40,9 +40,10 @@ public:
     /// accepts nothing after that. It never fails: an event for which there is no memory is dropped and counted.
     void runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept;
 
-    /// The following are called by the subscriber. Returns the oldest event if it is before `bound`. If the log is to
-    /// be read first and has not been `read` so far, returns none.
-    std::optional<Waiting> take(std::int64_t bound, bool read);
+    /// The following are called by the subscriber. Returns the oldest event if it is before `bound`, or before
+    /// `end_bound` if it is the end of a run. If the log is to be read first and has not been `read` so far, returns
+    /// none.
+    std::optional<Waiting> take(std::int64_t bound, std::int64_t end_bound, bool read);
     /// Returns whether the log is to be read; afterwards it counts as read.
     bool takeChanged();
     /// Notes that a checkpoint has been reported.

@@ -10,34 +10,6 @@ namespace stategraph {
 
 Observer::~Observer() = default;
 
-const char* toString(Ending ending) noexcept {
-    switch (ending) {
-        case Ending::done:
-            return "done";
-        case Ending::interrupted:
-            return "interrupted";
-        case Ending::breakpoint:
-            return "breakpoint";
-        case Ending::cancelled:
-            return "cancelled";
-        case Ending::timed_out:
-            return "timed_out";
-        case Ending::drained:
-            return "drained";
-        case Ending::sleeping:
-            return "sleeping";
-        case Ending::failed:
-            return "failed";
-        case Ending::retried:
-            return "retried";
-        case Ending::left:
-            return "left";
-        case Ending::handled:
-            return "handled";
-    }
-    return "?";
-}
-
 }  // namespace stategraph
 
 namespace stategraph::engine {
@@ -50,26 +22,6 @@ std::string describedOrEmpty(const std::exception_ptr& error) noexcept {
     }
 }
 
-Ending endingOf(Status status) noexcept {
-    switch (status) {
-        case Status::done:
-            return Ending::done;
-        case Status::interrupted:
-            return Ending::interrupted;
-        case Status::breakpoint:
-            return Ending::breakpoint;
-        case Status::cancelled:
-            return Ending::cancelled;
-        case Status::timed_out:
-            return Ending::timed_out;
-        case Status::drained:
-            return Ending::drained;
-        case Status::sleeping:
-            return Ending::sleeping;
-    }
-    return Ending::failed;
-}
-
 void Observation::runStarts(const ObservedRun& run) noexcept {
     run_ = run;
     open_ = true;
@@ -77,7 +29,7 @@ void Observation::runStarts(const ObservedRun& run) noexcept {
     tell(&Observer::runStarts, RunStart{run_});
 }
 
-void Observation::runEnds(Ending ending, int supersteps, std::string_view error) noexcept {
+void Observation::runEnds(Status ending, int supersteps, std::string_view error) noexcept {
     if (!open_) return;
     if (in_superstep_) superstepEnds(ending);
     open_ = false;
@@ -91,7 +43,7 @@ void Observation::superstepStarts(std::int64_t step, std::size_t tasks, std::siz
     tell(&Observer::superstepStarts, SuperstepStart{run_, step, tasks, restored});
 }
 
-void Observation::superstepEnds(Ending ending) noexcept {
+void Observation::superstepEnds(Status ending) noexcept {
     if (!in_superstep_) return;
     in_superstep_ = false;
     tell(&Observer::superstepEnds, SuperstepEnd{run_, step_, ending, Clock::now() - superstep_began_});
@@ -122,23 +74,23 @@ void TaskWatch::retries(const std::exception_ptr& error) noexcept {
 
 void TaskWatch::end() noexcept {
     const TaskStatus how = task_.progress.status();
-    Ending ending = Ending::done;
+    Status ending = Status::done;
     std::string_view error = error_;
     if (retries_) {
-        ending = Ending::retried;
+        ending = Status::retried;
     } else if (how == TaskStatus::finished && task_.record.failure) {
-        ending = Ending::handled;
+        ending = Status::handled;
         error = task_.record.failure->error;
     } else if (how == TaskStatus::failed) {
-        ending = Ending::failed;
+        ending = Status::failed;
         if (task_.record.error) error = *task_.record.error;
     } else if (how == TaskStatus::interrupted) {
-        const Ending silent = task_.extra().wake_at ? Ending::sleeping : Ending::breakpoint;
-        ending = task_.extra().asked.empty() ? silent : Ending::interrupted;
+        const Status silent = task_.extra().wake_at ? Status::sleeping : Status::breakpoint;
+        ending = task_.extra().asked.empty() ? silent : Status::interrupted;
     } else if (how == TaskStatus::stopped) {
-        ending = endingOf((stop_ != nullptr ? stop_->requested() : std::nullopt).value_or(Status::cancelled));
+        ending = (stop_ != nullptr ? stop_->requested() : std::nullopt).value_or(Status::cancelled);
     } else if (!task_.progress.hasEnded()) {
-        ending = Ending::left;
+        ending = Status::left;
     }
     observation_.tell(&Observer::taskEnds, TaskEnd{observation_.run(), place_.step, place_.nodeOf(task_).name, task_.id,
                                                    attempt_, ending, Clock::now() - began_, error});

@@ -17,7 +17,6 @@ struct Task;
 /// The clock of durations. It never jumps.
 using Clock = std::chrono::steady_clock;
 
-Ending endingOf(Status status) noexcept;
 /// Returns the text of an error, or an empty text if there is no memory for it.
 std::string describedOrEmpty(const std::exception_ptr& error) noexcept;
 
@@ -36,9 +35,9 @@ public:
 
     void runStarts(const ObservedRun& run) noexcept;
     /// Reports the end of the run; only the first call counts. `supersteps` is the number of its supersteps.
-    void runEnds(Ending ending, int supersteps, std::string_view error) noexcept;
+    void runEnds(Status ending, int supersteps, std::string_view error) noexcept;
     void superstepStarts(std::int64_t step, std::size_t tasks, std::size_t restored) noexcept;
-    void superstepEnds(Ending ending) noexcept;
+    void superstepEnds(Status ending) noexcept;
 
     const ObservedRun& run() const noexcept { return run_; }
     bool isOpen() const noexcept { return open_; }

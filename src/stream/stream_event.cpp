@@ -35,10 +35,8 @@ constexpr std::array<const char*, sizeof...(i)> namesOfModes(std::index_sequence
 /// Text, JSON, reading back (json/ndjson.cpp) and the server's names of modes all use the names of the enumerators.
 constexpr auto mode_names = namesOfModes(std::make_index_sequence<stream_mode_count>());
 
-Ending endingNamed(std::string_view name) {
-    for (unsigned i = 0; i <= static_cast<unsigned>(Ending::handled); ++i) {
-        if (name == toString(static_cast<Ending>(i))) return static_cast<Ending>(i);
-    }
+Status endingNamed(std::string_view name) {
+    if (const auto status = readStatus(name); status && Statuses::ofRuns().has(*status)) return *status;
     throw WrongTypeError("an event says that a run ended with '" + std::string(name.substr(0, 60)) +
                          "', which is not a known ending");
 }

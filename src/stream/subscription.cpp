@@ -101,7 +101,9 @@ std::optional<HubEvent> SubscriptionImpl::take() {
         if (is_past || !pending.empty() || !log || !log->hasMore()) {
             const bool is_first = pending.empty() || is_past;
             const std::int64_t bound = is_first ? std::numeric_limits<std::int64_t>::max() : pending.front().bound;
-            if (auto waiting = mailbox->take(bound, !pending.empty())) {
+            // A question comes after the other events of its superstep, and before the end of the run.
+            const bool is_question = !is_first && !pending.front().event.durable;
+            if (auto waiting = mailbox->take(bound, is_question ? bound - 1 : bound, !pending.empty())) {
                 HubEvent event;
                 static_cast<StreamEvent&>(event) = std::move(waiting->event);
                 event.position = position();

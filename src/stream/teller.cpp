@@ -250,7 +250,7 @@ StreamEvent Teller::runEnd(const RunEndFields& end) const {
     event.data = buildValue([&](Encoder& out) {
         out.map(6);
         out.text("error");
-        if (end.ending == Ending::failed) {
+        if (end.ending == Status::failed) {
             out.text(end.error);
         } else {
             out.null();

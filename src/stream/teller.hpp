@@ -55,7 +55,7 @@ public:
     /// For the root: these report once that the run has begun, and once how it has ended.
     void runBegins();
     struct RunEndFields {
-        Ending ending;
+        Status ending;
         const std::vector<Interrupt>& interrupts;
         std::string_view error;  // the failure of the run
         std::optional<std::chrono::system_clock::time_point> wake_at;

@@ -40,10 +40,8 @@ class Core;
 /// threads of the node's call.
 struct TaskContext {
     int attempt = 1;
-    std::uint64_t calls = 0;         // calls of interrupt in this attempt, except in functions that `once` calls
-    std::uint64_t calls_inside = 0;  // calls in such functions, except in those that Flow::start began
-    bool took_old_answer = false;    // set by TaskQuestions::takeOldAnswer
-    bool has_payload = false;        // whether the input is a Send's payload
+    std::uint64_t calls = 0;   // calls of interrupt in this attempt, except in functions that `once` calls
+    bool has_payload = false;  // whether the input is a Send's payload
     CallQuestions* awaited_calls = nullptr;  // functions that are coroutines; the one that began last is first
     const NodeFailure* failure = nullptr;    // for an error handler: why it is called
 

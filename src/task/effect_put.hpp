@@ -7,6 +7,7 @@
 
 #include "src/task/effects.hpp"
 #include "src/threads/put_queue.hpp"
+#include "src/threads/refusal.hpp"
 
 namespace stategraph::engine {
 
@@ -15,9 +16,9 @@ namespace stategraph::engine {
 /// effect. Shared by the queue of puts and the coroutine that awaits it (detail::EffectStored).
 class EffectPut final : public PutQueue::Listener {
 public:
-    /// `effects` exist until the put has ended.
-    EffectPut(Effects& effects, std::string path, Effects::Entry entry)
-        : effects_(effects), path_(std::move(path)), entry_(std::move(entry)) {}
+    /// `effects` and `refusal` exist until the put has ended.
+    EffectPut(Effects& effects, Refusal& refusal, std::string path, Effects::Entry entry)
+        : effects_(effects), refusal_(refusal), path_(std::move(path)), entry_(std::move(entry)) {}
     EffectPut(const EffectPut&) = delete;
     EffectPut& operator=(const EffectPut&) = delete;
     virtual ~EffectPut() = default;
@@ -29,6 +30,9 @@ public:
             } catch (...) {
                 failure = std::current_exception();
             }
+        } else {
+            effects_.forgetSent(path_);
+            refusal_.notePut(failure);
         }
         const detail::LockGuard lock(mutex_);
         failure_ = std::move(failure);
@@ -56,6 +60,7 @@ public:
 
 private:
     Effects& effects_;
+    Refusal& refusal_;
     const std::string path_;
     Effects::Entry entry_;
     detail::Mutex mutex_;

@@ -58,7 +58,6 @@ void FlowCall::makeUnlessBegun() noexcept {
     {
         std::optional<engine::FlightMark> mark;
         if (is_inside_flight_) mark.emplace();
-        const engine::StartedCall started;
         const FlowCall* const outer = std::exchange(started_call, this);
         make();
         started_call = outer;

@@ -14,7 +14,6 @@ namespace stategraph {
 namespace {
 
 thread_local detail::CallQuestions* innermost_call = nullptr;
-thread_local bool in_started_call = false;
 
 constexpr std::size_t key_bytes_max = 200;
 
@@ -25,9 +24,6 @@ namespace engine {
 bool isRefusal(std::string_view error) noexcept {
     return error.find("the interrupt stays open") != std::string_view::npos;
 }
-
-StartedCall::StartedCall() noexcept : outer_(std::exchange(in_started_call, true)) {}
-StartedCall::~StartedCall() { in_started_call = outer_; }
 
 }  // namespace engine
 
@@ -71,43 +67,35 @@ struct Questions {
                                  {.node = std::string(runtime.node())});
     }
 
-    static std::optional<GivenAnswer> find(TaskContext& context, engine::TaskQuestions& questions, const TaskId& task,
-                                           const Value& question, Interrupt& asked) {
+    /// The next question without a key, and who counts it.
+    struct Counted {
+        TaskId asker;
+        std::uint64_t& number;
+
+        Interrupt question(std::uint64_t at) const { return {engine::idOfQuestion(asker, at), at, {}}; }
+        Interrupt next() const { return question(number); }
+        Interrupt last() const { return question(number - 1); }
+    };
+
+    static Counted counted(TaskContext& context, const TaskId& task) {
         CallQuestions* const call = callOf(context);
-        if (call == nullptr) {
-            asked = {task, context.calls++, {}};
-            return given(questions, asked);
-        }
-        asked = {call->id(), call->asked_++, {}};
-        auto answer = given(questions, asked);
-        if (in_started_call) return answer;
-        const std::uint64_t before = context.calls + context.calls_inside++;
-        if (answer || context.took_old_answer) return answer;
-        if (auto old = questions.takeOldAnswer(question, before, asked)) {
-            context.took_old_answer = true;
-            answer = GivenAnswer{std::move(*old), false};
-        }
-        return answer;
+        if (call == nullptr) return {task, context.calls};
+        return {call->id(), call->asked_};
     }
 
-    static std::optional<GivenAnswer> given(const engine::TaskQuestions& questions, const Interrupt& asked) {
+    static std::optional<GivenAnswer> given(const engine::TaskQuestions& questions, const Interrupt& asked,
+                                            TaskId asker) {
         bool is_new = true;
-        auto answer = questions.findAnswer(asked.id, asked.index, &is_new);
+        auto answer = questions.findAnswer(asked, asker, &is_new);
         if (!answer) return {};
         return GivenAnswer{std::move(*answer), is_new};
-    }
-
-    static Interrupt next(const TaskContext& context, const TaskId& task) {
-        const CallQuestions* const call = callOf(context);
-        if (call == nullptr) return {task, context.calls, {}};
-        return {call->id(), call->asked_, {}};
     }
 
     static Interrupt withKey(const TaskContext& context, const TaskId& task, std::string_view key) {
         const CallQuestions* const call = callOf(context);
         TaskId asker = call == nullptr ? task : call->id();
         if (call == nullptr && context.failure != nullptr)
-            asker = engine::idOfQuestion(task, {});  // an error handler differs from its node
+            asker = engine::idOfQuestion(task, std::string_view());  // an error handler differs from its node
         return {engine::idOfQuestion(asker, key), 0, {}, std::string(key)};
     }
 
@@ -149,8 +137,10 @@ GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check) {
     const auto held = context.holdFor("cannot ask");
     checkMayAsk(runtime, held);
     engine::TaskQuestions questions(*held.env, *held.task);
-    Interrupt asked;
-    if (auto answer = Questions::find(context, questions, runtime.taskId(), question, asked)) return std::move(*answer);
+    const auto counted = Questions::counted(context, runtime.taskId());
+    Interrupt asked = counted.next();
+    ++counted.number;
+    if (auto answer = Questions::given(questions, asked, counted.asker)) return std::move(*answer);
     asked.value = std::move(question);
     questions.noteCheck(asked, std::string(runtime.node()), check);
     throw InterruptSignal{std::move(asked)};
@@ -163,7 +153,7 @@ std::optional<GivenAnswer> askAlso(Runtime& runtime, std::string_view key, Value
     checkMayAsk(runtime, held);
     engine::TaskQuestions questions(*held.env, *held.task);
     Interrupt asked = Questions::withKey(context, runtime.taskId(), key);
-    if (auto answer = Questions::given(questions, asked)) return answer;
+    if (auto answer = Questions::given(questions, asked, asked.id)) return answer;
     asked.value = std::move(question);
     questions.noteCheck(asked, std::string(runtime.node()), check);
     questions.noteAsked(asked);
@@ -179,14 +169,18 @@ GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCh
 }
 
 std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key) {
-    const TaskContext& context = runtime.taskContext();
+    TaskContext& context = runtime.taskContext();
     const auto held = context.hold();
     if (key != nullptr) checkKey(runtime, *key);
     if (held.env == nullptr) return {};
     Questions::check(context, runtime);
-    const Interrupt asked = key != nullptr ? Questions::withKey(context, runtime.taskId(), *key)
-                                           : Questions::next(context, runtime.taskId());
-    return Questions::given(engine::TaskQuestions(*held.env, *held.task), asked);
+    const engine::TaskQuestions questions(*held.env, *held.task);
+    if (key != nullptr) {
+        const Interrupt asked = Questions::withKey(context, runtime.taskId(), *key);
+        return Questions::given(questions, asked, asked.id);
+    }
+    const auto counted = Questions::counted(context, runtime.taskId());
+    return Questions::given(questions, counted.next(), counted.asker);
 }
 
 namespace {
@@ -199,16 +193,14 @@ namespace {
 }  // namespace
 
 void refuseLastAnswer(Runtime& runtime, const WrongTypeError& why) {
-    Interrupt asked = Questions::next(runtime.taskContext(), runtime.taskId());
-    --asked.index;
-    refuse(runtime, asked, why);
+    refuse(runtime, Questions::counted(runtime.taskContext(), runtime.taskId()).last(), why);
 }
 
 void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongTypeError& why) {
-    const TaskContext& context = runtime.taskContext();
+    TaskContext& context = runtime.taskContext();
     refuse(runtime,
            key != nullptr ? Questions::withKey(context, runtime.taskId(), *key)
-                          : Questions::next(context, runtime.taskId()),
+                          : Questions::counted(context, runtime.taskId()).next(),
            why);
 }
 

@@ -10,19 +10,6 @@ namespace stategraph::engine {
 /// Returns whether a task's error says that an answer was refused.
 bool isRefusal(std::string_view error) noexcept;
 
-/// Marks the thread while a function that Flow::start was given runs on it. Others of its task may ask at the same
-/// time, so the order among their questions has no meaning.
-class StartedCall {
-public:
-    StartedCall() noexcept;
-    ~StartedCall();
-    StartedCall(const StartedCall&) = delete;
-    StartedCall& operator=(const StartedCall&) = delete;
-
-private:
-    bool outer_;
-};
-
 }  // namespace stategraph::engine
 
 namespace stategraph::detail {

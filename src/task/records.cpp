@@ -12,8 +12,11 @@
 namespace stategraph::engine {
 namespace {
 
-// For a superstep with more tasks than this, the index of threads does not learn why it stopped.
-constexpr std::size_t told_tasks_max = 64;
+// The row before an effect's; none for what was not claimed (begun), which may be replaced.
+std::optional<std::string_view> expectedOf(const Effects::Entry& entry, const std::string& before) {
+    if (entry.begun == 0) return {};
+    return before;
+}
 
 }  // namespace
 
@@ -65,18 +68,27 @@ void TaskEnv::storeRecord(Task& task, bool finished) {
     std::string record = encodeRecord(task, finished);
     // The question of the only task is all that its thread waits for.
     const bool is_question = link == nullptr && !finished && superstep->hasOneTask() && !task.extra().asked.empty();
-    const ThreadOutlook outlook{is_question ? ThreadStatus::interrupted : ThreadStatus::unknown, {}};
+    const ThreadOutlook outlook{is_question ? Status::interrupted : Status::in_flight, {}};
     std::vector<std::string_view> questions;
     if (is_question) task.record.addOpenQuestions(questions);
-    log.putTask(place.checkpoint, pathOf(topology(), task.planned), record, {outlook, questions});
+    log.putTask({place.checkpoint, pathOf(topology(), task.planned), record, task.extra().stored_record},
+                {outlook, questions});
     task.record.stored = true;
-    if (link == nullptr && !finished && superstep->tasks().size() <= told_tasks_max)
-        task.useExtra().stored_record = std::move(record);
+    task.useExtra().stored_record = std::move(record);
 }
 
 void TaskEnv::storeEffect(const std::string& path, Effects::Entry entry) {
     TaskEnv& outermost = waitForInnerCommits();
-    if (outermost.hasSaver()) outermost.log.putTaskNow(outermost.place.checkpoint, path, outermost.encodeEffect(entry));
+    if (outermost.hasSaver()) {
+        const std::string before = outermost.encodeEffect(shared.effects.send(path, entry));
+        const std::string record = outermost.encodeEffect(entry);
+        try {
+            outermost.log.putTaskNow({outermost.place.checkpoint, path, record, expectedOf(entry, before)});
+        } catch (...) {
+            shared.effects.forgetSent(path);
+            throw;
+        }
+    }
     shared.effects.set(path, std::move(entry));
 }
 
@@ -88,9 +100,15 @@ std::shared_ptr<EffectPut> TaskEnv::storeEffectLater(const std::string& path, Ef
     }
     waitForInnerCommits();
     const std::string record = outermost.encodeEffect(entry);
-    auto put = std::make_shared<EffectPut>(shared.effects, path, std::move(entry));
-    outermost.log.putEffectLater(outermost.place.checkpoint, path, record, put);
-    return put;
+    const std::string before = outermost.encodeEffect(shared.effects.send(path, entry));
+    try {
+        auto put = std::make_shared<EffectPut>(shared.effects, shared.refusal, path, std::move(entry));
+        outermost.log.putEffectLater({outermost.place.checkpoint, path, record, expectedOf(entry, before)}, put);
+        return put;
+    } catch (...) {
+        shared.effects.forgetSent(path);
+        throw;
+    }
 }
 
 // A task's name is derived from its checkpoint. The checkpoint must not be lost if the task's effect is kept. Returns
@@ -101,7 +119,9 @@ TaskEnv& TaskEnv::waitForInnerCommits() {
     return *outer;
 }
 
+// Returns an empty text for an effect that has not begun.
 std::string TaskEnv::encodeEffect(const Effects::Entry& entry) const {
+    if (entry.begun == 0 && !entry.result) return {};
     checkpoint::TaskFields fields;
     fields.effect = checkpoint::LoggedEffect{.begun = entry.begun, .result = entry.result};
     std::string record;
@@ -136,7 +156,10 @@ void TaskEnv::taskFinished(Task& task) {
         Drafts& drafts = superstep->drafts();
         prepareSingle(task);
         if (!drafts.record.empty()) {
-            log.putTaskWithCommit(place.checkpoint, pathOf(topology(), task.planned), std::move(drafts.record));
+            log.putTaskWithCommit(
+                {place.checkpoint, pathOf(topology(), task.planned), drafts.record, task.extra().stored_record});
+        } else if (log.logsOperations() && !task.extra().stored_record.empty()) {
+            log.compareWithCommit(place.checkpoint, pathOf(topology(), task.planned), task.extra().stored_record);
         }
         for (WrittenMessage& message : drafts.messages) teller.emit(std::move(message));
         drafts.messages.clear();
@@ -150,12 +173,13 @@ void TaskEnv::taskFinished(Task& task) {
         teller.emit(teller.update(task, task.extra().is_cached));
         if (!task.extra().is_cached) teller.emitTaskEnd(teller.taskEnds(task, TaskStatus::finished));
     }
+    std::string().swap(task.useExtra().stored_record);  // it is not replaced any more
 }
 
 void TaskEnv::taskStopped(Task& task) noexcept {
     if (superstep->hasOneTask()) superstep->drafts().clear();  // only single tasks have drafts
     try {
-        if (hasSaver() && !task.record.empty()) storeRecord(task, false);
+        if (hasSaver() && !task.record.empty() && !shared.refusal.isNoted()) storeRecord(task, false);
         if (observation) observeQuestions(task);
         if (!teller.any()) return;
         if (!task.extra().asked.empty()) teller.interrupted(task, task.extra().asked);

@@ -9,12 +9,15 @@
 #include <vector>
 
 #include <stategraph/config.hpp>
+#include <stategraph/detail/abandoned.hpp>
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/executor.hpp>
 #include <stategraph/saver.hpp>
 
 #include "src/step/travel.hpp"
 #include "src/task/effects.hpp"
+#include "src/task/gates.hpp"
+#include "src/threads/refusal.hpp"
 #include "src/threads/run_stop.hpp"
 #include "src/threads/thread_claim.hpp"
 
@@ -42,12 +45,15 @@ struct RunShared {
     std::atomic<std::uint64_t> run_bits =
         0;  // distinguishes this run from others if nothing is stored; created when it is needed
     Effects effects = {};
+    Gates gates = {};
     ThreadClaim claim = {};
+    Refusal refusal = {};
     std::shared_ptr<RunStop> stop = {};  // null if nothing can stop the run
     // For a run that begins inside a subgraph: one for each graph, the root's first.
     std::vector<TravelStop> stops = {};
-    RunCheck* check = nullptr;      // null if the caller of the root's run has nothing to check
-    bool is_inside_flight = false;  // whether a node began it for whose task others may wait
+    std::vector<detail::AbandonedTask> abandoned = {};  // what the input of the root's run has left unfinished
+    RunCheck* check = nullptr;                          // null if the caller of the root's run has nothing to check
+    bool is_inside_flight = false;                      // whether a node began it for whose task others may wait
     // Whether only its beginning is stored, for another run to continue; then nothing is reported.
     bool is_submission = false;
 };

@@ -1,8 +1,12 @@
 #include <stategraph/runtime.hpp>
 
 #include <chrono>
+#include <map>
 
 #include <stategraph/control.hpp>
+#include <stategraph/detail/abandoned.hpp>
+#include <stategraph/detail/doubt.hpp>
+#include <stategraph/detail/parting.hpp>
 
 #include "checkpoint/paths.hpp"
 #include "src/superstep/task_context.hpp"
@@ -90,6 +94,12 @@ std::string Runtime::idempotencyKey(std::string_view key) const {
 }
 
 namespace detail {
+namespace {
+
+// Returns the question whether an effect has happened, which was begun so often.
+Interrupt questionAbout(TaskId effect, std::uint64_t begun) { return {engine::idOfQuestion(effect, begun), begun, {}}; }
+
+}  // namespace
 
 Effect::Effect(Runtime& runtime, std::string_view key) : runtime_(runtime), key_(key) {
     const auto held = runtime.taskContext().holdFor("can have no effects");
@@ -101,6 +111,32 @@ Effect::Effect(Runtime& runtime, std::string_view key) : runtime_(runtime), key_
     engine::Effects::Entry entry = held.env->shared.effects.find(path_);
     begun_ = entry.begun;
     if (entry.result) result_ = Value::fromCbor(std::move(*entry.result));
+    if (!result_ && held.env->stop != nullptr && !held.env->stop->mayAct())
+        throw LeaseLostError("the effect '" + key_ + "' of node '" + std::string(runtime.node()) +
+                                 "' was not begun: the lease on the thread has ended by this process's clock, so "
+                                 "another worker may have the thread. The run ends; its new owner continues it",
+                             {.thread_id = std::string(runtime.threadId())});
+}
+
+std::vector<AbandonedTask> abandonedTasks(Runtime& runtime) {
+    return runtime.taskContext().hold().env->shared.abandoned;
+}
+
+void leaveAtStop(Runtime& runtime, std::shared_ptr<Parting> parting) {
+    const auto held = runtime.taskContext().hold();
+    if (held.env == nullptr || held.env->stop == nullptr) return;  // nothing stops it
+    engine::TaskExtra& extra = held.task->useExtra();
+    extra.parting = std::move(parting);
+    extra.parting_of = runtime.attempt();
+}
+
+std::unique_lock<std::recursive_mutex> heldAttempt(Runtime& runtime) {
+    return std::move(runtime.taskContext().hold().lock);
+}
+
+void describeDoubt(Runtime& runtime, Value about) {
+    const auto held = runtime.taskContext().hold();
+    held.task->useExtra().about_effects = std::move(about);
 }
 
 // The effect's questions do not use the task's id: which questions the task asks before them may change, and their
@@ -114,18 +150,17 @@ std::optional<Value> Effect::ask() {
             "node '" + std::string(runtime_.node()) + "' asks about the effect '" + key_ +
             "', and the graph has no checkpointer that could keep the run until an answer comes");
     }
-    const auto answer = engine::TaskQuestions(*held.env, *held.task).findAnswer(questionId(), begun_);
+    Interrupt asked = questionAbout(questionId(), begun_);
+    const auto answer = engine::TaskQuestions(*held.env, *held.task).findAnswer(asked, questionId());
     if (!answer) {
-        std::string cbor;
-        Encoder out(cbor);
-        out.map(3);
-        out.text("node");
-        out.text(runtime_.node());
-        out.text("effect");
-        out.text(key_);
-        out.text("idempotency_key");
-        out.text(runtime_.idempotencyKey(key_));
-        throw InterruptSignal{{questionId(), begun_, Value::fromCbor(std::move(cbor))}};
+        std::map<std::string, Value> question;
+        if (const Value& about = held.task->extra().about_effects; !about.isNull())
+            question = about.as<std::map<std::string, Value>>();
+        question.insert_or_assign("node", Value(std::string(runtime_.node())));
+        question.insert_or_assign("effect", Value(key_));
+        question.insert_or_assign("idempotency_key", Value(runtime_.idempotencyKey(key_)));
+        asked.value = Value(question);
+        throw InterruptSignal{std::move(asked)};
     }
     Decoder in(answer->bytes());
     if (in.peek() == Decoder::Type::text && in.text() == "repeat") return {};
@@ -165,7 +200,8 @@ void Effect::wrongType(const WrongTypeError& why) const {
 }
 
 void Effect::refuse(const std::string& why) const {
-    throw RefusedAnswerSignal{questionId(), begun_,
+    const Interrupt asked = questionAbout(questionId(), begun_);
+    throw RefusedAnswerSignal{asked.id, asked.index,
                               "the answer about the effect '" + key_ + "' of node '" + std::string(runtime_.node()) +
                                   "' is not one: " + why + "; the interrupt stays open"};
 }

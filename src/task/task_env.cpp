@@ -75,7 +75,9 @@ TaskEnv::TaskEnv(const detail::Core& graph, RunShared& run, const ParentLink* ou
                .schema = graph.schema().fingerprint(),
                .core = &graph,
                .executor = run.executor,
-               .watcher = outer == nullptr ? run.events->watcher() : nullptr});
+               .watcher = outer == nullptr ? run.events->watcher() : nullptr,
+               .refusal = &run.refusal,
+               .root = outer == nullptr ? nullptr : &outer->env->root().log});
 }
 
 TaskEnv& TaskEnv::root() noexcept {

@@ -129,6 +129,7 @@ public:
     bool isQuiet() const noexcept { return !hasSaver() && !teller.any(); }
     /// Returns whether no more of the superstep's tasks are to be begun.
     bool startsNoMore() const noexcept {
+        if (shared.refusal.isNoted()) return true;
         return core().options().on_failure == FailurePolicy::cancel_siblings && superstep->hasFailed();
     }
     /// Returns the graph's store, or that of the nearest graph around it that has one; null if none has.

@@ -19,19 +19,22 @@ bool TaskQuestions::hasAnswers() const {
     return !kept().answers.empty();
 }
 
-std::optional<Value> TaskQuestions::findAnswer(TaskId id, std::uint64_t index, bool* is_new) const {
+std::optional<Value> TaskQuestions::findAnswer(const Interrupt& asked, TaskId asker, bool* is_new) const {
     const detail::LockGuard lock(env_.shared.answers_mutex);
     const TaskRecord& record = kept();
-    const Interrupt* const answer = record.findAnswer(id, index);
+    const Interrupt* const answer = record.findAnswer(asked.id, asked.index);
     if (answer == nullptr) return {};
     if (is_new != nullptr) {
         // The answer was used before if the asker continued to another question, or failed for another reason than a
         // refused answer.
-        const auto comesLater = [&](const Interrupt& asked) { return asked.id == id && asked.index > index; };
-        const bool was_taken =
-            (record.error && !isRefusal(*record.error)) || std::ranges::any_of(record.interrupts, comesLater);
-        *is_new = !was_taken ||
-                  std::ranges::find(env_.shared.new_answers, std::pair(id, index)) != env_.shared.new_answers.end();
+        const std::uint64_t after = asked.index + 1;
+        const TaskId next = idOfQuestion(asker, after);
+        const auto isNext = [&](const Interrupt& each) { return each.id == next; };
+        const bool was_taken = (record.error && !isRefusal(*record.error)) ||
+                               record.findAnswer(next, after) != nullptr ||
+                               std::ranges::any_of(record.interrupts, isNext);
+        const std::pair place(asked.id, asked.index);
+        *is_new = !was_taken || std::ranges::find(env_.shared.new_answers, place) != env_.shared.new_answers.end();
     }
     return answer->value;
 }
@@ -39,29 +42,6 @@ std::optional<Value> TaskQuestions::findAnswer(TaskId id, std::uint64_t index, b
 void TaskQuestions::noteCheck(const Interrupt& asked, std::string node, detail::AnswerCheck check) const {
     env_.root().core().askedQuestions().add({env_.shared.config->thread_id.toString(), asked.id, asked.index},
                                             {std::move(node), asked.key, check});
-}
-
-std::optional<Value> TaskQuestions::takeOldAnswer(const Value& question, std::uint64_t before, const Interrupt& now) {
-    const detail::LockGuard lock(env_.shared.answers_mutex);
-    TaskRecord& record = kept();
-    const auto isOld = [&](const Interrupt& asked) {
-        return asked.id == task_.id && asked.index >= before && asked.value == question;
-    };
-    const auto asked = std::ranges::find_if(task_.record.interrupts, isOld);
-    if (asked == task_.record.interrupts.end()) return {};
-    const std::uint64_t index = asked->index;
-    const auto isIt = [&](const Interrupt& each) { return each.id == task_.id && each.index == index; };
-    const auto answer = std::ranges::find_if(record.answers, isIt);
-    if (answer == record.answers.end()) return {};
-    for (auto* list : {&record.answers, &record.interrupts, &task_.record.interrupts}) {
-        for (Interrupt& each : *list) {
-            if (isIt(each)) each = {now.id, now.index, std::move(each.value)};
-        }
-    }
-    for (const Interrupt& each : record.answers) {
-        if (each.id == now.id && each.index == now.index) return each.value;
-    }
-    return {};
 }
 
 void TaskQuestions::noteAsked(const Interrupt& asked) {

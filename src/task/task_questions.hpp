@@ -14,14 +14,11 @@ public:
     TaskQuestions(TaskEnv& env, Task& task) noexcept : env_(env), task_(task) {}
 
     /// Returns the answer to a question, or none. `is_new` receives whether no attempt is known to have taken it.
-    std::optional<Value> findAnswer(TaskId id, std::uint64_t index, bool* is_new = nullptr) const;
+    /// `asker` is whose questions are counted; for a question with a key, it is the question's id.
+    std::optional<Value> findAnswer(const Interrupt& asked, TaskId asker, bool* is_new = nullptr) const;
     bool hasAnswers() const;
     /// Remembers the type that the answer must have. Only the newest questions of the process are kept.
     void noteCheck(const Interrupt& asked, std::string node, detail::AnswerCheck check) const;
-    /// Returns the answer to this question if it is the one at which an earlier version of the library stopped the
-    /// task; there, questions of functions that `once` calls were counted among the node's own. `before` is how many of
-    /// both kinds came before it in this attempt. The question gets the name and place of `now`.
-    std::optional<Value> takeOldAnswer(const Value& question, std::uint64_t before, const Interrupt& now);
     /// Notes that a question with a key is asked and has no answer: it is open if the attempt ends with any question.
     void noteAsked(const Interrupt& asked);
     /// Returns the question with this id, which is one of the questions with keys of the current attempt.

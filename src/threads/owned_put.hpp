@@ -1,6 +1,8 @@
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <deque>
-#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,7 +26,9 @@ public:
                    .sync = request.sync,
                    .outlook = request.outlook,
                    .compared = {},
-                   .summary = summary_} {
+                   .summary = summary_,
+                   .root = request.root,
+                   .answers = request.answers} {
         for (const CommitRow& row : request.commits) {
             bytes_ += row.bytes.size();
             commits_.push_back({row.id, row.parent, row.base, keep(row.bytes)});
@@ -47,27 +51,34 @@ public:
     static bool isAppend(const PutRequest& request) noexcept {
         return !request.commits.empty() && request.writes.empty() && request.compared.empty();
     }
-    /// Returns whether it is only pending writes without conditions, and says nothing about the thread.
+    /// Returns whether it is only pending writes, and says nothing about the thread.
     static bool isPlain(const PutRequest& request) noexcept {
-        if (!request.commits.empty() || !request.compared.empty() || request.outlook.status != ThreadStatus::unknown)
-            return false;
-        for (const WriteRow& row : request.writes) {
-            if (row.expected) return false;
-        }
-        return true;
+        return request.commits.empty() && request.compared.empty() && request.outlook.status == Status::in_flight;
     }
-    /// Returns whether both are plain, or the other one's commits follow those of this, and whether this is small
-    /// enough to take more.
+    /// Returns whether both are plain and of different rows, or the other one's commits follow those of this, and
+    /// whether this is small enough to take more.
     bool mayTake(const PutRequest& other) noexcept {
         if (isFull() || request_.sync != other.sync) return false;
         if (isAppend(request())) return isAppend(other) && commits_.back().id == other.expected_head;
-        return isPlain(request_) && isPlain(other) && request_.expected_head == other.expected_head;
+        if (!isPlain(request_) || !isPlain(other) || request_.expected_head != other.expected_head ||
+            request_.answers != other.answers)
+            return false;
+        return std::ranges::none_of(other.writes, [this](const WriteRow& row) {
+            return rows_.contains({row.checkpoint_id, row.path});
+        });
     }
-    /// A row replaces the row of the same checkpoint and path. If it throws, some rows of pending writes may have been
-    /// added, and no commit.
+    /// If it throws, some rows of pending writes may have been added, and no commit.
     void take(const PutRequest& other) {
         if (!other.commits.empty()) return takeCommits(other);
         for (const WriteRow& row : other.writes) addRow(row);
+    }
+    /// Returns the number of pending writes.
+    std::size_t writes() const noexcept { return writes_.size(); }
+    /// Returns a request of only some of the pending writes. Valid until the next call.
+    const PutRequest& partOf(std::size_t begin, std::size_t end) noexcept {
+        part_ = request();
+        part_.writes = part_.writes.subspan(begin, end - begin);
+        return part_;
     }
     /// Returns whether it takes no more.
     bool isFull() const noexcept { return bytes_ >= joined_bytes_max; }
@@ -101,17 +112,8 @@ private:
     void addRow(const WriteRow& row) {
         const WriteRow copied = copy(row);
         bytes_ += row.path.size() + row.bytes.size();
-        const auto [at, is_new] = places_.try_emplace({copied.checkpoint_id, copied.path}, writes_.size());
-        if (!is_new) {
-            writes_[at->second] = copied;
-            return;
-        }
-        try {
-            writes_.push_back(copied);
-        } catch (...) {
-            places_.erase(at);
-            throw;
-        }
+        rows_.insert({copied.checkpoint_id, copied.path});
+        writes_.push_back(copied);
     }
 
     std::string thread_id_;
@@ -121,9 +123,10 @@ private:
     std::vector<CommitRow> commits_;
     std::vector<WriteRow> writes_;
     std::vector<WriteRow> compared_;
-    std::map<std::pair<CheckpointId, std::string_view>, std::size_t> places_;  // in `writes_`
+    std::set<std::pair<CheckpointId, std::string_view>> rows_;
     std::size_t bytes_ = 0;
     PutRequest request_;
+    PutRequest part_;
 };
 
 }  // namespace stategraph::engine

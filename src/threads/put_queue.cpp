@@ -9,6 +9,7 @@
 #include <stategraph/executor.hpp>
 
 #include "src/threads/owned_put.hpp"
+#include "src/threads/refusal.hpp"
 
 namespace stategraph::engine {
 
@@ -25,7 +26,16 @@ public:
 
     /// Called once, by the thread that has made it the put under way.
     void begin() noexcept { saver_.asyncPut(owned.request(), *this); }
-    void complete(std::exception_ptr failure) noexcept override { queue_.end(*this, std::move(failure)); }
+    void complete(std::exception_ptr failure) noexcept override {
+        if (apart_ == whole) {
+            if (!failure || parts.size() < 2 || !isRefusal(failure)) return queue_.end(*this, std::move(failure));
+            apart_ = 0;
+        } else {
+            parts[apart_++].failure = std::move(failure);
+        }
+        if (apart_ == parts.size()) return queue_.endApart(*this);
+        saver_.asyncPut(owned.partOf(apart_ == 0 ? 0 : parts[apart_ - 1].end, parts[apart_].end), *this);
+    }
 
     /// Does the same by blocking; the first thread that calls it does it.
     void execute() noexcept {
@@ -50,20 +60,31 @@ public:
     // Guarded by the queue's mutex:
     bool has_ended = false;
     std::exception_ptr failure;
-    std::vector<std::shared_ptr<Listener>> listeners;
+    /// What was added in one call.
+    struct Part {
+        std::size_t end = 0;  // of its pending writes
+        std::shared_ptr<Listener> listener = {};
+        std::exception_ptr failure = {};  // set if it was put on its own
+    };
+    std::vector<Part> parts;  // guarded as `owned`
     PutPointer next;
 
     // Called under the queue's mutex.
     void noteEnd() noexcept {
         has_ended = true;
-        for (const std::shared_ptr<Listener>& listener : listeners) listener->ended(failure);
-        listeners.clear();
+        for (Part& part : parts) {
+            if (apart_ == whole) part.failure = failure;
+            if (part.listener) part.listener->ended(part.failure);
+            part.listener = nullptr;
+        }
     }
 
 private:
     PutQueue& queue_;
     BaseCheckpointSaver& saver_;
     std::atomic<bool> is_begun_{false};
+    static constexpr std::size_t whole = static_cast<std::size_t>(-1);
+    std::size_t apart_ = whole;  // the part that is put on its own
 };
 
 PutQueue::~PutQueue() {
@@ -104,7 +125,7 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
     (void)held.release();
 }
 
-PutQueue::PutPointer PutQueue::add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind) {
+PutQueue::Added PutQueue::add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind) {
     return add(saver, request, kind, nullptr);
 }
 
@@ -112,34 +133,35 @@ void PutQueue::addEffect(BaseCheckpointSaver& saver, const PutRequest& request, 
     (void)add(saver, request, Kind::effect, std::move(listener));
 }
 
-PutQueue::PutPointer PutQueue::add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind,
-                                   std::shared_ptr<Listener> listener) {
-    PutPointer put;
+PutQueue::Added PutQueue::add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind,
+                              std::shared_ptr<Listener> listener) {
+    Added added;
     {
         const detail::LockGuard lock(mutex_);
         if (failed_) std::rethrow_exception(failed_);
-        if (last_ != nullptr && last_->kind == kind && last_->owned.mayTake(request)) {
-            auto& listeners = last_->listeners;
-            if (listener && listeners.size() == listeners.capacity()) listeners.reserve(2 * listeners.size() + 1);
+        if (last_ != nullptr && last_->kind == kind && last_->parts.size() < parts_max &&
+            last_->owned.mayTake(request)) {
+            auto& parts = last_->parts;
+            if (parts.size() == parts.capacity()) parts.reserve(2 * parts.size() + 1);
             last_->owned.take(request);
             last_->commits += request.commits.size();
             commits_ += request.commits.size();
-            if (listener) listeners.push_back(std::move(listener));
-            put = first_;
-            while (put.get() != last_) put = put->next;
-            return put;
+            if (request.commits.empty()) parts.push_back({last_->owned.writes(), std::move(listener)});
+            added = {first_, parts.size() - 1};
+            while (added.put.get() != last_) added.put = added.put->next;
+            return added;
         }
-        put = std::make_shared<Put>(*this, saver, request, kind);
-        if (listener) put->listeners.push_back(std::move(listener));
-        count(*put);
+        added.put = std::make_shared<Put>(*this, saver, request, kind);
+        added.put->parts.push_back({request.writes.size(), std::move(listener)});
+        count(*added.put);
         if (current_ != nullptr) {
-            append(put);
-            return put;
+            append(added.put);
+            return added;
         }
-        current_ = put;
+        current_ = added.put;
     }
-    put->begin();
-    return put;
+    added.put->begin();
+    return added;
 }
 
 void PutQueue::append(PutPointer put) noexcept {
@@ -173,6 +195,15 @@ void PutQueue::end(Put& put, std::exception_ptr failure) noexcept {
     }
     if (next != nullptr) next->begin();
     while (dropped != nullptr) dropped = std::exchange(dropped->next, nullptr);
+}
+
+// For a put whose parts were put one after the other.
+void PutQueue::endApart(Put& put) noexcept {
+    std::exception_ptr first;
+    for (const Put::Part& part : put.parts) {
+        if (!first) first = part.failure;
+    }
+    end(put, std::move(first));
 }
 
 // The failure is moved, so that the thread that receives it destroys it.
@@ -277,10 +308,12 @@ void PutQueue::waitForCommits() {
     if (failed_) std::rethrow_exception(failed_);
 }
 
-void PutQueue::wait(const PutPointer& put) {
+void PutQueue::wait(const Added& added) {
     detail::UniqueLock lock(mutex_);
-    ended_.wait(lock.native(), [&]() SG_REQUIRES(mutex_) { return put->has_ended; });
-    if (put->failure) std::rethrow_exception(put->failure);
+    ended_.wait(lock.native(), [&]() SG_REQUIRES(mutex_) { return added.put->has_ended; });
+    const Put& put = *added.put;
+    const std::exception_ptr& failure = put.parts.empty() ? put.failure : put.parts[added.part].failure;
+    if (failure) std::rethrow_exception(failure);
 }
 
 void PutQueue::check() {

@@ -25,7 +25,8 @@ namespace stategraph::engine {
 ///
 /// An awaited run uses `add`, which never waits, and awaits (`suspend`) that there is room where a blocking run would
 /// wait for its put. So at most one request is under way. Commits that are added meanwhile are one request, and so are
-/// pending writes.
+/// pending writes. If one of several pending writes is refused because its row has changed, each is put on its own, so
+/// that the others are stored.
 ///
 /// It waits for the request under way when it is destroyed. Safe from any thread.
 class PutQueue {
@@ -66,13 +67,18 @@ public:
     };
     class Put;
     using PutPointer = std::shared_ptr<Put>;
+    /// What was added: a put, or a part of one.
+    struct Added {
+        PutPointer put;
+        std::size_t part = 0;
+    };
 
     /// Copies the request. Waits until there is room if it is only commits, and otherwise until no request is under
     /// way. Throws the error of an earlier request.
     void put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request);
     /// Copies the request, and begins it once those before it have ended. `saver` answers later. Throws the error of
     /// an earlier commit. Returns what `wait` takes; several requests may be one put.
-    PutPointer add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind);
+    Added add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind);
     /// Adds an effect, and tells `listener`, which the queue keeps until then, when it has ended. If this throws, it
     /// tells nothing.
     void addEffect(BaseCheckpointSaver& saver, const PutRequest& request, std::shared_ptr<Listener> listener);
@@ -83,8 +89,8 @@ public:
     void waitForRoom();
     /// Blocks until no commit is under way. Throws the error of a failed one.
     void waitForCommits();
-    /// Blocks until this put has ended. Throws its error.
-    void wait(const PutPointer& put);
+    /// Blocks until this has ended. Throws its error.
+    void wait(const Added& added);
 
     /// Throws the error of a failed commit at each call, or of failed pending writes once.
     void check();
@@ -120,9 +126,9 @@ public:
     void forget(const Suspended& waiting) noexcept;
 
 private:
-    PutPointer add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind,
-                   std::shared_ptr<Listener> listener);
+    Added add(BaseCheckpointSaver& saver, const PutRequest& request, Kind kind, std::shared_ptr<Listener> listener);
     void end(Put& put, std::exception_ptr failure) noexcept;
+    void endApart(Put& put) noexcept;
     void noteFailure(Put& put, std::exception_ptr failure, PutPointer& dropped) noexcept SG_REQUIRES(mutex_);
     void append(PutPointer put) noexcept SG_REQUIRES(mutex_);
     void count(const Put& put) noexcept SG_REQUIRES(mutex_);
@@ -131,6 +137,9 @@ private:
     void wakeThose() noexcept SG_REQUIRES(mutex_);
     void waitQuietly(std::unique_lock<std::mutex>& lock, Until until) SG_REQUIRES(mutex_);
     void checkLocked() SG_REQUIRES(mutex_);
+
+    // A put whose parts are put one after the other may do so without returning.
+    static constexpr std::size_t parts_max = 256;
 
     const std::size_t ahead_;
     Watcher* const watcher_;

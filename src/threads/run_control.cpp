@@ -13,6 +13,16 @@ void linkStop(RunControlParts& control, const std::stop_token& outer, int) {
     control.outer.emplace(outer, [&control] { control.source.request_stop(); });
 }
 
+void RunControlLease::set(RunControl& control, std::function<bool()> lasts) {
+    control.parts_->lasts = std::move(lasts);
+}
+
+bool RunControlLease::hasEnded(const RunControl& control) noexcept {
+    const RunControlParts& parts = *control.parts_;
+    if (parts.lasts && !parts.lasts()) return true;
+    return parts.outer_control != nullptr && hasEnded(*parts.outer_control);
+}
+
 }  // namespace detail
 
 RunControl::RunControl() : parts_(new detail::RunControlParts()) {}
@@ -23,7 +33,12 @@ RunControl::RunControl(std::shared_ptr<const RunControl> outer) : RunControl() {
 }
 
 void RunControl::requestStop() noexcept { parts_->source.request_stop(); }
-bool RunControl::stopRequested() const noexcept { return parts_->source.stop_requested(); }
+bool RunControl::stopRequested() const noexcept {
+    if (parts_->source.stop_requested()) return true;
+    if (!detail::RunControlLease::hasEnded(*this)) return false;
+    parts_->source.request_stop();
+    return true;
+}
 
 void RunControl::requestDrain(std::string reason) {
     const detail::LockGuard lock(parts_->mutex);

@@ -4,6 +4,7 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 
+#include "src/threads/run_control.hpp"
 #include "src/value/times.hpp"
 
 namespace stategraph::engine {
@@ -53,6 +54,11 @@ void RunStop::waitFor(std::chrono::duration<double, std::milli> duration) {
 
 bool RunStop::drains() const noexcept {
     return (control_ != nullptr && control_->drainRequested()) || (outer_ != nullptr && outer_->drains());
+}
+
+bool RunStop::mayAct() const noexcept {
+    if (control_ != nullptr && detail::RunControlLease::hasEnded(*control_)) return false;
+    return outer_ == nullptr || outer_->mayAct();
 }
 
 }  // namespace stategraph::engine

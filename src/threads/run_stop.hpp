@@ -37,6 +37,9 @@ public:
     /// Returns cancelled or timed_out, or none if the run may continue.
     std::optional<Status> requested() noexcept;
     bool drains() const noexcept;
+    /// Returns whether the run may still act on its thread: false if it was leased (detail::RunControlLease), and the
+    /// lease has ended.
+    bool mayAct() const noexcept;
     /// Waits. It returns earlier if the run is to end.
     void waitFor(std::chrono::duration<double, std::milli> duration);
     /// Waits until `is_ready`. It returns earlier, with false, if the run is to end.

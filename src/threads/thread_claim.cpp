@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include <stategraph/error.hpp>
+#include <stategraph/saver.hpp>
 
 #include "src/threads/inside_run.hpp"
 #include "src/value/bytes.hpp"
@@ -172,6 +173,37 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
     holds_ = true;
 }
 
+ThreadClaim::ThreadClaim() noexcept {}
+ThreadClaim::~ThreadClaim() { release(); }
+
+bool ThreadClaim::tryHold(BaseCheckpointSaver& saver) {
+    if (!hold_ && saver.holdsThreads()) hold_ = saver.tryHold(thread_id_);
+    return hold_ != nullptr || !saver.holdsThreads();
+}
+
+void ThreadClaim::hold(BaseCheckpointSaver& saver, OnBusy on_busy, std::chrono::milliseconds timeout,
+                       const ClaimStop& stop) {
+    if (tryHold(saver)) return;
+    if (on_busy == OnBusy::reject) {
+        throw ThreadBusyError(
+            "a run of another process, or through another saver object, is under way on the thread; "
+            "wait for it to end, or choose OnBusy::wait",
+            {.thread_id = std::string(thread_id_)});
+    }
+    auto until = times::after(std::chrono::steady_clock::now(), timeout);
+    const bool run_ends_first = stop.deadline && *stop.deadline < until;
+    if (run_ends_first) until = *stop.deadline;
+    detail::Mutex mutex;
+    std::condition_variable_any looks;
+    while (!tryHold(saver)) {
+        const bool is_over = std::chrono::steady_clock::now() >= until;
+        if (stop.token.stop_requested() || (is_over && run_ends_first)) refuseStopped(thread_id_);
+        if (is_over) refuse(thread_id_, timeout);
+        detail::UniqueLock lock(mutex);
+        looks.wait_for(lock.native(), stop.token, look_interval, [] { return false; });
+    }
+}
+
 bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
                             std::chrono::milliseconds timeout, Turn turn, void* context) {
     checkTimeout(timeout);
@@ -206,6 +238,7 @@ void ThreadClaim::refuseStopped(std::string_view thread_id) {
 
 void ThreadClaim::release() noexcept {
     if (!holds_) return;
+    hold_.reset();
     {
         Shard& own_shard = shard();
         const detail::LockGuard lock(own_shard.mutex);

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -15,7 +16,8 @@
 
 namespace stategraph {
 class BaseCheckpointSaver;
-}
+class ThreadHold;
+}  // namespace stategraph
 
 namespace stategraph::engine {
 
@@ -33,10 +35,10 @@ struct ClaimStop {
 /// claim is notified once, when it holds the thread.
 class ThreadClaim {
 public:
-    ThreadClaim() noexcept {}  // not defaulted, because `= {}` would zero all of it first
+    ThreadClaim() noexcept;  // not defaulted, because `= {}` would zero all of it first
     ThreadClaim(const ThreadClaim&) = delete;
     ThreadClaim& operator=(const ThreadClaim&) = delete;
-    ~ThreadClaim() { release(); }
+    ~ThreadClaim();
 
     /// Waits for the thread. The arguments must outlive the claim. Errors: ThreadBusyError, immediately if the current
     /// thread is inside the run that holds the thread (InsideRun); CancelledError if `stop` ends the wait first;
@@ -44,6 +46,15 @@ public:
     void acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
                  std::chrono::milliseconds timeout, const ClaimStop& stop = {});
     void release() noexcept;
+
+    /// For a claim that holds the thread in this process: takes the right to run it among all processes too
+    /// (BaseCheckpointSaver::tryHold), unless it has it. `release` gives it back. Waits as `acquire` does; a run of
+    /// another process is not replaced, but waited for. Errors: as `acquire`; SaverError.
+    void hold(BaseCheckpointSaver& saver, OnBusy on_busy, std::chrono::milliseconds timeout, const ClaimStop& stop);
+    /// The same without waiting. Returns whether it has the right.
+    bool tryHold(BaseCheckpointSaver& saver);
+    /// The time after which a claim that waits for another process looks again.
+    static constexpr std::chrono::milliseconds look_interval{10};
 
     /// Enters the queue, for callers that must not block. Returns true if the claim is first, so that `acquire` returns
     /// immediately. Otherwise `turn(context)` is called, under a lock, when the claim becomes first; call `leaveLine`
@@ -105,6 +116,7 @@ private:
     void* store_context_ SG_GUARDED_BY(storing_) = nullptr;
     Turn turn_ = nullptr;  // set if it waits for its turn without blocking
     void* turn_context_ = nullptr;
+    std::unique_ptr<ThreadHold> hold_;                // set if processes exclude each other
     std::condition_variable_any* waiting_ = nullptr;  // set if it waits for its turn and blocks
 
     // The next claim in its line.

@@ -142,6 +142,7 @@ void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, Deco
     StrictReading& reading = *decoder.strict();
     const std::string_view tag = std::exchange(reading.tag, {});
     Faults faults;
+    bool has_tag = false;
     const std::size_t count = decoder.map();
     for (std::size_t i = 0; i < count; ++i) {
         const bool is_text = isText(decoder.peek());
@@ -152,6 +153,8 @@ void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, Deco
             if (!is_tag && !table.allows_unknown) {
                 const std::string shown = quoted(is_text ? std::string(key) : cborToJson(key));
                 faults.add("member " + shown + " is unknown: " + listOf(table));
+            } else if (is_tag && std::exchange(has_tag, true)) {
+                faults.add("member " + quoted(key) + " occurs twice");
             }
             decoder.skip();
             continue;

@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <stategraph/detail/call_failure.hpp>
 #include <stategraph/detail/utf8.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/value.hpp>
@@ -145,6 +146,8 @@ const char* toString(Errc code) noexcept {
             return "THREAD_EXISTS";
         case Errc::thread_changed:
             return "THREAD_CHANGED";
+        case Errc::unknown_interrupt:
+            return "UNKNOWN_INTERRUPT";
     }
     return "UNKNOWN";
 }
@@ -203,6 +206,26 @@ void Error::makeText() {
 InvalidGraphError::InvalidGraphError(std::vector<std::string> faults)
     : Error(Errc::invalid_graph, listFaults(faults)), faults_(std::move(faults)) {}
 
+UnknownInterruptError::UnknownInterruptError(Reason reason, std::string message, std::vector<std::string> ids,
+                                             std::vector<Interrupt> pending, bool is_answered)
+    : InvalidArgumentError(Errc::unknown_interrupt, std::move(message), {}),
+      reason_(reason),
+      is_answered_(is_answered),
+      ids_(std::move(ids)),
+      pending_(std::make_shared<const std::vector<Interrupt>>(std::move(pending))) {}
+
+const char* toString(UnknownInterruptError::Reason reason) noexcept {
+    switch (reason) {
+        case UnknownInterruptError::Reason::not_pending:
+            return "not_pending";
+        case UnknownInterruptError::Reason::empty_map:
+            return "empty_map";
+        case UnknownInterruptError::Reason::ambiguous:
+            return "ambiguous";
+    }
+    return "unknown";
+}
+
 NodeError::NodeError(std::string message, std::exception_ptr original, std::string task_id, ErrorContext context)
     : Error(Errc::node_failed, std::move(message), std::move(context)),
       original_(std::move(original)),
@@ -224,6 +247,20 @@ std::string describe(const std::exception_ptr& error) {
         return text;
     } catch (...) {
         return "unknown exception";
+    }
+}
+
+bool isOfTheThread(const std::exception_ptr& thrown) noexcept {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const NodeError& error) {
+        return isOfTheThread(error.original());
+    } catch (const Error& error) {
+        const Errc code = error.code();
+        return code == Errc::saver_failed || code == Errc::corrupt_checkpoint || code == Errc::concurrent_update ||
+               code == Errc::lease_lost;
+    } catch (...) {
+        return false;
     }
 }
 

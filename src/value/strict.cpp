@@ -1,5 +1,6 @@
 #include "src/value/strict.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <exception>
@@ -75,6 +76,37 @@ void readStrictly(std::string_view cbor, void* value, DecodeMember decode) {
         faults.raise();
     }
 }
+
+void skipRepeated(Decoder& decoder) {
+    if (decoder.strict() != nullptr) throw WrongTypeError("it occurs twice");
+    decoder.skip();
+}
+
+namespace {
+
+// Goes over one item.
+void passWithoutRepeated(Decoder& in) {
+    const Decoder::Type type = in.peek();
+    if (type != Decoder::Type::array && type != Decoder::Type::map) return in.skip();
+    std::size_t left = 0;
+    const Decoder::Nesting nesting(in, left);
+    if (type == Decoder::Type::array) {
+        for (left = in.array(); left > 0; --left) passWithoutRepeated(in);
+        return;
+    }
+    std::vector<std::string_view> keys;
+    for (left = in.map(); left > 0; --left) {
+        keys.push_back(in.raw());
+        passWithoutRepeated(in);
+    }
+    std::sort(keys.begin(), keys.end());
+    const auto twice = std::adjacent_find(keys.begin(), keys.end());
+    if (twice != keys.end()) throw WrongTypeError("member " + quoted(cborToJson(*twice)) + " occurs twice");
+}
+
+}  // namespace
+
+void refuseRepeated(Decoder in) { passWithoutRepeated(in); }
 
 void decodeKey(Decoder& decoder, void* key, DecodeMember decode) {
     StrictReading* const reading = decoder.strict();

@@ -50,7 +50,7 @@ private:
 };
 
 bool hasSummary(const PutRequest& request) noexcept {
-    return !request.summary.empty() && request.outlook.status != ThreadStatus::unknown;
+    return !request.summary.empty() && request.outlook.status != Status::in_flight;
 }
 
 // What the saver inside stores of a request's summary, bound to the thread's newest commit. None if there is none, or
@@ -102,8 +102,8 @@ bool expectsRows(const PutRequest& request) noexcept {
 }  // namespace
 
 struct EncryptedSaver::Impl {
-    Impl(std::shared_ptr<BaseCheckpointSaver> saver, EncryptionOptions options)
-        : inner(std::move(saver)),
+    Impl(BaseCheckpointSaver& saver, EncryptionOptions options)
+        : inner(saver),
           current_key(std::move(options.current_key)),
           keys(std::move(options.find_key), options.cached_keys_max) {}
 
@@ -117,22 +117,22 @@ struct EncryptedSaver::Impl {
     void openTuple(const LogName& log, CheckpointTuple& tuple);
     void openSummaries(std::vector<IndexedThread>& threads);
 
-    std::shared_ptr<BaseCheckpointSaver> inner;
+    BaseCheckpointSaver& inner;
     std::function<EncryptionKey()> current_key;
     checkpoint::KeyRing keys;
     Aes256Gcm algorithm;
     std::unique_ptr<checkpoint::Retention> retention;
 };
 
-EncryptedSaver::EncryptedSaver(std::shared_ptr<BaseCheckpointSaver> inner, EncryptionOptions options) {
-    if (!inner) throw InvalidArgumentError("EncryptedSaver: the inner saver is null; give it the saver that stores");
+EncryptedSaver::EncryptedSaver(std::shared_ptr<BaseCheckpointSaver> inner, EncryptionOptions options)
+    : ForwardingSaver(std::move(inner)) {
     if (!options.current_key || !options.find_key) {
         throw InvalidArgumentError(
             "EncryptedSaver: current_key or find_key is not set; set both, or use EncryptionOptions::withKey");
     }
     if (options.retention) checkpoint::checkRetention(*options.retention);
     const auto retention = options.retention;
-    impl_ = std::make_unique<Impl>(std::move(inner), std::move(options));
+    impl_ = std::make_unique<Impl>(*this->inner(), std::move(options));
     if (retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *retention);
 }
 
@@ -147,7 +147,7 @@ EncryptedSaver::Impl::HeldWrites EncryptedSaver::Impl::readExpected(const PutReq
     for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
         for (const WriteRow& row : rows) {
             if (!row.expected || row.expected->empty() || held.contains(row.checkpoint_id)) continue;
-            auto tuple = inner->getTuple({.log = request.log, .checkpoint_id = row.checkpoint_id});
+            auto tuple = inner.getTuple({.log = request.log, .checkpoint_id = row.checkpoint_id});
             if (tuple && tuple->head != request.expected_head) {
                 checkpoint::refuseHead(request.log, request.expected_head, tuple->head);
             }
@@ -234,11 +234,8 @@ void EncryptedSaver::put(const PutRequest& request) {
         }
     }
     impl_->seal(request, to);
-    impl_->inner->put(to.passed);
+    inner()->put(to.passed);
 }
-
-bool EncryptedSaver::answersLater() const noexcept { return impl_->inner->answersLater(); }
-std::size_t EncryptedSaver::commitsAhead() const noexcept { return impl_->inner->commitsAhead(); }
 
 void EncryptedSaver::asyncPut(const PutRequest& request, PutCompletion& completion) noexcept {
     if (expectsRows(request)) return BaseCheckpointSaver::asyncPut(request, completion);
@@ -251,40 +248,35 @@ void EncryptedSaver::asyncPut(const PutRequest& request, PutCompletion& completi
         return completion.complete(std::current_exception());
     }
     SealedPut& begun = *put.release();
-    impl_->inner->asyncPut(begun.request.passed, begun);
+    inner()->asyncPut(begun.request.passed, begun);
 }
 
 std::optional<std::vector<IndexedThread>> EncryptedSaver::openThreads(const OpenThreadsQuery& query) {
-    auto threads = impl_->inner->openThreads(query);
+    auto threads = inner()->openThreads(query);
     if (threads && query.with_summaries) impl_->openSummaries(*threads);
     return threads;
 }
 std::optional<std::vector<IndexedThread>> EncryptedSaver::newestThreads(const NewestThreadsQuery& query) {
-    auto threads = impl_->inner->newestThreads(query);
+    auto threads = inner()->newestThreads(query);
     if (threads && query.with_summaries) impl_->openSummaries(*threads);
     return threads;
 }
-std::optional<std::vector<DueThread>> EncryptedSaver::dueThreads(const DueThreadsQuery& query) {
-    return impl_->inner->dueThreads(query);
-}
-std::optional<ThreadCounts> EncryptedSaver::countThreads(std::size_t most) { return impl_->inner->countThreads(most); }
-
 // A description belongs to no thread, so it is bound to its fingerprint.
 void EncryptedSaver::putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) {
     const EncryptionKey key = impl_->current_key();
     checkpoint::checkKey(key);
     Sealer sealer(impl_->algorithm, key, 1);
-    impl_->inner->putGraph(fingerprint, sealer.seal(keyOf(fingerprint), RowKind::graph, bytes));
+    inner()->putGraph(fingerprint, sealer.seal(keyOf(fingerprint), RowKind::graph, bytes));
 }
 
 std::optional<std::string> EncryptedSaver::getGraph(const GraphFingerprint& fingerprint) {
-    auto bytes = impl_->inner->getGraph(fingerprint);
+    auto bytes = inner()->getGraph(fingerprint);
     if (bytes) bytes = Opener(impl_->algorithm, impl_->keys).open(keyOf(fingerprint), RowKind::graph, *bytes);
     return bytes;
 }
 
 std::optional<CheckpointTuple> EncryptedSaver::getTuple(const TupleQuery& query) {
-    auto tuple = impl_->inner->getTuple(query);
+    auto tuple = inner()->getTuple(query);
     if (tuple) impl_->openTuple(query.log, *tuple);
     return tuple;
 }
@@ -321,11 +313,11 @@ void EncryptedSaver::asyncGetTuple(const TupleQuery& query, TupleCompletion& com
     } catch (...) {
         return completion.complete({}, std::current_exception());
     }
-    impl_->inner->asyncGetTuple(query, *opening.release());
+    inner()->asyncGetTuple(query, *opening.release());
 }
 
 std::vector<ListedCheckpoint> EncryptedSaver::list(const ListQuery& query) {
-    auto listed = impl_->inner->list(query);
+    auto listed = inner()->list(query);
     if (listed.empty()) return listed;
     Opener opener(impl_->algorithm, impl_->keys);
     RowBuffer buffer;
@@ -345,21 +337,15 @@ std::vector<ListedCheckpoint> EncryptedSaver::list(const ListQuery& query) {
     return listed;
 }
 
-void EncryptedSaver::deleteThread(std::string_view thread_id) { impl_->inner->deleteThread(thread_id); }
-
 void EncryptedSaver::copyThread(std::string_view from, std::string_view to) {
-    checkpoint::copyThreadRows(*impl_->inner, *this, from, to);
+    checkpoint::copyThreadRows(*inner(), *this, from, to);
 }
 
 std::size_t EncryptedSaver::prune(const PruneRequest& request) {
     Rewriter rewriter(impl_->algorithm, impl_->keys, impl_->current_key, request.rewriter);
     PruneRequest with = request;
     with.rewriter = &rewriter;
-    return impl_->inner->prune(with);
+    return inner()->prune(with);
 }
-
-std::optional<std::uint64_t> EncryptedSaver::storedBytes() { return impl_->inner->storedBytes(); }
-
-bool EncryptedSaver::putIsSlow() const noexcept { return impl_->inner->putIsSlow(); }
 
 }  // namespace stategraph

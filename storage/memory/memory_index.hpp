@@ -26,7 +26,7 @@ public:
         due_.clear();
     }
 
-    /// After a put to the thread's own log, whose head is `head`. `summary` is empty if the status is unknown. Cost:
+    /// After a put to the thread's own log, whose head is `head`. `summary` is empty if it is in flight. Cost:
     /// nothing while a run is under way; else a few look-ups.
     void note(Thread& thread, CheckpointId head, const ThreadOutlook& outlook, std::string&& summary) noexcept {
         if (thread.index.stays(head, outlook)) return;
@@ -53,7 +53,7 @@ public:
     /// Calls `f(const Thread&)` for the open threads of one status in the order of listings, until it returns false. It
     /// begins after `name`, or at the first thread if `name` is null.
     template <typename F>
-    void forEachOpen(ThreadStatus status, const std::string* name, F&& f) const {
+    void forEachOpen(Status status, const std::string* name, F&& f) const {
         const Open& open = open_[static_cast<std::size_t>(status)];
         auto at = name ? open.upper_bound(std::string_view(*name), ByListing()) : open.begin();
         for (; at != open.end(); ++at) {
@@ -64,7 +64,7 @@ public:
     /// Calls `f(const Thread&)` for the threads of one status, the newest first, until it returns false. It begins
     /// after `before`, or with the newest if `before` is null.
     template <typename F>
-    void forEachNewest(ThreadStatus status, const ThreadPlace* before, F&& f) const {
+    void forEachNewest(Status status, const ThreadPlace* before, F&& f) const {
         const Newest& newest = newest_[static_cast<std::size_t>(status)];
         auto at = before ? newest.lower_bound(*before, ByPlace()) : newest.end();
         while (at != newest.begin()) {
@@ -124,8 +124,8 @@ private:
     using Due = Set<&Thread::due_hook, ByDue>;
 
     // By status.
-    std::array<Newest, all_thread_statuses.size()> newest_;
-    std::array<Open, all_thread_statuses.size()> open_;
+    std::array<Newest, indexed_statuses.size()> newest_;
+    std::array<Open, indexed_statuses.size()> open_;
     Due due_;
 };
 

@@ -32,7 +32,7 @@ void takeNewest(Shard& shard, const NewestThreadsQuery& query, std::size_t most,
                 std::vector<IndexedThread>& newest) {
     std::vector<const Thread*> found;
     const detail::LockGuard lock(shard.mutex);
-    for (const ThreadStatus status : all_thread_statuses) {
+    for (const Status status : indexed_statuses) {
         if (!query.statuses.has(status)) continue;
         std::size_t left = most;
         shard.index.forEachNewest(status, taken.last ? &*taken.last : nullptr, [&](const Thread& thread) {
@@ -56,7 +56,7 @@ std::optional<std::vector<IndexedThread>> MemorySaver::openThreads(const OpenThr
     if (query.limit == 0) return open;
     for (Shard& shard : impl_->shards) {
         const detail::LockGuard lock(shard.mutex);
-        for (const ThreadStatus status : all_thread_statuses) {
+        for (const Status status : indexed_statuses) {
             if (!query.statuses.has(status)) continue;
             std::size_t left = query.limit;
             const std::string* const after = query.after_thread_id ? &*query.after_thread_id : nullptr;
@@ -118,7 +118,7 @@ std::optional<ThreadCounts> MemorySaver::countThreads(std::size_t most) {
     ThreadCounts counts;
     for (Shard& shard : impl_->shards) {
         const detail::LockGuard lock(shard.mutex);
-        for (const ThreadStatus status : all_thread_statuses) {
+        for (const Status status : indexed_statuses) {
             std::size_t& count = counts[status];
             if (count >= most) continue;
             shard.index.forEachNewest(status, nullptr, [&](const Thread&) { return ++count < most; });

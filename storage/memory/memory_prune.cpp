@@ -15,20 +15,18 @@ bool hasOpenInterrupts(std::string_view thread_id, std::string_view ns, const Lo
     });
 }
 
-LogPrune planPrune(std::string_view thread_id, std::string_view ns, Log& log, ThreadPrune& prune) {
+LogLinks linksOf(std::string_view thread_id, std::string_view ns, const Log& log) {
     LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = {}, .thread_id = thread_id};
     links.commits.reserve(log.commits.size());
     for (const auto& commit : log.commits) {
         RecordLinks record = readLinks({thread_id, ns, commit.id}, commit.bytes());
         links.commits.push_back({commit.id, record.parent, record.base, record.root, commit.size,
-                                 std::move(record.visits), record.has_all_visits});
+                                 std::move(record.visits), record.has_all_visits, record.around});
     }
     for (const auto& [key, bytes] : log.pending) {
         if (hasOpenInterrupt({thread_id, ns, key.id, key.path}, bytes)) links.interrupted.push_back(key.id);
     }
-    LogPlan plan =
-        prune.plan(links, [&log](CheckpointId id) { return std::string(log.commits[log.placeOf(id)].bytes()); });
-    return {log, std::move(links.commits), std::move(plan)};
+    return links;
 }
 
 void pruneLog(const LogPrune& prune) {
@@ -80,9 +78,21 @@ bool isFinished(Thread& thread) {
 }
 
 std::vector<LogPrune> planThread(Thread& thread, const PruneRequest& request) {
-    ThreadPrune prune(request);
+    std::vector<Log*> logs;
+    std::vector<LogLinks> links;
+    thread.forEachLog([&](std::string_view ns, Log& log) {
+        logs.push_back(&log);
+        links.push_back(linksOf(thread.name, ns, log));
+    });
+    const auto read = [&](std::string_view ns, CheckpointId id) {
+        const Log& log =
+            *logs[static_cast<std::size_t>(std::ranges::find(links, ns, &LogLinks::checkpoint_ns) - links.begin())];
+        return std::string(log.commits[log.placeOf(id)].bytes());
+    };
+    std::vector<LogPlan> planned = ThreadPrune(request).plan(links, read);
     std::vector<LogPrune> plans;
-    thread.forEachLog([&](std::string_view ns, Log& log) { plans.push_back(planPrune(thread.name, ns, log, prune)); });
+    for (std::size_t i = 0; i < logs.size(); ++i)
+        plans.push_back({*logs[i], std::move(links[i].commits), std::move(planned[i])});
     return plans;
 }
 

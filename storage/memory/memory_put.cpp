@@ -54,7 +54,7 @@ std::size_t takePending(PendingWrites& staged, Log& log) noexcept {
 
 // What the index stores of the request; empty for a superstep of a run under way, which is why nothing is copied then.
 inline void takeSummary(const PutRequest& request, std::string& summary) {
-    const bool is_known = request.outlook.status != ThreadStatus::unknown && request.log.checkpoint_ns.empty();
+    const bool is_known = request.outlook.status != Status::in_flight && request.log.checkpoint_ns.empty();
     if (is_known) summary = request.summary;
 }
 
@@ -124,6 +124,10 @@ void MemorySaver::put(const PutRequest& request) {
     Log* log = thread ? thread->find(request.log.checkpoint_ns) : nullptr;
     const CheckpointId head = log ? log->head() : CheckpointId();
     if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
+    if (request.root) {
+        const Log* const root = thread ? thread->find("") : nullptr;
+        if (root == nullptr || !root->has(request.root)) checkpoint::refuseRoot(request);
+    }
     checkExpected(request, log);
     checkpoint::checkAncestors(request, [log](CheckpointId id) { return log != nullptr && log->has(id); });
     std::size_t freed = 0;

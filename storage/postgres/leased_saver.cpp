@@ -18,10 +18,17 @@ struct LeasedSaver::Impl : checkpoint::LeaseBook {
     const std::shared_ptr<PostgresSaver> saver;
 };
 
-LeasedSaver::LeasedSaver(std::shared_ptr<PostgresSaver> saver) {
+namespace {
+
+std::shared_ptr<PostgresSaver> checked(std::shared_ptr<PostgresSaver> saver) {
     if (!saver) throw InvalidArgumentError("a LeasedSaver needs a PostgresSaver, and was given none");
-    impl_ = std::make_unique<Impl>(std::move(saver));
+    return saver;
 }
+
+}  // namespace
+
+LeasedSaver::LeasedSaver(std::shared_ptr<PostgresSaver> saver)
+    : ForwardingSaver(checked(saver)), impl_(std::make_unique<Impl>(std::move(saver))) {}
 LeasedSaver::~LeasedSaver() = default;
 
 const std::shared_ptr<PostgresSaver>& LeasedSaver::saver() const noexcept { return impl_->saver; }
@@ -39,9 +46,6 @@ void LeasedSaver::put(const PutRequest& request) {
     impl_->saver->put(request, lease);
     impl_->noteStored(request.log.thread_id, lease);
 }
-
-bool LeasedSaver::answersLater() const noexcept { return impl_->saver->answersLater(); }
-std::size_t LeasedSaver::commitsAhead() const noexcept { return impl_->saver->commitsAhead(); }
 
 namespace {
 
@@ -96,30 +100,14 @@ std::optional<CheckpointTuple> LeasedSaver::getTuple(const TupleQuery& query) {
     if (query.log.checkpoint_ns.empty() && impl_->isNew(query.log.thread_id)) return std::nullopt;
     return impl_->saver->getTuple(query);
 }
-std::vector<ListedCheckpoint> LeasedSaver::list(const ListQuery& query) { return impl_->saver->list(query); }
 void LeasedSaver::copyThread(std::string_view from, std::string_view to) {
     impl_->noteWritten(to);
     impl_->saver->copyThread(from, to);
 }
-std::size_t LeasedSaver::prune(const PruneRequest& request) { return impl_->saver->prune(request); }
-void LeasedSaver::putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) {
-    impl_->saver->putGraph(fingerprint, bytes);
+std::unique_ptr<ThreadHold> LeasedSaver::tryHold(std::string_view thread_id) {
+    return BaseCheckpointSaver::tryHold(thread_id);
 }
-std::optional<std::string> LeasedSaver::getGraph(const GraphFingerprint& fingerprint) {
-    return impl_->saver->getGraph(fingerprint);
-}
-std::optional<std::vector<IndexedThread>> LeasedSaver::openThreads(const OpenThreadsQuery& query) {
-    return impl_->saver->openThreads(query);
-}
-std::optional<std::vector<IndexedThread>> LeasedSaver::newestThreads(const NewestThreadsQuery& query) {
-    return impl_->saver->newestThreads(query);
-}
-std::optional<std::vector<DueThread>> LeasedSaver::dueThreads(const DueThreadsQuery& query) {
-    return impl_->saver->dueThreads(query);
-}
-std::optional<ThreadCounts> LeasedSaver::countThreads(std::size_t most) { return impl_->saver->countThreads(most); }
 // Handing a put to another thread wakes two more threads for each commit, which costs a worker more than it gains.
 bool LeasedSaver::putIsSlow() const noexcept { return false; }
-std::optional<std::uint64_t> LeasedSaver::storedBytes() { return impl_->saver->storedBytes(); }
 
 }  // namespace stategraph

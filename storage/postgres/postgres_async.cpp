@@ -26,7 +26,7 @@ public:
     LaterPut(Impl& of, const PutRequest& request, const PutLease* lease, PutCompletion& completion)
         : impl_(of),
           lease_(lease != nullptr ? std::optional(*lease) : std::nullopt),
-          put_(of.statements, of.fence, request, this->lease()),
+          put_(of.statements, of.fence, *of.holds, request, this->lease()),
           completion_(completion) {}
 
     static void begin(std::unique_ptr<LaterPut> given) noexcept {

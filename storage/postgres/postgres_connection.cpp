@@ -20,6 +20,10 @@ constexpr auto grace = std::chrono::seconds(2);
 // The server accepts no message of a gigabyte.
 constexpr std::size_t request_bytes_max = 1'000'000'000;
 
+std::chrono::milliseconds answerTime(const PostgresSettings& settings) {
+    return settings.statement_timeout + std::min<std::chrono::milliseconds>(grace, settings.statement_timeout);
+}
+
 struct FreeOptions {
     void operator()(PQconninfoOption* options) const noexcept { PQconninfoFree(options); }
 };
@@ -166,7 +170,7 @@ void PostgresConnection::lose(std::string_view work, const std::string& why) {
 void PostgresConnection::beginCall(std::string_view work) {
     if (is_lost_ || PQstatus(connection_) != CONNECTION_OK) lose(work, "the connection is broken");
     ++round_trips_;
-    deadline_ = Clock::now() + settings_.statement_timeout + grace;
+    deadline_ = Clock::now() + answerTime(settings_);
 }
 
 void PostgresConnection::flush(std::string_view work) {
@@ -175,7 +179,7 @@ void PostgresConnection::flush(std::string_view work) {
         if (left < 0) lose(work, PQerrorMessage(connection_));
         if (left == 0) return;
         if (!waitFor(POLLIN | POLLOUT))
-            lose(work, "the server accepted no more of it within " + milliseconds(settings_.statement_timeout + grace));
+            lose(work, "the server accepted no more of it within " + milliseconds(answerTime(settings_)));
         // Reading prevents both sides from waiting for the other one to read.
         if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
     }
@@ -183,7 +187,7 @@ void PostgresConnection::flush(std::string_view work) {
 
 PGresult* PostgresConnection::nextResult(std::string_view work) {
     while (PQisBusy(connection_) != 0) {
-        if (!waitFor(POLLIN)) lose(work, "no answer came within " + milliseconds(settings_.statement_timeout + grace));
+        if (!waitFor(POLLIN)) lose(work, "no answer came within " + milliseconds(answerTime(settings_)));
         if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
     }
     return PQgetResult(connection_);

@@ -19,6 +19,7 @@
 #include "storage/postgres/postgres_pool.hpp"
 #include "storage/postgres/postgres_statements.hpp"
 #include "storage/postgres/postgres_tables.hpp"
+#include "storage/postgres/postgres_thread_holds.hpp"
 
 // What the PostgreSQL saver's files share. postgres_tables.hpp defines the rows. A call stores or removes rows in a
 // single statement, which is a transaction (a prune uses one transaction for each thread), and reads them in a single
@@ -38,6 +39,8 @@ auto ofPostgresLog(const LogName& log, Call&& call) {
 
 /// Throws LeaseLostError, because the epoch is no longer the thread's.
 [[noreturn]] void refuseLease(std::int64_t epoch);
+/// The same, for a thread that was held outside the queue.
+[[noreturn]] void refuseHold(std::int64_t epoch);
 /// Throws ConcurrentUpdateError, because an input that was to be taken does not exist.
 [[noreturn]] void refuseInput(std::int64_t number);
 
@@ -62,6 +65,7 @@ struct PostgresSaver::Impl {
           quoted_schema(checkpoint::quotedName(options.schema)),
           statements(options.schema, false),
           fence(quoted_schema, false),
+          holds(std::make_shared<checkpoint::PostgresThreadHolds>(pool.settings(), quoted_schema)),
           joiner(pool, statements, options.join_puts),
           read_only(options.read_only),
           commits_ahead(options.commits_ahead),
@@ -101,6 +105,7 @@ struct PostgresSaver::Impl {
     // As the schema needs them; `open` says which.
     checkpoint::PostgresStatements statements;
     checkpoint::PostgresFence fence;
+    std::shared_ptr<checkpoint::PostgresThreadHolds> holds;
     checkpoint::PostgresJoiner joiner;
     const bool read_only;
     const std::size_t commits_ahead;

@@ -46,19 +46,19 @@ using checkpoint::IndexPlace;
 using checkpoint::PostgresConnection;
 using checkpoint::PostgresParameters;
 
-static_assert(static_cast<int>(ThreadStatus::finished) == 1);  // the value that is in the tables (postgres_tables.hpp)
+static_assert(static_cast<int>(Status::done) == 1);  // the value that is in the tables (postgres_tables.hpp)
 
 constexpr const char* reading_index = "read the index of threads";
 
-// An unknown number, in a row that another program wrote, counts as an unknown status.
-ThreadStatus statusOf(std::int64_t number) noexcept {
-    const bool is_known = number >= 0 && number < static_cast<std::int64_t>(all_thread_statuses.size());
-    return is_known ? static_cast<ThreadStatus>(number) : ThreadStatus::unknown;
+// An unknown number, in a row that another program wrote, counts as in flight.
+Status statusOf(std::int64_t number) noexcept {
+    const bool is_known = number >= 0 && number < static_cast<std::int64_t>(indexed_statuses.size());
+    return is_known ? static_cast<Status>(number) : Status::in_flight;
 }
 
-std::string arrayOf(ThreadStatuses statuses) {
+std::string arrayOf(Statuses statuses) {
     checkpoint::PostgresArray numbers(checkpoint::bigint_type);
-    for (const ThreadStatus status : all_thread_statuses) {
+    for (const Status status : indexed_statuses) {
         if (statuses.has(status)) numbers.addNumber(static_cast<std::int64_t>(status));
     }
     return numbers.encoded();

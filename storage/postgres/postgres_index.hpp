@@ -15,8 +15,8 @@ std::string postgresIndexUpdate(std::string_view from, std::string_view which, s
                                 std::string_view head, std::string_view status, std::string_view due,
                                 std::string_view second_ago, std::string_view summary);
 
-/// Returns the oldest place that a thread of unknown status keeps, when its newest commit becomes `head` and its status
-/// stays unknown.
+/// Returns the oldest place that a thread in flight keeps, when its newest commit becomes `head` and it
+/// stays so.
 CheckpointId placeKeptFrom(CheckpointId head) noexcept;
 
 }  // namespace stategraph::checkpoint

@@ -7,18 +7,20 @@ namespace stategraph::checkpoint {
 namespace {
 
 // What every put must have to be stored: its slot is here and does not move, where the schema has only some slots; no
-// lease is asked for, or its epoch is the thread's; and its input is there. As in single puts, the row of the slot
-// comes before that of the queue, and that before the log's. A slot's row is locked as by other puts, so that any
-// number of them hold it at once, and the drain of a move waits for them; if a drain is under way, the put is skipped.
+// lease or hold is asked for, or its epoch is the thread's; and its input is there. As in single puts, the row of the
+// slot comes before that of the queue or of holds, and that before the log's. A slot's row is locked as by other puts,
+// so that any number of them hold it at once, and the drain of a move waits for them; if a drain is under way, the put
+// is skipped.
 std::string permittedSql(bool has_slots) {
     const std::string slots = has_slots ? R"(
 v AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.slots h ON h.slot = u.slot WHERE h.state = 1
     FOR KEY SHARE OF h SKIP LOCKED),)"
                                         : R"(
 v AS MATERIALIZED (SELECT * FROM u),)";
-    return std::string("WITH u AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13, $14") +
-           (has_slots ? ", $22" : "") + R"()
-    WITH ORDINALITY AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, tells)" +
+    return std::string(
+               "WITH u AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13, $14, $22") +
+           (has_slots ? ", $23" : "") + R"()
+    WITH ORDINALITY AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, tells, hold)" +
            (has_slots ? ", slot" : "") + ", n))," + slots + R"(
 f AS MATERIALIZED (SELECT v.* FROM v JOIN {S}.work w ON w.thread = v.thread AND w.epoch = v.epoch
     WHERE v.takes IS NULL FOR KEY SHARE OF w SKIP LOCKED),
@@ -26,12 +28,15 @@ g AS MATERIALIZED (SELECT v.* FROM v JOIN {S}.work w ON w.thread = v.thread AND 
     WHERE v.takes IS NOT NULL FOR NO KEY UPDATE OF w SKIP LOCKED),
 x AS MATERIALIZED (SELECT g.* FROM g JOIN {S}.inputs i ON i.thread = g.thread AND i.seq = g.takes
     WHERE i.taken IS NULL FOR UPDATE OF i SKIP LOCKED),
-p AS MATERIALIZED (SELECT * FROM v WHERE epoch IS NULL UNION ALL SELECT * FROM f UNION ALL SELECT * FROM x),
+b AS MATERIALIZED (SELECT v.* FROM v JOIN {S}.holds h ON h.thread = v.thread AND h.epoch = v.hold
+    FOR KEY SHARE OF h SKIP LOCKED),
+p AS MATERIALIZED (SELECT * FROM v WHERE epoch IS NULL AND hold IS NULL UNION ALL SELECT * FROM f
+    UNION ALL SELECT * FROM x UNION ALL SELECT * FROM b),
 )";
 }
 
 // The logs, and those that the commits begin. The index over (log, prev) is the compare-and-swap, of a put's first
-// commit; the others follow it.
+// commit, together with the function `follows`; the others follow it.
 constexpr const char* stored_sql = R"(
 o AS MATERIALIZED (SELECT p.*, l.log, l.status, l.since, l.due, l.summary, false AS is_new FROM p
     JOIN {S}.logs l ON l.thread = p.thread AND l.ns = p.ns WHERE p.ns = '' FOR NO KEY UPDATE OF l SKIP LOCKED),
@@ -57,14 +62,15 @@ q AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
         AS r (n, prev, id, parent, base, bytes) JOIN s ON s.n = r.n),
 )";
 
-// The inputs that the stored ones take, as the function put_work does it.
+// The inputs that the stored ones take, and the holds that they end, as the function put_work does it.
 constexpr const char* taken_sql = R"(
 y AS MATERIALIZED (SELECT s.thread, s.takes FROM s WHERE s.takes IS NOT NULL),
 d AS (DELETE FROM {S}.inputs i USING y WHERE i.thread = y.thread AND i.seq = y.takes AND i.key IS NULL),
 e AS (UPDATE {S}.inputs i SET taken = now(), input = NULL FROM y
     WHERE i.thread = y.thread AND i.seq = y.takes AND i.key IS NOT NULL),
-w AS (UPDATE {S}.work w SET state = 1, inputs = w.inputs - 1 FROM y WHERE w.thread = y.thread)
-SELECT s.n, set_config('synchronous_commit', $8, true) FROM s)";
+w AS (UPDATE {S}.work w SET state = 1, inputs = w.inputs - 1 FROM y WHERE w.thread = y.thread),
+z AS (DELETE FROM {S}.holds h USING s WHERE h.thread = s.thread AND h.epoch = s.hold AND s.ns = '' AND s.is_status = 1)
+SELECT s.n, set_config('synchronous_commit', $8, true), {S}.follows(s.log, s.expected) FROM s)";
 
 }  // namespace
 
@@ -80,7 +86,7 @@ std::vector<Oid> postgresJoinedTypes(bool has_slots) {
         bytea_array_type,  bytea_array_type, uuid_array_type,   uuid_array_type,   uuid_array_type, uuid_array_type,
         bytea_array_type,  text_type,        bigint_array_type, bigint_array_type, uuid_array_type, bigint_array_type,
         bigint_array_type, bytea_array_type, uuid_array_type,   bigint_array_type, uuid_array_type, uuid_array_type,
-        uuid_array_type,   uuid_array_type,  bytea_array_type};
+        uuid_array_type,   uuid_array_type,  bytea_array_type,  bigint_array_type};
     if (has_slots) types.push_back(bigint_array_type);
     return types;
 }

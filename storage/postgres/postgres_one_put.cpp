@@ -8,6 +8,7 @@
 #include "src/value/times.hpp"
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_index.hpp"
+#include "storage/postgres/postgres_thread_holds.hpp"
 
 namespace stategraph::checkpoint {
 namespace {
@@ -20,12 +21,15 @@ constexpr std::int64_t write_is_refused = 2;
 constexpr std::int64_t ancestor_is_gone = 3;
 constexpr std::int64_t compared_is_another = 4;
 constexpr std::int64_t lease_is_lost = 5;
+constexpr std::int64_t root_is_gone = 6;
+
+constexpr std::string_view was_first = "SG001";  // another writer
 
 }  // namespace
 
-PostgresPut::PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, const PutRequest& request,
-                         const PutLease* lease)
-    : statements_(statements), fence_(fence), request_(request), lease_(lease) {
+PostgresPut::PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, PostgresThreadHolds& holds,
+                         const PutRequest& request, const PutLease* lease)
+    : statements_(statements), fence_(fence), holds_(holds), request_(request), lease_(lease) {
     needs_.resize(request.commits.size());
     // As checkAncestors asks: the function `put` looks.
     for (std::size_t i = 0; i < request.commits.size(); ++i) needs_[i] = neededAncestor(request, i);
@@ -33,7 +37,7 @@ PostgresPut::PostgresPut(const PostgresStatements& statements, const PostgresFen
         return id != request.expected_head &&
                std::ranges::none_of(request.commits, [&](const CommitRow& row) { return row.id == id; });
     };
-    is_old_ = std::ranges::any_of(needs_, [](CheckpointId id) { return !id.empty(); }) ||
+    is_old_ = !request.root.empty() || std::ranges::any_of(needs_, [](CheckpointId id) { return !id.empty(); }) ||
               std::ranges::any_of(request.writes, [&](const WriteRow& row) { return isOld(row.checkpoint_id); });
 }
 
@@ -82,18 +86,26 @@ PostgresResult PostgresPut::run(PostgresConnection& connection, const PostgresSt
                       storing_commit);
 }
 
-// Answers from outside are such puts, and a worker is to see them.
-bool PostgresPut::mayWake(const PutRequest& request) noexcept {
-    return std::ranges::any_of(request.writes, [](const WriteRow& row) { return row.expected.has_value(); });
+PostgresPut::Right PostgresPut::right() const {
+    if (lease_ != nullptr) return {.lease = lease_->epoch};
+    return {.hold = holds_.epochOf(request_.log.thread_id)};
+}
+
+// A hold that nobody else has may be had again: a crash of the server loses the newest ones, and the session that
+// proves that the holder is alive may have been lost for a while.
+void PostgresPut::refuseOrHoldAgain(PostgresConnection& connection, const Right& right) const {
+    if (right.lease) refuseLease(*right.lease);
+    if (!holds_.holdAgain(connection, fence_, request_.log.thread_id)) refuseHold(*right.hold);
 }
 
 // Returns false if it may succeed now.
 bool PostgresPut::refuseOrTryAgain(PostgresConnection& connection) const {
-    if (lease_ != nullptr) {
+    const Right has = right();
+    if (has.lease || has.hold) {
         PostgresParameters parameters;
-        parameters.bytes(request_.log.thread_id).number(lease_->epoch);
-        if (!connection.run(statements_.has_lease, parameters, "look for a lease").flag(0, 0))
-            refuseLease(lease_->epoch);
+        parameters.bytes(request_.log.thread_id).number(has.lease ? *has.lease : *has.hold);
+        const PostgresStatement& statement = has.lease ? statements_.has_lease : statements_.has_hold;
+        if (!connection.run(statement, parameters, "look for a lease").flag(0, 0)) refuseOrHoldAgain(connection, has);
     }
     const PostgresResult found =
         connection.run(statements_.head, PostgresParameters().log(request_.log), "read the newest commit");
@@ -109,16 +121,21 @@ bool PostgresPut::append(PostgresConnection& connection) const {
     parameters.log(request_.log).id(request_.expected_head).id(row.id).id(row.parent).id(row.base);
     parameters.bytes(row.bytes).text(durability());
     if (is_own) addPlace(parameters, row.id);
-    if (lease_ != nullptr) parameters.number(lease_->epoch);
+    const Right has = right();
+    if (has.lease || has.hold) parameters.number(has.lease ? *has.lease : *has.hold);
     if (fence_.hasSlots()) {
         // The statement finds out by itself whether the slot is simply owned, which is faster than two statements.
         // If it is not, the function `put` stores the commit behind the fence.
         parameters.number(static_cast<std::int64_t>(slotOf(request_.log.thread_id)));
     }
-    const PostgresStatement& unleased = is_own ? statements_.append : statements_.append_inner;
-    const PostgresStatement& leased = is_own ? statements_.append_leased : statements_.append_inner_leased;
-    const auto stored = connection.run(lease_ != nullptr ? leased : unleased, parameters, storing_commit);
-    return stored.rows() > 0;
+    const PostgresAppends& appends = is_own ? statements_.append : statements_.append_inner;
+    const PostgresStatement& statement = has.lease ? appends.leased : has.hold ? appends.held : appends.free;
+    try {
+        return connection.run(statement, parameters, storing_commit).rows() > 0;
+    } catch (const PostgresRefused& error) {
+        if (error.sqlstate() != was_first) throw;
+        return false;
+    }
 }
 
 // What the index of threads stores.
@@ -131,7 +148,7 @@ void PostgresPut::addPlace(PostgresParameters& parameters, CheckpointId head) co
 }
 
 bool PostgresPut::hasSummary() const noexcept {
-    return request_.outlook.status != ThreadStatus::unknown && !request_.summary.empty();
+    return request_.outlook.status != Status::in_flight && !request_.summary.empty();
 }
 
 PostgresParameters PostgresPut::all() const {
@@ -176,23 +193,30 @@ PostgresParameters PostgresPut::all() const {
     }
     for (const PostgresArray* array : {&compared_ids, &compared_paths, &compared}) parameters.owned(array->encoded());
     addPlace(parameters, head);
-    parameters.text(durability());
+    parameters.text(durability()).id(request_.root);
     return parameters;
 }
 
-PostgresResult PostgresPut::callPut(PostgresConnection& connection) const {
+PostgresResult PostgresPut::callPut(PostgresConnection& connection, const Right& has) const {
     PostgresParameters parameters = all();
-    if (lease_ == nullptr && !mayWake(request_)) return run(connection, statements_.put, parameters);
-    lease_ != nullptr ? parameters.number(lease_->epoch) : parameters.null();
+    if (!has.lease && !has.hold && !request_.answers) return run(connection, statements_.put, parameters);
+    has.lease ? parameters.number(*has.lease) : parameters.null();
     lease_ != nullptr && lease_->takes ? parameters.number(*lease_->takes) : parameters.null();
+    has.hold ? parameters.number(*has.hold) : parameters.null();
+    parameters.flag(!has.lease && request_.answers);
     return run(connection, statements_.put_work, parameters);
 }
 
 bool PostgresPut::putAll(PostgresConnection& connection) const {
     try {
-        const PostgresResult answer = callPut(connection);
+        const Right has = right();
+        const PostgresResult answer = callPut(connection, has);
         const std::int64_t status = answer.number(0, 0);
-        if (status == lease_is_lost) refuseLease(lease_->epoch);
+        if (status == lease_is_lost) {
+            refuseOrHoldAgain(connection, has);
+            return false;
+        }
+        if (status == root_is_gone) refuseRoot(request_);
         const auto place = static_cast<std::size_t>(std::max<std::int64_t>(answer.number(0, 2), 1)) - 1;
         if (status == head_is_another) refuseHead(request_.log, request_.expected_head, answer.id(0, 1));
         if (status == write_is_refused) refuseWrite(request_.log, request_.writes[place]);
@@ -200,7 +224,7 @@ bool PostgresPut::putAll(PostgresConnection& connection) const {
         if (status == ancestor_is_gone) refuseAncestor(request_.log, request_.commits[place].id, answer.id(0, 1));
         return true;
     } catch (const PostgresRefused& error) {
-        if (error.sqlstate() == "SG001") return refuseOrTryAgain(connection);
+        if (error.sqlstate() == was_first) return refuseOrTryAgain(connection);
         if (error.sqlstate() == "SG002") refuseWrite(request_.log, request_.writes[std::stoul(error.said()) - 1]);
         if (error.sqlstate() == "SG003") refuseInput(*lease_->takes);
         throw;
@@ -229,7 +253,9 @@ void PostgresPut::addTo(PostgresJoinedColumns& columns) const {
     columns.statuses.addNumber(static_cast<std::int64_t>(outlook.status));
     outlook.due ? columns.dues.addNumber(times::unixMs(*outlook.due)) : columns.dues.addNull();
     columns.seconds_ago.addId(placeKeptFrom(head));
-    lease_ != nullptr ? columns.epochs.addNumber(lease_->epoch) : columns.epochs.addNull();
+    const Right has = right();
+    has.lease ? columns.epochs.addNumber(*has.lease) : columns.epochs.addNull();
+    has.hold ? columns.holds.addNumber(*has.hold) : columns.holds.addNull();
     lease_ != nullptr && lease_->takes ? columns.takes.addNumber(*lease_->takes) : columns.takes.addNull();
     hasSummary() ? columns.summaries.add(request_.summary) : columns.summaries.addNull();
     columns.first_ids.addId(first.id);
@@ -256,6 +282,7 @@ PostgresParameters PostgresJoinedColumns::encoded(bool sync) const {
     for (const PostgresArray* array :
          {&further.places, &further.before, &further.ids, &further.parents, &further.bases, &further.bytes})
         parameters.owned(array->encoded());
+    parameters.owned(holds.encoded());
     if (has_slots) parameters.owned(slots.encoded());
     return parameters;
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <stategraph/postgres_saver.hpp>
@@ -11,6 +12,8 @@
 #include "storage/postgres/postgres_statements.hpp"
 
 namespace stategraph::checkpoint {
+
+class PostgresThreadHolds;
 
 /// The columns of a joined statement (postgres_joined_statement.hpp).
 struct PostgresJoinedColumns {
@@ -35,6 +38,7 @@ struct PostgresJoinedColumns {
     PostgresArray seconds_ago{uuid_type};
     PostgresArray epochs{bigint_type};
     PostgresArray takes{bigint_type};
+    PostgresArray holds{bigint_type};
     PostgresArray summaries{bytea_type};
     PostgresArray first_ids{uuid_type};
     Further further;
@@ -48,11 +52,10 @@ struct PostgresJoinedColumns {
 /// One request, and the statements that store it.
 class PostgresPut {
 public:
-    /// Returns whether a put without a lease makes workers look at the thread.
-    static bool mayWake(const PutRequest& request) noexcept;
-    /// `lease` may be null: then none is checked. All of them must outlive it.
-    PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, const PutRequest& request,
-                const PutLease* lease);
+    /// If `lease` is null, it is made under the epoch of the thread's hold, if the saver has one. All of them must
+    /// outlive it.
+    PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, PostgresThreadHolds& holds,
+                const PutRequest& request, const PutLease* lease);
 
     const PutRequest& request() const noexcept { return request_; }
 
@@ -68,7 +71,8 @@ public:
 
     /// Whether a joined statement can store it: it is commits that follow its log's head, or begin its log.
     bool mayBeJoined() const noexcept {
-        return !request_.commits.empty() && request_.writes.empty() && request_.compared.empty() && !is_old_;
+        return !request_.commits.empty() && request_.writes.empty() && request_.compared.empty() && !is_old_ &&
+               request_.root.empty();
     }
     /// What it has of the bytes of a joined statement.
     std::size_t joinedBytes() const noexcept;
@@ -83,22 +87,36 @@ private:
                (lease_ == nullptr || !lease_->takes);
     }
     bool hasSummary() const noexcept;
+    /// The epoch that the thread must have, of a lease or of a hold.
+    struct Right {
+        std::optional<std::int64_t> lease = {};
+        std::optional<std::int64_t> hold = {};
+    };
+    Right right() const;
+    void refuseOrHoldAgain(PostgresConnection& connection, const Right& right) const;
     PostgresResult run(PostgresConnection& connection, const PostgresStatement& statement,
                        const PostgresParameters& parameters) const;
     bool refuseOrTryAgain(PostgresConnection& connection) const;
     bool append(PostgresConnection& connection) const;
     void addPlace(PostgresParameters& parameters, CheckpointId head) const;
     PostgresParameters all() const;
-    PostgresResult callPut(PostgresConnection& connection) const;
+    PostgresResult callPut(PostgresConnection& connection, const Right& has) const;
     bool putAll(PostgresConnection& connection) const;
 
     const PostgresStatements& statements_;
     const PostgresFence& fence_;
+    PostgresThreadHolds& holds_;
     const PutRequest& request_;
     const PutLease* const lease_;
     std::vector<CheckpointId> needs_;  // one a commit; none: nothing that could be gone
     bool is_old_ = false;              // what it builds on, a prune might drop
 };
+
+/// Whether the thread's hold ends with what the request stores: nothing is due after it, so its run is about to end. A
+/// run that does store more takes its thread again (PostgresThreadHolds::holdAgain).
+inline bool endsHold(const PutRequest& request) noexcept {
+    return request.log.checkpoint_ns.empty() && !request.commits.empty() && request.outlook.status == Status::done;
+}
 
 /// Completes "could not ".
 inline constexpr const char* storing_commit = "store a commit";

@@ -59,6 +59,8 @@ public:
     std::chrono::milliseconds reconnectsFor() const noexcept { return settings_.reconnect_for; }
     /// Returns whether this process created it, and is not a forked child.
     bool isOwnProcess() const noexcept;
+    /// Throws SaverError if it is one.
+    void checkProcess() const;
 
     /// Holds a connection as long as this object exists.
     class Lease {
@@ -97,7 +99,6 @@ private:
     std::unique_ptr<PostgresConnection> make(Lease::Kind kind);
     void dropIdle() SG_EXCLUDES(mutex_);
     void giveBack(std::unique_ptr<PostgresConnection> connection) noexcept SG_EXCLUDES(mutex_);
-    void checkProcess() const;
 
     const PostgresPoolSettings settings_;
     const PostgresErrors errors_;

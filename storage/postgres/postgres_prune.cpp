@@ -42,8 +42,8 @@ std::vector<PostgresLog> readThread(PostgresConnection& connection, const Postgr
         if (row.number(0, 2) == 0) {
             log.newest = readLinks({thread_id, ns, id}, row.bytes(0, 5));
             const RecordLinks& links = log.newest;
-            log.commits.push_back(
-                {id, links.parent, links.base, links.root, row.bytes(0, 5).size(), links.visits, links.has_all_visits});
+            log.commits.push_back({id, links.parent, links.base, links.root, row.bytes(0, 5).size(), links.visits,
+                                   links.has_all_visits, links.around});
         } else if (hasOpenInterrupt({thread_id, ns, id, row.bytes(0, 4)}, row.bytes(0, 5))) {
             log.interrupted.push_back(id);
         }
@@ -118,7 +118,10 @@ std::size_t pruneInTransaction(PostgresConnection& connection, const PostgresSta
     (void)connection.run(statements.lock_thread, PostgresParameters().bytes(thread_id), pruning);
     const std::vector<PostgresLog> logs = readThread(connection, statements, thread_id);
     std::size_t dropped = 0;
-    if (request.threads_unused_since && isUnused(logs, *request.threads_unused_since)) {
+    const auto isQueued = [&] {
+        return connection.run(statements.is_queued, PostgresParameters().bytes(thread_id), pruning).flag(0, 0);
+    };
+    if (request.threads_unused_since && isUnused(logs, *request.threads_unused_since) && !isQueued()) {
         for (const PostgresLog& log : logs) {
             dropLog(connection, statements, thread_id, log);
             dropped += log.commits.size();
@@ -126,18 +129,21 @@ std::size_t pruneInTransaction(PostgresConnection& connection, const PostgresSta
         return dropped;
     }
     if (!request.keep_last && !request.older_than) return 0;
-    checkpoint::ThreadPrune prune(request);
-    for (const PostgresLog& log : logs) {
-        const checkpoint::LogLinks links{
-            .checkpoint_ns = log.ns, .commits = log.commits, .interrupted = log.interrupted, .thread_id = thread_id};
-        const auto plan = prune.plan(links, [&](CheckpointId id) {
-            const auto rows =
-                connection.run(statements.commit, PostgresParameters().number(log.number).id(id), "read a commit");
-            if (rows.rows() == 0)
-                connection.errors().failUnreadable(
-                    "is damaged: a commit that is listed cannot be found; restore it from a backup");
-            return rows.copy(0, 0);
-        });
+    std::vector<checkpoint::LogLinks> links;
+    for (const PostgresLog& log : logs) links.push_back({log.ns, log.commits, log.interrupted, thread_id});
+    const auto read = [&](std::string_view ns, CheckpointId id) {
+        const std::int64_t number = std::ranges::find(logs, ns, &PostgresLog::ns)->number;
+        const auto rows =
+            connection.run(statements.commit, PostgresParameters().number(number).id(id), "read a commit");
+        if (rows.rows() == 0)
+            connection.errors().failUnreadable(
+                "is damaged: a commit that is listed cannot be found; restore it from a backup");
+        return rows.copy(0, 0);
+    };
+    const std::vector<checkpoint::LogPlan> plans = checkpoint::ThreadPrune(request).plan(links, read);
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+        const PostgresLog& log = logs[i];
+        const checkpoint::LogPlan& plan = plans[i];
         if (plan.dropped.empty()) continue;
         dropped += plan.dropped.size();
         if (plan.dropped.size() == log.commits.size()) {
@@ -185,7 +191,8 @@ void PostgresSaver::Impl::deleteThread(std::string_view thread_id, const std::in
         for (int row = 0; row < logs.rows(); ++row) numbers.addNumber(logs.number(row, 1));
         try {
             checkpoint::PostgresPool::Lease connection(pool);
-            (void)connection->run(statements.delete_rows, PostgresParameters().owned(numbers.encoded()),
+            (void)connection->run(statements.delete_rows,
+                                  PostgresParameters().owned(numbers.encoded()).bytes(thread_id),
                                   "free the space of a deleted thread");
             (void)connection->run(statements.sweep, {}, "free the space of deleted threads");
         } catch (const SaverError&) {

@@ -34,6 +34,12 @@ void checkpoint::refuseLease(std::int64_t epoch) {
                          "thread, or the thread was taken from the queue. End the run: its new owner continues it");
 }
 
+void checkpoint::refuseHold(std::int64_t epoch) {
+    throw LeaseLostError("the hold with epoch " + std::to_string(epoch) +
+                         " on the thread is lost, so nothing was stored: the connection that kept it was lost, and "
+                         "another process or a worker has the thread now. End the run: its new owner continues it");
+}
+
 void checkpoint::refuseInput(std::int64_t number) {
     throw ConcurrentUpdateError("input " + std::to_string(number) +
                                 " of the queue was withdrawn or taken meanwhile, so nothing was stored");
@@ -52,7 +58,7 @@ namespace {
 // If the answer to a put was lost, the put is looked for by an id that no other writer uses. It may still be under way
 // in the server. If so, the second put finds it in the chain's index, waits for it, is refused, and then finds it.
 void PostgresSaver::Impl::put(const PutRequest& request, const PutLease* lease) {
-    const PostgresPut put(statements, fence, request, lease);
+    const PostgresPut put(statements, fence, *holds, request, lease);
     auto outcome = PostgresJoiner::Outcome::lost;
     try {
         outcome = joiner.store(put);
@@ -114,7 +120,8 @@ void PostgresSaver::Impl::checkAndPut(const PutRequest& request, const PutLease*
 
 void PostgresSaver::Impl::tellStored(const PutRequest& request, const PutLease* lease) const noexcept {
     if (!request.commits.empty()) tellOthers(PostgresNotice::commit, request.log.thread_id);
-    if (lease == nullptr && PostgresPut::mayWake(request)) tellOthers(PostgresNotice::work);
+    if (lease == nullptr && request.answers) tellOthers(PostgresNotice::work);
+    if (lease == nullptr && checkpoint::endsHold(request)) holds->noteEnded(request.log.thread_id);
 }
 
 // A lease does not move with its thread.

@@ -1,7 +1,6 @@
 #include <stategraph/postgres_queue.hpp>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include <stategraph/detail/utf8.hpp>
@@ -9,9 +8,10 @@
 
 #include "src/value/times.hpp"
 #include "storage/postgres/postgres_impl.hpp"
-#include "storage/postgres/postgres_queue_statements.hpp"
+#include "storage/postgres/postgres_queue_calls.hpp"
 
-// The calls of the queue. It is longer than other files because each call has its parameters and its rows next to it.
+// The calls of the queue that give work, take it and give it back. Those that read are in postgres_queue_view.cpp, and
+// those of leases in postgres_queue_leases.cpp.
 namespace stategraph {
 namespace {
 
@@ -32,11 +32,6 @@ void checkName(const char* what, std::string_view name) {
                                " bytes of UTF-8, and none of value 0");
 }
 
-void checkLease(std::chrono::milliseconds lease) {
-    if (lease >= std::chrono::seconds(1) && lease <= std::chrono::hours(24)) return;
-    throw InvalidArgumentError("a lease is " + std::to_string(lease.count()) + " ms; it must be 1000 to 86400000");
-}
-
 void checkInput(const QueuedInput& input) {
     (void)ThreadId(input.thread_id);
     if (input.thread_id.empty()) throw InvalidArgumentError("an input names no thread; set QueuedInput::thread_id");
@@ -54,41 +49,13 @@ void checkInput(const QueuedInput& input) {
                                    {.thread_id = input.thread_id});
 }
 
-// A number that no state has, in a row of another program, counts as begun, so that its run is looked for.
-WorkState stateOf(std::int64_t number) noexcept {
-    const bool is_known = number >= 0 && number <= static_cast<std::int64_t>(WorkState::sleeping);
-    return is_known ? static_cast<WorkState>(number) : WorkState::begun;
-}
-
-CheckpointId idOf(const GraphFingerprint& version) { return {version.graph, version.schema}; }
-
-std::vector<QueuedThread> queuedThreads(const PostgresResult& rows) {
-    std::vector<QueuedThread> threads;
-    for (int row = 0; row < rows.rows(); ++row) {
-        QueuedThread& thread = threads.emplace_back();
-        thread.thread_id = rows.copy(row, 0);
-        thread.queue = rows.copy(row, 1);
-        thread.graph = rows.copy(row, 2);
-        thread.state = stateOf(rows.number(row, 3));
-        if (!rows.isNull(row, 4)) thread.due = times::ofUnixMs(rows.number(row, 4));
-        thread.epoch = rows.number(row, 5);
-        thread.worker = rows.copy(row, 6);
-        thread.attempts = rows.number(row, 7);
-        thread.inputs = rows.number(row, 8);
-        thread.is_set_aside = rows.flag(row, 9);
-        thread.is_cancelled = rows.flag(row, 10);
-        thread.error = rows.copy(row, 11);
-    }
-    return threads;
-}
-
 Claim claimOf(const PostgresResult& rows, int row) {
     Claim claim;
     claim.thread_id = rows.copy(row, 0);
     claim.queue = rows.copy(row, 1);
     claim.graph = rows.copy(row, 2);
     claim.epoch = rows.number(row, 3);
-    claim.state = stateOf(rows.number(row, 4));
+    claim.state = queue::stateOf(rows.number(row, 4));
     claim.attempts = rows.number(row, 5);
     claim.is_woken = rows.flag(row, 6);
     claim.is_cancelled = rows.flag(row, 7);
@@ -111,6 +78,7 @@ Claim claimOf(const PostgresResult& rows, int row) {
     }
     if (!rows.isNull(row, 13)) claim.uptime = rows.number(row, 13);
     claim.due = times::ofUnixMs(rows.number(row, 14));
+    claim.apart = rows.number(row, 15);
     return claim;
 }
 
@@ -145,62 +113,13 @@ PostgresResult submitOver(checkpoint::PostgresPool& pool, bool may_repeat, Run r
     }
 }
 
-// Runs a statement that changes the queue, and repeats it over a new connection if this one breaks.
-template <class Impl>
-PostgresResult change(Impl& saver, const checkpoint::PostgresStatement& statement, const PostgresParameters& parameters,
-                      const char* work) {
-    saver.checkWritable();
-    return saver.pool.repeat(
-        [&](PostgresConnection& connection) { return connection.run(statement, parameters, work); });
-}
-
-// The same for one thread, whose slot must be here.
-template <class Impl>
-PostgresResult changeThread(Impl& saver, std::string_view thread_id, const checkpoint::PostgresStatement& statement,
-                            const PostgresParameters& parameters, const char* work) {
-    saver.checkWritable();
-    return saver.pool.repeat([&](PostgresConnection& connection) {
-        return saver.fence.run(connection, PostgresFence::Access::append, thread_id, statement, parameters, work);
-    });
-}
-
 // Returns the milliseconds for the statement: a wake time or a delay, depending on the outcome.
 std::int64_t timeOf(const Release& release) {
     if (release.outcome == WorkOutcome::sleeps && release.wake_at) return times::unixMs(*release.wake_at);
     return release.outcome == WorkOutcome::retry ? std::max<std::int64_t>(release.delay.count(), 0) : 0;
 }
 
-// Makes a text valid for PostgreSQL, which requires UTF-8 without a byte 0; an error of a node may be anything.
-std::string asText(std::string_view text) {
-    constexpr std::size_t bytes_max = 4000;
-    std::string shown(detail::beginningOf(text, bytes_max));
-    if (!detail::isUtf8(shown))
-        std::ranges::replace_if(
-            shown, [](char c) { return c < ' ' || c > '~'; }, '?');
-    std::erase(shown, '\0');
-    return shown;
-}
-
 }  // namespace
-
-const char* toString(WorkState state) noexcept {
-    switch (state) {
-        case WorkState::idle:
-            return "idle";
-        case WorkState::begun:
-            return "begun";
-        case WorkState::waits:
-            return "waits";
-        case WorkState::sleeping:
-            return "sleeping";
-    }
-    return "unknown";
-}
-
-PostgresQueue::PostgresQueue(std::shared_ptr<PostgresSaver> saver) : saver_(std::move(saver)) {
-    if (!saver_) throw InvalidArgumentError("a PostgresQueue needs a PostgresSaver, and was given none");
-    statements_ = std::make_shared<const Statements>(saver_->impl_->quoted_schema, saver_->impl_->fence.hasSlots());
-}
 
 std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) {
     if (inputs.empty()) return {};
@@ -251,15 +170,15 @@ Receipt PostgresQueue::submit(const QueuedInput& input) { return submit(std::spa
 
 bool PostgresQueue::withdraw(std::string_view thread_id, std::int64_t number) {
     (void)ThreadId(thread_id);
-    return changeThread(*saver_->impl_, thread_id, statements_->withdraw,
-                        PostgresParameters().bytes(thread_id).number(number), "withdraw an input")
+    return queue::changeThread(*saver_->impl_, thread_id, statements_->withdraw,
+                               PostgresParameters().bytes(thread_id).number(number), "withdraw an input")
                .rows() > 0;
 }
 
 bool PostgresQueue::cancel(std::string_view thread_id) {
     (void)ThreadId(thread_id);
-    const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->cancel,
-                                       PostgresParameters().bytes(thread_id), "cancel a thread")
+    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->cancel,
+                                              PostgresParameters().bytes(thread_id), "cancel a thread")
                               .rows() > 0;
     if (is_there) saver_->impl_->tellOthers(PostgresNotice::cancel);
     return is_there;
@@ -267,8 +186,8 @@ bool PostgresQueue::cancel(std::string_view thread_id) {
 
 bool PostgresQueue::wake(std::string_view thread_id) {
     (void)ThreadId(thread_id);
-    const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->wake,
-                                       PostgresParameters().bytes(thread_id), "wake a thread")
+    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->wake,
+                                              PostgresParameters().bytes(thread_id), "wake a thread")
                               .rows() > 0;
     if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
     return is_there;
@@ -276,54 +195,32 @@ bool PostgresQueue::wake(std::string_view thread_id) {
 
 bool PostgresQueue::retry(std::string_view thread_id) {
     (void)ThreadId(thread_id);
-    const bool is_there = changeThread(*saver_->impl_, thread_id, statements_->retry,
-                                       PostgresParameters().bytes(thread_id), "retry a thread")
+    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->retry,
+                                              PostgresParameters().bytes(thread_id), "retry a thread")
                               .rows() > 0;
     if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
     return is_there;
 }
 
-std::optional<QueuedThread> PostgresQueue::find(std::string_view thread_id) {
+bool PostgresQueue::takeBack(std::string_view thread_id) {
     (void)ThreadId(thread_id);
-    auto found = saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        return queuedThreads(saver_->impl_->fence.run(connection, PostgresFence::Access::read, thread_id,
-                                                      statements_->find, PostgresParameters().bytes(thread_id),
-                                                      "look for a thread"));
-    });
-    if (found.empty()) return std::nullopt;
-    return std::move(found.front());
+    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->free,
+                                              PostgresParameters().bytes(thread_id), "take a thread back")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
+    return is_there;
 }
 
-std::vector<QueuedThread> PostgresQueue::setAside(std::size_t limit, std::string_view after_thread_id) {
-    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        return queuedThreads(connection.run(statements_->set_aside,
-                                            PostgresParameters().bytes(after_thread_id).limit(limit),
-                                            "list threads that were set aside"));
-    });
-}
-
-std::vector<QueueStats> PostgresQueue::stats() {
-    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        const auto rows = connection.run(statements_->stats, {}, "count the queue's threads");
-        const auto count = [&](int row, int column) { return static_cast<std::size_t>(rows.number(row, column)); };
-        std::vector<QueueStats> stats;
-        for (int row = 0; row < rows.rows(); ++row)
-            stats.push_back({.queue = rows.copy(row, 0),
-                             .ready = count(row, 1),
-                             .leased = count(row, 2),
-                             .later = count(row, 3),
-                             .sleeping = count(row, 4),
-                             .waiting = count(row, 5),
-                             .set_aside = count(row, 6),
-                             .inputs = count(row, 7),
-                             .oldest = std::chrono::milliseconds(rows.number(row, 8))});
-        return stats;
-    });
+bool PostgresQueue::putAside(std::string_view thread_id, std::string_view reason) {
+    (void)ThreadId(thread_id);
+    return queue::changeThread(*saver_->impl_, thread_id, statements_->put_aside,
+                               PostgresParameters().bytes(thread_id).text(queue::asText(reason)), "set a thread aside")
+               .rows() > 0;
 }
 
 void PostgresQueue::checkClaim(const ClaimRequest& request) {
     checkName("worker", request.worker);
-    checkLease(request.lease);
+    queue::checkLease(request.lease);
     for (const ClaimedGraph& graph : request.graphs) checkName("graph", graph.name);
     for (const ClaimedQueue& queue : request.queues) checkName("queue", queue.name);
 }
@@ -333,7 +230,7 @@ std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
     PostgresArray graphs(checkpoint::text_type);
     PostgresArray versions(checkpoint::uuid_type);
     for (const ClaimedGraph& graph : request.graphs) graphs.add(graph.name);
-    for (const ClaimedGraph& graph : request.graphs) versions.addId(idOf(graph.version));
+    for (const ClaimedGraph& graph : request.graphs) versions.addId(queue::idOf(graph.version));
     PostgresArray queues(checkpoint::text_type);
     PostgresArray counts(checkpoint::bigint_type);
     PostgresArray after(checkpoint::bigint_type);
@@ -346,27 +243,11 @@ std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
     parameters.text(request.worker).number(request.lease.count());
     for (const PostgresArray* array : {&graphs, &versions, &queues, &counts, &after})
         parameters.owned(array->encoded());
-    const PostgresResult rows = change(*saver_->impl_, statements_->claim, parameters, "claim threads");
+    parameters.number(static_cast<std::int64_t>(request.running));
+    const PostgresResult rows = queue::change(*saver_->impl_, statements_->claim, parameters, "claim threads");
     std::vector<Claim> claims;
     for (int row = 0; row < rows.rows(); ++row) claims.push_back(claimOf(rows, row));
     return claims;
-}
-
-std::vector<Renewed> PostgresQueue::renew(std::span<const HeldLease> held, std::chrono::milliseconds lease) {
-    checkLease(lease);
-    if (held.empty()) return {};
-    PostgresArray threads(checkpoint::bytea_type);
-    PostgresArray epochs(checkpoint::bigint_type);
-    for (const HeldLease& each : held) {
-        threads.add(each.thread_id);
-        epochs.addNumber(each.epoch);
-    }
-    PostgresParameters parameters;
-    parameters.owned(threads.encoded()).owned(epochs.encoded()).number(lease.count());
-    const PostgresResult rows = change(*saver_->impl_, statements_->renew, parameters, "renew leases");
-    std::vector<Renewed> renewed;
-    for (int row = 0; row < rows.rows(); ++row) renewed.push_back({rows.copy(row, 0), rows.flag(row, 1)});
-    return renewed;
 }
 
 std::vector<std::string> PostgresQueue::release(std::span<const Release> releases) {
@@ -383,14 +264,14 @@ std::vector<std::string> PostgresQueue::release(std::span<const Release> release
         epochs.addNumber(each.epoch);
         outcomes.addNumber(static_cast<std::int64_t>(each.outcome));
         times.addNumber(timeOf(each));
-        errors.add(asText(each.error));
-        versions.addId(idOf(each.version));
+        errors.add(queue::asText(each.error));
+        versions.addId(queue::idOf(each.version));
         uptimes.addNumber(each.uptime);
     }
     PostgresParameters parameters;
     for (const PostgresArray* array : {&threads, &epochs, &outcomes, &times, &errors, &versions, &uptimes})
         parameters.owned(array->encoded());
-    const PostgresResult rows = change(*saver_->impl_, statements_->release, parameters, "give threads back");
+    const PostgresResult rows = queue::change(*saver_->impl_, statements_->release, parameters, "give threads back");
     std::vector<std::string> released;
     for (int row = 0; row < rows.rows(); ++row) released.push_back(rows.copy(row, 0));
     return released;
@@ -398,8 +279,8 @@ std::vector<std::string> PostgresQueue::release(std::span<const Release> release
 
 std::size_t PostgresQueue::forgetKeys(std::chrono::milliseconds kept) {
     constexpr std::int64_t at_once = 1000;
-    const PostgresResult rows = change(*saver_->impl_, statements_->forget_keys,
-                                       PostgresParameters().number(kept.count()).number(at_once), "forget keys");
+    const PostgresResult rows = queue::change(*saver_->impl_, statements_->forget_keys,
+                                              PostgresParameters().number(kept.count()).number(at_once), "forget keys");
     return static_cast<std::size_t>(rows.number(0, 0));
 }
 

@@ -18,8 +18,15 @@ struct PostgresQueue::Statements {
     checkpoint::PostgresStatement find;         // thread → the columns of queuedThreads
     checkpoint::PostgresStatement set_aside;    // the thread after which it begins, limit → the same
     checkpoint::PostgresStatement stats;        // → the members of QueueStats
-    checkpoint::PostgresStatement claim;        // worker, lease, graphs, versions, queues, counts → those of Claim
-    checkpoint::PostgresStatement renew;        // threads, epochs, lease → thread, whether it is cancelled
+    checkpoint::PostgresStatement list;         // the same, and a QueueStanding or -1 → the same
+    checkpoint::PostgresStatement free;         // thread → a row if it had a lease
+    checkpoint::PostgresStatement put_aside;    // thread, error → a row if it exists and was not set aside
+    checkpoint::PostgresStatement enlist;       // number or 0, the members of QueueWorker, lease → number
+    checkpoint::PostgresStatement leave;        // number
+    checkpoint::PostgresStatement workers;      // → the members of QueueWorker, a row for each queue and graph
+    checkpoint::PostgresStatement claim;        // the members of ClaimRequest → those of Claim
+    checkpoint::PostgresStatement begin;        // threads, epochs → threads
+    checkpoint::PostgresStatement renew;        // threads, epochs, lease → the members of Renewed
     checkpoint::PostgresStatement release;      // the members of Release as arrays → threads
     checkpoint::PostgresStatement forget_keys;  // time, limit → the number
 };

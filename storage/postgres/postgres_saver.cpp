@@ -1,6 +1,8 @@
 #include <stategraph/postgres_saver.hpp>
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <string>
 
 #include <stategraph/sharded_saver.hpp>
@@ -125,6 +127,7 @@ PostgresSaver::~PostgresSaver() {
         (void)impl_->retention.release();
         (void)impl_->notifier.release();
         (void)impl_->threads.release();
+        (void)new (std::nothrow) std::shared_ptr(std::move(impl_->holds));
     }
     impl_->retention.reset();  // its thread calls prune
     impl_->notifier.reset();
@@ -206,6 +209,16 @@ void PostgresSaver::copyThread(std::string_view from, std::string_view to) {
                 return;
             checkpoint::refuseCopy(from, to);
         });
+    });
+}
+
+bool PostgresSaver::holdsThreads() const noexcept { return impl_->pool.settings().connection.prepared_statements; }
+
+std::unique_ptr<ThreadHold> PostgresSaver::tryHold(std::string_view thread_id) {
+    if (!holdsThreads()) return BaseCheckpointSaver::tryHold(thread_id);
+    return checkpoint::ofPostgresLog({thread_id}, [&] {
+        impl_->checkWritable();
+        return impl_->holds->tryHold(impl_->pool, impl_->fence, thread_id);
     });
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "storage/postgres/postgres_hold_tables.hpp"
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_work_tables.hpp"
 
@@ -48,6 +49,11 @@ constexpr const char* drop_put_work =
     "uuid[], bytea[], bytea[], boolean[], bytea[], uuid[], bytea[], bytea[], bigint, bigint, uuid, text, bigint, "
     "bigint);";
 
+constexpr const char* drop_put_work_4 =
+    "DROP FUNCTION IF EXISTS {S}.put_work(bytea, bytea, uuid, uuid[], uuid[], uuid[], bytea[], uuid[], boolean, "
+    "uuid[], bytea[], bytea[], boolean[], bytea[], uuid[], bytea[], bytea[], bigint, bigint, uuid, bytea, text, uuid, "
+    "bigint, bigint);";
+
 // The statements that lead from each version to the next one, in order. A later version adds its statements at the end,
 // and never changes existing ones.
 std::string migrationsFrom(std::int64_t format) {
@@ -58,10 +64,14 @@ std::string migrationsFrom(std::int64_t format) {
     }
     if (format < 2) sql += postgres_work_tables;
     if (format < 3) sql += postgres_summaries;
+    if (format < 4) sql += postgres_workers_table;
+    if (format < 5) sql += postgres_holds_table;
     // A function with other parameters is another one: those before would leave the summaries as they are.
     if (format == 1 || format == 2) sql += drop_put;
     if (format == 2) sql += drop_put_work;
-    return sql + postgresPutFunction() + postgresWorkPutFunction() + postgresSubmitFunction() +
+    if (format == 3 || format == 4) sql += drop_put_work_4;
+    return sql + postgresFollowsFunction() + postgresPutFunction() + postgresWorkPutFunction() +
+           postgresSubmitFunction() + postgresHoldFunctions() +
            "UPDATE {S}.format SET version = " + std::to_string(postgres_format) + ";";
 }
 

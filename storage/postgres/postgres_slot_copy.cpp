@@ -166,9 +166,11 @@ SlotCopy::Target SlotCopy::targetOf(const std::string& quoted_schema) {
         .put_work =
             make("m_put_work",
                  "i AS (INSERT INTO {S}.work (thread, queue, graph, state, due, attempts, inputs, head, version, "
-                 "refused, is_woken, is_cancelled, is_aside, error, since) SELECT r.thread, r.queue, r.graph, "
+                 "refused, is_woken, is_cancelled, is_aside, error, since, together, apart, is_begun) SELECT r.thread, "
+                 "r.queue, r.graph, "
                  "r.state, CASE WHEN r.epoch <> 0 THEN now() ELSE r.due END, r.attempts, r.inputs, r.head, "
-                 "r.version, r.refused, r.is_woken, r.is_cancelled, r.is_aside, r.error, r.since FROM f, "
+                 "r.version, r.refused, r.is_woken, r.is_cancelled, r.is_aside, r.error, r.since, "
+                 "r.together, r.apart, r.is_begun FROM f, "
                  "(SELECT (u.row::{S}.work).* FROM unnest($3) AS u (row)) r)" +
                      counted,
                  {text_array_type}),

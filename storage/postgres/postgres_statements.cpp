@@ -17,38 +17,45 @@ constexpr Oid bytes_t = bytea_type;
 constexpr Oid id_type = uuid_type;
 constexpr Oid number_t = bigint_type;
 
-// Stores one commit after the head; the unique index over (log, prev) is the compare-and-swap. The row of a thread's
-// own log is locked first, as by other puts that say what the thread waits for, so that the second put sees what the
-// first one has stored.
+// Stores one commit after the head; the unique index over (log, prev) is the compare-and-swap, and the function
+// `follows` refuses what a prune has made of it. The row of a thread's own log is locked first, as by other puts that
+// say what the thread waits for, so that the second put sees what the first one has stored.
 //
-// Under a lease, the row of the queue is locked before that, so that the lease stays valid until the put has ended; if
-// there is no such row, nothing is stored. The same holds for the row of the thread's slot, where the schema has only
-// some slots. The statement waits for no lock of the queue's row or the log's: a put that meets one is made alone.
-std::string appendSql(bool is_own, bool is_leased, bool has_slots) {
+// Under a lease or a hold, the row that has its epoch is locked before that, so that it stays valid until the put has
+// ended; if there is no such row, nothing is stored. A commit after which nothing is due ends the hold. The row of the
+// thread's slot is locked in the same way, where the schema has only some slots. The statement waits for no lock of
+// these rows or the log's: a put that meets one is made alone.
+enum class Right : std::uint8_t { none, lease, hold };
+
+std::string appendSql(bool is_own, Right right, bool has_slots) {
+    const bool has_right = right != Right::none;
     std::string sql = "WITH ";
     if (has_slots) {
-        const int slot = (is_own ? 13 : 9) + (is_leased ? 1 : 0);
+        const int slot = (is_own ? 13 : 9) + (has_right ? 1 : 0);
         sql += "s AS MATERIALIZED (SELECT FROM {S}.slots WHERE slot = $" + std::to_string(slot) +
                " AND state = 1 FOR KEY SHARE),\n";
     }
-    if (is_leased) {
-        sql += "f AS MATERIALIZED (SELECT FROM {S}.work WHERE thread = $1 AND epoch = ";
+    if (has_right) {
+        sql += std::string("f AS MATERIALIZED (SELECT FROM {S}.") + (right == Right::lease ? "work" : "holds") +
+               " WHERE thread = $1 AND epoch = ";
         sql += std::string(is_own ? "$13" : "$9") + " FOR KEY SHARE SKIP LOCKED),\n";
     }
     sql += "o AS MATERIALIZED (SELECT l.log, l.status, l.since, l.due, l.summary FROM ";
     if (has_slots) sql += "s, ";
-    if (is_leased) sql += "f, ";
+    if (has_right) sql += "f, ";
     sql += "{S}.logs l WHERE l.thread = $1 AND l.ns = $2";
     if (is_own) sql += " FOR NO KEY UPDATE OF l SKIP LOCKED";
     sql += R"(),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
     SELECT o.log, $3, $4, $5, $6, $7 FROM o WHERE
         (SELECT c.id FROM {S}.commits c WHERE c.log = o.log AND c.prev < $3 ORDER BY c.prev DESC LIMIT 1) = $3
-    ON CONFLICT DO NOTHING RETURNING log))";
+    ON CONFLICT DO NOTHING RETURNING log, prev))";
     if (is_own)
         sql += ", i AS (" +
                postgresIndexUpdate("c, o", "l.thread = $1 AND l.ns = $2", "o", "$4", "$9", "$10", "$11", "$12") + ")";
-    return sql + " SELECT set_config('synchronous_commit', $8, true) FROM c";
+    if (is_own && right == Right::hold)
+        sql += ", z AS (DELETE FROM {S}.holds h USING c WHERE $9 = 1 AND h.thread = $1 AND h.epoch = $13)";
+    return sql + " SELECT set_config('synchronous_commit', $8, true), {S}.follows(c.log, c.prev) FROM c";
 }
 
 // If many commits of other branches may be between a checkpoint and its base, the query walks from parent to parent.
@@ -102,19 +109,20 @@ std::string dueThreadsSql(bool has_slots) {
 std::string countThreadsSql(const std::string& is_here) {
     return "SELECT s.status, (SELECT count(*) FROM (SELECT 1 FROM {S}.logs g WHERE g.since IS NOT NULL AND g.status = "
            "s.status" +
-           is_here + " LIMIT $1) x) FROM generate_series(0::bigint, " + std::to_string(all_thread_statuses.size() - 1) +
+           is_here + " LIMIT $1) x) FROM generate_series(0::bigint, " + std::to_string(indexed_statuses.size() - 1) +
            ") AS s (status)";
 }
 
 constexpr const char* put_sql =
     "SELECT status::bigint, which, place::bigint FROM "
-    "{S}.put($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22)";
+    "{S}.put($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23)";
 
 constexpr const char* put_work_sql =
     "SELECT status::bigint, which, place::bigint FROM "
-    "{S}.put_work($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24)";
+    "{S}.put_work($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27)";
 
 constexpr const char* has_lease_sql = "SELECT EXISTS (SELECT FROM {S}.work WHERE thread = $1 AND epoch = $2)";
+constexpr const char* has_hold_sql = "SELECT EXISTS (SELECT FROM {S}.holds WHERE thread = $1 AND epoch = $2)";
 
 constexpr const char* head_sql =
     "SELECT c.id FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c WHERE c.log = l.log ORDER BY c.prev DESC "
@@ -146,8 +154,11 @@ std::string deleteThreadSql(bool is_leased) {
            "SELECT n.held > 0, d.log, set_config('synchronous_commit', 'on', true) FROM n LEFT JOIN d ON true";
 }
 
+// Also what a put that the deletion waited for has stored below the thread that is gone.
 constexpr const char* delete_rows_sql =
-    "WITH w AS (DELETE FROM {S}.writes WHERE log = ANY ($1)) DELETE FROM {S}.commits WHERE log = ANY ($1)";
+    "WITH d AS (DELETE FROM {S}.logs l WHERE l.thread = $2 AND NOT EXISTS (SELECT FROM {S}.logs r WHERE r.thread = $2 "
+    "AND r.ns = '') RETURNING log), q AS (INSERT INTO {S}.dead_logs (log) SELECT log FROM d), "
+    "w AS (DELETE FROM {S}.writes WHERE log = ANY ($1)) DELETE FROM {S}.commits WHERE log = ANY ($1)";
 
 constexpr const char* copy_thread_sql = R"(
 WITH t AS MATERIALIZED (SELECT EXISTS (SELECT FROM {S}.logs WHERE thread = $2) AS is_taken),
@@ -204,27 +215,28 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
         return PostgresStatement{name, inSchema(sql, quoted), std::move(types)};
     };
     std::vector<Oid> types{bytes_t, bytes_t, id_type, id_type, id_type, id_type, bytes_t, text_type};
-    const auto makeAppend = [&](const char* name, bool is_own, bool is_leased) {
-        std::vector<Oid> all = types;
-        if (has_slots) all.push_back(number_t);
-        return make(name, appendSql(is_own, is_leased, has_slots), std::move(all));
+    const auto makeAppends = [&](const std::string& name, bool is_own) {
+        const auto one = [&](const char* suffix, Right right) {
+            std::vector<Oid> all = types;
+            if (right != Right::none) all.push_back(number_t);
+            if (has_slots) all.push_back(number_t);
+            return make((name + suffix).c_str(), appendSql(is_own, right, has_slots), std::move(all));
+        };
+        return PostgresAppends{one("", Right::none), one("_leased", Right::lease), one("_held", Right::hold)};
     };
-    append_inner = makeAppend("append_inner", false, false);
-    types.push_back(number_t);
-    append_inner_leased = makeAppend("append_inner_leased", false, true);
-    types.insert(types.end(), {number_t, id_type, bytes_t});
-    append = makeAppend("append", true, false);
-    types.push_back(number_t);
-    append_leased = makeAppend("append_leased", true, true);
+    append_inner = makeAppends("append_inner", false);
+    types.insert(types.end(), {number_t, number_t, id_type, bytes_t});
+    append = makeAppends("append", true);
     joined = make("joined", postgresJoinedSql(has_slots), postgresJoinedTypes(has_slots));
     put = make("put", put_sql, {bytes_t,          bytes_t,          id_type,         uuid_array_type,  uuid_array_type,
                                 uuid_array_type,  bytea_array_type, uuid_array_type, bool_type,        uuid_array_type,
                                 bytea_array_type, bytea_array_type, bool_array_type, bytea_array_type, uuid_array_type,
                                 bytea_array_type, bytea_array_type, number_t,        number_t,         id_type,
-                                bytes_t,          text_type});
+                                bytes_t,          text_type,        id_type});
     put_work = make("put_work", put_work_sql, put.types);
-    put_work.types.insert(put_work.types.end(), {number_t, number_t});
+    put_work.types.insert(put_work.types.end(), {number_t, number_t, number_t, bool_type});
     has_lease = make("has_lease", has_lease_sql, {bytes_t, number_t});
+    has_hold = make("has_hold", has_hold_sql, {bytes_t, number_t});
     head = make("head", head_sql, {bytes_t, bytes_t});
     has_commit = make("has_commit", has_commit_sql, {bytes_t, bytes_t, id_type});
     has_writes =
@@ -248,7 +260,7 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
 
     delete_thread = make("delete_thread", deleteThreadSql(false), {bytes_t});
     delete_thread_leased = make("delete_thread_leased", deleteThreadSql(true), {bytes_t, number_t});
-    delete_rows = make("delete_rows", delete_rows_sql, {bigint_array_type});
+    delete_rows = make("delete_rows", delete_rows_sql, {bigint_array_type, bytes_t});
     sweep = make("sweep", sweepSql(), {});
     copy_thread = make("copy_thread", copy_thread_sql, {bytes_t, bytes_t});
     is_copy = make("is_copy", is_copy_sql, {bytes_t, bytes_t});
@@ -269,6 +281,11 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
                         "SELECT DISTINCT thread FROM {S}.logs WHERE ($1 IS NULL OR thread > $1)" +
                             threadIsHere(has_slots, "thread", true) + " ORDER BY thread LIMIT $2",
                         {bytes_t, number_t});
+    // A thread whose row has none of these waits for an answer.
+    is_queued = make("is_queued",
+                     "SELECT EXISTS (SELECT FROM {S}.work WHERE thread = $1 AND (due IS NOT NULL OR inputs > 0 OR "
+                     "is_aside))",
+                     {bytes_t});
     lock_thread =
         make("lock_thread", "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 7))", {bytes_t});
     thread_rows = make(

@@ -8,23 +8,30 @@
 // The statements of a saver.
 namespace stategraph::checkpoint {
 
+/// Appending one commit: without a right to the thread, under a worker's lease, under a run's hold.
+struct PostgresAppends {
+    PostgresStatement free;
+    PostgresStatement leased;
+    PostgresStatement held;
+};
+
 struct PostgresStatements {
     /// `has_slots`: the schema has only some slots of threads, and other threads are left out.
     PostgresStatements(const std::string& schema, bool has_slots);
 
-    // The parameters of the first four are log, expected head, id, parent, base, bytes, synchronous_commit. Statements
+    // The parameters of these are log, expected head, id, parent, base, bytes, synchronous_commit. Statements
     // for a thread's own log also have the status and wake time of PutRequest::outlook, placeKeptFrom(id) and the
-    // summary (null: none). Statements under a lease have the epoch after that. Where the schema has only some slots,
-    // the thread's slot is the last one; it must be owned. One row: it is stored.
-    PostgresStatement append;  // to a thread's own log
-    PostgresStatement append_leased;
-    PostgresStatement append_inner;  // to a subgraph's log
-    PostgresStatement append_inner_leased;
-    PostgresStatement joined;  // of many logs (postgres_joined_statement.hpp)
-    PostgresStatement put;     // calls the function
-    // Calls the function for threads of the queue: also an epoch, and an input's number or null.
+    // summary (null: none). Statements under a lease or a hold have the epoch after that. Where the schema has only
+    // some slots, the thread's slot is the last one; it must be owned. One row: it is stored.
+    PostgresAppends append;        // to a thread's own log
+    PostgresAppends append_inner;  // to a subgraph's log
+    PostgresStatement joined;      // of many logs (postgres_joined_statement.hpp)
+    PostgresStatement put;         // calls the function
+    // Calls the function for threads of the queue and for held ones: also the epoch of a lease, an input's number and
+    // the epoch of a hold, each or null, and whether it is to wake the thread.
     PostgresStatement put_work;
     PostgresStatement has_lease;   // thread, epoch → whether the epoch is the thread's
+    PostgresStatement has_hold;    // likewise
     PostgresStatement head;        // log → its newest id, or no row
     PostgresStatement has_commit;  // log, id → whether it exists
     PostgresStatement has_writes;  // log, ids, paths, bytes → whether all exist with these bytes
@@ -48,7 +55,7 @@ struct PostgresStatements {
     // (with that epoch), and the number of a deleted log; without a log, one row with null.
     PostgresStatement delete_thread;
     PostgresStatement delete_thread_leased;
-    PostgresStatement delete_rows;  // logs → rows of these logs
+    PostgresStatement delete_rows;  // logs, thread → rows of these logs
     PostgresStatement sweep;
     PostgresStatement copy_thread;  // from, to → whether the target contains something
     PostgresStatement is_copy;      // from, to → whether every log exists with the same head
@@ -57,7 +64,8 @@ struct PostgresStatements {
     PostgresStatement stored_bytes;
 
     PostgresStatement thread_names;  // after a name or null, limit
-    PostgresStatement lock_thread;   // protects against forks until the transaction ends
+    PostgresStatement is_queued;
+    PostgresStatement lock_thread;  // protects against forks until the transaction ends
     PostgresStatement thread_rows;  // → number, namespace, kind (0 commit, 1 write), id, path, bytes: a thread's rows
     PostgresStatement commit;       // number, id → bytes
     PostgresStatement drop_log;     // number, head → a row if the head was still that, and is dropped

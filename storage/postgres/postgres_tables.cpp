@@ -65,7 +65,8 @@ std::string inSchema(std::string_view text, const std::string& quoted_schema) {
 }
 
 // Returns 0: stored; 1: the head is `which`; 2: the write at `place` is refused; 3: the commit at `place` builds on
-// `which`, which no longer exists; 4: the compared write at `place` differs. While a put compares, no other writer
+// `which`, which no longer exists; 4: the compared write at `place` differs; 6: the thread has no checkpoint `p_root`
+// any more; while a put that asks for it is under way, a deletion waits for it. While a put compares, no other writer
 // stores pending writes of the thread; while a put stores what the thread waits for, no other writer appends to the
 // thread's own log. Each statement of the function sees what was stored before that statement began, so a lock protects
 // the statements after it, but not its own. The errors SG001 (another writer was first) and SG002 (another writer
@@ -79,7 +80,7 @@ CREATE OR REPLACE FUNCTION {S}.put(
     p_thread bytea, p_ns bytea, p_expected uuid, p_ids uuid[], p_parents uuid[], p_bases uuid[], p_bytes bytea[],
     p_needs uuid[], p_is_old boolean, w_ids uuid[], w_paths bytea[], w_bytes bytea[], w_is_conditional boolean[],
     w_expected bytea[], v_ids uuid[], v_paths bytea[], v_expected bytea[], p_status bigint, p_due bigint,
-    p_second_ago uuid, p_summary bytea, p_commit text,
+    p_second_ago uuid, p_summary bytea, p_commit text, p_root uuid,
     OUT status int, OUT which uuid, OUT place int) LANGUAGE plpgsql AS $put$
 DECLARE
     no_id CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
@@ -100,6 +101,13 @@ BEGIN
         PERFORM pg_advisory_xact_lock(hashtextextended(encode(p_thread, 'hex'), 8));
     ELSIF writes_count > 0 THEN
         PERFORM pg_advisory_xact_lock_shared(hashtextextended(encode(p_thread, 'hex'), 8));
+    END IF;
+    IF p_root <> no_id THEN
+        SELECT l.log INTO number FROM {S}.logs l WHERE l.thread = p_thread AND l.ns = '' FOR KEY SHARE;
+        SELECT c.id INTO which FROM {S}.commits c WHERE c.log = number AND c.prev < p_root ORDER BY c.prev DESC LIMIT 1;
+        IF which IS DISTINCT FROM p_root THEN
+            status := 6; RETURN;
+        END IF;
     END IF;
     IF p_ns = '' AND (p_status <> 0 OR commits_count > 0) THEN
         SELECT l.log INTO number FROM {S}.logs l WHERE l.thread = p_thread AND l.ns = p_ns FOR NO KEY UPDATE;
@@ -152,6 +160,7 @@ BEGIN
         IF changed <> commits_count THEN
             RAISE EXCEPTION 'another writer was first' USING ERRCODE = 'SG001';
         END IF;
+        PERFORM {S}.follows(number, p_expected);
         head := p_ids[commits_count];
     END IF;
     FOR i IN 1 .. writes_count LOOP
@@ -181,6 +190,24 @@ BEGIN
 END $put$;
 )";
     return text.c_str();
+}
+
+// A statement sees what was stored when it began, also if it waits for locks after that. Until it appends, other
+// writers may have appended to the same head, and a prune may have dropped that head and closed the chain behind it:
+// then the index over (log, prev) has no row of theirs any more. So whoever has appended calls this function, whose
+// query sees what is stored now: the head must still be there. If it is, and nothing else follows it, nothing was
+// stored after it.
+const char* postgresFollowsFunction() {
+    return R"(
+CREATE OR REPLACE FUNCTION {S}.follows(p_log bigint, p_prev uuid) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $follows$
+BEGIN
+    IF p_prev <> '00000000-0000-0000-0000-000000000000' AND (SELECT c.id FROM {S}.commits c
+        WHERE c.log = p_log AND c.prev < p_prev ORDER BY c.prev DESC LIMIT 1) IS DISTINCT FROM p_prev THEN
+        RAISE EXCEPTION 'another writer was first' USING ERRCODE = 'SG001';
+    END IF;
+    RETURN true;
+END $follows$;
+)";
 }
 
 }  // namespace stategraph::checkpoint

@@ -6,7 +6,7 @@
 // The tables of a PostgreSQL schema. In their SQL and in all statements {S} is replaced by the schema's quoted name.
 //
 //   logs       one row per log: its number, thread and namespace. A thread's own log also has its place in the index of
-//              threads: what it waits for (a ThreadStatus as a number, 1 is finished), when it was last written to
+//              threads: what it waits for (a Status as a number, 1 is done), when it was last written to
 //              (ThreadPlace::since), of a sleeping one its wake time in milliseconds since 1970, and the summary
 //              that its writer gave (PutRequest::summary)
 //   commits    one row per commit: its log, the id of the commit before it in the log (zero if there is none), its id,
@@ -17,7 +17,9 @@
 //              schema as the halves of a uuid
 //   format     one row: the version of these tables
 //
-// Those of the queue are in postgres_work_tables.hpp; version 1 does not have them. Versions 1 and 2 have no summaries.
+// Those of the queue are in postgres_work_tables.hpp; version 1 does not have them, and versions 2 and 3 know no
+// workers. Versions 1 and 2 have no summaries, and those before 4 not the function `follows`. The table of threads that
+// are run outside the queue is in postgres_hold_tables.hpp; versions before 5 do not have it.
 //
 // The rows of a log are a chain in the order of their ids. One unique index orders them, finds the newest, and refuses
 // the second of two writers that know the same one. Names and paths are bytea, because they may hold any
@@ -25,7 +27,7 @@
 // graphs, and the rows that a prune rewrites or closes up are updated.
 namespace stategraph::checkpoint {
 
-inline constexpr std::int64_t postgres_format = 3;
+inline constexpr std::int64_t postgres_format = 5;
 
 /// The id of a row that a prune inserts after the newest commit of a log that it drops whole, so that a run that is
 /// about to append is refused.
@@ -66,5 +68,7 @@ std::string inSchema(std::string_view text, const std::string& quoted_schema);
 
 /// Returns the function that stores every request except a single commit after another one.
 const char* postgresPutFunction();
+/// Returns the function that refuses a commit that was just inserted, if the one before it is gone.
+const char* postgresFollowsFunction();
 
 }  // namespace stategraph::checkpoint

@@ -2,24 +2,30 @@
 
 namespace stategraph::checkpoint {
 
-// With an epoch, the function returns 5 and stores nothing if the epoch is not the thread's. The input with the number
-// `p_takes` is taken with the put; SG003 says that the input was withdrawn, and undoes what was stored. Without an
-// epoch, a worker is to look at the thread or, if a worker has it, to look again. Apart from that, the function does
-// what `put` does.
+// With an epoch, of a lease or a hold, the function returns 5 and stores nothing if the epoch is not the thread's. The
+// input with the number `p_takes` is taken with the put; SG003 says that the input was withdrawn, and undoes what was
+// stored. With `p_wakes`, a worker is to look at the thread or, if a worker has it, to look again. A hold ends with a
+// commit after which nothing is due. Apart from that, the function does what `put` does.
 const char* postgresWorkPutFunction() {
     return R"(
 CREATE OR REPLACE FUNCTION {S}.put_work(
     p_thread bytea, p_ns bytea, p_expected uuid, p_ids uuid[], p_parents uuid[], p_bases uuid[], p_bytes bytea[],
     p_needs uuid[], p_is_old boolean, w_ids uuid[], w_paths bytea[], w_bytes bytea[], w_is_conditional boolean[],
     w_expected bytea[], v_ids uuid[], v_paths bytea[], v_expected bytea[], p_status bigint, p_due bigint,
-    p_second_ago uuid, p_summary bytea, p_commit text, p_epoch bigint, p_takes bigint,
-    OUT status int, OUT which uuid, OUT place int) LANGUAGE plpgsql AS $put_work$
+    p_second_ago uuid, p_summary bytea, p_commit text, p_root uuid, p_epoch bigint, p_takes bigint, p_hold bigint,
+    p_wakes boolean, OUT status int, OUT which uuid, OUT place int) LANGUAGE plpgsql AS $put_work$
 DECLARE
     changed int;
 BEGIN
-    IF p_epoch IS NULL THEN
+    IF p_hold IS NOT NULL THEN
+        PERFORM FROM {S}.holds h WHERE h.thread = p_thread AND h.epoch = p_hold FOR KEY SHARE;
+        IF NOT FOUND THEN
+            status := 5; RETURN;
+        END IF;
+    END IF;
+    IF p_wakes THEN
         PERFORM FROM {S}.work w WHERE w.thread = p_thread FOR NO KEY UPDATE;
-    ELSE
+    ELSIF p_epoch IS NOT NULL THEN
         IF p_takes IS NULL THEN
             PERFORM FROM {S}.work w WHERE w.thread = p_thread AND w.epoch = p_epoch FOR KEY SHARE;
         ELSE
@@ -32,11 +38,14 @@ BEGIN
     SELECT p.status, p.which, p.place INTO status, which, place FROM {S}.put(
         p_thread, p_ns, p_expected, p_ids, p_parents, p_bases, p_bytes, p_needs, p_is_old, w_ids, w_paths, w_bytes,
         w_is_conditional, w_expected, v_ids, v_paths, v_expected, p_status, p_due, p_second_ago, p_summary,
-        p_commit) p;
+        p_commit, p_root) p;
     IF status <> 0 THEN
         RETURN;
     END IF;
-    IF p_epoch IS NULL THEN
+    IF p_hold IS NOT NULL AND p_ns = '' AND p_status = 1 AND cardinality(p_ids) > 0 THEN
+        DELETE FROM {S}.holds h WHERE h.thread = p_thread AND h.epoch = p_hold;
+    END IF;
+    IF p_wakes THEN
         UPDATE {S}.work w SET is_woken = true,
             due = CASE WHEN w.epoch = 0 AND NOT w.is_aside THEN least(w.due, now()) ELSE w.due END
             WHERE w.thread = p_thread;

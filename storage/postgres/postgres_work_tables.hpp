@@ -7,6 +7,10 @@
 //            means never); the epoch of the lease, 0 without one, and the worker that has it; how many claims made no
 //            progress, and the thread's newest commit at the last one; how many inputs wait; which version of the graph
 //            began last, and which versions refused it
+//            A thread whose process died while it had it may have killed it: `together` says how many threads the
+//            process had then, `apart` how many there may be with it from then on (0: any number), and `is_begun`
+//            whether a thread with such a limit was run
+//   workers  one row per worker: what it serves, and until when it counts as alive
 //   inputs   one row per waiting input, and one per key of an input that was taken
 //   epochs   a sequence: each claim gets a number that no claim had before
 //   uptime   at most one row, with a number for the time since the server's last crash: a crash empties an unlogged
@@ -33,6 +37,16 @@ CREATE TABLE {S}.inputs (
     PRIMARY KEY (thread, seq));
 CREATE UNIQUE INDEX input_keys ON {S}.inputs (thread, key) WHERE key IS NOT NULL;
 CREATE INDEX taken_inputs ON {S}.inputs (taken) WHERE taken IS NOT NULL;
+)";
+
+/// From version 3 to 4.
+inline constexpr const char* postgres_workers_table = R"(
+ALTER TABLE {S}.work ADD COLUMN together int NOT NULL DEFAULT 0, ADD COLUMN apart int NOT NULL DEFAULT 0,
+    ADD COLUMN is_begun boolean NOT NULL DEFAULT false;
+CREATE UNLOGGED TABLE {S}.workers (
+    number bigint PRIMARY KEY, name text NOT NULL, queues text[] NOT NULL, graphs text[] NOT NULL,
+    versions uuid[] NOT NULL, slots bigint NOT NULL, since timestamptz NOT NULL DEFAULT now(),
+    until timestamptz NOT NULL);
 )";
 
 /// Returns `put` for a lease, and for puts that wake the thread's worker.

@@ -39,7 +39,9 @@ std::string numberRow(std::uint64_t number) {
 struct RocksDBCache::Impl {
     Impl(const std::string& folder, const RocksDBCacheOptions& chosen)
         : options(checked(chosen)),
-          database(folder, {.format = {.key = cache_format_key, .version = 1}, .drop_damaged_log = true}) {
+          database(folder, {.format = {.key = cache_format_key, .version = 1},
+                            .drop_damaged_log = true,
+                            .owner_only = options.owner_only}) {
         checkpoint::Cursor rows = numbers();
         for (rows.seekToFirst(); rows.valid(); rows.next()) {
             if (rows.key().size() != 9 || rows.value().size() < 8) {

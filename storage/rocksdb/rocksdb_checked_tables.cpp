@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <rocksdb/file_system.h>
 
+#include "checkpoint/owner_files.hpp"
 #include "storage/rocksdb/rocksdb_bytes.hpp"
 
 // What is read of a table, whose numbers are little endian:
@@ -92,9 +94,33 @@ private:
 
 class CheckedTables : public rocksdb::FileSystemWrapper {
 public:
-    using FileSystemWrapper::FileSystemWrapper;
+    CheckedTables(std::shared_ptr<rocksdb::FileSystem> target, bool owner_only)
+        : FileSystemWrapper(std::move(target)), owner_only_(owner_only) {}
 
     const char* Name() const override { return "StategraphCheckedTables"; }
+
+    // RocksDB's own call keeps the rights of a file that is there.
+    rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                      rocksdb::IODebugContext* debug) override {
+        if (owner_only_) makeOwnerFile(path);
+        return target()->NewWritableFile(path, options, file, debug);
+    }
+    rocksdb::IOStatus LockFile(const std::string& path, const rocksdb::IOOptions& options, rocksdb::FileLock** lock,
+                               rocksdb::IODebugContext* debug) override {
+        if (owner_only_) makeOwnerFile(path);
+        return target()->LockFile(path, options, lock, debug);
+    }
+    rocksdb::IOStatus NewLogger(const std::string& path, const rocksdb::IOOptions& options,
+                                std::shared_ptr<rocksdb::Logger>* log, rocksdb::IODebugContext* debug) override {
+        if (owner_only_) makeOwnerFile(path);
+        return target()->NewLogger(path, options, log, debug);
+    }
+    rocksdb::IOStatus CreateDirIfMissing(const std::string& path, const rocksdb::IOOptions& options,
+                                         rocksdb::IODebugContext* debug) override {
+        if (owner_only_) (void)makeOwnerFolders(path);
+        return target()->CreateDirIfMissing(path, options, debug);
+    }
 
     rocksdb::IOStatus NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions& options,
                                           std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
@@ -119,14 +145,17 @@ private:
         if (!TableFile(plain ? *plain : file, size).mustNotBeOpened()) return status;
         return rocksdb::IOStatus::Corruption("the block of the table's properties is altered", path);
     }
+
+    const bool owner_only_;
 };
 
 }  // namespace
 
-rocksdb::Env* envOfCheckedTables() {
-    static rocksdb::Env* const env =
-        rocksdb::NewCompositeEnv(std::make_shared<CheckedTables>(rocksdb::FileSystem::Default())).release();
-    return env;
+rocksdb::Env* envOfCheckedTables(bool owner_only) {
+    static rocksdb::Env* const envs[] = {
+        rocksdb::NewCompositeEnv(std::make_shared<CheckedTables>(rocksdb::FileSystem::Default(), false)).release(),
+        rocksdb::NewCompositeEnv(std::make_shared<CheckedTables>(rocksdb::FileSystem::Default(), true)).release()};
+    return envs[owner_only ? 1 : 0];
 }
 
 }  // namespace stategraph::checkpoint

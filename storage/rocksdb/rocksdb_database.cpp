@@ -44,7 +44,7 @@ std::uint64_t numberOf(rocksdb::DB& db, const std::string& property) {
 /// Tries to store that many bytes in a file of the folder; returns the reason if that fails.
 std::string findObstacle(const std::string& folder, std::uint64_t bytes) {
     const std::string path = folder + "/probe.dbtmp";
-    const int file = ::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+    const int file = ::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
     if (file < 0) return std::generic_category().message(errno);
     const std::string block(4096, 'x');
     int error = 0;
@@ -77,9 +77,10 @@ Database::Database(const std::string& path, const DatabaseSettings& settings)
         watch_.emplace(folder_);
         options_.listeners.push_back(health_);
     }
-    if (options_.env == rocksdb::Env::Default()) options_.env = envOfCheckedTables();
+    if (options_.env == rocksdb::Env::Default()) options_.env = envOfCheckedTables(settings.owner_only);
     if (!settings.rocksdb_options) {
-        options_.info_log = read_only_ ? std::make_shared<EventLog>() : std::make_shared<EventLog>(folder_);
+        options_.info_log =
+            read_only_ ? std::make_shared<EventLog>() : std::make_shared<EventLog>(folder_, settings.owner_only);
     }
     if (follow_every_) {
         own_folder_.emplace(errors_);

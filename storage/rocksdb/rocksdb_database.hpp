@@ -41,6 +41,7 @@ struct DatabaseSettings {
     std::optional<std::chrono::milliseconds> follow_every = {};
     /// Whether a database whose log is damaged in the middle is opened without the rows after the damage.
     bool drop_damaged_log = false;
+    bool owner_only = true;
     /// RocksDB's options, which are used unchanged if not null. They are used only during construction.
     const rocksdb::Options* rocksdb_options = nullptr;
 };

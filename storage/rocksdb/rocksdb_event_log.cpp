@@ -17,12 +17,13 @@ constexpr off_t log_bytes_max = off_t{1} << 20U;
 
 }  // namespace
 
-EventLog::EventLog(const std::string& folder) : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {
+EventLog::EventLog(const std::string& folder, bool owner_only) : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {
     const std::string path = folder + "/LOG";
     struct stat found {};
     if (::stat(path.c_str(), &found) == 0 && found.st_size > log_bytes_max)
         (void)std::rename(path.c_str(), (path + ".old").c_str());
-    file_ = ::open(path.c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0644);
+    const mode_t mode = owner_only ? 0600 : 0644;
+    file_ = ::open(path.c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, mode);
 }
 
 EventLog::~EventLog() {

@@ -13,7 +13,7 @@ public:
     /// Writes to no file.
     EventLog() : Logger(rocksdb::InfoLogLevel::NUM_INFO_LOG_LEVELS) {}
     /// Appends to the file. A file of more than 1 MiB is renamed to LOG.old.
-    explicit EventLog(const std::string& folder);
+    EventLog(const std::string& folder, bool owner_only);
     ~EventLog() override;
     EventLog(const EventLog&) = delete;
     EventLog& operator=(const EventLog&) = delete;

@@ -21,6 +21,7 @@
 #include "storage/rocksdb/rocksdb_first_due.hpp"
 #include "storage/rocksdb/rocksdb_keys.hpp"
 #include "storage/rocksdb/rocksdb_open_threads.hpp"
+#include "storage/rocksdb/rocksdb_row_locks.hpp"
 
 // What the RocksDB saver's files share. rocksdb_keys.cpp defines the rows. A call stores or removes rows in one
 // WriteBatch (a prune in one for each thread), and reads them through one iterator or one snapshot, so that they are
@@ -48,6 +49,7 @@ struct RocksDBSaver::Impl {
                             .read_only = options.read_only,
                             .follow_every = options.follow ? std::optional(options.follow_every) : std::nullopt,
                             .drop_damaged_log = options.drop_damaged_log,
+                            .owner_only = options.owner_only,
                             .rocksdb_options = options.rocksdb_options}) {}
 
     void check(const rocksdb::Status& status, const char* work) const { database.errors().check(status, work); }
@@ -58,8 +60,9 @@ struct RocksDBSaver::Impl {
     void listLog(checkpoint::Cursor& rows, checkpoint::Cursor* writes, const LogName& log, const ListQuery& query,
                  std::vector<ListedCheckpoint>& out);
     void pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total);
-    void pruneLog(checkpoint::Cursor& rows, checkpoint::Cursor& write_rows, const LogName& log,
-                  checkpoint::ThreadPrune& prune, rocksdb::WriteBatch& batch, Dropped& total);
+    static checkpoint::LogLinks readLog(checkpoint::Cursor& rows, checkpoint::Cursor& write_rows, const LogName& log);
+    void pruneLog(checkpoint::Cursor& write_rows, const checkpoint::LogLinks& links, const checkpoint::LogPlan& plan,
+                  rocksdb::WriteBatch& batch, Dropped& total);
     bool isUnused(std::string_view thread_id, std::chrono::system_clock::time_point since);
     void drop(const std::string& key, std::size_t bytes, rocksdb::WriteBatch& batch, Dropped& total);
     void dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch);
@@ -83,8 +86,8 @@ struct RocksDBSaver::Impl {
                         const checkpoint::IndexPlace& before, const checkpoint::IndexPlace& after);
     void readOpen(std::string_view thread_id) noexcept;
     /// For each of the statuses that is not known: a cursor over its open rows. All see the same moment.
-    void openCursors(ThreadStatuses statuses, ThreadStatuses known,
-                     std::array<std::optional<checkpoint::Cursor>, all_thread_statuses.size()>& cursors);
+    void openCursors(Statuses statuses, Statuses known,
+                     std::array<std::optional<checkpoint::Cursor>, indexed_statuses.size()>& cursors);
     void makeIndex();
     void loadIndex();
     void compactIfWorthIt(const PruneRequest& request, const Dropped& dropped);
@@ -92,6 +95,7 @@ struct RocksDBSaver::Impl {
 
     checkpoint::Database database;
     checkpoint::LogGate gate{100'000};          // with the heads that are known
+    checkpoint::RocksDBRowLocks row_locks;      // taken after the gate
     std::atomic<std::size_t> dropped_bytes{0};  // since the last full compaction
     std::atomic<bool> is_closing{false};
     // False if the database has a version without an index, and is open read-only.

@@ -32,7 +32,7 @@ std::vector<IndexedThread> firstNamed(std::vector<IndexedThread> threads, std::s
     std::vector<std::pair<std::string, std::size_t>> order;
     order.reserve(threads.size());
     for (std::size_t i = 0; i < threads.size(); ++i)
-        order.emplace_back(checkpoint::openKey(ThreadStatus::unknown, threads[i].place.thread_id), i);
+        order.emplace_back(checkpoint::openKey(Status::in_flight, threads[i].place.thread_id), i);
     std::ranges::sort(order, [&](const auto& a, const auto& b) {
         return a.first != b.first ? a.first < b.first : threads[a.second].place.since > threads[b.second].place.since;
     });
@@ -47,18 +47,18 @@ std::vector<IndexedThread> firstNamed(std::vector<IndexedThread> threads, std::s
 
 }  // namespace
 
-// An invalid row counts as a row of a thread with unknown status. The thread's other rows are skipped where they are
+// An invalid row counts as a row of a thread in flight. The thread's other rows are skipped where they are
 // found.
 IndexPlace RocksDBSaver::Impl::placeOf(std::string_view thread_id, CheckpointId head) {
     if (head.empty()) return {};
-    for (const ThreadStatus status : all_thread_statuses) {
-        if (status == ThreadStatus::finished || !open_threads.mayHave(status, thread_id)) continue;
+    for (const Status status : indexed_statuses) {
+        if (status == Status::done || !open_threads.mayHave(status, thread_id)) continue;
         const auto value = database.get(checkpoint::openKey(status, thread_id), "read the index of threads");
         if (!value) continue;
         if (const auto place = checkpoint::parseOpenValue(status, *value)) return *place;
         return {head, 0, status};
     }
-    return {head, 0, ThreadStatus::finished};
+    return {head, 0, Status::done};
 }
 
 void RocksDBSaver::Impl::addToIndex(std::string_view thread_id, const IndexPlace& place, std::string_view summary,
@@ -100,10 +100,10 @@ IndexPlace RocksDBSaver::Impl::noteInIndex(const PutRequest& request, Checkpoint
     return after;
 }
 
-// For a thread whose place stays. A thread of unknown status has no summary.
+// For a thread whose place stays. A thread in flight has no summary.
 void RocksDBSaver::Impl::noteSummary(std::string_view thread_id, const IndexPlace& place, std::string_view summary,
                                      rocksdb::WriteBatch& batch) {
-    if (!place.isIn() || place.status == ThreadStatus::unknown) return;
+    if (!place.isIn() || place.status == Status::in_flight) return;
     const std::string key = checkpoint::newestKey(place.status, place.since, thread_id);
     const std::string value = checkpoint::newestValue(place, summary);
     if (database.get(key, "read the index of threads") != value) check(batch.Put(slice(key), slice(value)), note_work);
@@ -114,8 +114,8 @@ void RocksDBSaver::Impl::readSummaries(std::vector<IndexedThread>& threads) {
     for (IndexedThread& thread : threads) {
         if (thread.summary) continue;
         thread.summary.emplace();
-        const ThreadStatus status = thread.outlook.status;
-        if (status == ThreadStatus::unknown) continue;
+        const Status status = thread.outlook.status;
+        if (status == Status::in_flight) continue;
         const auto value = database.get(checkpoint::newestKey(status, thread.place.since, thread.place.thread_id),
                                         "read the index of threads");
         if (!value) continue;
@@ -138,9 +138,9 @@ void RocksDBSaver::Impl::writeWithIndex(rocksdb::WriteBatch& batch, bool sync, s
         throw;
     }
     noteDue();
-    ThreadStatuses gone;
-    for (const ThreadStatus status : all_thread_statuses) {
-        const bool may_be = before.isIn() ? status == before.status : status != ThreadStatus::finished;
+    Statuses gone;
+    for (const Status status : indexed_statuses) {
+        const bool may_be = before.isIn() ? status == before.status : status != Status::done;
         if (may_be && status != after.status) gone = gone | status;
     }
     open_threads.remove(thread_id, gone);
@@ -150,9 +150,9 @@ void RocksDBSaver::Impl::writeWithIndex(rocksdb::WriteBatch& batch, bool sync, s
 // have the thread with a status that it may not have, and its next write makes up for that.
 void RocksDBSaver::Impl::readOpen(std::string_view thread_id) noexcept {
     try {
-        ThreadStatuses gone;
-        for (const ThreadStatus status : all_thread_statuses) {
-            if (status == ThreadStatus::finished || !open_threads.mayHave(status, thread_id)) continue;
+        Statuses gone;
+        for (const Status status : indexed_statuses) {
+            if (status == Status::done || !open_threads.mayHave(status, thread_id)) continue;
             const auto value = database.get(checkpoint::openKey(status, thread_id), "read the index of threads");
             if (!value) gone = gone | status;
             if (const auto place = value ? checkpoint::parseOpenValue(status, *value) : std::nullopt)
@@ -163,7 +163,7 @@ void RocksDBSaver::Impl::readOpen(std::string_view thread_id) noexcept {
     }
 }
 
-// At first the status of all threads is unknown. Queries for open threads read what they wait for, and update the
+// At first all threads are in flight. Queries for open threads read what they wait for, and update the
 // index. The version is written last: if the process dies before that, the database has the old version and this starts
 // again.
 void RocksDBSaver::Impl::makeIndex() {
@@ -200,8 +200,8 @@ void RocksDBSaver::Impl::makeIndex() {
 void RocksDBSaver::Impl::loadIndex() {
     if (database.isReadOnly()) return;
     open_threads.begin();
-    for (const ThreadStatus status : all_thread_statuses) {
-        if (status == ThreadStatus::finished) continue;
+    for (const Status status : indexed_statuses) {
+        if (status == Status::done) continue;
         const std::string lower = checkpoint::openPrefix(status);
         Cursor rows(database, lower, detail::prefixEnd(lower));
         for (bool is_in = rows.seekToFirst(); is_in && open_threads.count(status); is_in = rows.next()) {
@@ -214,13 +214,13 @@ void RocksDBSaver::Impl::loadIndex() {
     }
 }
 
-void RocksDBSaver::Impl::openCursors(ThreadStatuses statuses, ThreadStatuses known,
-                                     std::array<std::optional<Cursor>, all_thread_statuses.size()>& cursors) {
+void RocksDBSaver::Impl::openCursors(Statuses statuses, Statuses known,
+                                     std::array<std::optional<Cursor>, indexed_statuses.size()>& cursors) {
     std::optional<checkpoint::Database::StandStill> still;
     std::optional<checkpoint::Snapshot> snapshot;
     for (std::size_t i = 0; i < cursors.size(); ++i) {
-        const ThreadStatus status = all_thread_statuses[i];
-        if (status == ThreadStatus::finished || !statuses.has(status) || known.has(status)) continue;
+        const Status status = indexed_statuses[i];
+        if (status == Status::done || !statuses.has(status) || known.has(status)) continue;
         if (!still && database.isFollowing()) still.emplace(database);
         if (!snapshot) snapshot.emplace(database);
         const std::string lower = checkpoint::openPrefix(status);
@@ -231,15 +231,15 @@ void RocksDBSaver::Impl::openCursors(ThreadStatuses statuses, ThreadStatuses kno
 std::optional<std::vector<IndexedThread>> RocksDBSaver::openThreads(const OpenThreadsQuery& query) {
     if (!impl_->has_index) return {};
     if (query.limit == 0) return std::vector<IndexedThread>();
-    ThreadStatuses known;
+    Statuses known;
     auto open = impl_->open_threads.named(query.statuses, query.after_thread_id, query.limit, known);
     // The rows of the other statuses are of one moment too.
-    std::array<std::optional<Cursor>, all_thread_statuses.size()> others;
+    std::array<std::optional<Cursor>, indexed_statuses.size()> others;
     impl_->openCursors(query.statuses, known, others);
     for (std::size_t i = 0; i < others.size(); ++i) {
         if (!others[i]) continue;
         Cursor& rows = *others[i];
-        const ThreadStatus status = all_thread_statuses[i];
+        const Status status = indexed_statuses[i];
         bool is_in =
             query.after_thread_id ? rows.seek(checkpoint::openKey(status, *query.after_thread_id)) : rows.seekToFirst();
         const std::size_t before = open.size();
@@ -260,9 +260,9 @@ std::optional<std::vector<IndexedThread>> RocksDBSaver::newestThreads(const Newe
     if (!impl_->has_index) return {};
     std::vector<IndexedThread> newest;
     if (query.limit == 0) return newest;
-    for (const ThreadStatus status : all_thread_statuses) {
+    for (const Status status : indexed_statuses) {
         if (!query.statuses.has(status)) continue;
-        if (status != ThreadStatus::finished) {
+        if (status != Status::done) {
             if (auto known = impl_->open_threads.newest(status, query.before, query.limit)) {
                 std::ranges::move(*known, std::back_inserter(newest));
                 continue;
@@ -312,8 +312,8 @@ std::optional<std::vector<DueThread>> RocksDBSaver::dueThreads(const DueThreadsQ
 std::optional<ThreadCounts> RocksDBSaver::countThreads(std::size_t most) {
     if (!impl_->has_index) return {};
     ThreadCounts counts;
-    for (const ThreadStatus status : all_thread_statuses) {
-        const auto known = status == ThreadStatus::finished ? std::nullopt : impl_->open_threads.count(status);
+    for (const Status status : indexed_statuses) {
+        const auto known = status == Status::done ? std::nullopt : impl_->open_threads.count(status);
         if (known) {
             counts[status] = std::min(*known, most);
             continue;

@@ -17,8 +17,8 @@
 //   newest  := "b" status since thread   each thread that has a commit; value: a sleeping one's time, then the summary
 //              that its writer gave, if any (PutRequest::summary)
 //   since   := id                   the thread's newest commit, or one that is a little older
-//   status  := "u" unknown, "f" finished, "i" interrupted, "e" failed, "b" breakpoint, "l" limit, "c" cancelled,
-//              "t" timed_out, "s" sleeping, "d" edited   (stategraph/thread_status.hpp)
+//   status  := "u" in_flight, "f" done, "i" interrupted, "e" failed, "b" breakpoint, "l" limit, "c" cancelled,
+//              "t" timed_out, "s" sleeping, "d" edited   (stategraph/status.hpp)
 //   time    := 8 bytes, big endian: milliseconds since 1970 + 2^63
 //   log     := varint(size of thread) thread varint(size of namespace) namespace
 //   id      := 16 bytes, big endian
@@ -35,11 +35,11 @@ constexpr std::size_t id_size = 16;
 constexpr std::size_t time_size = 8;
 constexpr std::uint64_t time_bias = std::uint64_t{1} << 63U;  // makes times before 1970 come first
 
-// In the order of ThreadStatus.
+// In the order of Status.
 constexpr std::string_view status_letters = "ufieblctsd";
-static_assert(status_letters.size() == all_thread_statuses.size());
+static_assert(status_letters.size() == indexed_statuses.size());
 
-constexpr char letterOf(ThreadStatus status) noexcept { return status_letters[static_cast<std::size_t>(status)]; }
+constexpr char letterOf(Status status) noexcept { return status_letters[static_cast<std::size_t>(status)]; }
 
 void appendId(std::string& key, CheckpointId id) {
     std::array<char, id_size> raw{};
@@ -113,9 +113,9 @@ std::string rowKey(Table table, const LogName& log, CheckpointId id, std::string
     return key;
 }
 
-std::string openPrefix(ThreadStatus status) { return {open_prefix.front(), letterOf(status)}; }
+std::string openPrefix(Status status) { return {open_prefix.front(), letterOf(status)}; }
 
-std::string openKey(ThreadStatus status, std::string_view thread_id) {
+std::string openKey(Status status, std::string_view thread_id) {
     std::string key = openPrefix(status);
     appendName(key, thread_id);
     return key;
@@ -135,15 +135,15 @@ std::string openValue(const IndexPlace& place) {
     return value + newestValue(place, {});
 }
 
-std::optional<IndexPlace> parseOpenValue(ThreadStatus status, std::string_view value) {
+std::optional<IndexPlace> parseOpenValue(Status status, std::string_view value) {
     if (value.size() < id_size) return std::nullopt;
     const auto parsed = parseNewestValue(CheckpointId::fromBytes(value.data()), status, value.substr(id_size));
     return parsed && parsed->summary.empty() ? std::optional(parsed->place) : std::nullopt;
 }
 
-std::string newestPrefix(ThreadStatus status) { return {newest_prefix.front(), letterOf(status)}; }
+std::string newestPrefix(Status status) { return {newest_prefix.front(), letterOf(status)}; }
 
-std::string newestKey(ThreadStatus status, CheckpointId since, std::string_view thread_id) {
+std::string newestKey(Status status, CheckpointId since, std::string_view thread_id) {
     std::string key = newestPrefix(status);
     appendId(key, since);
     key.append(thread_id);
@@ -159,14 +159,14 @@ std::optional<ThreadPlace> parseNewestKey(std::string_view key) {
 std::string newestValue(const IndexPlace& place, std::string_view summary) {
     std::string value;
     if (place.isSleeping()) appendTime(value, place.due_ms);
-    if (place.status != ThreadStatus::unknown) value += summary;
+    if (place.status != Status::in_flight) value += summary;
     return value;
 }
 
-std::optional<ParsedNewest> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value) {
-    const bool is_sleeping = status == ThreadStatus::sleeping;
+std::optional<ParsedNewest> parseNewestValue(CheckpointId since, Status status, std::string_view value) {
+    const bool is_sleeping = status == Status::sleeping;
     const std::size_t place_size = is_sleeping ? time_size : 0;
-    if (value.size() < place_size || (status == ThreadStatus::unknown && !value.empty())) return std::nullopt;
+    if (value.size() < place_size || (status == Status::in_flight && !value.empty())) return std::nullopt;
     return ParsedNewest{IndexPlace{since, is_sleeping ? timeAt(value.data()) : 0, status}, value.substr(place_size)};
 }
 

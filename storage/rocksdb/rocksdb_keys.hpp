@@ -29,19 +29,19 @@ std::string logPrefix(Table table, const LogName& log);
 std::string rowKey(Table table, const LogName& log, CheckpointId id, std::string_view path = {});
 
 /// Returns the key of an open thread, sorted by its name.
-std::string openKey(ThreadStatus status, std::string_view thread_id);
-std::string openPrefix(ThreadStatus status);
+std::string openKey(Status status, std::string_view thread_id);
+std::string openPrefix(Status status);
 /// The prefix of all such keys.
 inline constexpr std::string_view open_prefix = "a";
 /// Parses a key that begins with an openPrefix. Returns none if it does not match the grammar.
 std::optional<std::string_view> parseOpenKey(std::string_view key);
 std::string openValue(const IndexPlace& place);
 /// Returns none if the value does not match the grammar.
-std::optional<IndexPlace> parseOpenValue(ThreadStatus status, std::string_view value);
+std::optional<IndexPlace> parseOpenValue(Status status, std::string_view value);
 
 /// Returns the key of a thread, sorted by when it was last written to.
-std::string newestKey(ThreadStatus status, CheckpointId since, std::string_view thread_id);
-std::string newestPrefix(ThreadStatus status);
+std::string newestKey(Status status, CheckpointId since, std::string_view thread_id);
+std::string newestPrefix(Status status);
 /// The prefix of all such keys.
 inline constexpr std::string_view newest_prefix = "b";
 std::optional<ThreadPlace> parseNewestKey(std::string_view key);
@@ -52,7 +52,7 @@ struct ParsedNewest {
     std::string_view summary;
 };
 /// Returns none if the value does not match the grammar.
-std::optional<ParsedNewest> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value);
+std::optional<ParsedNewest> parseNewestValue(CheckpointId since, Status status, std::string_view value);
 
 /// Returns the key of a sleeping thread, sorted by its wake time. Its row has no value.
 std::string dueKey(std::int64_t due_ms, std::string_view thread_id);

@@ -7,6 +7,8 @@
 #include <rocksdb/table.h>
 #include <unistd.h>
 
+#include "checkpoint/owner_files.hpp"
+
 namespace stategraph::checkpoint {
 namespace {
 
@@ -50,7 +52,11 @@ void checkFolder(const DatabaseSettings& settings, const DatabaseErrors& errors)
         std::error_code error;
         if (fs::is_symlink(fs::symlink_status(path, error)))
             errors.refuseOpening("it is a symbolic link to nothing; make the folder that it leads to");
-        fs::create_directories(path, error);
+        if (settings.owner_only) {
+            error = makeOwnerFolders(path);
+        } else {
+            fs::create_directories(path, error);
+        }
         if (error) errors.refuseOpening("the folder cannot be made: " + error.message());
         return;
     }

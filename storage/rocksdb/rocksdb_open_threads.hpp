@@ -50,9 +50,9 @@ public:
     }
 
     /// Call it when the thread's rows of these statuses have been deleted.
-    void remove(std::string_view thread_id, ThreadStatuses statuses) noexcept SG_EXCLUDES(mutex_) {
+    void remove(std::string_view thread_id, Statuses statuses) noexcept SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
-        for (const ThreadStatus status : all_thread_statuses) {
+        for (const Status status : indexed_statuses) {
             OfStatus& threads = at(status);
             if (!statuses.has(status) || threads.by_name.empty()) continue;
             try {
@@ -64,7 +64,7 @@ public:
     }
 
     /// Returns whether a thread may have a row of this status.
-    bool mayHave(ThreadStatus status, std::string_view thread_id) const SG_EXCLUDES(mutex_) {
+    bool mayHave(Status status, std::string_view thread_id) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
         const OfStatus& threads = at(status);
         return !threads.is_known || (!threads.by_name.empty() && threads.by_name.contains(nameKey(thread_id)));
@@ -73,11 +73,11 @@ public:
     /// Returns at most `limit` threads of each of the statuses, after `after` in the order of listings. All are of one
     /// moment, so a thread whose status changes meanwhile is among them, under one status or under both. Adds to
     /// `known` the statuses whose threads it knows.
-    std::vector<IndexedThread> named(ThreadStatuses statuses, const std::optional<std::string>& after,
-                                     std::size_t limit, ThreadStatuses& known) const SG_EXCLUDES(mutex_) {
+    std::vector<IndexedThread> named(Statuses statuses, const std::optional<std::string>& after, std::size_t limit,
+                                     Statuses& known) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
         std::vector<IndexedThread> found;
-        for (const ThreadStatus status : all_thread_statuses) {
+        for (const Status status : indexed_statuses) {
             const OfStatus& threads = at(status);
             if (!statuses.has(status) || !threads.is_known) continue;
             known = known | status;
@@ -91,7 +91,7 @@ public:
 
     /// Returns the threads of one status, the newest first, after `before`, at most `limit`. Returns none if it does
     /// not know.
-    std::optional<std::vector<IndexedThread>> newest(ThreadStatus status, const std::optional<ThreadPlace>& before,
+    std::optional<std::vector<IndexedThread>> newest(Status status, const std::optional<ThreadPlace>& before,
                                                      std::size_t limit) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
         const OfStatus& threads = at(status);
@@ -105,7 +105,7 @@ public:
         return found;
     }
 
-    std::optional<std::size_t> count(ThreadStatus status) const SG_EXCLUDES(mutex_) {
+    std::optional<std::size_t> count(Status status) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
         const OfStatus& threads = at(status);
         return threads.is_known ? std::optional(threads.by_name.size()) : std::nullopt;
@@ -131,14 +131,12 @@ private:
     };
 
     // The key is the same for all statuses.
-    static std::string nameKey(std::string_view thread_id) { return openKey(ThreadStatus::unknown, thread_id); }
-    OfStatus& at(ThreadStatus status) SG_REQUIRES(mutex_) { return of_status_[static_cast<std::size_t>(status)]; }
-    const OfStatus& at(ThreadStatus status) const SG_REQUIRES(mutex_) {
-        return of_status_[static_cast<std::size_t>(status)];
-    }
+    static std::string nameKey(std::string_view thread_id) { return openKey(Status::in_flight, thread_id); }
+    OfStatus& at(Status status) SG_REQUIRES(mutex_) { return of_status_[static_cast<std::size_t>(status)]; }
+    const OfStatus& at(Status status) const SG_REQUIRES(mutex_) { return of_status_[static_cast<std::size_t>(status)]; }
 
     mutable detail::Mutex mutex_;
-    std::array<OfStatus, all_thread_statuses.size()> of_status_ SG_GUARDED_BY(mutex_);
+    std::array<OfStatus, indexed_statuses.size()> of_status_ SG_GUARDED_BY(mutex_);
 };
 
 }  // namespace stategraph::checkpoint

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <deque>
 
 #include <stategraph/record.hpp>
 
@@ -51,7 +52,7 @@ void RocksDBSaver::deleteThread(std::string_view thread_id) {
             impl_->dropRanges(thread_id, batch);
         }
         impl_->database.write(batch, true, "delete a thread");
-        impl_->open_threads.remove(thread_id, ThreadStatuses::open());
+        impl_->open_threads.remove(thread_id, Statuses::open());
     }
     impl_->compactIfWorthIt({}, dropped);
 }
@@ -121,15 +122,25 @@ void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequ
         const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
         Cursor rows(database, prefix, detail::prefixEnd(prefix), snapshot.get());
         Cursor write_rows(database, writes_prefix, detail::prefixEnd(writes_prefix), snapshot.get());
-        checkpoint::ThreadPrune prune(request);
         // The root's log is first, because its name is the shortest.
+        std::deque<std::string> names;
+        std::vector<checkpoint::LogLinks> logs;
         for (rows.seekToFirst(); rows.valid();) {
-            const std::string ns(rows.parsed().log.checkpoint_ns);
-            pruneLog(rows, write_rows, {thread_id, ns}, prune, batch, dropped);
+            names.emplace_back(rows.parsed().log.checkpoint_ns);
+            logs.push_back(readLog(rows, write_rows, {thread_id, names.back()}));
         }
+        const auto read = [&](std::string_view ns, CheckpointId id) {
+            auto record =
+                database.get(checkpoint::rowKey(Table::commits, {thread_id, ns}, id), "read a commit", snapshot.get());
+            if (!record)
+                database.errors().failDamaged("a commit that is listed cannot be found; restore it from a copy");
+            return std::move(*record);
+        };
+        const std::vector<checkpoint::LogPlan> plans = checkpoint::ThreadPrune(request).plan(logs, read);
+        for (std::size_t i = 0; i < logs.size(); ++i) pruneLog(write_rows, logs[i], plans[i], batch, dropped);
     }
     if (batch.Count() > 0) database.write(batch, false, "prune a thread");
-    if (drops_thread) open_threads.remove(thread_id, ThreadStatuses::open());
+    if (drops_thread) open_threads.remove(thread_id, Statuses::open());
     total.rows += dropped.rows;
     total.bytes += dropped.bytes;
     total.commits += dropped.commits;
@@ -184,9 +195,8 @@ void RocksDBSaver::Impl::dropThread(std::string_view thread_id, rocksdb::WriteBa
     dropFromIndex(thread_id, batch);
 }
 
-// Leaves the cursor after the log.
-void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogName& log, checkpoint::ThreadPrune& prune,
-                                  rocksdb::WriteBatch& batch, Dropped& total) {
+// Leaves the cursor of commits after the log.
+checkpoint::LogLinks RocksDBSaver::Impl::readLog(Cursor& rows, Cursor& write_rows, const LogName& log) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);
     const std::string writes_prefix = checkpoint::logPrefix(Table::writes, log);
 
@@ -196,20 +206,22 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
         const CheckpointId id = idAt(rows, prefix.size());
         RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value());
         links.commits.push_back({id, record.parent, record.base, record.root, rows.value().size(),
-                                 std::move(record.visits), record.has_all_visits});
+                                 std::move(record.visits), record.has_all_visits, record.around});
     }
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
         const checkpoint::ParsedKey key = write_rows.parsed();
         const RowKey row{log.thread_id, log.checkpoint_ns, key.id, key.path};
         if (hasOpenInterrupt(row, write_rows.value())) links.interrupted.push_back(key.id);
     }
+    return links;
+}
 
-    const auto [dropped, rewritten] = prune.plan(links, [&](CheckpointId id) {
-        auto record = database.get(checkpoint::rowKey(Table::commits, log, id), "read a commit");
-        if (!record) database.errors().failDamaged("a commit that is listed cannot be found; restore it from a copy");
-        return std::move(*record);
-    });
+void RocksDBSaver::Impl::pruneLog(Cursor& write_rows, const checkpoint::LogLinks& links,
+                                  const checkpoint::LogPlan& plan, rocksdb::WriteBatch& batch, Dropped& total) {
+    const auto& [dropped, rewritten] = plan;
     if (dropped.empty()) return;
+    const LogName log{links.thread_id, links.checkpoint_ns};
+    const std::string writes_prefix = checkpoint::logPrefix(Table::writes, log);
     const bool is_whole = dropped.size() == links.commits.size();
     const auto sizeOf = [&links, place = std::size_t{0}](CheckpointId id) mutable {
         while (links.commits[place].id != id) ++place;

@@ -167,19 +167,24 @@ void RocksDBSaver::put(const PutRequest& request) {
         add(checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path), row.bytes);
     }
 
-    // Some requests need exclusive access to their log: those that move the head, read rows before writing them, or
-    // store what the thread waits for.
+    // Some requests need exclusive access to their log: those that move the head, compare rows that they do not write,
+    // or store what the thread waits for. The others exclude each other by row.
     const bool is_conditional =
         !request.compared.empty() ||
         std::ranges::any_of(request.writes, [](const WriteRow& row) { return row.expected.has_value(); });
     const bool is_empty = batch.Count() == 0;
-    const bool says_status = request.outlook.status != ThreadStatus::unknown;
-    auto claim =
-        impl_->gate.claimLog(request.log, is_empty || !request.commits.empty() || is_conditional || says_status);
+    const bool says_status = request.outlook.status != Status::in_flight;
+    auto claim = impl_->gate.claimLog(request.log,
+                                      is_empty || !request.commits.empty() || !request.compared.empty() || says_status);
+    const auto rows_held = impl_->row_locks.lock(request);
     const CheckpointId head = claim.head() ? *claim.head() : impl_->readHead(request.log);
     if (head != request.expected_head) {
         claim.settle(head);
         checkpoint::refuseHead(request.log, request.expected_head, head);
+    }
+    if (request.root && !impl_->has({request.log.thread_id}, request.root)) {
+        claim.settle(head);
+        checkpoint::refuseRoot(request);
     }
     if (is_conditional) {
         claim.settle(head);  // the head stays if a row is refused
@@ -373,7 +378,7 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
             }
         }
     }
-    // The status of a copy is unknown until it is read.
+    // A copy is in flight until it is read.
     if (batch.Count() == 0) return;
     impl_->addToIndex(to, {.since = head}, {}, batch);
     try {

@@ -52,6 +52,7 @@ public:
                            .create_if_missing = options.create_if_missing,
                            .read_only = options.read_only,
                            .drop_damaged_log = options.drop_damaged_log,
+                           .owner_only = options.owner_only,
                            .rocksdb_options = options.rocksdb_options}) {}
 
     std::unique_ptr<stores::View> view(Reads) override { return std::make_unique<RocksDBView>(database_); }

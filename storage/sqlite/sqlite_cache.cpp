@@ -89,6 +89,7 @@ struct SqliteCache::Impl {
         : options(checked(chosen)),
           database(path, {.busy_timeout = options.busy_timeout,
                           .readers_max = 4,
+                          .owner_only = options.owner_only,
                           .part = {.name = "cache",
                                    .format = checkpoint::sqlite_cache_format,
                                    .tables = checkpoint::sqlite_cache_tables}}) {}

@@ -7,6 +7,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "checkpoint/owner_files.hpp"
 #include "storage/sqlite/sqlite_log_scan.hpp"
 
 namespace stategraph::checkpoint {
@@ -43,6 +44,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, const SqliteSettings& se
     const int flags = settings.read_only           ? SQLITE_OPEN_READONLY
                       : settings.create_if_missing ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                                                    : SQLITE_OPEN_READWRITE;
+    if (settings.owner_only && (flags & SQLITE_OPEN_CREATE) != 0) makeOwnerFile(errors_.path());
     auto connection = std::make_unique<SqliteConnection>(errors_, flags, settings.busy_timeout);
     claim_.emplace(errors_);
     prepareSqliteTables(*connection, settings);

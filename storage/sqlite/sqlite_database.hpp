@@ -32,6 +32,7 @@ struct SqliteSettings {
     std::chrono::milliseconds busy_timeout{};
     std::size_t readers_max = 1;
     bool drop_damaged_log = false;
+    bool owner_only = true;
     SqliteOwner owner = SqliteOwner::saver;
     SqlitePart part = {};  // empty for threads alone
 };

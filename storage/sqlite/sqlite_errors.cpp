@@ -30,7 +30,11 @@ const char* adviceFor(sqlite3* connection, int code) noexcept {
         case SQLITE_FULL:
             return "; make room on the disk: nothing of this was stored, and later calls work again";
         case SQLITE_IOERR:
-            return "; nothing of this was stored, and later calls work again when the disk does";
+            // After the other ones, such as that of an fsync, the log may have a whole commit that this process does
+            // not count, and that the next one to open the file reads.
+            if (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ)
+                return "; nothing of this was stored, and later calls work again when the disk does";
+            return "; what was being written may or may not have been stored: read it again when the disk works";
         case SQLITE_TOOBIG:
             return "; a row may have 1,000,000,000 bytes";
         case SQLITE_READONLY:

@@ -15,6 +15,7 @@
 
 #include "checkpoint/retention.hpp"
 #include "storage/sqlite/sqlite_database.hpp"
+#include "storage/sqlite/sqlite_thread_holds.hpp"
 
 // What the SQLite saver's files share. sqlite_tables.hpp defines the rows. A call stores or removes rows in one
 // transaction (a prune uses one for each thread), and reads them from one moment.
@@ -59,11 +60,13 @@ struct SqliteSaver::Impl {
                           .read_only = options.read_only,
                           .busy_timeout = options.busy_timeout,
                           .readers_max = options.readers_max,
-                          .drop_damaged_log = options.drop_damaged_log}) {}
+                          .drop_damaged_log = options.drop_damaged_log,
+                          .owner_only = options.owner_only}) {}
 
     std::size_t pruneThread(const std::string& thread_id, const PruneRequest& request);
 
     checkpoint::SqliteDatabase database;
+    checkpoint::SqliteThreadHolds holds{database.errors()};
     bool has_summaries = true;  // not in a file of version 1 that is open read-only
     std::atomic<bool> is_closing{false};
     std::unique_ptr<checkpoint::Retention> retention;

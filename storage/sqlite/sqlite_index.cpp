@@ -20,10 +20,10 @@ constexpr const char* put_place_without_due =
     "INSERT INTO threads VALUES (?1, ?2, ?3, NULL, ?4) ON CONFLICT DO UPDATE SET status=excluded.status, "
     "since=excluded.since, due=NULL, summary=excluded.summary";
 
-// An unknown number, in a row that another program wrote, counts as an unknown status.
-ThreadStatus statusOf(std::int64_t number) noexcept {
-    const bool is_known = number >= 0 && number < static_cast<std::int64_t>(all_thread_statuses.size());
-    return is_known ? static_cast<ThreadStatus>(number) : ThreadStatus::unknown;
+// An unknown number, in a row that another program wrote, counts as in flight.
+Status statusOf(std::int64_t number) noexcept {
+    const bool is_known = number >= 0 && number < static_cast<std::int64_t>(indexed_statuses.size());
+    return is_known ? static_cast<Status>(number) : Status::in_flight;
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ void noteInIndex(SqliteConnection& connection, const PutRequest& request) {
         const bool is_there = query.bind(request.log.thread_id).step();
         if (is_there) before = {query.id(1), query.number(2), statusOf(query.number(0))};
         after = IndexPlace::after(before, head, request.outlook);
-        if (after.status != ThreadStatus::unknown) summary = request.summary;
+        if (after.status != Status::in_flight) summary = request.summary;
         if (after == before && (!is_there || query.bytes(3) == summary)) return;
     }
     SqliteQuery query(connection, after.isSleeping() ? put_place : put_place_without_due,
@@ -59,7 +59,7 @@ using checkpoint::SqliteConnection;
 using checkpoint::SqliteDatabase;
 using checkpoint::SqliteQuery;
 
-static_assert(static_cast<int>(ThreadStatus::finished) == 1);  // the value that is in open_threads (sqlite_tables.hpp)
+static_assert(static_cast<int>(Status::done) == 1);  // the value that is in open_threads (sqlite_tables.hpp)
 
 // Each statement, with summaries and without.
 struct Select {
@@ -88,7 +88,7 @@ std::int64_t limitOf(std::size_t limit) {
     return static_cast<std::int64_t>(std::min(limit, most));
 }
 
-void takeThreads(SqliteQuery& rows, ThreadStatus status, bool with_summaries, std::vector<IndexedThread>& threads) {
+void takeThreads(SqliteQuery& rows, Status status, bool with_summaries, std::vector<IndexedThread>& threads) {
     while (rows.step()) {
         const IndexPlace place{rows.id(0), rows.number(2), status};
         threads.push_back({{place.since, std::string(rows.bytes(1))}, place.outlook()});
@@ -104,7 +104,7 @@ std::optional<std::vector<IndexedThread>> SqliteSaver::openThreads(const OpenThr
     const std::string from = query.after_thread_id ? checkpoint::nameAfter(*query.after_thread_id) : std::string();
     const bool with_summaries = query.with_summaries && impl_->has_summaries;
     SqliteDatabase::Reading reading(impl_->database);
-    for (const ThreadStatus status : all_thread_statuses) {
+    for (const Status status : indexed_statuses) {
         if (!query.statuses.has(status)) continue;
         SqliteQuery rows(reading.connection(), select_open.of(with_summaries), "read the index of threads");
         rows.bindNumber(static_cast<std::int64_t>(status)).bind(from).bindNumber(limitOf(query.limit));
@@ -120,7 +120,7 @@ std::optional<std::vector<IndexedThread>> SqliteSaver::newestThreads(const Newes
     std::vector<IndexedThread> newest;
     const bool with_summaries = query.with_summaries && impl_->has_summaries;
     SqliteDatabase::Reading reading(impl_->database);
-    for (const ThreadStatus status : all_thread_statuses) {
+    for (const Status status : indexed_statuses) {
         if (!query.statuses.has(status)) continue;
         const Select& select = query.before ? select_newest_before : select_newest_of;
         SqliteQuery rows(reading.connection(), select.of(with_summaries), "read the index of threads");
@@ -150,7 +150,7 @@ std::optional<std::vector<DueThread>> SqliteSaver::dueThreads(const DueThreadsQu
 std::optional<ThreadCounts> SqliteSaver::countThreads(std::size_t most) {
     SqliteDatabase::Reading reading(impl_->database);
     ThreadCounts counts;
-    for (const ThreadStatus status : all_thread_statuses) {
+    for (const Status status : indexed_statuses) {
         SqliteQuery query(reading.connection(), count_places, "count threads");
         query.bindNumber(static_cast<std::int64_t>(status)).bindNumber(limitOf(most));
         if (query.step()) counts[status] = static_cast<std::size_t>(query.number(0));

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "src/value/bytes.hpp"
+#include "storage/sqlite/sqlite_log_index.hpp"
 
 // The log's form is https://www.sqlite.org/fileformat2.html, section 4:
 //
@@ -19,6 +20,12 @@
 //
 // Numbers are big endian. A checksum continues the previous one, so that a frame proves all frames before it; the words
 // that it adds up are little endian or big endian, as the magic number says.
+//
+// Not every frame after the last whole commit is damage. A writer that died, or whose fsync failed, leaves frames that
+// were never part of the log, perhaps a whole commit of them; the next writer begins at the same place, and what it
+// does not reach stays in the file, with the log's salts. So a commit after a break counts as lost only if it is
+// certain that it was stored: the index of the log lists it, or a later commit continues its checksum. A writer
+// continues a commit only once the index lists it, and the index never goes back within one log.
 namespace stategraph::checkpoint {
 namespace {
 
@@ -36,7 +43,7 @@ struct SqliteLogScan {
     std::uint64_t size = 0;
     std::uint64_t end = 0;   // of the last whole commit
     bool has_tail = false;   // whether there are frames of this log after the last whole commit
-    std::uint64_t lost = 0;  // complete commits after the damage, as far as they can be recognised
+    std::uint64_t lost = 0;  // commits that were stored and are not read because of the damage, as far as is certain
     bool operator==(const SqliteLogScan&) const = default;
 };
 
@@ -65,7 +72,8 @@ SqliteChecksum add(SqliteChecksum sum, std::string_view bytes, bool is_big_endia
 
 bool isPageSize(std::uint32_t size) { return size >= 512 && size <= 65536 && (size & (size - 1)) == 0; }
 
-std::optional<SqliteLogScan> scanSqliteLog(const std::string& path) {
+// The index must have been read before, so that it lists nothing that is written while the log is read.
+std::optional<SqliteLogScan> scanSqliteLog(const std::string& path, const std::optional<SqliteLogIndex>& index) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return std::nullopt;
     SqliteLogScan scan;
@@ -83,14 +91,18 @@ std::optional<SqliteLogScan> scanSqliteLog(const std::string& path) {
     const bool is_header_whole =
         (number32(scan.header, 0) & ~1U) == 0x377f0682U && isPageSize(page) && sum == storedAt(scan.header, 24);
     const std::string salts = scan.header.substr(16, 8);
+    const std::uint64_t listed = index && index->salts == salts ? index->frames : 0;
     std::string frame(frame_header_size + (isPageSize(page) ? page : 4096), '\0');
 
     bool is_chain = is_header_whole;
     if (is_chain) scan.end = header_size;
     std::uint64_t at = header_size;
+    // Of the frame before.
     SqliteChecksum before;
     std::string salts_before;
-    for (;; at += frame.size()) {
+    bool was_commit = false;
+    bool was_lost = false;
+    for (std::uint64_t number = 1;; at += frame.size(), ++number) {
         file.read(frame.data(), static_cast<std::streamsize>(frame.size()));
         const auto got = static_cast<std::uint64_t>(file.gcount());
         scan.size += got;
@@ -111,13 +123,20 @@ std::optional<SqliteLogScan> scanSqliteLog(const std::string& path) {
             if (is_chain && is_commit) scan.end = at + frame.size();
             if (is_chain) scan.has_tail = !is_commit;
             if (!is_chain) scan.has_tail = scan.has_tail || is_of_this;
+        } else if (is_header_whole) {
+            // If only the checksum of the first frame after the break is damaged, the next one continues what it was.
+            const bool continues = is_of_this && (sumAfter(before) == stored || sumAfter(sum) == stored);
+            if (continues && was_commit && !was_lost) ++scan.lost;
+            was_lost = is_of_this && is_commit && number <= listed;
+            if (was_lost) ++scan.lost;
+            scan.has_tail = scan.has_tail || is_of_this;
+            sum = stored;
         } else {
-            // Frames of an earlier log, which was copied into the file, have other salts.
-            const bool is_ours =
-                is_header_whole ? is_of_this : bytes.substr(8, 8) == salts_before && sumAfter(before) == stored;
+            const bool is_ours = bytes.substr(8, 8) == salts_before && sumAfter(before) == stored;
             if (is_ours && is_commit) ++scan.lost;
             scan.has_tail = scan.has_tail || is_ours;
         }
+        was_commit = is_commit;
         before = stored;
         salts_before = bytes.substr(8, 8);
     }
@@ -134,13 +153,13 @@ SqliteLogVerdict judgeSqliteLog(const std::string& path) {
     const auto isSuspect = [](const std::optional<SqliteLogScan>& scan) {
         return scan && (scan->lost > 0 || scan->has_tail);
     };
-    std::optional<SqliteLogScan> scan = scanSqliteLog(path);
+    std::optional<SqliteLogScan> scan = scanSqliteLog(path, std::nullopt);
     // A live writer changes the log while it is read, so the log is judged only if it does not change meanwhile. A log
     // that never stops changing has a writer, which checked it when it opened it.
     for (int look = 0; isSuspect(scan); ++look) {
         if (look == 10) return {};
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        std::optional<SqliteLogScan> again = scanSqliteLog(path);
+        std::optional<SqliteLogScan> again = scanSqliteLog(path, readSqliteLogIndex(path));
         if (again == scan) break;
         scan = std::move(again);
     }
@@ -150,7 +169,7 @@ SqliteLogVerdict judgeSqliteLog(const std::string& path) {
         return {{},
                 "its write-ahead log " + file + " has damage after byte " + std::to_string(scan->end) + " of " +
                     std::to_string(scan->size) + ": at least " + std::to_string(scan->lost) +
-                    (scan->lost == 1 ? " commit that was" : " commits that were") + " stored after it would be lost"};
+                    (scan->lost == 1 ? " commit that was" : " commits that were") + " stored would be lost"};
     return {"its write-ahead log " + file + " has " + tailOf(*scan) + " that are not a whole commit; they were dropped",
             {}};
 }

@@ -8,7 +8,7 @@ namespace stategraph::checkpoint {
 /// The members are sentences, or empty.
 struct SqliteLogVerdict {
     std::string dropped;  // if the log ends with an incomplete commit
-    std::string refused;  // if there are whole commits after the damage
+    std::string refused;  // if commits that were stored are behind damage
 };
 
 /// `path` is that of the log (FILE-wal). A missing log counts as undamaged. Others may write it meanwhile: what looks

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include "checkpoint/owner_files.hpp"
 #include "storage/sqlite/sqlite_database.hpp"
 #include "storage/sqlite/sqlite_tables.hpp"
 
@@ -114,7 +115,11 @@ std::string prepareSqliteFile(const std::string& path, const SqliteSettings& set
     if (!fs::exists(status)) {
         if (settings.read_only) errors.refuseOpening("there is none; opening it read_only does not make one");
         if (!settings.create_if_missing) errors.refuseOpening("there is none; check the path or set create_if_missing");
-        fs::create_directories(whole.parent_path(), error);
+        if (settings.owner_only) {
+            error = makeOwnerFolders(whole.parent_path());
+        } else {
+            fs::create_directories(whole.parent_path(), error);
+        }
         if (error) errors.refuseOpening("its folder cannot be made: " + error.message());
     } else if (!settings.read_only &&
                (::access(whole.c_str(), W_OK) != 0 || ::access(whole.parent_path().c_str(), W_OK) != 0)) {

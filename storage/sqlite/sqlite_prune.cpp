@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 
 #include <stategraph/record.hpp>
 
@@ -63,48 +64,50 @@ bool isUnused(SqliteConnection& connection, std::string_view thread_id, std::chr
     return !use.isUsed();
 }
 
-SqliteLogPrune planLog(SqliteConnection& connection, const LogName& log, checkpoint::ThreadPrune& prune) {
+checkpoint::LogLinks linksOf(SqliteConnection& connection, const LogName& log) {
     checkpoint::LogLinks links{
         .checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}, .thread_id = log.thread_id};
-    {
-        SqliteQuery rows(connection, select_log, "read a thread's commits");
-        rows.bind(log);
-        while (rows.step()) {
-            const CheckpointId id = rows.id(0);
-            RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.bytes(1));
-            links.commits.push_back({id, record.parent, record.base, record.root, rows.bytes(1).size(),
-                                     std::move(record.visits), record.has_all_visits});
-        }
+    SqliteQuery commits(connection, select_log, "read a thread's commits");
+    commits.bind(log);
+    while (commits.step()) {
+        const CheckpointId id = commits.id(0);
+        RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, commits.bytes(1));
+        links.commits.push_back({id, record.parent, record.base, record.root, commits.bytes(1).size(),
+                                 std::move(record.visits), record.has_all_visits, record.around});
     }
-    {
-        SqliteQuery rows(connection, select_log_writes, "read pending writes");
-        rows.bind(log);
-        while (rows.step()) {
-            const CheckpointId id = rows.id(0);
-            if (hasOpenInterrupt({log.thread_id, log.checkpoint_ns, id, rows.bytes(1)}, rows.bytes(2)))
-                links.interrupted.push_back(id);
-        }
+    SqliteQuery writes(connection, select_log_writes, "read pending writes");
+    writes.bind(log);
+    while (writes.step()) {
+        const CheckpointId id = writes.id(0);
+        if (hasOpenInterrupt({log.thread_id, log.checkpoint_ns, id, writes.bytes(1)}, writes.bytes(2)))
+            links.interrupted.push_back(id);
     }
-    auto plan = prune.plan(links, [&](CheckpointId id) {
-        auto record = checkpoint::readSqliteCommit(connection, log, id);
-        if (!record)
-            connection.errors().failUnreadable(
-                "is damaged: a commit that is listed cannot be found; restore it from a copy");
-        return std::move(*record);
-    });
-    return {std::string(log.checkpoint_ns), links.commits.size(), std::move(plan)};
+    return links;
 }
 
 // The order of bytes has the root's log first, and "a" before "a|b".
 std::vector<SqliteLogPrune> planThread(SqliteConnection& connection, std::string_view thread_id,
                                        const PruneRequest& request) {
-    checkpoint::ThreadPrune prune(request);
-    std::vector<SqliteLogPrune> plans;
+    std::deque<std::string> names;
+    std::vector<checkpoint::LogLinks> logs;
     auto ns = checkpoint::namespaceFrom(connection, thread_id, "");
     while (ns) {
-        SqliteLogPrune log = planLog(connection, {thread_id, *ns}, prune);
-        if (!log.plan.dropped.empty()) plans.push_back(std::move(log));
-        ns = checkpoint::namespaceFrom(connection, thread_id, checkpoint::nameAfter(*ns));
+        names.push_back(std::move(*ns));
+        logs.push_back(linksOf(connection, {thread_id, names.back()}));
+        ns = checkpoint::namespaceFrom(connection, thread_id, checkpoint::nameAfter(names.back()));
+    }
+    const auto read = [&](std::string_view of, CheckpointId id) {
+        auto record = checkpoint::readSqliteCommit(connection, {thread_id, of}, id);
+        if (!record)
+            connection.errors().failUnreadable(
+                "is damaged: a commit that is listed cannot be found; restore it from a copy");
+        return std::move(*record);
+    };
+    std::vector<checkpoint::LogPlan> planned = checkpoint::ThreadPrune(request).plan(logs, read);
+    std::vector<SqliteLogPrune> plans;
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+        if (!planned[i].dropped.empty())
+            plans.push_back({std::move(names[i]), logs[i].commits.size(), std::move(planned[i])});
     }
     return plans;
 }

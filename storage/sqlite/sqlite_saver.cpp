@@ -98,6 +98,8 @@ void putRows(SqliteConnection& connection, const PutRequest& request) {
     const LogName& log = request.log;
     const CheckpointId head = checkpoint::headOf(connection, log);
     if (head != request.expected_head) checkpoint::refuseHead(log, request.expected_head, head);
+    if (request.root && !checkpoint::readSqliteCommit(connection, {log.thread_id}, request.root))
+        checkpoint::refuseRoot(request);
     for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
         for (const WriteRow& row : rows) {
             if (!row.expected) continue;
@@ -242,6 +244,11 @@ void SqliteSaver::put(const PutRequest& request) {
     checkpoint::ofSqliteLog(request.log, [&] {
         impl_->database.write(request.sync, [&](SqliteConnection& connection) { putRows(connection, request); });
     });
+}
+
+std::unique_ptr<ThreadHold> SqliteSaver::tryHold(std::string_view thread_id) {
+    impl_->database.checkWritable();
+    return impl_->holds.tryHold(thread_id);
 }
 
 std::optional<CheckpointTuple> SqliteSaver::getTuple(const TupleQuery& query) {

@@ -79,6 +79,7 @@ public:
                            .busy_timeout = options.busy_timeout,
                            .readers_max = options.readers_max,
                            .drop_damaged_log = options.drop_damaged_log,
+                           .owner_only = options.owner_only,
                            .owner = checkpoint::SqliteOwner::store,
                            .part = {.name = "store",
                                     .format = checkpoint::sqlite_store_format,

@@ -5,7 +5,7 @@
 //
 //   commits   one row per commit: its thread, its namespace, its id, its record
 //   writes    one row per pending write: thread, namespace and id of its checkpoint, its path, its record
-//   threads   one row per thread that has a commit of its own: what it waits for (ThreadStatus as a number), when it
+//   threads   one row per thread that has a commit of its own: what it waits for (Status as a number), when it
 //             was last written to (ThreadPlace::since), of a sleeping one when it is to wake, in ms since 1970, and the
 //             summary that its writer gave (PutRequest::summary); version 1 has no summaries
 //   graphs    the description of a graph (stategraph/graph_description.hpp) as CBOR, by its fingerprints graph and

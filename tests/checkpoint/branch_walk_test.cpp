@@ -54,7 +54,7 @@ cp::CommitFields fullFields(unsigned n, unsigned parent, unsigned base) {
     fields.sends = {{.node = "worker", .payload = map}};
     fields.parents = {{"", nthId(1)}};
     fields.visits = {{"inner", nthId(1)}};
-    fields.has_all_visits = true;
+    fields.besides.has_all_visits = true;
     fields.graph = 1;
     fields.schema = 2;
     fields.metadata = map;

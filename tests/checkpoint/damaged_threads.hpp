@@ -122,20 +122,20 @@ inline void checkPassedOver(const std::shared_ptr<sg::BaseCheckpointSaver>& save
     std::vector<std::string> left;
     int damaged = 0;
     for (const auto& thread : saver->unfinishedThreads()) {
-        if (thread.reason == sg::Unfinished::damaged) {
+        if (thread.reason == sg::Status::damaged) {
             ++damaged;
             CHECK(thread.thread_id == bad);
             says(thread.error);
         } else {
-            CHECK((thread.reason == sg::Unfinished::in_flight));
+            CHECK((thread.reason == sg::Status::in_flight));
             left.push_back(thread.thread_id);
         }
     }
     CHECK(damaged == 1);
     std::sort(left.begin(), left.end());  // each saver lists threads in an order of its own
     CHECK(left == std::vector<std::string>{"a0", "long name", "z2"});
-    CHECK(saver->unfinishedThreads({.reason = sg::Unfinished::in_flight}).size() == 3);
-    CHECK(saver->unfinishedThreads({.reason = sg::Unfinished::damaged}).size() == 1);
+    CHECK(saver->unfinishedThreads({.reason = sg::Status::in_flight}).size() == 3);
+    CHECK(saver->unfinishedThreads({.reason = sg::Status::damaged}).size() == 1);
 
     const auto stats = saver->stats();
     CHECK(stats.threads == 5);

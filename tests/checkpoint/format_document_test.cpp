@@ -78,9 +78,11 @@ Keys writtenOfCommit() {
     commit.sends = {{"a", "\xf6"}};
     commit.parents = {{"", other}};
     commit.visits = {{"a", other}};
+    commit.around = other;
     commit.graph = 1;
     commit.schema = 2;
     commit.metadata = "\xa0";
+    commit.failure = "no";
     commit.input = empty_list;
     commit.writes = empty_list;
     std::string bytes;
@@ -104,6 +106,7 @@ Keys writtenOfTask() {
     task.answers = {{.id = {}, .index = 0, .value = "\xf6"}};
     task.failure = cp::LoggedFailure{.attempts = 2, .text = "no"};
     task.interrupts = {{.id = {}, .index = 0, .value = "\xf6", .key = "k"}};
+    task.gates = {id};
     std::string bytes;
     cp::writeTask(id, task, bytes);
     Decoder in(cp::openRecord({"t", "", id, "p"}, bytes));
@@ -137,8 +140,9 @@ TEST_CASE("the document of the format names the keys that are written") {
 TEST_CASE("grammar and document name how a run may have ended") {
     const std::string grammar = textOf("checkpoint/record.hpp");
     const std::string document = textOf("docs/checkpoint_format.md");
-    for (const std::string_view word : {cp::run_goes_on, cp::run_failed, cp::run_at_breakpoint, cp::run_at_limit,
-                                        cp::run_cancelled, cp::run_timed_out, cp::thread_cancelled, cp::run_edited}) {
+    for (const std::string_view word :
+         {cp::run_goes_on, cp::run_failed, cp::run_at_breakpoint, cp::run_interrupted, cp::run_at_limit,
+          cp::run_cancelled, cp::run_timed_out, cp::thread_cancelled, cp::run_edited}) {
         INFO(word);
         CHECK(grammar.find('"' + std::string(word) + '"') != std::string::npos);
         CHECK(document.find('`' + std::string(word) + '`') != std::string::npos);

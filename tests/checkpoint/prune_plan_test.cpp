@@ -35,10 +35,11 @@ struct Line {
     }
     LogPlan plan(const PruneRequest& request, std::size_t bytes_max = ThreadPrune::rewrite_bytes_max) {
         asked.clear();
-        return ThreadPrune(request, bytes_max).plan(links, [this](CheckpointId id) {
+        const auto read = [this](std::string_view, CheckpointId id) {
             asked.push_back(id);
             return rows.at(id);
-        });
+        };
+        return ThreadPrune(request, bytes_max).plan({&links, 1}, read).front();
     }
     std::size_t bytes() const {
         std::size_t total = 0;
@@ -71,7 +72,7 @@ TEST_CASE("a plan rewrites the oldest commit that is kept and reads no others th
     CHECK(line.asked.empty());
     CHECK(line.plan({.keep_last = 1, .rewrite = Rewrite::never}).dropped.empty());
     CHECK(line.asked.empty());
-    CHECK(ThreadPrune({.keep_last = 1}).plan(line.links, {}).dropped.empty());
+    CHECK(ThreadPrune({.keep_last = 1}).plan({&line.links, 1}, {}).front().dropped.empty());
     CHECK(line.plan({.threads_unused_since = nthId(1).time()}).dropped.empty());
 }
 
@@ -84,7 +85,8 @@ TEST_CASE("a log with a record that cannot be read is pruned as if nothing could
     // An exception of the storage is passed on.
     const PruneRequest request{.keep_last = 1};
     CHECK_THROWS_AS(
-        ThreadPrune(request).plan(line.links, [](CheckpointId) -> std::string { throw SaverError("no disk"); }),
+        (void)ThreadPrune(request).plan(
+            {&line.links, 1}, [](std::string_view, CheckpointId) -> std::string { throw SaverError("no disk"); }),
         SaverError);
 }
 
@@ -95,10 +97,12 @@ TEST_CASE("a thread's rewriting is bounded in bytes") {
     // All logs of a thread count together.
     const PruneRequest request{.keep_last = 1};
     ThreadPrune prune(request, line.bytes() + 1);
-    const auto read = [&](CheckpointId id) { return line.rows.at(id); };
-    CHECK(prune.plan(line.links, read).dropped == idsTo(5));
-    line.links.checkpoint_ns = "node";
-    CHECK(prune.plan(line.links, read).dropped.empty());
+    const auto read = [&](std::string_view, CheckpointId id) { return line.rows.at(id); };
+    std::vector<LogLinks> logs{line.links, line.links};
+    logs[1].checkpoint_ns = "node:1:";
+    const std::vector<LogPlan> plans = prune.plan(logs, read);
+    CHECK(plans[0].dropped == idsTo(5));
+    CHECK(plans[1].dropped.empty());
 }
 
 TEST_CASE("rewriting pays when a log has grown by as much as its last whole commit holds") {

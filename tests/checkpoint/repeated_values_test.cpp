@@ -236,7 +236,7 @@ struct Chain {
     CommitFields second{.id = nthId(2), .parent = nthId(1), .base = nthId(1), .step = 0};
 
     CheckpointTuple tuple() {
-        second.names_input = nameInputValues(entries, input);
+        second.besides.names_input = nameInputValues(entries, input);
         Encoder(operations).map(1);
         second.operations = operations += entries;
         CheckpointTuple read{.id = nthId(2), .head = nthId(2), .commits = {}, .writes = {}, .next = {}};

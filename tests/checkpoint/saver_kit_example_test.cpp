@@ -29,6 +29,10 @@ public:
         const Log* const log = find(request.log);
         const CheckpointId head = log && !log->commits.empty() ? log->commits.rbegin()->first : CheckpointId();
         if (head != request.expected_head) sg::checkpoint::refuseHead(request.log, request.expected_head, head);
+        if (request.root) {
+            const Log* const root = find({request.log.thread_id});
+            if (!root || !root->commits.contains(request.root)) sg::checkpoint::refuseRoot(request);
+        }
         for (const std::span<const sg::WriteRow> rows : {request.compared, request.writes}) {
             for (const auto& row : rows) {
                 std::optional<std::string_view> stored;
@@ -133,7 +137,7 @@ private:
             return found;
         }
     };
-    using Logs = std::map<std::string, Log>;  // by namespace: the root's, "", is the first
+    using Logs = std::map<std::string, Log, std::less<>>;  // by namespace: the root's, "", is the first
 
     const Log* find(const sg::LogName& name) const {
         const auto thread = threads_.find(std::string(name.thread_id));
@@ -172,8 +176,7 @@ private:
             }
             dropped = 0;
         }
-        sg::checkpoint::ThreadPrune prune(request);
-        std::map<std::string_view, sg::checkpoint::LogPlan> plans;  // all is read before anything goes
+        std::vector<sg::checkpoint::LogLinks> all;
         for (const auto& [ns, log] : logs) {
             const sg::LogName name{thread_id, ns};
             sg::checkpoint::LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = interruptedIn(name, log)};
@@ -185,13 +188,19 @@ private:
                                          .root = record.root,
                                          .bytes = commit.second.size(),
                                          .visits = record.visits,
-                                         .has_all_visits = record.has_all_visits});
+                                         .has_all_visits = record.has_all_visits,
+                                         .around = record.around});
             }
-            plans.emplace(ns, prune.plan(links, [&commits = log.commits](CheckpointId id) { return commits.at(id); }));
+            if (!links.commits.empty()) all.push_back(std::move(links));
         }
-        for (const auto& [ns, plan] : plans) {
+        const auto read = [&logs](std::string_view ns, CheckpointId id) {
+            return logs.find(ns)->second.commits.at(id);
+        };
+        const std::vector<sg::checkpoint::LogPlan> plans = sg::checkpoint::ThreadPrune(request).plan(all, read);
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            const sg::checkpoint::LogPlan& plan = plans[i];
             const std::vector<CheckpointId>& ids = plan.dropped;
-            Log& log = logs.at(std::string(ns));
+            Log& log = logs.find(all[i].checkpoint_ns)->second;
             const bool is_whole = ids.size() == log.commits.size();
             for (const CheckpointId id : ids) log.commits.erase(id);
             for (const sg::StoredCommit& commit : plan.rewritten) log.commits.at(commit.id) = commit.bytes;

@@ -42,7 +42,7 @@ Found foundBy(sg::BaseCheckpointSaver& saver, const sg::UnfinishedQuery& query =
     return found;
 }
 
-sg::ThreadStatus statusOf(sg::BaseCheckpointSaver& saver, const std::string& thread_id) {
+sg::Status statusOf(sg::BaseCheckpointSaver& saver, const std::string& thread_id) {
     const auto threads = saver.newestThreads({.limit = 1'000'000});
     for (const sg::IndexedThread& thread : *threads) {
         if (thread.place.thread_id == thread_id) return thread.outlook.status;
@@ -55,20 +55,19 @@ sg::ThreadStatus statusOf(sg::BaseCheckpointSaver& saver, const std::string& thr
 void checkSame(sg::BaseCheckpointSaver& saver) {
     CHECK(wrongInIndex(saver) == std::vector<std::string>());
     WithoutIndex plain(saver);
-    for (const auto reason :
-         {sg::Unfinished::interrupted, sg::Unfinished::failed, sg::Unfinished::breakpoint, sg::Unfinished::limit,
-          sg::Unfinished::cancelled, sg::Unfinished::timed_out, sg::Unfinished::sleeping, sg::Unfinished::edited,
-          sg::Unfinished::in_flight, sg::Unfinished::damaged}) {
+    for (const auto reason : {sg::Status::interrupted, sg::Status::failed, sg::Status::breakpoint, sg::Status::limit,
+                              sg::Status::cancelled, sg::Status::timed_out, sg::Status::sleeping, sg::Status::edited,
+                              sg::Status::in_flight, sg::Status::damaged}) {
         CAPTURE(reason);
         CHECK(foundBy(saver, {.reason = reason}) == foundBy(plain, {.reason = reason}));
     }
     const Found all = foundBy(plain);
     CHECK(foundBy(saver) == all);
     CHECK(wrongInIndex(saver) == std::vector<std::string>());
-    const auto in_flight = foundBy(plain, {.reason = sg::Unfinished::in_flight}).size();
-    CHECK((*saver.countThreads(1'000'000))[sg::ThreadStatus::unknown] == in_flight);
+    const auto in_flight = foundBy(plain, {.reason = sg::Status::in_flight}).size();
+    CHECK((*saver.countThreads(1'000'000))[sg::Status::in_flight] == in_flight);
     std::vector<sg::DueThread> sleeping;
-    for (const auto& thread : plain.unfinishedThreads({.reason = sg::Unfinished::sleeping}))
+    for (const auto& thread : plain.unfinishedThreads({.reason = sg::Status::sleeping}))
         sleeping.push_back({*thread.wake_at, thread.thread_id});
     std::ranges::sort(sleeping);
     CHECK(*saver.dueThreads({.limit = 1'000'000}) == sleeping);
@@ -153,7 +152,7 @@ TEST_CASE("runs of every driver and durability say themselves what their threads
                     CAPTURE(thread);
                     (void)driver.run(app, begin(what),
                                      {.thread_id = thread, .durability = durability, .recursion_limit = 5});
-                    const sg::ThreadStatus told = statusOf(*saver, thread);
+                    const sg::Status told = statusOf(*saver, thread);
                     CHECK(toString(told) == std::string(toString(status)));
                 }
             }
@@ -163,7 +162,7 @@ TEST_CASE("runs of every driver and durability say themselves what their threads
 }
 
 TEST_CASE("a run on a slow saver, a fork, an edit and a cancel say themselves what the thread waits for") {
-    using sg::ThreadStatus;
+    using sg::Status;
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         const auto slow = std::make_shared<sg::testing::FaultSaver>(saver, sg::testing::FaultPlan{}, true);
@@ -174,21 +173,21 @@ TEST_CASE("a run on a slow saver, a fork, an edit and a cancel say themselves wh
             CHECK((statusOf(*saver, what) == status));
         }
         (void)sg::fork(*slow, {.thread_id = "ends"});
-        CHECK((statusOf(*saver, "ends") == ThreadStatus::finished));
+        CHECK((statusOf(*saver, "ends") == Status::done));
         (void)sg::fork(*slow, {.thread_id = "asks"});
-        CHECK((statusOf(*saver, "asks") == ThreadStatus::edited));
+        CHECK((statusOf(*saver, "asks") == Status::edited));
         app.updateState({.thread_id = "fails"}, Update{sg::add(&State::n, 1)});
-        CHECK((statusOf(*saver, "fails") == ThreadStatus::edited));
+        CHECK((statusOf(*saver, "fails") == Status::edited));
         REQUIRE(app.cancelThread("sleeps"));
-        CHECK((statusOf(*saver, "sleeps") == ThreadStatus::finished));
+        CHECK((statusOf(*saver, "sleeps") == Status::done));
         REQUIRE(app.cancelThread("breaks", {.ends_run = false}));
-        CHECK((statusOf(*saver, "breaks") == ThreadStatus::finished));
+        CHECK((statusOf(*saver, "breaks") == Status::done));
         (void)app.submit(begin("ends"), {.thread_id = "submitted"});
-        CHECK((statusOf(*saver, "submitted") == ThreadStatus::unknown));
+        CHECK((statusOf(*saver, "submitted") == Status::in_flight));
         const auto stopped = std::make_shared<sg::RunControl>();
         stopped->requestStop();
         (void)app.invoke(begin("ends"), {.thread_id = "stopped", .control = stopped});
-        CHECK((statusOf(*saver, "stopped") == ThreadStatus::cancelled));
+        CHECK((statusOf(*saver, "stopped") == Status::cancelled));
         checkSame(*saver);
     });
 }
@@ -206,10 +205,10 @@ TEST_CASE("a look at the threads of a full memory saver evicts none") {
                         .expected_head = head.id,
                         .commits = {},
                         .writes = {},
-                        .outlook = {sg::ThreadStatus::finished, {}}});
+                        .outlook = {sg::Status::done, {}}});
     }
     CHECK(saver->evictedThreads() == before);
-    CHECK(saver->countThreads(1000)->finished() == threads);
+    CHECK(saver->countThreads(1000)->done() == threads);
 }
 
 TEST_CASE("a writer that says nothing, or what is not so, makes no list wrong, and a look mends the index") {
@@ -221,10 +220,10 @@ TEST_CASE("a writer that says nothing, or what is not so, makes no list wrong, a
             const auto saver = store.open();
             // A writer that says that a thread is finished is believed.
             const auto saying = std::make_shared<Saying>(*saver, [&](const sg::PutRequest& request) {
-                if (!lies || request.outlook.status == sg::ThreadStatus::finished) return sg::ThreadOutlook();
-                const auto status = sg::all_thread_statuses[random() % sg::all_thread_statuses.size()];
-                if (status == sg::ThreadStatus::finished) return sg::ThreadOutlook();
-                if (status != sg::ThreadStatus::sleeping) return sg::ThreadOutlook{status, {}};
+                if (!lies || request.outlook.status == sg::Status::done) return sg::ThreadOutlook();
+                const auto status = sg::indexed_statuses[random() % sg::indexed_statuses.size()];
+                if (status == sg::Status::done) return sg::ThreadOutlook();
+                if (status != sg::Status::sleeping) return sg::ThreadOutlook{status, {}};
                 return sg::ThreadOutlook{status, std::chrono::system_clock::now()};
             });
             const App app = waitingGraph().compile({.checkpointer = saying, .interrupt_before = {"stop"}});
@@ -233,7 +232,7 @@ TEST_CASE("a writer that says nothing, or what is not so, makes no list wrong, a
             }
             WithoutIndex plain(*saver);
             const Found all = foundBy(plain);
-            for (const auto reason : {sg::Unfinished::interrupted, sg::Unfinished::sleeping, sg::Unfinished::failed}) {
+            for (const auto reason : {sg::Status::interrupted, sg::Status::sleeping, sg::Status::failed}) {
                 for (const auto& found : foundBy(*saver, {.reason = reason}))
                     CHECK(std::ranges::find(all, found) != all.end());
             }
@@ -262,7 +261,7 @@ TEST_CASE("an answer that comes while a run ends, or while somebody looks, leave
             };
             run(app, thread, what);
             CHECK(is_answered);
-            CHECK((statusOf(*saver, thread) == sg::ThreadStatus::unknown));
+            CHECK((statusOf(*saver, thread) == sg::Status::in_flight));
             checkSame(*saver);
         }
         // A caller that lists threads updates the index, which knows nothing about a copy.
@@ -271,9 +270,9 @@ TEST_CASE("an answer that comes while a run ends, or while somebody looks, leave
         const auto head = saver->list({.thread_id = "copy", .checkpoint_ns = ""})[0].id;
         saver->put({.log = {"copy"}, .expected_head = head, .commits = {}, .writes = {}});
         between->before_telling = [&] { (void)sg::answer(*saver, {.thread_id = "copy"}, sg::Value("yes")); };
-        CHECK(between->unfinishedThreads({.reason = sg::Unfinished::interrupted}).size() == 2);
-        CHECK((statusOf(*saver, "copy") == sg::ThreadStatus::unknown));
-        CHECK(foundBy(*saver, {.reason = sg::Unfinished::in_flight}).size() == 3);
+        CHECK(between->unfinishedThreads({.reason = sg::Status::interrupted}).size() == 2);
+        CHECK((statusOf(*saver, "copy") == sg::Status::in_flight));
+        CHECK(foundBy(*saver, {.reason = sg::Status::in_flight}).size() == 3);
     });
 }
 

@@ -150,7 +150,7 @@ TEST_CASE("unfinished threads are found by metadata without reading the others, 
                         .expected_head = head.id,
                         .commits = {},
                         .writes = {},
-                        .outlook = {sg::ThreadStatus::interrupted, {}}});
+                        .outlook = {sg::Status::interrupted, {}}});
         }
         for (const std::size_t reads : {30U, 3U}) {
             counting.read = 0;

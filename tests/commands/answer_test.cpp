@@ -211,7 +211,7 @@ TEST_CASE("what cannot be answered is refused with a reason, and nothing is stor
                            sg::answer(*saver, {.thread_id = "noted"}, {{"first", "1"}});
                        }),
                        "was cancelled"));
-        CHECK(reasonOf(*saver, "noted") == "finished");
+        CHECK(reasonOf(*saver, "noted") == "done");
     });
 }
 
@@ -359,7 +359,7 @@ TEST_CASE("random answers, some stored and some given to runs, come to what runs
         *mends = true;
         runs("stored", sg::RESUME);
         runs("run", sg::RESUME);
-        CHECK(reasonOf(*saver, "stored") == "finished");
+        CHECK(reasonOf(*saver, "stored") == "done");
         CHECK(app.getState({.thread_id = "stored"}).values == app.getState({.thread_id = "run"}).values);
     }
 }

@@ -67,7 +67,7 @@ TEST_CASE(
             CHECK(snapshot.values == past[i].values);
             CHECK(snapshot.parent_config->checkpoint_id == id);
             CHECK(pastOf(app, stored).size() == past.size() + 1);
-            CHECK(reasonOf(*saver, stored) == (snapshot.next.empty() ? "finished" : "edited"));
+            CHECK(reasonOf(*saver, stored) == (snapshot.next.empty() ? "done" : "edited"));
             if (i == 0) continue;  // the newest one: a run makes no fork of it
             const auto by_run = app.invoke(sg::RESUME, {.thread_id = run, .checkpoint_id = id, .max_concurrency = 1});
             const auto by_fork = app.invoke(sg::RESUME, {.thread_id = stored, .max_concurrency = 1});
@@ -157,9 +157,9 @@ TEST_CASE("a fork revives a cancelled thread, and an expensive log is written wh
         }
         CHECK(whole > 0);
         app.cancelThread("t");
-        CHECK(reasonOf(*saver, "t") == "finished");
+        CHECK(reasonOf(*saver, "t") == "done");
         sg::fork(*saver, pastOf(app, "t").at(9).config);
-        CHECK(reasonOf(*saver, "t") != "finished");
+        CHECK(reasonOf(*saver, "t") != "done");
     });
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("a fork of a checkpoint that a prune takes meanwhile, or after another
         const std::size_t before = rowsOf(*store, "t", false).size();
         CHECK_THROWS_AS(sg::fork(*saver, {.thread_id = "t"}), sg::ConcurrentUpdateError);
         CHECK(rowsOf(*store, "t", false).size() > before);
-        CHECK(reasonOf(*store, "t") == "finished");
+        CHECK(reasonOf(*store, "t") == "done");
     });
 }
 
@@ -217,8 +217,8 @@ TEST_CASE("a saver that fails at any of its calls makes a fork or none") {
             }
             saver->disarm();
             const std::string reason = reasonOf(*saver, "t");
-            CHECK((reason == "edited" || (failed && reason == "finished")));
-            if (reason == "finished") sg::fork(*saver, past.at(3).config);
+            CHECK((reason == "edited" || (failed && reason == "done")));
+            if (reason == "done") sg::fork(*saver, past.at(3).config);
             const auto ended = app.invoke(sg::RESUME, one_at_a_time);
             CHECK((ended.status == sg::Status::done));
             CHECK(ended.values == past.at(0).values);

@@ -93,7 +93,7 @@ TEST_CASE("recover takes a raw edit if it is asked to, and an edit where nothing
         for (const char* thread : {"due", "done"}) app.invoke(bar("i"), {.thread_id = thread});
         sg::editRaw(*saver, beforeB(app, "due"), {{"foo", "new"}});
         sg::editRaw(*saver, {.thread_id = "done"}, {{"foo", "new"}});
-        CHECK(reasonOf(*saver, "done") == "finished");
+        CHECK(reasonOf(*saver, "done") == "done");
         CHECK(app.getState({.thread_id = "done"}).values.foo == "new");
         const auto report = app.recover({.edited = true});
         REQUIRE(report.size() == 1);

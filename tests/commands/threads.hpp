@@ -58,12 +58,12 @@ inline std::string differences(const Rows& a, const Rows& b) {
     return text;
 }
 
-/// Returns why the thread is not finished, or "finished" if it is.
+/// Returns why the thread is not finished, or "done" if it is.
 inline std::string reasonOf(sg::BaseCheckpointSaver& saver, const std::string& thread) {
     for (const auto& each : saver.unfinishedThreads()) {
         if (each.thread_id == thread) return sg::toString(each.reason);
     }
-    return "finished";
+    return "done";
 }
 
 /// Returns a graph whose tasks ask in every way: alone, by keys in a subgraph with two questions, in a subgraph with

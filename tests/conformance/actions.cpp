@@ -66,6 +66,8 @@ void NodeCall::performOne(const json::object& action) {
         performAll(get(action, isTrue(evaluate(*condition, environment_)) ? "then" : "else"));
     } else if (const json::value* data = action.if_contains("custom")) {
         runtime_.write(evaluate(*data, environment_));
+    } else if (const json::value* reason = action.if_contains("drain")) {
+        world_.drain(text(*reason));
     } else {
         throw std::invalid_argument("no such action: " + json::serialize(action));
     }

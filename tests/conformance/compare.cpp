@@ -21,7 +21,8 @@ bool shown(const json::object& object, std::string_view key) {
     return true;
 }
 
-// Returns a snapshot in the form that is compared: without a result for a task that failed or paused.
+// Returns a snapshot in the form that is compared: without a result for a task that failed or paused, and without the
+// state of a subgraph that failed.
 json::value view(json::value snapshot) {
     json::object& object = snapshot.as_object();
     if (!object.contains("tasks")) object["tasks"] = json::array();
@@ -30,6 +31,8 @@ json::value view(json::value snapshot) {
         json::object& task = each.as_object();
         const bool failed = shown(task, "error");
         if (failed || shown(task, "interrupts")) task.erase("result");
+        if (failed) task.erase("state");
+        if (json::value* state = task.if_contains("state")) *state = view(std::move(*state));
         task["error"] = failed;
         each = canonical(each);
     }
@@ -38,13 +41,20 @@ json::value view(json::value snapshot) {
     return snapshot;
 }
 
-// Sorts neighbouring updates, which may come in any order.
+// Returns whether a task tells the chunk when it ends: its update, its end, its questions.
+bool isOfOneTask(const json::value& chunk) {
+    const json::object& object = chunk.as_object();
+    const json::value& mode = get(object, "mode");
+    if (mode == "values") return object.contains("interrupts") && get(object, "data").as_object().empty();
+    return mode == "updates" || (mode == "tasks" && get(object, "data").as_object().contains("result"));
+}
+
+// Sorts neighbouring chunks of tasks that end, which may come in any order.
 json::value settled(json::value chunks) {
     json::array& list = chunks.as_array();
-    const auto is_update = [](const json::value& chunk) { return get(chunk.as_object(), "mode") == "updates"; };
     for (auto begin = list.begin(); begin != list.end();) {
-        const auto first = std::find_if(begin, list.end(), is_update);
-        const auto last = std::find_if_not(first, list.end(), is_update);
+        const auto first = std::find_if(begin, list.end(), isOfOneTask);
+        const auto last = std::find_if_not(first, list.end(), isOfOneTask);
         order(first, last);
         begin = last;
     }

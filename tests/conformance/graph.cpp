@@ -37,6 +37,7 @@ sg::NodeOptions optionsOf(const json::object& node) {
                          .backoff_factor = 1,
                          .jitter = false};
     }
+    if (isTrue(get(node, "cache"))) options.cache = sg::CachePolicy{};
     if (node.contains("ends")) options.ends = names(get(node, "ends"));
     return options;
 }
@@ -111,7 +112,8 @@ App GraphBuilder::buildAt(const json::object& spec, GraphPlace& place, sg::Check
     addEdges(graph, spec);
     return graph.compile({.checkpointer = std::move(checkpointer),
                           .interrupt_before = names(get(spec, "interrupt_before")),
-                          .interrupt_after = names(get(spec, "interrupt_after"))});
+                          .interrupt_after = names(get(spec, "interrupt_after")),
+                          .cache = cache_});
 }
 
 void GraphBuilder::addNode(sg::StateGraph<sg::JsonState>& graph, const json::object& node, GraphPlace& place) {

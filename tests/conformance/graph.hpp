@@ -2,6 +2,8 @@
 #include <deque>
 #include <memory>
 
+#include <stategraph/cache.hpp>
+
 #include "tests/conformance/actions.hpp"
 
 namespace conformance {
@@ -26,6 +28,7 @@ private:
     World& world_;
     std::deque<GraphPlace> places_;
     std::set<std::string> input_;
+    std::shared_ptr<sg::BaseCache> cache_ = std::make_shared<sg::MemoryCache>();  // of all graphs of the scenario
 };
 
 }  // namespace conformance

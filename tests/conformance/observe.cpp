@@ -13,17 +13,33 @@ void requireSame(const Snapshot& snapshot, const json::object& values) {
     }
 }
 
+// What a snapshot of any graph shows, with the states of subgraphs if they were asked for.
+template <class S>
+json::object describeValues(const S& snapshot);
+
 json::object describeTask(const sg::TaskSnapshot& task) {
     json::object shown{{"name", task.name}, {"interrupts", values(task.interrupts)}, {"error", task.error.has_value()}};
     const json::value result = sg::toJsonValue(task.result);
     if (result.is_object() && !result.get_object().empty()) shown.emplace("result", result);
+    if (task.state) shown.emplace("state", describeValues(*task.state));
     return shown;
+}
+
+template <class S>
+json::object describeValues(const S& snapshot) {
+    const json::value held = sg::toJsonValue(snapshot.values_as_cbor);
+    json::array tasks;
+    for (const auto& task : snapshot.tasks) tasks.push_back(describeTask(task));
+    return {{"values", held.is_object() ? held.get_object() : json::object()},
+            {"next", json::value_from(snapshot.next)},
+            {"tasks", std::move(tasks)}};
 }
 
 json::object taskData(const json::object& data) {
     json::object shown{{"name", get(data, "name")}, {"interrupts", get(data, "interrupts")}};
     const std::string key = data.contains("input") ? "input" : "result";
     shown.emplace(key, get(data, key));
+    if (key == "result") shown.emplace("error", get(data, "error").is_null() ? json::value() : json::value(true));
     return shown;
 }
 
@@ -63,13 +79,8 @@ json::array values(const std::vector<sg::Interrupt>& interrupts) {
 }
 
 json::object describe(const Snapshot& snapshot, const Ordinals& ordinals) {
-    const json::value held = sg::toJsonValue(snapshot.values_as_cbor);
-    const json::object shown_values = held.is_object() ? held.get_object() : json::object();
-    requireSame(snapshot, shown_values);
-    json::array tasks;
-    for (const auto& task : snapshot.tasks) tasks.push_back(describeTask(task));
-    json::object shown{
-        {"values", shown_values}, {"next", json::value_from(snapshot.next)}, {"tasks", std::move(tasks)}};
+    json::object shown = describeValues(snapshot);
+    requireSame(snapshot, shown["values"].as_object());
     shown.emplace("checkpoint", ordinals.of(snapshot.config.checkpoint_id));
     shown.emplace("parent",
                   snapshot.parent_config ? ordinals.of(snapshot.parent_config->checkpoint_id) : json::value());
@@ -85,6 +96,11 @@ json::object describe(const std::exception& error) {
     if (const auto* node = dynamic_cast<const sg::NodeError*>(&error)) {
         json::object shown = made("node");
         shown.emplace("message", node->reason());
+        return shown;
+    }
+    if (const auto* unknown = dynamic_cast<const sg::UnknownInterruptError*>(&error)) {
+        json::object shown = made("unknown_interrupt");
+        shown.emplace("reason", sg::toString(unknown->reason()));
         return shown;
     }
     if (const auto* own = dynamic_cast<const sg::Error*>(&error)) {

@@ -17,12 +17,13 @@ namespace {
 class Operation {
 public:
     Operation(const json::object& op, const App& app, const GraphBuilder& graph, const Settings& settings,
-              bool has_saver)
+              bool has_saver, World& world)
         : op_(op),
           app_(app),
           graph_(graph),
           settings_(settings),
           saver_(has_saver ? settings.saver.get() : nullptr),
+          world_(world),
           thread_(settings.threads_prefix + (op.contains("thread") ? text(get(op, "thread")) : "t")) {}
 
     void perform(json::object& expect) {
@@ -32,8 +33,11 @@ public:
         } else if (kind == "stream") {
             stream(expect);
         } else if (kind == "get_state") {
+            const sg::Config place{.thread_id = thread_, .checkpoint_id = at("at")};
             expect.emplace("state",
-                           describe(app_.getState({.thread_id = thread_, .checkpoint_id = at("at")}), ordinals()));
+                           describe(app_.getState(place, {.subgraphs = isTrue(get(op_, "subgraphs"))}), ordinals()));
+        } else if (kind == "clear_cache") {
+            app_.clearCache();
         } else if (kind == "history") {
             history(expect);
         } else if (kind == "update_state") {
@@ -46,8 +50,15 @@ public:
     /// Shows the state afterwards, for operations that may change it.
     void showState(json::object& expect) const {
         const std::string kind = text(get(op_, "op"));
-        if (saver_ == nullptr || kind == "get_state" || kind == "history") return;
+        if (saver_ == nullptr || kind == "get_state" || kind == "history" || kind == "clear_cache") return;
         expect.emplace("state", describe(app_.getState({.thread_id = thread_}), ordinals()));
+    }
+
+    /// Remembers the ids of the questions that the thread shows, for later answers.
+    void rememberQuestions() const {
+        if (saver_ == nullptr) return;
+        for (const auto& asked : app_.getState({.thread_id = thread_}).interrupts())
+            world_.asked(thread_, sg::toJsonValue(asked.value), asked.id);
     }
 
     /// Returns whether the saver's index is wrong about the thread.
@@ -66,6 +77,7 @@ private:
     sg::RunConfig config() const {
         sg::RunConfig config{.thread_id = thread_, .checkpoint_id = at("at")};
         config.max_concurrency = settings_.concurrency;
+        config.control = world_.control();
         if (const json::value* limit = op_.if_contains("recursion_limit"))
             config.recursion_limit = limit->to_number<int>();
         if (const auto before = names(get(op_, "interrupt_before")); !before.empty()) config.interrupt_before = before;
@@ -76,10 +88,19 @@ private:
         return config;
     }
 
-    bool isCommand() const { return op_.contains("resume") || op_.contains("command"); }
+    bool isCommand() const { return op_.contains("resume") || op_.contains("answers") || op_.contains("command"); }
+    std::vector<sg::Answer> answers(const json::array& given) const {
+        std::vector<sg::Answer> answers;
+        for (const json::value& each : given) {
+            const json::object& one = each.as_object();
+            answers.emplace_back(world_.idOf(thread_, get(one, "to")), sg::fromJson(get(one, "value")));
+        }
+        return answers;
+    }
     sg::Command<sg::JsonState> command() const {
         sg::Command<sg::JsonState> command;
         if (const json::value* answer = op_.if_contains("resume")) command.resume = sg::fromJson(*answer);
+        if (const json::value* given = op_.if_contains("answers")) command.answers = answers(given->as_array());
         if (const json::value* asked = op_.if_contains("command")) {
             const json::object& how = asked->as_object();
             command.update = updateOf(get(how, "update"), graph_.root().channels);
@@ -106,6 +127,10 @@ private:
             if (settings_.awaits) return sg::syncWait(app_.asyncInvoke(std::move(input), config()));
             return app_.invoke(std::move(input), config());
         });
+        if (result.status == sg::Status::drained) {
+            expect.emplace("error", json::object{{"kind", "drained"}});
+            return;
+        }
         expect.emplace("output", result.values.toObject());
         if (!result.interrupts.empty()) expect.emplace("interrupts", values(result.interrupts));
     }
@@ -123,6 +148,7 @@ private:
                 return events.outcome().status;
             });
             if (status == sg::Status::breakpoint) chunks.markBreakpoint();
+            if (status == sg::Status::drained) expect.emplace("error", json::object{{"kind", "drained"}});
         } catch (...) {
             expect.emplace("chunks", std::move(chunks.chunks()));
             throw;
@@ -168,15 +194,26 @@ private:
     const GraphBuilder& graph_;
     const Settings& settings_;
     sg::BaseCheckpointSaver* saver_;
+    World& world_;
     std::string thread_;
 };
+
+// Returns whether an object in the value has the key.
+bool mentions(const json::value& value, std::string_view key) {
+    if (const json::array* items = value.if_array())
+        return std::ranges::any_of(*items, [&](const json::value& item) { return mentions(item, key); });
+    const json::object* object = value.if_object();
+    return object != nullptr && std::ranges::any_of(*object, [&](const auto& entry) {
+               return entry.key() == key || mentions(entry.value(), key);
+           });
+}
 
 }  // namespace
 
 json::object answer(const json::object& scenario, const Settings& settings) {
     const json::object& spec = get(scenario, "graph").as_object();
     const bool has_saver = get(spec, "checkpointer") != false;
-    World world(settings.limits);
+    World world(settings.limits, mentions(scenario.at("graph"), "drain"));
     GraphBuilder builder(world);
     std::optional<App> app;
     json::object built;
@@ -191,7 +228,8 @@ json::object answer(const json::object& scenario, const Settings& settings) {
         op.erase("expect");
         json::object expect;
         if (app) {
-            Operation operation(op, *app, builder, settings, has_saver);
+            world.beginOperation();
+            Operation operation(op, *app, builder, settings, has_saver, world);
             try {
                 operation.perform(expect);
             } catch (const std::exception& error) {
@@ -201,6 +239,7 @@ json::object answer(const json::object& scenario, const Settings& settings) {
                 expect.emplace("executed", std::move(executed));
             if (operation.isMissedByIndex()) expect.emplace("index", "the thread is not finished");
             try {
+                operation.rememberQuestions();
                 operation.showState(expect);
             } catch (const std::exception& error) {
                 expect.insert_or_assign("error", describe(error));

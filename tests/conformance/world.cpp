@@ -35,6 +35,15 @@ json::array World::takeExecuted() {
     return std::exchange(executed_, {});
 }
 
+void World::asked(const std::string& thread, const json::value& question, stategraph::TaskId id) {
+    asked_.insert_or_assign({thread, json::serialize(canonical(question))}, id);
+}
+
+stategraph::TaskId World::idOf(const std::string& thread, const json::value& question) const {
+    const auto found = asked_.find({thread, json::serialize(canonical(question))});
+    return found != asked_.end() ? found->second : stategraph::TaskId(1, 1);
+}
+
 bool World::fails(const std::string& ns, std::string_view node, std::int64_t times) {
     const std::lock_guard lock(mutex_);
     std::int64_t& count = failures_[ns + "/" + std::string(node)];

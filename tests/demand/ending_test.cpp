@@ -17,7 +17,6 @@
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;
-using sg::Unfinished;
 
 namespace {
 
@@ -71,7 +70,7 @@ void stopsIn(savers::Store& store, Here here) {
     CHECK(app.recover().empty());
     const auto unfinished = saver->unfinishedThreads();
     REQUIRE(unfinished.size() == 1);
-    CHECK((unfinished.front().reason == Unfinished::cancelled));
+    CHECK((unfinished.front().reason == Status::cancelled));
     CHECK(unfinished.front().error.empty());
     again = true;
     CHECK(app.invoke(sg::RESUME, thread_t).values.bar == Strings{"before", "here", "after"});

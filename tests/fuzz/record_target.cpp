@@ -16,11 +16,6 @@
 
 namespace fuzz {
 
-void found(const std::string& why) {
-    std::fprintf(stderr, "%s\n%s\n", why.c_str(), repeated_by.c_str());
-    std::abort();
-}
-
 namespace {
 
 namespace sg = stategraph;

@@ -17,7 +17,7 @@ using namespace history;
 namespace {
 
 const sg::Config T{.thread_id = "t"};
-using Reasons = std::vector<sg::Unfinished>;
+using Reasons = std::vector<sg::Status>;
 
 Reasons reasonsOf(sg::BaseCheckpointSaver& saver) {
     Reasons reasons;
@@ -215,9 +215,9 @@ TEST_CASE("a thread that was edited is not in flight, and recover() resumes it o
         app.invoke(says("i"), {.thread_id = "t"});
         CHECK(reasonsOf(*saver).empty());
         app.updateState(T, says("x"), {.as_node = "a"});
-        CHECK(reasonsOf(*saver) == Reasons{sg::Unfinished::edited});
-        CHECK(saver->unfinishedThreads({.reason = sg::Unfinished::edited}).size() == 1);
-        CHECK(std::string(sg::toString(sg::Unfinished::edited)) == "edited");
+        CHECK(reasonsOf(*saver) == Reasons{sg::Status::edited});
+        CHECK(saver->unfinishedThreads({.reason = sg::Status::edited}).size() == 1);
+        CHECK(std::string(sg::toString(sg::Status::edited)) == "edited");
         CHECK(app.recover().empty());
         CHECK(app.getState(T).next == Words{"b"});
         const auto report = app.recover({.edited = true});
@@ -227,9 +227,9 @@ TEST_CASE("a thread that was edited is not in flight, and recover() resumes it o
         // What was copied, and what waits as input, is edited too; what has nothing to do is not unfinished.
         const auto past = pastOf(app, T);
         app.updateState(past[2].config, {}, {.as_node = sg::COPY});
-        CHECK(reasonsOf(*saver) == Reasons{sg::Unfinished::edited});
+        CHECK(reasonsOf(*saver) == Reasons{sg::Status::edited});
         app.updateState(T, says("y"), {.as_node = sg::INPUT});
-        CHECK(reasonsOf(*saver) == Reasons{sg::Unfinished::edited});
+        CHECK(reasonsOf(*saver) == Reasons{sg::Status::edited});
         app.updateState(T, {}, {.as_node = sg::END});
         CHECK(reasonsOf(*saver).empty());
     });
@@ -254,8 +254,8 @@ TEST_CASE("a run that continues from an edit is in flight from its first superst
                 driver.run(app, sg::RESUME,
                            {.thread_id = "t", .checkpoint_id = by_id ? edited.checkpoint_id : sg::CheckpointId()});
             CHECK(outcome.failed());
-            CHECK(seen == Reasons{sg::Unfinished::in_flight});
-            CHECK(reasonsOf(*saver) == Reasons{sg::Unfinished::failed});
+            CHECK(seen == Reasons{sg::Status::in_flight});
+            CHECK(reasonsOf(*saver) == Reasons{sg::Status::failed});
         }
     }
 }

@@ -48,7 +48,7 @@ void checkNothingOpen(const LineApp& app, const SharedSaver& saver, const std::s
     CHECK(state.tasks.at(0).state->interrupts().empty());
     const auto waiting = saver->unfinishedThreads({.thread_ids = {thread}});
     REQUIRE(waiting.size() == 1);
-    CHECK((waiting[0].reason == sg::Unfinished::edited));
+    CHECK((waiting[0].reason == sg::Status::edited));
     CHECK(waiting[0].interrupts.empty());
     CHECK_THROWS_AS(sg::answer(*saver, {.thread_id = thread}, sg::Value("late")), sg::InvalidArgumentError);
 }
@@ -148,7 +148,7 @@ TEST_CASE("a question of another subgraph stays open, with the answers it has") 
             REQUIRE(left.size() == 1);
             CHECK(left[0] == asked.interrupts[1]);
             const auto waiting = saver->unfinishedThreads({.thread_ids = {driver.name}});
-            CHECK((waiting.at(0).reason == sg::Unfinished::edited));
+            CHECK((waiting.at(0).reason == sg::Status::edited));
             CHECK(waiting.at(0).interrupts == left);
             CHECK(app.recover().empty());
 

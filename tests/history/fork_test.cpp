@@ -39,7 +39,7 @@ TEST_CASE("a hundred forks of one checkpoint write the same channel, and each re
     });
 }
 
-TEST_CASE("a run continues from an edit without another fork, and again from the same edit") {
+TEST_CASE("a run continues from the newest edit without another fork, and forks an edit that was continued") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = chainOf({"a", "b"}).compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
@@ -48,11 +48,12 @@ TEST_CASE("a run continues from an edit without another fork, and again from the
         const Bytes before = commitsOf(*saver);
         CHECK(app.invoke(sg::RESUME, edited).values.v == Words{"i", "x", "b"});
         CHECK(sourcesOf(historyOf(app, {.thread_id = "t"}, {.limit = 3})) == Words{"loop", "update", "loop"});
-        // As a sibling of the run before.
+        // Beside the run before, from a fork of the edit.
         const auto again = app.invoke(sg::RESUME, edited);
         CHECK(again.values.v == Words{"i", "x", "b"});
-        CHECK(app.getState(again.config).parent_config == edited);
-        CHECK(sourcesOf(historyOf(app, {.thread_id = "t"}, {.limit = 3})) == Words{"loop", "loop", "update"});
+        const auto fork = app.getState(*app.getState(again.config).parent_config);
+        CHECK(fork.parent_config == edited);
+        CHECK(sourcesOf(historyOf(app, {.thread_id = "t"}, {.limit = 4})) == Words{"loop", "fork", "loop", "update"});
         CHECK(keeps(commitsOf(*saver), before));
     });
 }

@@ -52,7 +52,10 @@ TEST_CASE("every operation of the page answers with JSON, for threads whose name
     const std::string second = textAt(timeline, "/checkpoints/1/checkpoint_id");
     const Place from_second{{"threads", done, "timeline"}, {{"from", second}, {"limit", "2"}}};
     const Place before_second{{"threads", done, "timeline"}, {{"before", second}, {"limit", "1"}}};
-    CHECK(store.ok(from_second).at_pointer("/checkpoints/0") == timeline.at_pointer("/checkpoints/1"));
+    // The list does not have the checkpoint after its first one, which says how long the tasks took that were next.
+    auto first = timeline.at_pointer("/checkpoints/1");
+    first.as_object()["next_took_us"] = nullptr;
+    CHECK(store.ok(from_second).at_pointer("/checkpoints/0") == first);
     CHECK(store.ok(from_second).at_pointer("/checkpoints/1") == store.ok(before_second).at_pointer("/checkpoints/0"));
     CHECK_THROWS_AS(store.get({{"threads", done, "timeline"}, {{"from", second}, {"before", second}}}),
                     sg::InvalidArgumentError);
@@ -177,6 +180,9 @@ TEST_CASE("a request without the key, from another page, or for writing where th
     Store writing({.write = true});
     const Asked elsewhere{"POST", {{"X-Stategraph-Key", key}, {"Origin", "http://evil.example"}, {"Host", "h"}}};
     CHECK(writing.ask(elsewhere, {{"threads", "asks", "answer"}}, R"({"key":"x","value":1})").status == 403);
+    const Asked program{"POST", {{"X-Stategraph-Key", key}, {"Host", "h"}}};
+    CHECK_THROWS_WITH_AS(writing.ask(program, {{"threads", "asks", "answer"}}, R"({"key":"x","value":1})"),
+                         doctest::Contains("no open interrupt has the key 'x'"), sg::InvalidArgumentError);
     CHECK(writing.post({{"threads", "asks", "run"}}, "{}").status == 403);  // no graph
     CHECK(writing.saver->list({.thread_id = "asks"}).size() == store.saver->list({.thread_id = "asks"}).size());
     CHECK_THROWS_AS(Api(nullptr, {}), sg::InvalidArgumentError);
@@ -344,6 +350,10 @@ TEST_CASE("the server is on the loopback, refuses other names, and sends its pol
     other.send("GET /api/about HTTP/1.1\r\nHost: evil.example\r\n" + header + "\r\n");
     CHECK(other.read().status == 421);
     CHECK_THROWS_AS(sg::inspect::Server(store.saver, {.key = "short"}), sg::InvalidArgumentError);
+    ::setenv("STATEGRAPH_INSPECTOR_KEY", "fedcba9876543210", 1);
+    CHECK(sg::inspect::Server(store.saver).key() == "fedcba9876543210");
+    CHECK(sg::inspect::Server(store.saver, {.key = key}).key() == key);
+    ::unsetenv("STATEGRAPH_INSPECTOR_KEY");
 }
 
 }  // namespace

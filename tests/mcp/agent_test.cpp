@@ -127,6 +127,29 @@ TEST_CASE("arguments that the schema refuses are not sent, where schemas can be 
     CHECK_FALSE(find(client.tools({.check_arguments = false}), "add").check);
 }
 
+TEST_CASE("a tool whose schema cannot be used refuses its calls, and the server's other tools can be used") {
+    const mcp::Client client = mcp_servers::client("bad_schemas");
+    const std::vector<agent::Tool> tools = client.tools();
+    CHECK(tools.size() == 5);
+    const bool are_checked = static_cast<bool>(find(tools, "echo").check);  // built with stategraph::schema
+    const agent::Agent agent =
+        agentOf(client, {called("list", "{}"), called("text", "{}"), called("echo", R"({"text":"hello"})")});
+    std::vector<std::string> told = tools::results(agent.say("go", {.thread_id = "t"}).values);
+    REQUIRE(told.size() == 3);
+    CHECK(told[0] ==
+          "Error: the MCP tool 'list' cannot be called, because its JSON Schema cannot be used: it is not a schema of "
+          "objects");
+    CHECK(told[1].find("it is not a schema of objects") != std::string::npos);
+    CHECK(told[2] == "hello");
+    if (!are_checked) return;
+    CHECK(find(tools, "recursive").description.parameters == R"({"type":"object"})");
+    told = tools::results(
+        agentOf(client, {called("recursive", "{}"), called("unchecked", "{}")}).say("go", {.thread_id = "u"}).values);
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].find("leads back to itself") != std::string::npos);
+    CHECK(told[1].find("'unevaluatedProperties'") != std::string::npos);
+}
+
 TEST_CASE("the progress of a call is an event of the run's stream") {
     const mcp::Client client = mcp_servers::client();
     const agent::Agent agent = agentOf(client, {called("report", "{}")});

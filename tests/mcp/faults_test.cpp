@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include <stategraph/async.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/mcp/client.hpp>
@@ -38,6 +40,19 @@ TEST_CASE("a program that does not exist is an error that names it") {
     const mcp::Client other(mcp::process(options));
     CHECK(std::string(failureOf([&] { other.listTools(); }).what()).find("in the folder '/nowhere'") !=
           std::string::npos);
+}
+
+TEST_CASE("a server that is a child process gets none of this process's descriptors but the three that it needs") {
+    const TemporaryFolder folder;
+    const int mine = ::dup(1);  // which a child would inherit
+    mcp::ProcessOptions options;
+    options.command = "/bin/sh";
+    options.arguments = {
+        "-c", "test -e /proc/self/fd/" + std::to_string(mine) + "; echo $? > " + (folder / "answer").string()};
+    const mcp::Client client(mcp::process(options));
+    (void)failureOf([&] { client.listTools(); });
+    ::close(mine);
+    CHECK(mcp_servers::linesOf(folder / "answer") == std::vector<std::string>{"1"});
 }
 
 TEST_CASE(
@@ -175,15 +190,40 @@ TEST_CASE("lines that are no messages are skipped, and a server that writes noth
           std::string::npos);
 }
 
-TEST_CASE("an answer that cannot be read is what the error of a call without an answer shows") {
+TEST_CASE("an answer that cannot be read ends its call at once, and says what is wrong with it") {
     mcp::ClientOptions options;
-    options.timeout = 500ms;
+    options.timeout = 24h;
     const mcp::Client client = mcp_servers::client({}, options);
-    const std::string error = failureOf([&] { client.callTool("mangled", {}); }).what();
-    CHECK(error.find("did not answer within 500 ms; it has sent 1 line that is no message of JSON-RPC 2.0, the last "
-                     "one: {") != std::string::npos);
+    const auto errorOf = [&](const char* tool) {
+        const mcp::McpError error = failureOf([&] { client.callTool(tool, {}); });
+        CHECK((error.failure() == mcp::Failure::connection));
+        return std::string(error.what());
+    };
+    const std::string error = errorOf("mangled");
+    CHECK(error.find("the tool 'mangled' has no answer: its answer cannot be read: it is not JSON at byte ") !=
+          std::string::npos);
     CHECK(error.find("caf?") != std::string::npos);
+    CHECK(errorOf("mangled_twice").find("it is not JSON at byte ") != std::string::npos);
+    CHECK(errorOf("old_protocol").find(R"(it lacks "jsonrpc":"2.0")") != std::string::npos);
     CHECK(client.callTool("echo", said("on")).text() == "on");
+    CHECK(client.starts() == 1);
+}
+
+TEST_CASE("an error without the id of its request ends the only call that waits") {
+    mcp::ClientOptions options;
+    options.timeout = 24h;
+    const mcp::Client client = mcp_servers::client({}, options);
+    const mcp::McpError error = failureOf([&] { client.callTool("unknown_id", {}); });
+    CHECK((error.failure() == mcp::Failure::refused));
+    CHECK(error.code() == -32700);
+    CHECK(client.callTool("echo", said("on")).text() == "on");
+}
+
+TEST_CASE("the id of an answer may be a text or a real number, and half a character is U+FFFD") {
+    const mcp::Client client = mcp_servers::client();
+    CHECK(client.callTool("text_id", {}).text() == "as text");
+    CHECK(client.callTool("real_id", {}).text() == "as a real number");
+    CHECK(client.callTool("half", {}).text() == "cut \xef\xbf\xbd");
 }
 
 TEST_CASE("a message that is longer than the limit ends the connection, and one within it passes") {

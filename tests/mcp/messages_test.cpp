@@ -64,6 +64,38 @@ TEST_CASE("what is no message is unreadable, and an answer without a result is a
     CHECK(readOne(R"({"jsonrpc":"2.0","id":1e99,"result":{}})").id == -1);
 }
 
+TEST_CASE("an answer that is no JSON has the id of its request, and no other line has one") {
+    for (const char* text : {R"({"jsonrpc":"2.0","id":3,"result":{"text":"\x"}})",
+                             R"({"jsonrpc":"2.0","result":{"id":9,"text":"a } \" ] \x"},"id":"3"})",
+                             R"( { "id" : 3 , "error" : {"code":01} })", R"({"jsonrpc":"2.0","id":3,"resu)",
+                             "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":\"\xff\"}", R"({"id":3,"result":{}})"}) {
+        CAPTURE(text);
+        const Incoming broken = readOne(text);
+        CHECK((broken.kind == Kind::unreadable));
+        CHECK(broken.id == 3);
+        CHECK(!broken.error_text.empty());
+    }
+    for (const char* text :
+         {R"({"id":3,"level":"info" x})", R"({"jsonrpc":"2.0","id":3,"method":"ping" x})", R"({"result":{"id":3},"x})",
+          R"({"jsonrpc":"2.0","id":-3,"result":x})", R"({"jsonrpc":"2.0","id":3)",
+          R"({"jsonrpc":"2.0","result":x,"id":03})", R"("id":3,x)", R"({"id":3,"result":{},"method":"m"})"}) {
+        CAPTURE(text);
+        CHECK((readOne(text).kind == Kind::unreadable));
+        CHECK(readOne(text).id == -1);
+    }
+    const std::vector<Incoming> batch = readMessages(
+        R"([{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":7,"method":"m"},{"id":2,"error":\x}])");
+    REQUIRE(batch.size() == 2);
+    CHECK(batch[0].id == 1);
+    CHECK(batch[1].id == 2);
+    CHECK(readOne(R"({"jsonrpc":"2.0","id":"12","result":{}})").id == 12);
+    CHECK(readOne(R"({"jsonrpc":"2.0","id":12.0,"result":{}})").id == 12);
+    for (const char* id : {R"("")", R"("012")", R"("-1")", R"("+1")", R"(" 1")", R"("1.0")", "1.5", "true", "1e19"}) {
+        CAPTURE(id);
+        CHECK(readOne(R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"result":{}})").id == -1);
+    }
+}
+
 TEST_CASE("lines are found in pieces of any size, with either end, and blank ones are skipped") {
     const std::string text = "first\nsecond\r\n\n  \nthird\n";
     for (std::size_t size = 1; size <= text.size(); ++size) {

@@ -360,8 +360,9 @@ bool socketsFail() {
             return false;
         if (!expect(accepts_to_fail == 0, "accept did not fail")) return false;
     }
-    for (const char* part :
-         {"", "POST /g/x/sta", "POST /g/x/start HTTP/1.0\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"}) {
+    for (const char* part : {"", "POST /g/x/sta",
+                             "POST /g/x/start HTTP/1.0\r\nHost: localhost\r\nContent-Type: "
+                             "application/json\r\nContent-Length: 9\r\n\r\n{"}) {
         Client reset(served.server);
         reset.send(part);
         reset.reset();

@@ -96,10 +96,10 @@ asio::awaitable<void> talk(std::uint16_t port, int number, Counts& counts) {
         co_return;
     }
     const std::string body = R"({"text":"go"})";
-    const std::string request =
-        "POST /slow/t" + std::to_string(number) +
-        "/start?protocol=steps HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
-        std::to_string(body.size()) + "\r\n\r\n" + body;
+    const std::string request = "POST /slow/t" + std::to_string(number) +
+                                "/start?protocol=steps HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                                "Content-Type: application/json\r\nContent-Length: " +
+                                std::to_string(body.size()) + "\r\n\r\n" + body;
     boost::system::error_code ignored;
     co_await asio::async_write(socket, asio::buffer(request), asio::redirect_error(asio::use_awaitable, ignored));
     if (number % 20 == 7) {  // this client never reads

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ namespace {
 const std::string path = "threads.db";
 
 // A saver with a thread of its own, which a child of a fork lacks. AddressSanitizer's allocator does not support a fork
-// while another thread may use it.
+// while another thread may use it; nor does SQLite's, so that the fork waits until the thread is idle.
 const std::optional<sg::RetentionOptions> retention =
     STATEGRAPH_WITH_ASAN ? std::nullopt : std::optional(sg::RetentionOptions{.keep_last = 10});
 
@@ -76,6 +77,7 @@ bool childIsRight(std::unique_ptr<sg::SqliteSaver>& saver) {
 int main() {
     auto saver = std::make_unique<sg::SqliteSaver>(path, sg::SqliteSaverOptions{.retention = retention});
     put(*saver, "before");
+    while (retention && saver->retentionReport().runs == 0) std::this_thread::yield();
     bool is_right = childIsRight(saver);
     put(*saver, "after");
     is_right &= check(saver->list({}).size() == 2, "the parent's threads");

@@ -273,7 +273,8 @@ private:
             tell(": " + ended.text + "\n");
             bool expected = ended.text.find("injected") != std::string::npos;
             // If an effect's record meets this error, it is reported as the failure of its node.
-            if (ended.text.find("another run committed first") != std::string::npos)
+            if (ended.text.find("another run committed first") != std::string::npos ||
+                ended.text.find("another run changed the pending write") != std::string::npos)
                 expected = what == What::second_writer;
             try {
                 std::rethrow_exception(ended.error);

@@ -308,7 +308,7 @@ TEST_CASE("unfinished threads are found by the metadata that their runs were giv
         CHECK(found({.metadata = {{"tenant", "x"}}}) == Strings{"a", "c"});
         CHECK(found({.metadata = {{"level", 1}, {"tenant", "x"}}}) == Strings{"a"});
         CHECK(found({.metadata = {{"level", "1"}}}).empty());
-        CHECK(found({.reason = sg::Unfinished::failed, .metadata = {{"tenant", "x"}}}).empty());
+        CHECK(found({.reason = sg::Status::failed, .metadata = {{"tenant", "x"}}}).empty());
         CHECK(found({.after_thread_id = "a", .limit = 1, .metadata = {{"tenant", "x"}}}) == Strings{"c"});
         app.cancelThread("a");
         CHECK(found({.metadata = {{"tenant", "x"}}}) == Strings{"c"});

@@ -78,3 +78,20 @@ TEST_CASE("a node knows which superstep is the last that the limit allows") {
     graph.compile().invoke({}, config);
     CHECK(last == std::vector<bool>{false, false, true});
 }
+
+TEST_CASE("a context may have values of several types, and of one type the last one counts") {
+    struct Tenant {
+        std::string name;
+    };
+    sg::RunContext context = sg::RunContext(User{"Ada", 1}).with(Tenant{"shop"}).with(7);
+    REQUIRE(context.get<User>() != nullptr);
+    CHECK(context.get<User>()->name == "Ada");
+    CHECK(context.get<Tenant>()->name == "shop");
+    CHECK(*context.get<int>() == 7);
+    CHECK(context.get<std::string>() == nullptr);
+    context = context.with(User{"Bo", 2});
+    CHECK(context.get<User>()->name == "Bo");
+    CHECK(*context.get<int>() == 7);
+    CHECK(sg::RunContext().with(sg::RunContext()).empty());
+    CHECK(sg::RunContext().with(7).with(sg::RunContext()).get<int>() != nullptr);
+}

@@ -15,7 +15,6 @@
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;
-using sg::Unfinished;
 using namespace controlled;
 
 TEST_CASE("a stopped run ends with what is committed, and a node that looks at its token ends with it") {
@@ -43,7 +42,7 @@ TEST_CASE("a stopped run ends with what is committed, and a node that looks at i
         const auto result = app.invoke({}, with(control));
         CHECK((result.status == Status::cancelled));
         CHECK(result.values.bar == Strings{"first", "a"});
-        CHECK((reasonOf(saver) == Unfinished::cancelled));
+        CHECK((reasonOf(saver) == Status::cancelled));
         CHECK(app.recover().empty());  // recover() does not continue a cancelled thread
         CHECK(app.getState(thread_t).next == Strings{"b"});
         while (!saw) std::this_thread::yield();
@@ -133,7 +132,7 @@ TEST_CASE("stopping reaches parallel tasks, subgraphs and waits between attempts
         const auto result = app.invoke({}, with(control));
         CHECK((result.status == Status::cancelled));
         CHECK(log.take() != Strings{});
-        CHECK((reasonOf(saver) == Unfinished::cancelled));
+        CHECK((reasonOf(saver) == Status::cancelled));
         for (const auto& task : app.getState(thread_t).tasks) CHECK_FALSE(task.error);
     });
 }
@@ -158,7 +157,7 @@ TEST_CASE("a drained run ends after the superstep under way, and recover drives 
         CHECK((result.status == Status::drained));
         CHECK(control->drainReason() == "deploy");
         CHECK(result.values.bar == Strings{"a"});
-        CHECK((reasonOf(saver) == Unfinished::in_flight));
+        CHECK((reasonOf(saver) == Status::in_flight));
         const auto report = app.recover();
         REQUIRE(report.size() == 1);
         CHECK((report.front().status == Status::done));

@@ -13,7 +13,6 @@ namespace controlled {
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;
-using sg::Unfinished;
 
 /// A gate at which nodes wait until the test opens it, even if they are stopped.
 class Gate {
@@ -55,7 +54,7 @@ inline sg::RunConfig with(std::shared_ptr<sg::RunControl> control, std::string t
     return config;
 }
 
-inline Unfinished reasonOf(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
+inline Status reasonOf(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     const auto all = saver->unfinishedThreads();
     REQUIRE(all.size() == 1);
     return all.front().reason;

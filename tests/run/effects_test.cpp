@@ -59,21 +59,34 @@ TEST_CASE("an effect is not repeated when a failed run is resumed, in whatever o
     });
 }
 
-TEST_CASE("what an effect returned is stored before the node continues") {
+TEST_CASE("that an effect begins is stored before it, and what it returned before the node continues") {
     const auto saver = std::make_shared<RecordingSaver>();
-    for (const auto durability : {sg::Durability::async, sg::Durability::sync}) {
-        saver->takeLines();
-        Strings seen;
-        payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
+    int threads = 0;
+    for (const auto on_doubt : {sg::OnDoubt::repeat, sg::OnDoubt::repeat_unclaimed})
+        for (const auto durability : {sg::Durability::async, sg::Durability::sync}) {
             saver->takeLines();
-            rt.once("a", [] { return 1; });
-            seen = saver->takeLines();
-            return {};
-        }).invoke(Update{}, {.thread_id = durability == sg::Durability::sync ? "s" : "a", .durability = durability});
-        REQUIRE(seen.size() == 1);
-        CHECK(seen[0].starts_with("write once:"));
-        CHECK(seen[0].ends_with("fsync") == (durability == sg::Durability::sync));
-    }
+            Strings seen;
+            payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
+                saver->takeLines();
+                Strings before;
+                rt.once(
+                    "a",
+                    [&] {
+                        before = saver->takeLines();
+                        return 1;
+                    },
+                    on_doubt);
+                CHECK(before.size() == (on_doubt == sg::OnDoubt::repeat ? 1 : 0));
+                seen = saver->takeLines();
+                seen.insert(seen.end(), before.begin(), before.end());
+                return {};
+            }).invoke(Update{}, {.thread_id = sg::ThreadId(std::to_string(++threads)), .durability = durability});
+            for (const std::string& line : seen) {
+                CHECK(line.starts_with("write once:"));
+                CHECK(line.ends_with("fsync") == (durability == sg::Durability::sync));
+            }
+            CHECK(seen.size() == (on_doubt == sg::OnDoubt::repeat ? 2 : 1));
+        }
 }
 
 TEST_CASE("effects of parallel tasks and of Sends to one node are distinguished") {

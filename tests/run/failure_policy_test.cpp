@@ -121,7 +121,7 @@ TEST_CASE("cancel_siblings: what has not begun is not started, what has finished
                 // The thread has failed, so it does not count as in flight.
                 const auto unfinished = saver->unfinishedThreads();
                 REQUIRE(unfinished.size() == 1);
-                CHECK((unfinished.front().reason == sg::Unfinished::failed));
+                CHECK((unfinished.front().reason == sg::Status::failed));
                 CHECK(unfinished.front().error == "b is broken");
                 CHECK(app.recover().empty());
                 CHECK(five.log.entries().empty());
@@ -193,16 +193,16 @@ TEST_CASE("cancel_siblings: while a run continues over such a failure the thread
     bool was_in_flight = false;
     Graph graph;
     graph.addNode("a", [&](const State&) -> Update {
-        if (!broken) was_in_flight = saver->unfinishedThreads().at(0).reason == sg::Unfinished::in_flight;
+        if (!broken) was_in_flight = saver->unfinishedThreads().at(0).reason == sg::Status::in_flight;
         throw std::runtime_error("broken");
     });
     graph.addNode("b", appends("b")).addEdge(sg::START, "a").addEdge(sg::START, "b");
     const App app = graph.compile({.checkpointer = saver, .on_failure = sg::FailurePolicy::cancel_siblings});
     const sg::RunConfig config{.thread_id = "t", .max_concurrency = 1};
     CHECK_THROWS_AS(app.invoke(Update{}, config), sg::NodeError);
-    CHECK((saver->unfinishedThreads().at(0).reason == sg::Unfinished::failed));
+    CHECK((saver->unfinishedThreads().at(0).reason == sg::Status::failed));
     broken = false;
     CHECK_THROWS_AS(app.invoke(sg::RESUME, config), sg::NodeError);
     CHECK(was_in_flight);
-    CHECK((saver->unfinishedThreads().at(0).reason == sg::Unfinished::failed));
+    CHECK((saver->unfinishedThreads().at(0).reason == sg::Status::failed));
 }

@@ -16,7 +16,7 @@
 // What observers receive, and that they cannot disturb a run.
 using namespace graphs;
 using namespace std::chrono_literals;
-using sg::Ending;
+using sg::Status;
 
 namespace {
 

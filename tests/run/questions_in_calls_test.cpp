@@ -6,7 +6,6 @@
 #include <stategraph/async.hpp>
 #include <stategraph/functional.hpp>
 
-#include "checkpoint/task_fields.hpp"
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
@@ -198,37 +197,4 @@ TEST_CASE("functions that a flow starts at once each get their own answer, which
             return "a=" + of_a + " b=" + b->get();
         },
         {"for a?", "for b?"}, "a=A(for a?) b=A(for b?)");
-}
-
-TEST_CASE("an answer that an earlier version stored for a question in a call is taken") {
-    savers::onEach([](savers::Store& store) {
-        const auto saver = store.open();
-        Graph graph;
-        graph.addNode("n", [](const State&, sg::Runtime& rt) -> Update {
-            const auto one = rt.once("one", [&] { return sg::interrupt<std::string>(rt, "one"); });
-            return {sg::add(&State::bar, one), sg::add(&State::bar, sg::interrupt<std::string>(rt, "two"))};
-        });
-        graph.addEdge(sg::START, "n");
-        const App app = graph.compile({.checkpointer = saver});
-        const sg::RunConfig t{.thread_id = "t"};
-        REQUIRE((app.invoke(Update{}, t).status == sg::Status::interrupted));
-
-        // An earlier version counted this one as the first question of the task.
-        const auto state = app.getState({.thread_id = "t"});
-        const sg::Value question("one");
-        const sg::TaskId task = state.tasks.at(0).id;
-        sg::checkpoint::TaskFields fields;
-        fields.node = "n";
-        fields.interrupts = {{task, 0, question.bytes()}};
-        std::string record;
-        sg::checkpoint::writeTask(state.config.checkpoint_id, fields, record);
-        const sg::WriteRow row{state.config.checkpoint_id, "pull:n", record};
-        saver->putWrites({"t", ""}, state.config.checkpoint_id, {&row, 1});
-
-        REQUIRE(app.getState({.thread_id = "t"}).interrupts().at(0).id == task);
-        const auto two = app.invoke(sg::Command<State>{.resume = "1"}, t);
-        REQUIRE(two.interrupts.size() == 1);
-        CHECK(two.interrupts[0].value == sg::Value("two"));
-        CHECK(app.invoke(sg::Command<State>{.resume = "2"}, t).values.bar == Strings{"1", "2"});
-    });
 }

@@ -11,7 +11,7 @@
 
 // Threads with pending work: which exist, why they have work, and how they are continued.
 using namespace graphs;
-using sg::Unfinished;
+using sg::Status;
 
 namespace {
 
@@ -59,13 +59,13 @@ Graph world(World& w) {
     return graph;
 }
 
-std::map<std::string, Unfinished> reasons(sg::BaseCheckpointSaver& saver) {
-    std::map<std::string, Unfinished> found;
+std::map<std::string, Status> reasons(sg::BaseCheckpointSaver& saver) {
+    std::map<std::string, Status> found;
     for (const auto& thread : saver.unfinishedThreads()) found.emplace(thread.thread_id, thread.reason);
     return found;
 }
 
-Unfinished reasonOf(sg::BaseCheckpointSaver& saver, const std::string& thread) {
+Status reasonOf(sg::BaseCheckpointSaver& saver, const std::string& thread) {
     const auto all = reasons(saver);
     const auto found = all.find(thread);
     REQUIRE(found != all.end());
@@ -91,7 +91,7 @@ TEST_CASE(
             const auto died = driver.run(world(w).compile({.checkpointer = mortal}), says("x"), config);
             CHECK(died.failed());
             w.dies = false;
-            CHECK((reasonOf(*saver, driver.name) == Unfinished::in_flight));
+            CHECK((reasonOf(*saver, driver.name) == Status::in_flight));
             const App app = world(w).compile({.checkpointer = saver});
             (void)app.recover();
             const auto state = app.getState({.thread_id = driver.name});
@@ -126,13 +126,13 @@ TEST_CASE("unfinished threads are listed with the reason") {
         CHECK_THROWS_AS(app.invoke(says("x"), {.thread_id = "limit", .recursion_limit = 2}), sg::GraphRecursionError);
         app.invoke(says("x"), {.thread_id = "last breakpoint", .interrupt_after = {"end"}});  // nothing is due
 
-        const std::map<std::string, Unfinished> expected{{"interrupted", Unfinished::interrupted},
-                                                         {"failed", Unfinished::failed},
-                                                         {"failed and asks", Unfinished::failed},
-                                                         {"in flight", Unfinished::in_flight},
-                                                         {"before", Unfinished::breakpoint},
-                                                         {"after", Unfinished::breakpoint},
-                                                         {"limit", Unfinished::limit}};
+        const std::map<std::string, Status> expected{{"interrupted", Status::interrupted},
+                                                     {"failed", Status::failed},
+                                                     {"failed and asks", Status::failed},
+                                                     {"in flight", Status::in_flight},
+                                                     {"before", Status::breakpoint},
+                                                     {"after", Status::breakpoint},
+                                                     {"limit", Status::limit}};
         CHECK((reasons(*saver) == expected));
 
         for (const auto& thread : saver->unfinishedThreads()) {
@@ -140,9 +140,9 @@ TEST_CASE("unfinished threads are listed with the reason") {
             CHECK(thread.checkpoint_id == app.getState({.thread_id = thread.thread_id}).config.checkpoint_id);
             CHECK(thread.next == app.getState({.thread_id = thread.thread_id}).next);
             CHECK(thread.interrupts == app.getState({.thread_id = thread.thread_id}).interrupts());
-            CHECK(thread.error == (thread.reason == Unfinished::failed ? "broken" : ""));
+            CHECK(thread.error == (thread.reason == Status::failed ? "broken" : ""));
         }
-        CHECK(saver->unfinishedThreads({.reason = Unfinished::breakpoint}).size() == 2);
+        CHECK(saver->unfinishedThreads({.reason = Status::breakpoint}).size() == 2);
         const auto first = saver->unfinishedThreads({.limit = 3});
         REQUIRE(first.size() == 3);
         CHECK(saver->unfinishedThreads({.after_thread_id = first.back().thread_id}).size() == 4);
@@ -162,25 +162,25 @@ TEST_CASE("a thread that was gone on with is in flight again, and stopped again 
         mortal->dead = false;
         CHECK_THROWS(doomed.invoke(sg::RESUME, {.thread_id = thread}));
         w.dies = false;
-        CHECK((reasonOf(*saver, thread) == Unfinished::in_flight));
+        CHECK((reasonOf(*saver, thread) == Status::in_flight));
     };
 
     app.invoke(says("x"), {.thread_id = "breakpoint", .interrupt_before = {"flaky"}});
-    CHECK((reasonOf(*saver, "breakpoint") == Unfinished::breakpoint));
+    CHECK((reasonOf(*saver, "breakpoint") == Status::breakpoint));
     dieOn("breakpoint");
 
     w.fails = true;
     CHECK_THROWS(app.invoke(says("x"), {.thread_id = "failed"}));
-    CHECK((reasonOf(*saver, "failed") == Unfinished::failed));
+    CHECK((reasonOf(*saver, "failed") == Status::failed));
     w.fails = false;
     dieOn("failed");
     w.fails = true;
     CHECK_THROWS(app.invoke(sg::RESUME, {.thread_id = "failed"}));
-    CHECK((reasonOf(*saver, "failed") == Unfinished::failed));
+    CHECK((reasonOf(*saver, "failed") == Status::failed));
     w.fails = false;
 
     CHECK_THROWS(app.invoke(says("x"), {.thread_id = "limit", .recursion_limit = 1}));
-    CHECK((reasonOf(*saver, "limit") == Unfinished::limit));
+    CHECK((reasonOf(*saver, "limit") == Status::limit));
     dieOn("limit");
 
     // The reader abandons a stream, so no failure is recorded.
@@ -189,7 +189,7 @@ TEST_CASE("a thread that was gone on with is in flight again, and stopped again 
         auto stream = app.stream(sg::RESUME, {.thread_id = "left"}, {.modes = {sg::StreamMode::values}});
         (void)stream.begin();
     }
-    CHECK((reasonOf(*saver, "left") == Unfinished::in_flight));
+    CHECK((reasonOf(*saver, "left") == Status::in_flight));
 
     const auto report = app.recover();
     CHECK(report.size() == 4 - 1);  // "failed" is not continued automatically
@@ -217,15 +217,15 @@ TEST_CASE("a thread one of whose questions was answered before the process died 
     const App app = graph.compile({.checkpointer = saver});
     const auto asked = app.invoke(Update{}, {.thread_id = "t"});
     REQUIRE(asked.interrupts.size() == 2);
-    CHECK((reasonOf(*saver, "t") == Unfinished::interrupted));
+    CHECK((reasonOf(*saver, "t") == Status::interrupted));
     CHECK_THROWS(graph.compile({.checkpointer = mortal})
                      .invoke(sg::Command<>{.answers = {{asked.interrupts[0].id, "A"}}}, {.thread_id = "t"}));
-    CHECK((reasonOf(*saver, "t") == Unfinished::in_flight));
+    CHECK((reasonOf(*saver, "t") == Status::in_flight));
     dies = false;
     const auto report = app.recover();
     REQUIRE(report.size() == 1);
     CHECK((report[0].status == sg::Status::interrupted));
-    CHECK((reasonOf(*saver, "t") == Unfinished::interrupted));
+    CHECK((reasonOf(*saver, "t") == Status::interrupted));
     CHECK(app.invoke(sg::Command<>{.resume = "B"}, {.thread_id = "t"}).values.bar == Strings{"A", "b:B"});
 }
 
@@ -252,7 +252,7 @@ TEST_CASE("recover drives on every thread that is in flight, and no other") {
         CHECK(w.log.count("a") == 0);
         CHECK(w.log.count("flaky") == count);
         CHECK(app.recover().empty());
-        CHECK((reasons(*saver) == std::map<std::string, Unfinished>{{"asks", Unfinished::interrupted}}));
+        CHECK((reasons(*saver) == std::map<std::string, Status>{{"asks", Status::interrupted}}));
     });
 }
 
@@ -350,7 +350,7 @@ TEST_CASE("recover() does not execute what waits by now, because another run has
             if (!thread.status) CHECK(thread.why.find("since it was found") != std::string::npos);
         }
         CHECK(log.takeSorted() == Strings{"a", "a", "a", "a", "b", "b", "b"});
-        CHECK((reasonOf(*saver, "breakpoint") == Unfinished::breakpoint));
-        CHECK((reasonOf(*saver, "question") == Unfinished::interrupted));
+        CHECK((reasonOf(*saver, "breakpoint") == Status::breakpoint));
+        CHECK((reasonOf(*saver, "question") == Status::interrupted));
     });
 }

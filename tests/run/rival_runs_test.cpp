@@ -17,7 +17,7 @@
 
 // Processes that resume one thread at the same time, inside whose superstep graphs are under way.
 using namespace graphs;
-using sg::Unfinished;
+using sg::Status;
 using sg::testing::FaultSaver;
 
 namespace {
@@ -146,7 +146,7 @@ TEST_CASE("a run that was too late inside leaves the thread in flight, as the ot
                 CHECK(outcome.template as<sg::ConcurrentUpdateError>() != nullptr);
                 const auto found = saver->unfinishedThreads({.thread_ids = {thread}});
                 REQUIRE(found.size() == 1);
-                CHECK((found[0].reason == Unfinished::in_flight));
+                CHECK((found[0].reason == Status::in_flight));
                 CHECK((app.recover().at(0).status == sg::Status::done));
                 CHECK(log.count("last") == 1);
             }

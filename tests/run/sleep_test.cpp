@@ -12,7 +12,6 @@
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;
-using sg::Unfinished;
 
 namespace {
 
@@ -64,7 +63,7 @@ TEST_CASE("a node that sleeps parks its thread until the time of its first call"
         auto saver = store.open();  // stands for another process
         const auto app = world.graph().compile({.checkpointer = saver, .ids = world.clock});
         world.clock->time += 999ms;
-        const auto sleepers = saver->unfinishedThreads({.reason = Unfinished::sleeping});
+        const auto sleepers = saver->unfinishedThreads({.reason = Status::sleeping});
         REQUIRE(sleepers.size() == 1);
         CHECK(sleepers.front().wake_at == start + 1000ms);
         CHECK(app.recover().empty());
@@ -218,7 +217,7 @@ TEST_CASE("a run that is stopped while one of its tasks sleeps is cancelled, and
         CHECK(app.recover().empty());
         const auto unfinished = saver->unfinishedThreads();
         REQUIRE(unfinished.size() == 1);
-        CHECK((unfinished.front().reason == Unfinished::cancelled));
+        CHECK((unfinished.front().reason == Status::cancelled));
         CHECK(app.invoke(sg::RESUME, thread_t).values.bar == Strings{"woke", "waited"});
     });
 }

@@ -45,7 +45,7 @@ TEST_CASE("files in an answer are reported once, in their places if the answer c
         server.add("a", serve::endpoint(agent::Agent({.model = std::make_shared<const Painter>(tells),
                                                       .tools = {work(std::make_shared<Ledger>())},
                                                       .compile = stored()}),
-                                        {.protocols = {serve::uiMessages()}}));
+                                        {.protocols = {serve::uiMessages()}, .input_channels = {{"messages"}}}));
         const std::string file = R"({"type":"file","media_type":"text/plain","data":"aGk="})";
         const std::string go =
             R"({"input":{"messages":[{"role":"user","content":[{"type":"text","text":"go"},)" + file + "]}]}}";

@@ -57,6 +57,8 @@ public:
                  std::string_view headers = {}) {
         std::string text;
         text.append(method).append(" ").append(target).append(" HTTP/1.1\r\nHost: localhost\r\n").append(headers);
+        if (!body.empty() && headers.find("Content-Type:") == std::string_view::npos)
+            text += "Content-Type: application/json\r\n";
         text += "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n";
         send(text.append(body));
     }

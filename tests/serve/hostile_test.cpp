@@ -24,11 +24,14 @@ namespace http = boost::beast::http;
 namespace {
 
 const std::vector<std::string> seeds = {
-    "POST /helper/t/start HTTP/1.1\r\nHost: localhost\r\nContent-Length: 13\r\n\r\n{\"text\":\"go\"}",
-    "POST /helper/t/decide?protocol=steps HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+    "POST /helper/t/start HTTP/1.1\r\nHost: localhost\r\n"
+    "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"text\":\"go\"}",
+    "POST /helper/t/decide?protocol=steps HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    "Content-Length: "
     "33\r\n\r\n{\"call_id\":\"c1\",\"approved\":true}  ",
     "GET /helper/a%20b/history?limit=3&before=x HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n",
-    "POST /helper/chat HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"id\"\r\n0\r\n\r\n",
+    "POST /helper/chat HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"id\"\r\n0\r\n\r\n",
     "GET /helper/t/events?from=1-2&follow=0 HTTP/1.0\r\nHost: localhost\r\nLast-Event-ID: 7\r\n\r\n",
 };
 const std::vector<std::string> chats = {

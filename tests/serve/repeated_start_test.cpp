@@ -48,7 +48,7 @@ TEST_CASE("a start that is repeated begins one run if the client or the endpoint
     }
     CHECK(said("any") == 2);
     CHECK(said("new") == 2);
-    CHECK(client::post(port, "/any/t1/start", body).status == 200);  // it continues the thread
+    CHECK(client::post(port, "/any/t1/start?again=1", body).status == 200);  // it continues the thread
     CHECK(said("any") == 4);
     CHECK(client::post(port, "/new/t1/resume", "{}").status == 200);
 }

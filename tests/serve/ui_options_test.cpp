@@ -42,7 +42,9 @@ private:
 
 std::vector<json::object> linesWith(serve::UiMessagesOptions options, bool tells) {
     const auto fails = [](const Job&) -> std::string { throw std::runtime_error("secret of the tool"); };
-    serve::Server server;
+    serve::ServerOptions shows;
+    shows.show_errors = true;
+    serve::Server server(shows);
     server.add("a", serve::endpoint(agent::Agent({.model = std::make_shared<const Thinker>(tells),
                                                   .tools = {agent::tool<Job>("work", {}, fails)},
                                                   .compile = stored()}),

@@ -127,7 +127,9 @@ TEST_CASE("what failed at the provider, and a failure that is no text, are error
     const auto liar = agent::tool<Job>("liar", {}, [](const Job&) -> std::string {
         throw std::runtime_error("The call was not approved by the bank");
     });
-    serve::Server server;
+    serve::ServerOptions shown;
+    shown.show_errors = true;
+    serve::Server server(shown);
     serve::EndpointOptions options;
     options.protocols = {serve::uiMessages()};
     server.add("a", serve::endpoint(agent::Agent({.model = model::scripted({first, model::assistant("ok")}),

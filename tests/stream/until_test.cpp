@@ -112,8 +112,8 @@ TEST_CASE("a subscription ends with a run that asks, fails or is left, and gives
     sg::StreamHub hub(app);
     auto asked = hub.subscribe("t", {.modes = modes, .until = Until::run_end});
     app.invoke(Update{}, {.thread_id = "t", .hub = &hub});
-    CHECK(all(asked) == Strings{"begin", R"(updates {"a":{"bar":["a"]}})", "end interrupted",
-                                R"(updates {"__interrupt__":["name?"]})"});
+    CHECK(all(asked) == Strings{"begin", R"(updates {"a":{"bar":["a"]}})", R"(updates {"__interrupt__":["name?"]})",
+                                "end interrupted"});
 
     Graph broken;
     broken.addNode("x", [](const State&) -> Update { throw std::runtime_error("broken"); }).addEdge(sg::START, "x");
@@ -217,7 +217,7 @@ TEST_CASE("the end of a run says when a sleeping run wants to be resumed, as tex
         CHECK(event->data.toJson().find(R"("wake_unix_ms":4000000000000)") != std::string::npos);
         const auto end = sg::endOf(*event);
         REQUIRE(end);
-        CHECK((end->ending == sg::Ending::sleeping));
+        CHECK((end->ending == sg::Status::sleeping));
         REQUIRE(end->wake_time);
         CHECK(end->wake_time->time_since_epoch() == std::chrono::milliseconds(4'000'000'000'000));
         CHECK(end->checkpoint_id == app.getState({.thread_id = driver.name}).config.checkpoint_id);

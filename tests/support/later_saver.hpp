@@ -13,12 +13,13 @@
 #include <thread>
 #include <utility>
 
+#include <stategraph/forwarding_saver.hpp>
 #include <stategraph/memory_saver.hpp>
 
 /// Passes its calls on to another saver, and answers asynchronous ones later, like a server at some distance: a thread
 /// of its own calls the other saver, each call `latency` after it came. Any number may be under way. Safe from any
 /// thread.
-class LaterSaver final : public stategraph::BaseCheckpointSaver {
+class LaterSaver final : public stategraph::ForwardingSaver {
 public:
     enum class Answer : std::uint8_t {
         later,    // on the thread
@@ -27,7 +28,7 @@ public:
     explicit LaterSaver(
         std::shared_ptr<stategraph::BaseCheckpointSaver> inner = std::make_shared<stategraph::MemorySaver>(),
         std::chrono::microseconds latency = {}, Answer answer = Answer::later)
-        : inner_(std::move(inner)), latency_(latency), answer_(answer) {
+        : ForwardingSaver(std::move(inner)), latency_(latency), answer_(answer) {
         if (answer_ == Answer::later) thread_ = std::thread([this] { serve(); });
     }
     ~LaterSaver() override {
@@ -40,7 +41,6 @@ public:
         thread_.join();
     }
 
-    const std::shared_ptr<stategraph::BaseCheckpointSaver>& inner() const noexcept { return inner_; }
     /// The most puts that were under way at once.
     std::size_t mostPuts() const {
         const std::lock_guard lock(mutex_);
@@ -64,6 +64,7 @@ public:
     /// Set it before the first run: what `commitsAhead` returns.
     std::size_t ahead = 4;
 
+    bool putIsSlow() const noexcept override { return true; }
     bool answersLater() const noexcept override { return true; }
     std::size_t commitsAhead() const noexcept override { return ahead; }
     void asyncPut(const stategraph::PutRequest& request, stategraph::PutCompletion& completion) noexcept override {
@@ -71,7 +72,7 @@ public:
             answer(true, [this, &request, &completion]() noexcept {
                 std::exception_ptr failure;
                 try {
-                    inner_->put(request);
+                    inner()->put(request);
                 } catch (...) {
                     failure = std::current_exception();
                 }
@@ -87,7 +88,7 @@ public:
                 std::optional<stategraph::CheckpointTuple> tuple;
                 std::exception_ptr failure;
                 try {
-                    tuple = inner_->getTuple(query);
+                    tuple = inner()->getTuple(query);
                 } catch (...) {
                     failure = std::current_exception();
                 }
@@ -100,39 +101,12 @@ public:
 
     void put(const stategraph::PutRequest& request) override {
         ++waited_for_;
-        inner_->put(request);
+        inner()->put(request);
     }
     std::optional<stategraph::CheckpointTuple> getTuple(const stategraph::TupleQuery& query) override {
         ++waited_for_;
-        return inner_->getTuple(query);
+        return inner()->getTuple(query);
     }
-    std::vector<stategraph::ListedCheckpoint> list(const stategraph::ListQuery& query) override {
-        return inner_->list(query);
-    }
-    void deleteThread(std::string_view thread_id) override { inner_->deleteThread(thread_id); }
-    void copyThread(std::string_view from, std::string_view to) override { inner_->copyThread(from, to); }
-    std::size_t prune(const stategraph::PruneRequest& request) override { return inner_->prune(request); }
-    void putGraph(const stategraph::GraphFingerprint& fingerprint, std::string_view bytes) override {
-        inner_->putGraph(fingerprint, bytes);
-    }
-    std::optional<std::string> getGraph(const stategraph::GraphFingerprint& fingerprint) override {
-        return inner_->getGraph(fingerprint);
-    }
-    std::optional<std::vector<stategraph::IndexedThread>> openThreads(
-        const stategraph::OpenThreadsQuery& query) override {
-        return inner_->openThreads(query);
-    }
-    std::optional<std::vector<stategraph::IndexedThread>> newestThreads(
-        const stategraph::NewestThreadsQuery& query) override {
-        return inner_->newestThreads(query);
-    }
-    std::optional<std::vector<stategraph::DueThread>> dueThreads(const stategraph::DueThreadsQuery& query) override {
-        return inner_->dueThreads(query);
-    }
-    std::optional<stategraph::ThreadCounts> countThreads(std::size_t most) override {
-        return inner_->countThreads(most);
-    }
-    std::optional<std::uint64_t> storedBytes() override { return inner_->storedBytes(); }
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -197,7 +171,6 @@ private:
         }
     }
 
-    const std::shared_ptr<stategraph::BaseCheckpointSaver> inner_;
     const std::chrono::microseconds latency_;
     const Answer answer_;
     mutable std::mutex mutex_;

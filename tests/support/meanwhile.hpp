@@ -12,12 +12,12 @@ class Meanwhile final : public Door {
 public:
     using Door::Door;
 
-    std::function<void()> before_put;
+    std::function<void()> before_put;  // of rows
     std::function<void()> after_read;
     std::function<void()> after_list;
 
     void put(const stategraph::PutRequest& request) override {
-        call(before_put);
+        if (!request.commits.empty() || !request.writes.empty()) call(before_put);
         Door::put(request);
     }
     std::optional<stategraph::CheckpointTuple> getTuple(const stategraph::TupleQuery& query) override {

@@ -29,8 +29,10 @@ public:
     void send(const char* text) { is_open_ = is_open_ && ::send(socket_, text, std::strlen(text), MSG_NOSIGNAL) > 0; }
     void request(const char* method, const char* target, const char* body = "", const char* headers = "") {
         char text[1024];
-        std::snprintf(text, sizeof text, "%s %s HTTP/1.0\r\nHost: localhost\r\n%sContent-Length: %zu\r\n\r\n%s", method,
-                      target, headers, std::strlen(body), body);
+        std::snprintf(text, sizeof text,
+                      "%s %s HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\n%s"
+                      "Content-Length: %zu\r\n\r\n%s",
+                      method, target, headers, std::strlen(body), body);
         send(text);
     }
     /// Reads until the server closes. Returns false if it neither answered nor closed for five minutes.

@@ -49,6 +49,8 @@ public:
             stream_ = std::make_unique<asio::ssl::stream<tcp::socket&>>(socket_, *server_->tls_);
             error_code error;
             stream_->handshake(asio::ssl::stream_base::server, error);
+            const std::lock_guard lock(server_->mutex_);
+            if (!error && SSL_session_reused(stream_->native_handle()) == 0) ++server_->full_handshakes_;
             return !error;
         }
         std::string request() override {
@@ -76,6 +78,25 @@ public:
             } else {
                 asio::write(socket_, asio::buffer(bytes.data(), bytes.size()), ignored);
             }
+        }
+        void tunnel(unsigned short port) override {
+            tcp::socket other(server_->context_);
+            error_code error;
+            other.connect({asio::ip::make_address("127.0.0.1"), port}, error);
+            while (!error) {
+                pollfd waiting[2] = {{socket_.native_handle(), POLLIN, 0}, {other.native_handle(), POLLIN, 0}};
+                if (::poll(waiting, 2, -1) < 0) continue;
+                for (const bool is_answer : {false, true}) {
+                    if (waiting[is_answer ? 1 : 0].revents == 0 || error) continue;
+                    char piece[4096];
+                    const std::size_t size = (is_answer ? other : socket_).read_some(asio::buffer(piece), error);
+                    if (!error) asio::write(is_answer ? socket_ : other, asio::buffer(piece, size), error);
+                }
+            }
+        }
+        void waitForBytes() override {
+            error_code ignored;
+            socket_.wait(tcp::socket::wait_read, ignored);
         }
         void reset() override {
             error_code ignored;
@@ -143,6 +164,7 @@ public:
     std::set<int> sockets_;
     std::vector<std::string> requests_;
     std::size_t count_ = 0;
+    std::size_t full_handshakes_ = 0;
     std::size_t ended_ = 0;
     bool is_ending_ = false;
     std::vector<std::jthread> peers_;
@@ -160,6 +182,10 @@ unsigned short ScriptedServer::port() const { return impl_->port_; }
 std::size_t ScriptedServer::connections() const {
     const std::lock_guard lock(impl_->mutex_);
     return impl_->count_;
+}
+std::size_t ScriptedServer::fullHandshakes() const {
+    const std::lock_guard lock(impl_->mutex_);
+    return impl_->full_handshakes_;
 }
 std::size_t ScriptedServer::openConnections() const {
     const std::lock_guard lock(impl_->mutex_);

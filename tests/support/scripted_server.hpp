@@ -21,6 +21,10 @@ public:
         virtual std::string request() = 0;
         /// Sends bytes; those that the client no longer accepts are lost.
         virtual void send(std::string_view bytes) = 0;
+        /// Passes bytes in both directions between the client and this port of 127.0.0.1, until one side ends.
+        virtual void tunnel(unsigned short port) = 0;
+        /// Waits until the client has sent something, which is not read.
+        virtual void waitForBytes() = 0;
         /// Ends the connection with RST in place of FIN.
         virtual void reset() = 0;
         /// Waits until the client closes the connection. Returns false if it did not do so in time.
@@ -40,6 +44,8 @@ public:
     std::string url() const;
     unsigned short port() const;
     std::size_t connections() const;
+    /// TLS handshakes that did not continue a session of an earlier connection.
+    std::size_t fullHandshakes() const;
     /// The connections whose scripts have not ended.
     std::size_t openConnections() const;
     /// All requests that Peer::request has read, in the order in which they ended.

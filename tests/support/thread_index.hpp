@@ -32,8 +32,8 @@ inline std::string wrongInSummary(const stategraph::ThreadSummary& summary, cons
     return {};
 }
 
-/// The wrong statements in a saver's index of threads, as sentences, for one thread or for all. The status `unknown` is
-/// never wrong.
+/// The wrong statements in a saver's index of threads, as sentences, for one thread or for all. The status `in_flight`
+/// is never wrong.
 inline std::vector<std::string> wrongInIndex(stategraph::BaseCheckpointSaver& saver,
                                              const std::optional<std::string>& thread_id = {}) {
     namespace sg = stategraph;
@@ -58,10 +58,10 @@ inline std::vector<std::string> wrongInIndex(stategraph::BaseCheckpointSaver& sa
         const sg::ThreadOutlook outlook = found->second;
         indexed.erase(found);
         const auto thread = sg::unfinishedThread(head);
-        const std::string status = thread ? toString(thread->reason) : "finished";
+        const std::string status = thread ? toString(thread->reason) : toString(sg::Status::done);
         const std::string& summary = summaries[head.thread_id];
-        if (outlook.status == sg::ThreadStatus::unknown) {
-            if (!summary.empty()) wrong.push_back(head.thread_id + " is unknown, and has a summary");
+        if (outlook.status == sg::Status::in_flight) {
+            if (!summary.empty()) wrong.push_back(head.thread_id + " is in flight, and has a summary");
             continue;
         }
         if (const auto read = sg::readThreadSummary(summary)) {

@@ -13,16 +13,16 @@ namespace waiting {
 namespace sg = stategraph;
 
 /// Inputs and the status that the index of threads must then have; "stop" is the node before which the run stops.
-inline const std::vector<std::pair<std::string, sg::ThreadStatus>> outcomes{
-    {"ends", sg::ThreadStatus::finished},
-    {"asks", sg::ThreadStatus::interrupted},
-    {"two ask", sg::ThreadStatus::interrupted},
-    {"fails", sg::ThreadStatus::failed},
-    {"one asks, one fails", sg::ThreadStatus::failed},
-    {"one asks, one sleeps", sg::ThreadStatus::sleeping},
-    {"sleeps", sg::ThreadStatus::sleeping},
-    {"breaks", sg::ThreadStatus::breakpoint},
-    {"turns", sg::ThreadStatus::limit},
+inline const std::vector<std::pair<std::string, sg::Status>> outcomes{
+    {"ends", sg::Status::done},
+    {"asks", sg::Status::interrupted},
+    {"two ask", sg::Status::interrupted},
+    {"fails", sg::Status::failed},
+    {"one asks, one fails", sg::Status::failed},
+    {"one asks, one sleeps", sg::Status::sleeping},
+    {"sleeps", sg::Status::sleeping},
+    {"breaks", sg::Status::breakpoint},
+    {"turns", sg::Status::limit},
 };
 
 inline graphs::Update begin(const std::string& what) { return {sg::set(&graphs::State::foo, what)}; }

@@ -2,24 +2,24 @@
 #include <memory>
 #include <utility>
 
-#include <stategraph/saver.hpp>
+#include <stategraph/forwarding_saver.hpp>
 
 /// Hides the index of another saver, so that every thread is read.
-class WithoutIndex final : public stategraph::BaseCheckpointSaver {
+class WithoutIndex final : public stategraph::ForwardingSaver {
 public:
-    explicit WithoutIndex(stategraph::BaseCheckpointSaver& inner) : inner_(inner) {}
+    /// Does not own `inner`.
+    explicit WithoutIndex(stategraph::BaseCheckpointSaver& inner)
+        : ForwardingSaver(std::shared_ptr<stategraph::BaseCheckpointSaver>(std::shared_ptr<void>(), &inner)) {}
 
-    void put(const stategraph::PutRequest& request) override { inner_.put(request); }
-    std::optional<stategraph::CheckpointTuple> getTuple(const stategraph::TupleQuery& query) override {
-        return inner_.getTuple(query);
+    std::optional<std::vector<stategraph::IndexedThread>> openThreads(const stategraph::OpenThreadsQuery&) override {
+        return {};
     }
-    std::vector<stategraph::ListedCheckpoint> list(const stategraph::ListQuery& query) override {
-        return inner_.list(query);
+    std::optional<std::vector<stategraph::IndexedThread>> newestThreads(
+        const stategraph::NewestThreadsQuery&) override {
+        return {};
     }
-    void deleteThread(std::string_view thread_id) override { inner_.deleteThread(thread_id); }
-    void copyThread(std::string_view from, std::string_view to) override { inner_.copyThread(from, to); }
-    std::size_t prune(const stategraph::PruneRequest& request) override { return inner_.prune(request); }
-
-private:
-    stategraph::BaseCheckpointSaver& inner_;
+    std::optional<std::vector<stategraph::DueThread>> dueThreads(const stategraph::DueThreadsQuery&) override {
+        return {};
+    }
+    std::optional<stategraph::ThreadCounts> countThreads(std::size_t) override { return {}; }
 };

@@ -28,9 +28,10 @@ public:
         std::vector<std::string> rows;
         std::size_t commits = 0;
         sg::CheckpointId head = {};
-        sg::ThreadStatus status = {};
+        sg::Status status = {};
     };
     std::function<bool(const Put&)> refuses;
+    std::function<bool(const Put&)> changed;  // whether another writer was first
 
     void put(const sg::PutRequest& request) override {
         if (under_way_.exchange(true)) overlapped = true;
@@ -42,9 +43,11 @@ public:
         put.head = request.expected_head;
         put.status = request.outlook.status;
         const bool is_refused = refuses && refuses(put);
-        if (!is_refused) puts.push_back(put);
+        const bool has_changed = changed && changed(put);
+        if (!is_refused && !has_changed) puts.push_back(put);
         under_way_ = false;
         if (is_refused) throw sg::SaverError("refused");
+        if (has_changed) throw sg::ConcurrentUpdateError("changed");
     }
     std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery&) override { return {}; }
     std::vector<sg::ListedCheckpoint> list(const sg::ListQuery&) override { return {}; }
@@ -74,8 +77,8 @@ struct Log {
                   {.log = {"t"}, .expected_head = before, .commits = {&row, 1}, .writes = {}, .outlook = outlook},
                   PutQueue::Kind::commit);
     }
-    PutQueue::PutPointer write(const std::string& path, const std::string& text,
-                               PutQueue::Kind kind = PutQueue::Kind::writes) {
+    PutQueue::Added write(const std::string& path, const std::string& text,
+                          PutQueue::Kind kind = PutQueue::Kind::writes) {
         const sg::WriteRow row{{1, 1}, path, text};
         return queue.add(saver, {.log = {"t"}, .expected_head = {}, .commits = {}, .writes = {&row, 1}}, kind);
     }
@@ -85,7 +88,7 @@ using Rows = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("pending writes that wait are one request, in which the last row of a path counts") {
+TEST_CASE("pending writes that wait are one request, but for rows of one path, which keep their order") {
     Log log;
     log.saver.close();
     log.commit("a");
@@ -96,11 +99,34 @@ TEST_CASE("pending writes that wait are one request, in which the last row of a 
     log.write("p", "4");
     log.saver.open();
     log.queue.wait();
-    REQUIRE(log.notes->puts.size() == 4);
+    REQUIRE(log.notes->puts.size() == 5);
     CHECK(log.notes->puts[0].rows == Rows{"a"});
-    CHECK(log.notes->puts[1].rows == Rows{"p=3", "q=2"});
-    CHECK(log.notes->puts[2].rows == Rows{"b"});
-    CHECK(log.notes->puts[3].rows == Rows{"p=4"});
+    CHECK(log.notes->puts[1].rows == Rows{"p=1", "q=2"});
+    CHECK(log.notes->puts[2].rows == Rows{"p=3"});
+    CHECK(log.notes->puts[3].rows == Rows{"b"});
+    CHECK(log.notes->puts[4].rows == Rows{"p=4"});
+}
+
+TEST_CASE("of pending writes that were joined, only those whose row has changed are refused, each with its own error") {
+    for (const auto kind : {PutQueue::Kind::writes, PutQueue::Kind::effect}) {
+        Log log;
+        log.notes->changed = [](const Notes::Put& put) { return std::ranges::find(put.rows, "q=2") != put.rows.end(); };
+        log.saver.close();
+        log.write("first", "1");
+        const auto p = log.write("p", "1", kind);
+        const auto q = log.write("q", "2", kind);
+        const auto r = log.write("r", "3", kind);
+        log.saver.open();
+        log.queue.wait(p);
+        CHECK_THROWS_AS(log.queue.wait(q), sg::ConcurrentUpdateError);
+        log.queue.wait(r);
+        if (kind == PutQueue::Kind::writes) CHECK_THROWS_AS(log.queue.wait(), sg::ConcurrentUpdateError);
+        log.queue.wait();
+        CHECK(log.queue.hasFailed());
+        REQUIRE(log.notes->puts.size() == 3);
+        CHECK(log.notes->puts[1].rows == Rows{"p=1"});
+        CHECK(log.notes->puts[2].rows == Rows{"r=3"});
+    }
 }
 
 TEST_CASE("commits that come while a put is under way are one put, in order, with the last one's outlook") {
@@ -108,20 +134,20 @@ TEST_CASE("commits that come while a put is under way are one put, in order, wit
     log.saver.close();
     log.commit("a");
     log.commit("b");
-    log.commit("c", {sg::ThreadStatus::interrupted, {}});
+    log.commit("c", {sg::Status::interrupted, {}});
     log.write("p", "1");
-    log.commit("d", {sg::ThreadStatus::sleeping, {}});
-    log.commit("e", {sg::ThreadStatus::finished, {}});
+    log.commit("d", {sg::Status::sleeping, {}});
+    log.commit("e", {sg::Status::done, {}});
     log.saver.open();
     log.queue.wait();
     REQUIRE(log.notes->puts.size() == 4);
     CHECK(log.notes->puts[0].rows == Rows{"a"});
     CHECK(log.notes->puts[1].rows == Rows{"b", "c"});
     CHECK((log.notes->puts[1].head == sg::CheckpointId{1, 1}));
-    CHECK((log.notes->puts[1].status == sg::ThreadStatus::interrupted));
+    CHECK((log.notes->puts[1].status == sg::Status::interrupted));
     CHECK(log.notes->puts[2].rows == Rows{"p=1"});
     CHECK(log.notes->puts[3].rows == Rows{"d", "e"});
-    CHECK((log.notes->puts[3].status == sg::ThreadStatus::finished));
+    CHECK((log.notes->puts[3].status == sg::Status::done));
 }
 
 TEST_CASE("a commit that does not follow those that wait, or would be synced, is a put of its own") {

@@ -107,7 +107,7 @@ void checkUsable(const App& app, sg::BaseCheckpointSaver& saver, const std::stri
     CHECK_NOTHROW([&] {
         for (const auto& past : app.getStateHistory({.thread_id = thread})) (void)past;
     }());
-    for (const auto& found : saver.unfinishedThreads()) CHECK((found.reason != sg::Unfinished::damaged));
+    for (const auto& found : saver.unfinishedThreads()) CHECK((found.reason != sg::Status::damaged));
     CHECK(saver.stats().damaged.empty());
     std::vector<sg::DamagedThread> damaged;
     CHECK_NOTHROW(saver.prune({.keep_last = 100, .damaged = &damaged}));

@@ -145,6 +145,21 @@ TEST_CASE("a former name counts as the member's, and both are a fault") {
     CHECK(refused<Place>(R"({"city":"Rome","code":1,"zip":2})").find("occurs twice") != std::string::npos);
 }
 
+TEST_CASE("a member that occurs twice is a fault, wherever it is and however its name is written") {
+    for (const char* text : {R"({"city":"Rome","city":"Oslo","zip":1})",
+                             R"({"city":"Rome","zip":1,"\u0063ity":"Oslo"})", R"({"city":"Rome","zip":1,"city":5})"}) {
+        CAPTURE(text);
+        CHECK(refused<Place>(text).find("member 'city' occurs twice") != std::string::npos);
+    }
+    CHECK(refused<std::map<std::string, int>>(R"({"a":1,"b":2,"a":1})").find("entry 'a': it occurs twice") !=
+          std::string::npos);
+    CHECK(refused<std::vector<std::map<std::string, int>>>(R"([{},{"a":1,"a":1}])").find("item 1: entry 'a'") !=
+          std::string::npos);
+    CHECK(refused<sg::Value>(R"([{"a":[{"b":1,"c":2,"b":1}]}])").find("occurs twice") != std::string::npos);
+    CHECK(refused<boost::json::value>(R"([{"a":[{"b":1,"c":2,"b":1}]}])").find("occurs twice") != std::string::npos);
+    CHECK(sg::parseJson(R"({"city":"Rome","city":"Oslo","zip":1})").as<Place>().city == "Rome");
+}
+
 TEST_CASE("stored values are read as leniently as ever") {
     const sg::Value odd = sg::parseJson(R"({"nonsense":1})");
     CHECK(odd.as<Place>() == Place{});

@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/forwarding_saver.hpp>
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/workflow/workflow.hpp>
 
@@ -51,9 +52,9 @@ private:
 };
 
 /// The store as one process sees it. Other processes have their own object on the same saver.
-class ProcessSaver final : public sg::BaseCheckpointSaver {
+class ProcessSaver final : public sg::ForwardingSaver {
 public:
-    explicit ProcessSaver(std::shared_ptr<sg::BaseCheckpointSaver> inner) : inner_(std::move(inner)) {}
+    explicit ProcessSaver(std::shared_ptr<sg::BaseCheckpointSaver> inner) : ForwardingSaver(std::move(inner)) {}
 
     bool is_slow = false;
     /// Once true, nothing is stored any longer.
@@ -64,20 +65,15 @@ public:
     void put(const sg::PutRequest& request) override {
         if (before_put) before_put();
         if (is_dead) throw sg::SaverError("the process has ended");
-        inner_->put(request);
+        inner()->put(request);
         if (after_put) after_put(request);
     }
-    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
-        return inner_->getTuple(query);
-    }
-    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override { return inner_->list(query); }
-    void deleteThread(std::string_view thread_id) override { inner_->deleteThread(thread_id); }
-    void copyThread(std::string_view from, std::string_view to) override { inner_->copyThread(from, to); }
-    std::size_t prune(const sg::PruneRequest& request) override { return inner_->prune(request); }
     bool putIsSlow() const noexcept override { return is_slow; }
-
-private:
-    const std::shared_ptr<sg::BaseCheckpointSaver> inner_;
+    bool answersLater() const noexcept override { return false; }
+    bool holdsThreads() const noexcept override { return false; }  // a dead one would not give them back
+    std::unique_ptr<sg::ThreadHold> tryHold(std::string_view thread_id) override {
+        return BaseCheckpointSaver::tryHold(thread_id);
+    }
 };
 
 template <class F>

@@ -68,7 +68,8 @@ TEST_CASE("a value that a workflow inside sets counts even if the key had it bef
                 const bool is_list = definition.entries[0].kind == Kind::foreach;
                 while (view.status == RunStatus::suspended) {
                     // All elements of the list are answered together, the members of the block one by one.
-                    const wf::ResumeTarget target{.step = is_list ? "each" : view.questions.front().path};
+                    const wf::ResumeTarget target{.step = is_list ? "each" : view.questions.front().path,
+                                                  .all = is_list};
                     view = is_awaited ? sg::syncWait(wf::asyncResume(flow, run, target, Value(true)))
                                       : flow.resume(run, target, Value(true));
                 }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <stategraph/saver.hpp>
+#include <stategraph/forwarding_saver.hpp>
 
 // What the workflow of faults_test.cpp has completed, and what of it is stored.
 namespace workflow_faults {
@@ -92,13 +92,13 @@ private:
 };
 
 /// Records in a ledger what has been stored.
-class NotingSaver final : public sg::BaseCheckpointSaver {
+class NotingSaver final : public sg::ForwardingSaver {
 public:
     NotingSaver(std::shared_ptr<sg::BaseCheckpointSaver> inner, std::shared_ptr<Ledger> ledger)
-        : inner_(std::move(inner)), ledger_(std::move(ledger)) {}
+        : ForwardingSaver(std::move(inner)), ledger_(std::move(ledger)) {}
 
     void put(const sg::PutRequest& request) override {
-        inner_->put(request);
+        inner()->put(request);
         const bool is_inside = !request.log.checkpoint_ns.empty();
         if (!request.commits.empty()) ledger_->storeLog(is_inside);
         for (const auto& write : request.writes) {
@@ -107,17 +107,8 @@ public:
             ledger_->storeTask(is_inside, write.path, has_finished);
         }
     }
-    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
-        return inner_->getTuple(query);
-    }
-    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override { return inner_->list(query); }
-    void deleteThread(std::string_view thread_id) override { inner_->deleteThread(thread_id); }
-    void copyThread(std::string_view from, std::string_view to) override { inner_->copyThread(from, to); }
-    std::size_t prune(const sg::PruneRequest& request) override { return inner_->prune(request); }
-    bool putIsSlow() const noexcept override { return inner_->putIsSlow(); }
 
 private:
-    const std::shared_ptr<sg::BaseCheckpointSaver> inner_;
     const std::shared_ptr<Ledger> ledger_;
 };
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <latch>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -93,7 +94,23 @@ private:
         flow::ResumeTarget target{.step = pathOf(get(operation_, "step")), .seen = seen};
         if (const json::value* label = operation_.if_contains("label")) target.label = text(*label);
         if (const json::value* index = operation_.if_contains("index")) target.index = index->to_number<std::int64_t>();
+        target.all = isForList(target);
         return workflow_.resume(run_id_, target, sg::fromJson(get(operation_, "data")), options(std::move(control)));
+    }
+
+    // The reference answers all elements of a list at once, and refuses an answer to several steps.
+    bool isForList(const flow::ResumeTarget& target) const {
+        std::set<std::string> places;
+        for (const flow::QuestionView& each : workflow_.get(run_id_).questions) {
+            std::string path;
+            bool is_index = false;
+            for (const char c : each.path) {
+                is_index = c == '[' || (is_index && c != ']');
+                if (!is_index && c != ']') path += c;
+            }
+            if (path.starts_with(target.step)) places.insert(path);
+        }
+        return places.size() == 1 && !target.index && target.label.empty();
     }
 
     Outcome resumeOnce(std::latch& start, sg::CheckpointId seen) const {

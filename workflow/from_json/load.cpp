@@ -163,11 +163,40 @@ private:
         if (const json::string* const name = value->if_string())
             return functionNamed(functions_.conditions, std::string(*name), where);
         try {
-            return predicateOf(*value);
+            return predicateOf(*value, functions_.limits.value_bytes_max);
         } catch (const std::exception& error) {
             fault(where, error.what());
             return {};
         }
+    }
+
+    /// Steps whose outputs are put together, as those that run in parallel, may make much of one value.
+    void limitInputs(Entry& entry) const {
+        constexpr std::size_t full_inputs = 8;
+        const std::size_t whole = functions_.limits.value_bytes_max;
+        const std::size_t most = std::min(whole, whole / std::max<std::size_t>(entry.steps.size(), 1) * full_inputs);
+        for (Step& step : entry.steps) {
+            step.input = [check = std::move(step.input), most](Value value) {
+                if (value.bytes().size() > most) {
+                    throw InvalidArgumentError("the step is given more than " + std::to_string(most) +
+                                               " bytes; see workflow::JsonLimits::value_bytes_max");
+                }
+                return check ? check(std::move(value)) : value;
+            };
+        }
+    }
+
+    /// A loop that never ends would be a run that never ends.
+    Condition limited(Condition condition, bool goes_on_if) const {
+        return [condition = std::move(condition), goes_on_if,
+                most = functions_.limits.iterations_max](const Scope& scope) {
+            const bool holds = condition(scope);
+            if (holds == goes_on_if && scope.iteration() >= most) {
+                throw InvalidArgumentError("the body of the loop has run " + std::to_string(most) +
+                                           " times; see workflow::JsonLimits::iterations_max");
+            }
+            return holds;
+        };
     }
 
     void addArms(Entry& entry, const Steps& steps, const json::value& value, const std::string& where) {
@@ -185,7 +214,9 @@ private:
 
     Transform templateAt(const json::value& value, const std::string& where) {
         try {
-            return [filled = Template(value)](const Scope& scope) { return Value(filled.fill(scope)); };
+            return [filled = Template(value, functions_.limits.value_bytes_max)](const Scope& scope) {
+                return Value(filled.fill(scope));
+            };
         } catch (const std::exception& error) {
             fault(where, error.what());
             return {};
@@ -247,7 +278,12 @@ private:
         } else if (!computes) {
             addStep(entry, steps, of, at);
         }
-        if (is_loop) entry.conditions.push_back(conditionAt(object->if_contains("when"), where + ".when"));
+        limitInputs(entry);
+        if (entry.kind == Kind::foreach) entry.outputs_bytes_max = functions_.limits.value_bytes_max;
+        if (is_loop) {
+            entry.conditions.push_back(
+                limited(conditionAt(object->if_contains("when"), where + ".when"), entry.kind == Kind::dowhile));
+        }
         if (const json::value* const most = object->if_contains("concurrency"))
             entry.concurrency = static_cast<int>(std::min(numberAt(*most, where + ".concurrency", 1), 1e6));
         if (const json::value* const allows = object->if_contains("allowFailure")) {
@@ -303,6 +339,7 @@ json::value parsed(std::string_view text, const char* what) {
     auto read =
         stategraph::detail::readJson(text, value_depth_max);  // workflows inside each other soon have Boost's 32 levels
     if (read.error) throw InvalidArgumentError(std::string(what) + " is not JSON: " + read.error.message());
+    if (read.hasRepeatedMember()) throw InvalidArgumentError(std::string(what) + " has an object with a member twice");
     return std::move(read.value);
 }
 
@@ -322,13 +359,12 @@ Definition fromJson(std::string_view text, const Functions& functions) {
 Check schemaCheck(std::string_view schema) { return stategraph::schemaCheck(schema); }
 
 Transform fromTemplate(std::string_view json) {
-    return [filled = from_json::Template(from_json::parsed(json, "the template"))](const Scope& scope) {
-        return Value(filled.fill(scope));
-    };
+    return [filled = from_json::Template(from_json::parsed(json, "the template"), JsonLimits().value_bytes_max)](
+               const Scope& scope) { return Value(filled.fill(scope)); };
 }
 
 Condition fromPredicate(std::string_view json) {
-    return from_json::predicateOf(from_json::parsed(json, "the condition"));
+    return from_json::predicateOf(from_json::parsed(json, "the condition"), JsonLimits().value_bytes_max);
 }
 
 }  // namespace stategraph::workflow

@@ -14,28 +14,31 @@ namespace json = boost::json;
 
 constexpr std::array<std::string_view, 6> roots{"input", "init", "state", "context", "steps", "iteration"};
 
-json::value memberOf(const json::value& value, const std::string& part) {
+const json::value& nothing() {
+    static const json::value none;
+    return none;
+}
+
+const json::value& memberOf(const json::value& value, const std::string& part) {
     if (const json::object* const object = value.if_object()) {
         const json::value* const found = object->if_contains(part);
-        return found == nullptr ? json::value() : *found;
+        return found == nullptr ? nothing() : *found;
     }
     const json::array* const list = value.if_array();
     std::size_t index = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
     const bool is_index = error == std::errc() && end == part.data() + part.size();
-    if (list == nullptr || !is_index || index >= list->size()) return {};
-    return (*list)[index];
+    return list == nullptr || !is_index || index >= list->size() ? nothing() : (*list)[index];
 }
 
-json::value fromValues(const Values& values, const std::vector<std::string>& parts, std::size_t& used) {
-    if (parts.size() == 1) {
-        json::object all;
-        for (const auto& [key, value] : values) all[key] = toJsonValue(value);
-        return all;
+json::value fromValues(const Values& values, const std::string* name) {
+    if (name != nullptr) {
+        const auto found = values.find(*name);
+        return found == values.end() ? json::value() : toJsonValue(found->second);
     }
-    used = 2;
-    const auto found = values.find(parts[1]);
-    return found == values.end() ? json::value() : toJsonValue(found->second);
+    json::object all;
+    for (const auto& [key, value] : values) all[key] = toJsonValue(value);
+    return all;
 }
 
 }  // namespace
@@ -54,24 +57,30 @@ Path::Path(std::string_view text) {
     }
 }
 
-json::value Path::readRoot(const Scope& scope, std::size_t& used) const {
-    const std::string& root = parts_.front();
-    used = 1;
-    if (root == "input") return toJsonValue(scope.input());
-    if (root == "init") return toJsonValue(scope.init());
-    if (root == "state") return fromValues(scope.state(), parts_, used);
-    if (root == "context") return fromValues(scope.requestContext(), parts_, used);
-    if (root == "iteration") return scope.iteration();
-    used = 2;
-    const Value* const output = scope.output(parts_[1]);
+json::value Roots::make(const std::string& root, const std::string* name) const {
+    if (root == "input") return toJsonValue(scope_.input());
+    if (root == "init") return toJsonValue(scope_.init());
+    if (root == "state") return fromValues(scope_.state(), name);
+    if (root == "context") return fromValues(scope_.requestContext(), name);
+    if (root == "iteration") return scope_.iteration();
+    const Value* const output = scope_.output(*name);
     return output == nullptr ? json::value() : toJsonValue(*output);
 }
 
-json::value Path::read(const Scope& scope) const {
+const json::value& Roots::find(const std::vector<std::string>& parts, std::size_t& used) {
+    const std::string& root = parts.front();
+    const bool has_name = parts.size() > 1 && (root == "state" || root == "context" || root == "steps");
+    used = has_name ? 2 : 1;
+    const auto [at, is_new] = made_.try_emplace(has_name ? root + "." + parts[1] : root);
+    if (is_new) at->second = make(root, has_name ? &parts[1] : nullptr);
+    return at->second;
+}
+
+const json::value& Path::in(Roots& roots) const {
     std::size_t used = 0;
-    json::value value = readRoot(scope, used);
-    for (std::size_t i = used; i < parts_.size(); ++i) value = memberOf(value, parts_[i]);
-    return value;
+    const json::value* value = &roots.find(parts_, used);
+    for (std::size_t i = used; i < parts_.size(); ++i) value = &memberOf(*value, parts_[i]);
+    return *value;
 }
 
 bool isEqual(const json::value& a, const json::value& b) {

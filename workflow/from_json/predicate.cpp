@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <compare>
+#include <functional>
 #include <vector>
 
 #include <stategraph/error.hpp>
@@ -49,7 +50,12 @@ constexpr std::array<Operator, 8> operators{{
     {"exists", [](const json::value& a, const json::value& b) { return b.is_bool() && a.is_null() != b.get_bool(); }},
 }};
 
-Condition comparison(const json::object& object) {
+/// A condition over values of which each is read once, however many comparisons it has.
+using Test = std::function<bool(Roots& roots)>;
+
+Test testOf(const json::value& json, std::size_t bytes_max);
+
+Test comparison(const json::object& object, std::size_t bytes_max) {
     const json::string* const path = object.at("path").if_string();
     if (path == nullptr || object.size() != 2)
         fail("with a path has that, which is a text, and one of eq, ne, lt, le, gt, ge, in and exists");
@@ -60,37 +66,43 @@ Condition comparison(const json::object& object) {
             fail("has no operator '" + std::string(member.key()) +
                  "'; there are eq, ne, lt, le, gt, ge, in and exists");
         if (found->name == "exists" && !member.value().is_bool()) fail("with exists needs true or false");
-        return [at = Path(*path), holds = found->holds, with = Template(member.value())](const Scope& scope) {
-            return holds(at.read(scope), with.fill(scope));
+        return [at = Path(*path), holds = found->holds, with = Template(member.value(), bytes_max)](Roots& roots) {
+            return holds(at.in(roots), with.fill(roots));
         };
     }
     fail("needs an operator");
 }
 
-std::vector<Condition> conditionsOf(const json::value& value) {
+std::vector<Test> testsOf(const json::value& value, std::size_t bytes_max) {
     const json::array* const list = value.if_array();
     if (list == nullptr) fail("with all or any needs a list of conditions");
-    std::vector<Condition> conditions;
-    for (const json::value& each : *list) conditions.push_back(predicateOf(each));
-    return conditions;
+    std::vector<Test> tests;
+    for (const json::value& each : *list) tests.push_back(testOf(each, bytes_max));
+    return tests;
+}
+
+Test testOf(const json::value& json, std::size_t bytes_max) {
+    if (json.is_bool()) return [holds = json.get_bool()](Roots&) { return holds; };
+    const json::object* const object = json.if_object();
+    if (object == nullptr || object->empty()) fail("is an object or a boolean");
+    if (object->contains("path")) return comparison(*object, bytes_max);
+    const auto& only = *object->begin();
+    if (object->size() != 1) fail("has one of all, any, not and path");
+    if (only.key() == "not") return [test = testOf(only.value(), bytes_max)](Roots& roots) { return !test(roots); };
+    const bool all = only.key() == "all";
+    if (!all && only.key() != "any") fail("has one of all, any, not and path, not '" + std::string(only.key()) + "'");
+    return [all, tests = testsOf(only.value(), bytes_max)](Roots& roots) {
+        const auto holds = [&](const Test& each) { return each(roots); };
+        return all ? std::ranges::all_of(tests, holds) : std::ranges::any_of(tests, holds);
+    };
 }
 
 }  // namespace
 
-Condition predicateOf(const json::value& json) {
-    if (json.is_bool()) return [holds = json.get_bool()](const Scope&) { return holds; };
-    const json::object* const object = json.if_object();
-    if (object == nullptr || object->empty()) fail("is an object or a boolean");
-    if (object->contains("path")) return comparison(*object);
-    const auto& only = *object->begin();
-    if (object->size() != 1) fail("has one of all, any, not and path");
-    if (only.key() == "not")
-        return [condition = predicateOf(only.value())](const Scope& scope) { return !condition(scope); };
-    const bool all = only.key() == "all";
-    if (!all && only.key() != "any") fail("has one of all, any, not and path, not '" + std::string(only.key()) + "'");
-    return [all, conditions = conditionsOf(only.value())](const Scope& scope) {
-        const auto holds = [&](const Condition& each) { return each(scope); };
-        return all ? std::ranges::all_of(conditions, holds) : std::ranges::any_of(conditions, holds);
+Condition predicateOf(const json::value& json, std::size_t bytes_max) {
+    return [test = testOf(json, bytes_max)](const Scope& scope) {
+        Roots roots(scope);
+        return test(roots);
     };
 }
 

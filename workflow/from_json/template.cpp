@@ -9,8 +9,6 @@
 #include <stategraph/json.hpp>
 #include <stategraph/workflow/from_json.hpp>
 
-#include "workflow/from_json/path.hpp"
-
 namespace stategraph::workflow::from_json {
 
 namespace json = boost::json;
@@ -76,35 +74,85 @@ std::string shown(const json::value& value) {
     return stategraph::detail::jsonText(value);
 }
 
-json::value filled(const Part& part, const Scope& scope) {
-    switch (part.kind) {
-        case Part::Kind::constant:
-            return part.constant;
-        case Part::Kind::path:
-            return part.path->read(scope);
-        case Part::Kind::text: {
-            std::string text;
-            for (const auto& [piece, path] : part.pieces) text += piece + (path ? shown(path->read(scope)) : "");
-            return json::value(text);
-        }
-        case Part::Kind::list: {
-            json::array list;
-            for (const auto& [name, member] : part.members) list.push_back(filled(member, scope));
-            return list;
-        }
-        case Part::Kind::object: {
-            json::object object;
-            for (const auto& [name, member] : part.members) object[name] = filled(member, scope);
-            return object;
-        }
+/// About as many bytes as the value has when it is stored.
+std::size_t sizeOf(const json::value& value) {
+    std::size_t sum = 1;
+    if (const json::string* const text = value.if_string()) return sum + text->size();
+    if (const json::array* const list = value.if_array()) {
+        for (const json::value& each : *list) sum += sizeOf(each);
+    } else if (const json::object* const object = value.if_object()) {
+        for (const auto& member : *object) sum += 1 + member.key().size() + sizeOf(member.value());
+    } else if (value.is_number()) {
+        sum += 8;
     }
-    return {};
+    return sum;
 }
+
+/// Fills in a template, up to a limit: what is made of an input twice as often grows without end.
+class Filling {
+public:
+    Filling(Roots& roots, std::size_t bytes_max) : roots_(roots), bytes_max_(bytes_max), left_(bytes_max) {}
+
+    json::value filled(const Part& part) {
+        switch (part.kind) {
+            case Part::Kind::constant:
+                charge(sizeOf(part.constant));
+                return part.constant;
+            case Part::Kind::path: {
+                const json::value& value = part.path->in(roots_);
+                charge(sizeOf(value));
+                return value;
+            }
+            case Part::Kind::text: {
+                std::string text;
+                for (const auto& [piece, path] : part.pieces) {
+                    const std::string more = piece + (path ? shown(path->in(roots_)) : "");
+                    charge(more.size());
+                    text += more;
+                }
+                return json::value(text);
+            }
+            case Part::Kind::list: {
+                json::array list;
+                for (const auto& [name, member] : part.members) list.push_back(filled(member));
+                return list;
+            }
+            case Part::Kind::object: {
+                json::object object;
+                for (const auto& [name, member] : part.members) {
+                    charge(name.size() + 1);
+                    object[name] = filled(member);
+                }
+                return object;
+            }
+        }
+        return {};
+    }
+
+private:
+    void charge(std::size_t bytes) {
+        if (bytes > left_) {
+            throw InvalidArgumentError("the value that a template makes has more than " + std::to_string(bytes_max_) +
+                                       " bytes; see workflow::JsonLimits::value_bytes_max");
+        }
+        left_ -= bytes;
+    }
+
+    Roots& roots_;
+    const std::size_t bytes_max_;
+    std::size_t left_;
+};
 
 }  // namespace
 
-Template::Template(const json::value& json) : root_(std::make_shared<const Part>(partOf(json))) {}
+Template::Template(const json::value& json, std::size_t bytes_max)
+    : root_(std::make_shared<const Part>(partOf(json))), bytes_max_(bytes_max) {}
 
-json::value Template::fill(const Scope& scope) const { return filled(*root_, scope); }
+json::value Template::fill(Roots& roots) const { return Filling(roots, bytes_max_).filled(*root_); }
+
+json::value Template::fill(const Scope& scope) const {
+    Roots roots(scope);
+    return fill(roots);
+}
 
 }  // namespace stategraph::workflow::from_json

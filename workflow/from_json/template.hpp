@@ -1,9 +1,12 @@
 #pragma once
+#include <cstddef>
 #include <memory>
 
 #include <boost/json.hpp>
 
 #include <stategraph/workflow/definition.hpp>
+
+#include "workflow/from_json/path.hpp"
 
 namespace stategraph::workflow::from_json {
 
@@ -11,13 +14,16 @@ namespace stategraph::workflow::from_json {
 class Template {
 public:
     /// Throws InvalidArgumentError for a path whose first part does not exist.
-    explicit Template(const boost::json::value& json);
+    Template(const boost::json::value& json, std::size_t bytes_max);
+    /// Throws InvalidArgumentError if the value would have more bytes than it may.
+    boost::json::value fill(Roots& roots) const;
     boost::json::value fill(const Scope& scope) const;
 
     struct Part;
 
 private:
     std::shared_ptr<const Part> root_;
+    std::size_t bytes_max_;
 };
 
 }  // namespace stategraph::workflow::from_json

@@ -182,7 +182,7 @@ void asked(benchmark::State& state, int threads, Store store) {
     for (int i = 0; i < threads; ++i)
         app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = "thread-" + std::to_string(i)});
     for (auto _ : state) {
-        const auto page = fresh.saver->newestThreads({.statuses = sg::ThreadStatus::interrupted, .limit = 50});
+        const auto page = fresh.saver->newestThreads({.statuses = sg::Status::interrupted, .limit = 50});
         sg::UnfinishedQuery query;
         for (const auto& thread : *page) query.thread_ids.push_back(thread.place.thread_id);
         if (fresh.saver->unfinishedThreads(query).size() != 50) state.SkipWithError("wrong result");
@@ -213,7 +213,7 @@ void nextDue(benchmark::State& state, int threads, Store store) {
                           .expected_head = head.front().id,
                           .commits = {},
                           .writes = {},
-                          .outlook = {sg::ThreadStatus::sleeping, begin + std::chrono::milliseconds(later++)}});
+                          .outlook = {sg::Status::sleeping, begin + std::chrono::milliseconds(later++)}});
         state.ResumeTiming();
     }
     state.counters["items"] = 1;

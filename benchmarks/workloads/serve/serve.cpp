@@ -93,7 +93,7 @@ private:
     std::string requestOf(bool is_sse) {
         const std::string accept = is_sse ? "text/event-stream" : "application/x-ndjson";
         return "POST /writes/t" + std::to_string(++runs_) + "/start HTTP/1.1\r\nHost: localhost\r\nAccept: " + accept +
-               "\r\nContent-Length: 12\r\n\r\n{\"input\":{}}";
+               "\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"input\":{}}";
     }
     static asio::awaitable<void> talk(tcp::socket& socket, std::string request, std::size_t& events,
                                       std::string* body) {

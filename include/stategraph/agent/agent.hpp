@@ -45,6 +45,8 @@ struct StepPlan {
     model::Settings settings;
     /// The messages that are sent instead of the whole conversation, which the state keeps.
     std::optional<std::vector<model::Message>> messages = {};
+    /// The runtime of the node that calls the model, for the run's context. Valid during the call of PrepareStep.
+    Runtime* runtime = nullptr;
 };
 /// A function that changes a call of the model before it is made.
 using PrepareStep = std::function<void(const State& state, StepPlan& plan)>;
@@ -154,7 +156,7 @@ struct Options {
     CompileOptions compile = {};
 };
 
-/// A call that waits for a decision or a result.
+/// A call that waits for a decision or a result, or of which it is not known whether it was executed.
 struct OpenCall {
     TaskId interrupt_id;
     std::string id;
@@ -163,6 +165,9 @@ struct OpenCall {
     Value arguments;
     /// Whether it waits for a result (Agent::give) and not for a decision (Agent::decide).
     bool is_for_client = false;
+    /// Whether it was begun, and its end is unknown (OnDoubt::ask). If it is approved, it is executed again; if it is
+    /// declined, the model is told that it may have been executed; `give` says what it returned.
+    bool is_in_doubt = false;
 };
 
 /// A thread with waiting calls, in the order in which they were asked.

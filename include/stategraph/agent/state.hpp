@@ -29,7 +29,7 @@ struct RunApproval {
 /// The state of an agent's graph. A turn is everything that follows one input.
 struct State {
     std::vector<model::Message> messages = {};
-    /// The number of calls of the model in this turn, and their cost.
+    /// The number of calls of the model in this turn, and their cost, with that of sub-agents.
     std::int64_t steps = 0;
     model::Usage usage = {};
     /// Why the turn ended: "stop", "length", "content-filter", "max-steps", "tool-called", "max-tokens",
@@ -46,7 +46,7 @@ struct State {
 
     static constexpr auto channels() {
         return stategraph::channels(channel("messages", &State::messages, addMessages), channel("steps", &State::steps),
-                                    channel("usage", &State::usage), channel("stop_reason", &State::stop_reason),
+                                    channel("usage", &State::usage, sum), channel("stop_reason", &State::stop_reason),
                                     channel("output", &State::output), channel("approval", &State::approval),
                                     channel("repairs", &State::repairs));
     }
@@ -78,8 +78,23 @@ struct ClientRequest {
                                   field("tool", &ClientRequest::tool), field("arguments", &ClientRequest::arguments));
     }
 };
+/// The question of a call that was begun and whose end is unknown (OnDoubt::ask). The answer is "repeat", or
+/// {"result": value} if it was executed; Agent::decide and Agent::give make it.
+struct DoubtRequest {
+    static constexpr std::string_view tag = "tool-doubt";
+    std::string call_id = {};
+    std::string provider_id = {};
+    std::string tool = {};
+    /// Those with which it was begun.
+    Value arguments = {};
+    static constexpr auto fields() {
+        return stategraph::fields(field("call_id", &DoubtRequest::call_id),
+                                  field("provider_id", &DoubtRequest::provider_id), field("tool", &DoubtRequest::tool),
+                                  field("arguments", &DoubtRequest::arguments));
+    }
+};
 /// The question of a tool's call. On the wire and in the log it is an object with a "type".
-using Question = std::variant<ApprovalRequest, ClientRequest>;
+using Question = std::variant<ApprovalRequest, ClientRequest, DoubtRequest>;
 
 /// A piece of an answer that the model is writing, as the stream's mode `messages` reports it. `id` is the id of the
 /// whole message; one of `content`, `reasoning`, `calls` and `provider` is set. A hub joins pieces of `content` for

@@ -1,7 +1,13 @@
 #pragma once
+#include <exception>
+
 #include <stategraph/error.hpp>
 
 namespace stategraph::detail {
+
+/// Returns whether an exception says that the thread cannot be stored or read, or has another writer; also if a node or
+/// a graph that it called reports that. It is no failure of a node, and ends the run.
+bool isOfTheThread(const std::exception_ptr& thrown) noexcept;
 
 /// A failure below what a node calls that is not a failure of the node: no policy and no error handler is used, and the
 /// superstep is not committed, as if the graph that it calls were a node. It is one of the storage, below that graph or

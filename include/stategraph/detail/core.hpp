@@ -30,6 +30,7 @@ struct RunInput {
     Writes writes;
     std::optional<Value> answer;
     std::vector<Answer> answers;
+    bool has_answers = false;  // true also for a list of answers that has none
     std::vector<Target> go_to;
     bool to_parent = false;
 };

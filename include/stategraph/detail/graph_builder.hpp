@@ -8,6 +8,7 @@
 
 #include <stategraph/detail/node.hpp>
 #include <stategraph/graph_options.hpp>
+#include <stategraph/status.hpp>
 
 // The data of GraphBuilder, without types, which compile() checks and turns into a Core. stategraph.hpp does not
 // include it, because users' files would have to compile each of these structs.
@@ -16,6 +17,12 @@ namespace stategraph {
 namespace detail {
 
 class Core;
+
+/// How a run ended in which nothing is due. The error of one that failed is stored with its last commit.
+struct Verdict {
+    Status ending = Status::done;
+    std::string error = {};
+};
 
 struct NodeSpec : NodeOptions {
     std::string name = {};
@@ -59,6 +66,9 @@ struct GraphSpec {
     RetryPolicy default_retry = {};
     CachePolicy default_cache = {.use = CacheUse::off};
     std::shared_ptr<const void> keep_alive;  // a schema made at run time
+    bool hears_abandoned = false;            // whether nodes use abandonedTasks
+    Verdict (*judge)(const void* state) =
+        nullptr;  // says how a run ended (detail/verdict.hpp); null: nothing due is done
 };
 
 /// Checks everything and builds the runnable form. Throws InvalidGraphError with every fault.

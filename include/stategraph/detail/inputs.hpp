@@ -81,6 +81,7 @@ RunInput commandOf(Command<C>&& command) {
     input.kind = RunInput::Kind::command;
     input.writes = std::move(static_cast<Writes&>(command.update));
     if (!command.resume.isNull()) input.answer = std::move(command.resume);
+    input.has_answers = input.answer.has_value() || command.answers.areGiven();
     input.answers = std::move(command.answers);
     input.go_to.assign(command.go_to.begin(), command.go_to.end());
     input.to_parent = command.graph == CommandGraph::parent;

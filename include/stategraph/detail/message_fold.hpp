@@ -163,15 +163,30 @@ private:
             remove(std::string(Access::id(message)));
         } else if (const std::size_t at = find(Access::id(message)); at < items_.size()) {
             makeRoom();
-            removals_.unmark(at);
+            if (!amends(message, at)) removals_.unmark(at);
             undo.changes.push_back({.kind = Kind::replaced, .at = at, .old = takeOut(items_, at)});
             replaceItem(items_, at, std::move(message));
-        } else {
+        } else if (!isAmendment(message)) {
             makeRoom();
             if (index_ != nullptr) index_->add(Access::id(message), items_.size());
             items_.push_back(std::move(message));
             undo.changes.push_back({.kind = Kind::added, .at = items_.size() - 1});
         }
+    }
+    // An amendment changes a part of a message; that of a message which the list does not have changes nothing.
+    static bool isAmendment(const Item& message) {
+        if constexpr (requires { Access::isAmendment(message); }) {
+            return Access::isAmendment(message);
+        } else {
+            return false;
+        }
+    }
+    // Turns an amendment into what it makes of the message at a place.
+    bool amends(Item& message, std::size_t at) {
+        if (!isAmendment(message)) return false;
+        if constexpr (requires { Access::isAmendment(message); })
+            Access::amend(message, *std::next(items_.begin(), static_cast<std::ptrdiff_t>(at)));
+        return true;
     }
     // A removed message leaves the list only after the whole write was processed: if the write also contains the
     // message again, it stays in its place. A message that this superstep has already removed may be removed again.

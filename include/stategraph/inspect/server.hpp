@@ -26,7 +26,8 @@ struct ServerOptions {
     /// to case: "*token*", "password". A name with a dot is a path that begins with the channel: "card.number". Such a
     /// value is shown as "•••(37 B)".
     std::vector<std::string> redact = {};
-    /// The key of the page's address. Every person who has it can see everything. Empty: a random key.
+    /// The key of the page's address. Every person who has it can see everything. Empty: what the environment has as
+    /// STATEGRAPH_INSPECTOR_KEY, or else a random key.
     std::string key = {};
     /// The name of the store on the page.
     std::string store = {};

@@ -174,8 +174,8 @@ public:
 
     /// The server's tools for an agent. Their calls are awaited; an error is a result for the model; progress goes to
     /// ToolContext::write as {"progress", "total", "message"}. Characters that providers accept in no name become '_'.
-    /// Blocks for the list. Errors: also InvalidArgumentError if two names become equal or too long, if `only` names an
-    /// unknown tool, and for a schema that cannot be checked.
+    /// A tool whose schema cannot be used refuses its calls, and says why. Blocks for the list. Errors: also
+    /// InvalidArgumentError if two names become equal or too long, and if `only` names an unknown tool.
     std::vector<agent::Tool> tools(ToolsOptions options = {}) const;
 
     /// How often the server said that its list of tools has changed. Ask for the tools again then.

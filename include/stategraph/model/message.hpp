@@ -22,6 +22,7 @@ enum class Role : std::uint8_t {
     assistant,
     tool,    // the result of a tool's call
     remove,  // written to a channel, it removes the message with its id
+    amend,   // written to a channel, it gives calls of the message with its id the arguments of its own calls
 };
 /// The names under which roles are stored.
 constexpr auto enumNames(Role) {
@@ -29,7 +30,8 @@ constexpr auto enumNames(Role) {
                                         {"user", Role::user},
                                         {"assistant", Role::assistant},
                                         {"tool", Role::tool},
-                                        {"remove", Role::remove}});
+                                        {"remove", Role::remove},
+                                        {"amend", Role::amend}});
 }
 
 /// Why a model stopped.
@@ -39,7 +41,8 @@ enum class FinishReason : std::uint8_t {
     length,          // a limit of tokens cut its answer off
     content_filter,  // a filter of the provider cut its answer off
     other,
-    paused,  // the provider's own tools are not done: the model continues if it is asked again with this answer
+    aborted,  // its run was stopped, and this is what had come; it has no calls
+    paused,   // the provider's own tools are not done: the model continues if it is asked again with this answer
 };
 /// The names under which reasons are stored.
 constexpr auto enumNames(FinishReason) {
@@ -48,6 +51,7 @@ constexpr auto enumNames(FinishReason) {
                                                 {"length", FinishReason::length},
                                                 {"content-filter", FinishReason::content_filter},
                                                 {"other", FinishReason::other},
+                                                {"aborted", FinishReason::aborted},
                                                 {"paused", FinishReason::paused}});
 }
 /// The name as it is stored, such as "tool-calls".
@@ -118,8 +122,21 @@ struct ProviderPart {
     }
     friend bool operator==(const ProviderPart&, const ProviderPart&) = default;
 };
-/// A part of a message: text, thoughts, a file or something of the provider.
-using Part = std::variant<Text, Reasoning, File, ProviderPart>;
+/// The arguments that the model wrote for a call which a person approved with other ones. It is for readers of the
+/// conversation, and not sent to models.
+struct OriginalArguments {
+    static constexpr std::string_view tag = "original-arguments";
+    /// ToolCall::id of the call.
+    std::string call_id = {};
+    std::string arguments = {};
+    static constexpr auto fields() {
+        return stategraph::fields(field("call_id", &OriginalArguments::call_id),
+                                  field("arguments", &OriginalArguments::arguments));
+    }
+    friend bool operator==(const OriginalArguments&, const OriginalArguments&) = default;
+};
+/// A part of a message: text, thoughts, a file, something of the provider, or what a call was before it was edited.
+using Part = std::variant<Text, Reasoning, File, ProviderPart, OriginalArguments>;
 
 /// A model's request to call a tool.
 struct ToolCall {
@@ -129,7 +146,7 @@ struct ToolCall {
     /// The provider's id, which is sent back to the provider. May be empty, and may be used again in a later turn.
     std::string provider_id = {};
     std::string name = {};
-    /// JSON text as the model wrote it. Empty means `{}`.
+    /// JSON text, as the model wrote it or as the call was executed. Empty means `{}`.
     std::string arguments = {};
     static constexpr auto fields() {
         return stategraph::fields(field("id", &ToolCall::id), field("provider_id", &ToolCall::provider_id, defaulted),
@@ -193,6 +210,9 @@ struct Message {
     /// Returns the text parts, joined; empty if the message has none.
     std::string text() const;
     bool isRemoval() const { return role == Role::remove; }
+    bool isAmendment() const { return role == Role::amend; }
+    /// What an amendment does to the message with its id.
+    void amend(Message& message) const;
     static constexpr auto fields() {
         return stategraph::fields(field("role", &Message::role), field("content", &Message::content, defaulted),
                                   field("calls", &Message::calls, defaulted), field("result", &Message::result),
@@ -233,9 +253,9 @@ Message assistant(std::vector<ToolCall> calls);
 Message toolResult(const ToolCall& call, Value output, bool is_error = false);
 
 /// The conversation as providers require it: each message with calls is followed directly by their results, in the
-/// order of the calls. A call without a result (its run was cancelled, or the user wrote meanwhile) gets one that says
-/// so. A result without a call is left out. Returns none if the conversation has that form already. Cost: a pass over
-/// the messages.
+/// order of the calls. A call without a result gets one that says that it may have run: its run was stopped, or died.
+/// A result without a call is left out. Returns none if the conversation has that form already. Cost: a pass over the
+/// messages.
 std::optional<std::vector<Message>> mendHistory(const std::vector<Message>& messages);
 
 }  // namespace stategraph::model

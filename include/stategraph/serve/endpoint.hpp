@@ -6,9 +6,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <stategraph/async.hpp>
 #include <stategraph/compiled_graph.hpp>
+#include <stategraph/error.hpp>
 #include <stategraph/json_schema.hpp>
 #include <stategraph/run_control.hpp>
 #include <stategraph/serve/protocol.hpp>
@@ -36,9 +38,33 @@ struct EndpointOptions {
     bool disconnect_cancels = false;
     /// Whether the response ends when the run waits for an answer. Otherwise it stays open, for the run that continues.
     bool close_on_suspend = true;
+    /// Whether clients may only read: `state`, `history` and events. For programs whose runs are begun elsewhere, as by
+    /// workers.
+    bool read_only = false;
+    /// The channels that `input` of a start may write. Not given: all that the graph takes as its input; of an agent
+    /// none, whose clients send texts and files. An agent's channel "messages" lets a client write messages of anybody.
+    std::optional<std::vector<std::string>> input_channels = {};
     /// The configuration of runs: limits, metadata, context. The server sets thread, hub and control.
     RunConfig config = {};
 };
+
+/// The key under which the metadata of a run has the name of who asked for it (Identity::name). A program that begins
+/// a thread for a user can store it too.
+inline constexpr const char* owner_key = "owner";
+
+/// What is stored of who began a thread.
+struct ThreadOwner {
+    /// Whether anything is stored of the thread.
+    bool is_begun = false;
+    /// The name of who began it; empty: nobody's.
+    std::string name = {};
+    /// The newest checkpoint of the thread.
+    CheckpointId checkpoint_id = {};
+};
+
+/// Returns what a client is told instead of the text of an error; `what` says what failed, such as "The run failed".
+/// Null: clients are told the texts (ServerOptions::show_errors).
+using ErrorText = std::function<std::string(std::string_view what, std::string_view text)>;
 
 /// Starts the run of a request. It is awaited once.
 using Begin = std::function<Task<>(RunConfig config)>;
@@ -57,13 +83,23 @@ public:
     /// Checks a client's request before anything is done. Errors, which are reported to the client:
     /// InvalidArgumentError, WrongTypeError, InvalidUpdateError.
     virtual Begin prepare(Operation operation, const ThreadId& thread, const Value& body) = 0;
+    /// Whether the thread has run to its end, so that a start begins on it again, which a client must ask for. A thread
+    /// that goes on with each start, as a conversation does, has none.
+    virtual bool hasEnded(const ThreadId& /*thread*/) { return false; }
     /// Stops the run that is under way here (`under_way` is its control), or with null ends the thread, so that
     /// nothing of it is due or open.
     virtual void cancel(const ThreadId& thread, RunControl* under_way) = 0;
-    /// The state as JSON.
-    virtual std::string state(const Config& config) = 0;
-    /// The history as a list of JSON, newest first.
-    virtual std::string history(const Config& config, const HistoryOptions& options) = 0;
+    /// Whose the thread is, for servers whose threads belong to their users (ServerOptions::owned). An endpoint that
+    /// does not know has threads of nobody, which such a server shows to nobody.
+    virtual ThreadOwner ownerOf(const ThreadId& /*thread*/) { return {.is_begun = true}; }
+    /// The state as JSON, with `error_text` instead of the texts of errors; empty if nothing is stored for the thread.
+    virtual std::string state(const Config& config, const ErrorText& error_text) = 0;
+    /// The history as a list of JSON, newest first, likewise.
+    virtual std::string history(const Config& config, const HistoryOptions& options, const ErrorText& error_text) = 0;
+    /// The data of an event with `error_text` instead of the texts of errors; none: they have no such texts.
+    virtual std::optional<Value> dataFor(const StreamEvent& event, const ErrorText& error_text) const;
+    /// Reads something from the stores. Errors: what they throw if they cannot be reached.
+    virtual void checkStores() {}
     /// The JSON Schema of the graph's state, and that of the input of `start`; `{}`: anything.
     virtual std::string stateSchema() const { return "{}"; }
     virtual std::string inputSchema() const { return "{}"; }
@@ -77,9 +113,15 @@ namespace detail {
 /// The answers in a client's request. None: the run is to continue without answers. Errors: WrongTypeError,
 /// InvalidArgumentError.
 std::optional<Command<>> answersIn(const Value& body);
-/// The member `input`. Errors: InvalidArgumentError.
-Value inputIn(const Value& body);
+/// The member `input`. Errors: InvalidArgumentError, also if it writes a channel that the options do not allow.
+Value inputIn(const Value& body, const EndpointOptions& options);
+/// The same for an input by itself.
+void checkInput(const Value& input, const EndpointOptions& options);
 std::string jsonList(const std::vector<std::string>& items);
+/// The JSON text of a snapshot with `error_text` instead of the texts of errors.
+std::string withoutErrors(std::string snapshot, const ErrorText& error_text);
+/// Who asked for the run that stored this; empty: nobody.
+std::string ownerIn(const Metadata& metadata);
 /// Returns `{}` for a state whose channels are named at run time.
 template <class T>
 std::string stateSchemaOf() {
@@ -89,6 +131,10 @@ std::string stateSchemaOf() {
         return "{}";
     }
 }
+/// Tells the log of a server what a run has used; `watch` is the run's observer, which the server has set.
+void tellUsage(Observer* watch, Value usage);
+/// The name of a thread that nobody has, to see whether a store answers.
+inline constexpr const char* no_thread = "stategraph-ready";
 /// A state's schema without `required`: an update names the channels that it writes.
 std::string schemaOfUpdate(const std::string& state);
 /// Makes an update from JSON; for a JsonState include stategraph/json.hpp.
@@ -112,11 +158,20 @@ public:
 
     StreamHub& hub() noexcept override { return hub_; }
     Begin prepare(Operation operation, const ThreadId&, const Value& body) override {
-        if (operation == Operation::start) return begin(detail::updateFrom<Update<Input>>(detail::inputIn(body)));
+        if (operation == Operation::start)
+            return begin(detail::updateFrom<Update<Input>>(detail::inputIn(body, options())));
         if (operation != Operation::resume)
             throw InvalidArgumentError("this graph is not an agent: it takes no decisions about calls");
         if (auto answers = detail::answersIn(body)) return begin(std::move(*answers));
         return begin(RESUME);
+    }
+    bool hasEnded(const ThreadId& thread) override {
+        try {
+            const auto at = graph_.getState({.thread_id = thread});
+            return !at.config.checkpoint_id.empty() && at.next.empty();
+        } catch (const MissingCheckpointerError&) {
+            return false;
+        }
     }
     void cancel(const ThreadId& thread, RunControl* under_way) override {
         if (under_way != nullptr) {
@@ -125,11 +180,35 @@ public:
             graph_.cancelThread(thread);
         }
     }
-    std::string state(const Config& config) override { return toJson(graph_.getState(config)); }
-    std::string history(const Config& config, const HistoryOptions& options) override {
+    /// Programs may have continued the thread: the newest checkpoint that has an owner says whose it is.
+    ThreadOwner ownerOf(const ThreadId& thread) override {
+        ThreadOwner owner;
+        HistoryOptions options{.limit = 1, .values = false};
+        for (const auto& newest : graph_.getStateHistory({.thread_id = thread}, options))
+            owner = {true, detail::ownerIn(newest.metadata), newest.config.checkpoint_id};
+        if (!owner.is_begun || !owner.name.empty()) return owner;
+        options = {.before = owner.checkpoint_id, .values = false};
+        for (const auto& earlier : graph_.getStateHistory({.thread_id = thread}, options)) {
+            owner.name = detail::ownerIn(earlier.metadata);
+            if (!owner.name.empty()) break;
+        }
+        return owner;
+    }
+    std::string state(const Config& config, const ErrorText& error_text) override {
+        const auto at = graph_.getState(config);
+        return at.config.checkpoint_id.empty() ? std::string() : detail::withoutErrors(toJson(at), error_text);
+    }
+    std::string history(const Config& config, const HistoryOptions& options, const ErrorText& error_text) override {
         std::vector<std::string> items;
-        for (const auto& snapshot : graph_.getStateHistory(config, options)) items.push_back(toJson(snapshot));
+        for (const auto& snapshot : graph_.getStateHistory(config, options))
+            items.push_back(detail::withoutErrors(toJson(snapshot), error_text));
         return detail::jsonList(items);
+    }
+    void checkStores() override {
+        try {
+            (void)graph_.getState({.thread_id = detail::no_thread});
+        } catch (const MissingCheckpointerError&) {  // it stores nothing
+        }
     }
     std::string stateSchema() const override { return detail::stateSchemaOf<Output>(); }
     std::string inputSchema() const override { return detail::schemaOfUpdate(detail::stateSchemaOf<Input>()); }
@@ -148,7 +227,10 @@ private:
     template <class In>
     static Task<> run(CompiledGraph<S, Input, Output> graph, In input, RunConfig config) {
         Task<Result<Output>> ended = graph.asyncInvoke(std::move(input), config);
-        co_await std::move(ended);
+        [[maybe_unused]] const Result<Output> result = co_await std::move(ended);
+        // A state that counts tokens, as an agent's does.
+        if constexpr (requires { result.values.usage.input_tokens; })
+            detail::tellUsage(config.observer, Value(result.values.usage));
     }
 
     CompiledGraph<S, Input, Output> graph_;

@@ -8,19 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/serve/admission.hpp>
+
 // Answers requests of your own, in addition to a server's graphs and pages.
 namespace stategraph::serve {
-
-/// The part of a request that a hook sees. Valid during the call.
-class RequestView {
-public:
-    virtual ~RequestView() = default;
-    virtual std::string_view method() const = 0;
-    /// The path with its query.
-    virtual std::string_view target() const = 0;
-    /// The value of a header field; empty if the request does not have it.
-    virtual std::string_view header(std::string_view name) const = 0;
-};
 
 /// A request to a handler. Valid during the call.
 struct HandlerRequest {
@@ -51,8 +42,9 @@ struct HandlerAnswer {
     std::optional<HandlerEvents> events = {};
 };
 
-/// Called on the server's threads, several at once; while it works, other connections of its thread wait. What it
-/// throws is answered as an operation's error is.
+/// Called on the server's threads, several at once; while it works, other connections of its thread wait. An error of
+/// the library that says what is wrong with the request is answered as an operation's error is. The text of any other
+/// exception stays in the process: the client gets 500.
 using Handler = std::function<HandlerAnswer(const HandlerRequest& request)>;
 
 }  // namespace stategraph::serve

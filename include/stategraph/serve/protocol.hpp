@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <stategraph/ending.hpp>
 #include <stategraph/ndjson.hpp>
+#include <stategraph/status.hpp>
 #include <stategraph/stream_hub.hpp>
 
 // How the events of a run are reported to clients. What a protocol does not report never leaves the process.
@@ -15,7 +15,7 @@ namespace stategraph::serve {
 
 /// How a response ends.
 struct Closing {
-    Ending ending = Ending::done;
+    Status ending = Status::done;
     /// The error of a run that failed, or was refused.
     std::string error = {};
 };
@@ -67,7 +67,7 @@ Protocol ownEvents(StreamModes modes = {StreamMode::updates, StreamMode::message
 struct StepEventsOptions {
     /// The tools whose calls are reported, with the names for the reports; other tools are not reported.
     std::map<std::string, std::string> tools = {};
-    /// Whether waiting calls are reported.
+    /// Whether waiting calls and other questions are reported.
     bool approvals = true;
 };
 /// "steps": a few kinds of lines, each with the name of its step, for pages that show several steps as they are
@@ -77,6 +77,7 @@ struct StepEventsOptions {
 /// as JSON text
 ///   {"event": "tool-call-approval", "stepName", "interruptId", "toolCallId", "toolName", "args"}  a call that waits
 /// for a decision
+///   {"event": "question", "stepName", "interruptId", "node", "kind", "text", "value"}  another question
 ///   {"event": "error", "message"}                                       the run failed
 ///   {"event": "finish", "status"}                                       how the run ended, as the last line
 /// The step is the outermost node that is a graph, or the node itself. An agent's call is answered by "toolCallId"
@@ -93,8 +94,13 @@ struct UiMessagesOptions {
     bool reasoning = true;
     /// Whether the addresses are reported on which a provider's search has based an answer.
     bool sources = true;
-    /// Returns what is reported for the error of a run or of a tool, such as a text without details; if it throws,
-    /// "An error occurred." is. Null: the error's own text. Called from several threads.
+    /// Whether clients know `reset-step` (since version 7 of the AI SDK), with which they forget the pieces of an
+    /// answer that broke off before the model was called again. Off: the pieces stay as a step of their own, and the
+    /// answer follows in the next step, which every version understands.
+    bool resets_steps = false;
+    /// Returns what is reported for the error of a run or of a tool, of which it gets what clients are told, such as
+    /// "The run failed; error 7f3a…" (ServerOptions::show_errors); if it throws, "An error occurred." is. Null: what
+    /// clients are told. Called from several threads.
     std::function<std::string(const std::string& error)> error_text = {};
 };
 /// "ui": the UI message stream of the AI SDK, version 1, as server-sent events for `useChat` and `readUIMessageStream`.

@@ -11,6 +11,8 @@
 #include <stategraph/executor.hpp>
 #include <stategraph/serve/endpoint.hpp>
 #include <stategraph/serve/handler.hpp>
+#include <stategraph/serve/limits.hpp>
+#include <stategraph/serve/log.hpp>
 
 // Serves graphs over HTTP: they are started, answered, cancelled and read, and their events are sent as lines of JSON
 // or server-sent events while they run.
@@ -27,21 +29,37 @@ struct ServerOptions {
     std::size_t threads = 2;
     /// The executor of runs; null: the common one.
     std::shared_ptr<Executor> executor = {};
-    /// Decides whether a request may be served: 0 if so, otherwise the status with which it is refused, such as 401.
-    /// Called on the server's threads, before the body is read; a body of more than 64 KiB of a refused request is not
-    /// read, and the connection is closed.
-    std::function<int(const RequestView& request)> authorize = {};
-    /// The allowed values of the header field Host, without port; other requests are refused. This prevents foreign web
-    /// pages from reaching a server on the loopback under a host name of their own. Not given: the names of the
-    /// loopback if `address` is the loopback, otherwise any.
+    /// Decides whether a request may be served, and whose request it is. Null: every request is. It is called before
+    /// the body is read, except for a chat, whose body names the thread; a body of more than 64 KiB of a refused
+    /// request is not read, and the connection is closed. If it throws, the request is refused.
+    Authorize authorize = {};
+    /// Whether a thread belongs to the identity that began it, which `authorize` names. Another's thread is answered
+    /// like one that does not exist: 404. A thread of nobody, which a program has begun without owner_key, is nobody's
+    /// to see. Requests about threads that name no identity get 401. Errors of the server: InvalidArgumentError without
+    /// `authorize`; of Server::add for an endpoint that stores nothing.
+    bool owned = false;
+    /// Whether clients are told the texts of errors of runs, steps and tools, as while you develop. Otherwise they get
+    /// a number, and `log` has it beside the text.
+    bool show_errors = false;
+    /// Is told what happened, line by line. Null: lines with errors of which clients know the number go to standard
+    /// error.
+    Log log = {};
+    /// The allowed values of the header field Host, without port; "*": any. Other requests are refused. This prevents
+    /// foreign web pages from reaching the server under a host name of their own. Not given: the names of the loopback
+    /// if `address` is the loopback, otherwise "localhost" and any IP address.
     std::vector<std::string> hosts = {};
-    /// The origin of pages that may send requests, such as "https://example.org"; "*": any. Empty: pages of other
-    /// origins cannot read responses.
-    std::string allow_origin = {};
+    /// The origins of pages, besides the server's own, that may send requests and read responses, such as
+    /// "https://example.org"; "*": any. Pages of other origins can change nothing. Errors of the server: as `headers`.
+    std::vector<std::string> origins = {};
 
     /// Header fields of every response, such as Content-Security-Policy. Errors: InvalidArgumentError for control
     /// characters.
     std::vector<std::pair<std::string, std::string>> headers = {};
+
+    /// What one client may ask for in a time, and at the same time.
+    ClientLimits per_client = {};
+    /// Figures of the program's own in `/metrics`.
+    Gauges gauges = {};
 
     /// How many connections may be open; more of them are refused with 503.
     std::size_t connections_max = 10'000;
@@ -84,10 +102,14 @@ struct ServerOptions {
 /// each part once; 204 if no run is under way, or the one that was about to begin is refused.
 ///   GET  /NAME/schema                            JSON Schemas of the state, the input and each protocol's lines;
 /// ?as=typescript: declarations
-///   GET  /health                                 {"runs", "connections"}
+///   GET  /health                                 {"runs", "connections"}: the server is alive
+///   GET  /ready                                  200 if the stores of all endpoints answer, 503 if not, and from
+/// `drain` on
+///   GET  /metrics                                figures in the text form of Prometheus
 ///
 /// Responses with events are lines of JSON (application/x-ndjson), or server-sent events where the client accepts
-/// text/event-stream. What is refused is answered with 4xx and {"error"}. Every method is safe from any thread.
+/// text/event-stream. A body must be application/json. What is refused is answered with 4xx and {"error"}. Every method
+/// is safe from any thread.
 class Server {
 public:
     /// The server listens when this returns. Errors: InvalidArgumentError for options that make no sense;
@@ -110,8 +132,9 @@ public:
     std::uint16_t port() const noexcept;
     /// Blocks until the server has been drained or stopped.
     void wait();
-    /// Accepts no more connections, ends each run after its current superstep, notifies the clients, and, when all have
-    /// ended or after `patience`, does what stop() does. Returns immediately.
+    /// Ends each run after its current superstep, and each stream with a last word for its client; begins no more runs
+    /// (503 with Retry-After), and answers everything else. When all have ended, or after `patience`, does what stop()
+    /// does. The threads can be resumed, by any process. Returns immediately.
     void drain(std::chrono::milliseconds patience = std::chrono::seconds(10)) noexcept;
     /// Stops all runs and closes all connections. Threads can be resumed later.
     void stop() noexcept;

@@ -1,16 +1,18 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
-#include <stategraph/saver.hpp>
+#include <stategraph/forwarding_saver.hpp>
 
 namespace stategraph::testing {
 
@@ -45,24 +47,23 @@ struct FaultPlan {
     bool after_effect = false;
     /// The calls that are counted, and may therefore fail.
     SaverCalls calls = SaverCalls::all;
-    /// Throws the exception of a failing call, on the thread of the call. If it is not set, or returns:
-    /// SaverError("injected failure …").
+    /// Throws the exception of a failing call, on the thread of the call, or on that of its completion if it fails
+    /// after its effect. If it is not set, or returns: SaverError("injected failure …").
     std::function<void()> raise = {};
 };
 
 /// For tests: passes every call on to another saver, and fails at the call that a plan names. It shows what a program
-/// does when storage fails: loop over `fail_at` from 1 until `failures()` stays 0.
+/// does when storage fails: loop over `fail_at` from 1 until `failures()` stays 0. A put and a read that are answered
+/// later count as those that are not.
 ///
 /// Safe from any thread, as far as the wrapped saver is. Cost: one short lock a call.
-class FaultSaver final : public BaseCheckpointSaver {
+class FaultSaver final : public ForwardingSaver {
 public:
     /// `put_is_slow` replaces the answer of the wrapped saver, so that both ways of async durability can be tested.
     /// Throws InvalidArgumentError if `inner` is null.
     explicit FaultSaver(std::shared_ptr<BaseCheckpointSaver> inner, FaultPlan plan = {},
                         std::optional<bool> put_is_slow = {})
-        : inner_(std::move(inner)), plan_(std::move(plan)), put_is_slow_(put_is_slow) {
-        if (!inner_) throw InvalidArgumentError("a FaultSaver needs a saver to pass its calls on to");
-    }
+        : ForwardingSaver(std::move(inner)), plan_(std::move(plan)), put_is_slow_(put_is_slow) {}
 
     /// Sets another plan and resets the count. Calls under way follow the old plan.
     void arm(FaultPlan plan) {
@@ -86,68 +87,56 @@ public:
         const detail::LockGuard lock(mutex_);
         return failures_;
     }
-    const std::shared_ptr<BaseCheckpointSaver>& inner() const noexcept { return inner_; }
 
     void put(const PutRequest& request) override {
-        const bool has_rows = !request.commits.empty() || !request.writes.empty();
-        const Fault fault(*this, has_rows ? SaverCalls::put : SaverCalls::tell, "put");
-        inner_->put(request);
-        fault.afterEffect();
+        call(callOf(request), "put", [&] { ForwardingSaver::put(request); });
     }
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override {
-        const Fault fault(*this, SaverCalls::get_tuple, "getTuple");
-        auto tuple = inner_->getTuple(query);
-        fault.afterEffect();
-        return tuple;
+        return call(SaverCalls::get_tuple, "getTuple", [&] { return ForwardingSaver::getTuple(query); });
+    }
+    void asyncPut(const PutRequest& request, PutCompletion& completion) noexcept override {
+        std::unique_ptr<FaultedPut> put;
+        try {
+            put = std::make_unique<FaultedPut>(Fault(*this, callOf(request), "asyncPut"), completion);
+        } catch (...) {
+            return completion.complete(std::current_exception());
+        }
+        inner()->asyncPut(request, *put.release());
+    }
+    void asyncGetTuple(const TupleQuery& query, TupleCompletion& completion) noexcept override {
+        std::unique_ptr<FaultedRead> read;
+        try {
+            read = std::make_unique<FaultedRead>(Fault(*this, SaverCalls::get_tuple, "asyncGetTuple"), completion);
+        } catch (...) {
+            return completion.complete({}, std::current_exception());
+        }
+        inner()->asyncGetTuple(query, *read.release());
     }
     std::vector<ListedCheckpoint> list(const ListQuery& query) override {
-        const Fault fault(*this, SaverCalls::list, "list");
-        auto listed = inner_->list(query);
-        fault.afterEffect();
-        return listed;
+        return call(SaverCalls::list, "list", [&] { return ForwardingSaver::list(query); });
     }
     void deleteThread(std::string_view thread_id) override {
-        const Fault fault(*this, SaverCalls::delete_thread, "deleteThread");
-        inner_->deleteThread(thread_id);
-        fault.afterEffect();
+        call(SaverCalls::delete_thread, "deleteThread", [&] { ForwardingSaver::deleteThread(thread_id); });
     }
     void copyThread(std::string_view from, std::string_view to) override {
-        const Fault fault(*this, SaverCalls::copy_thread, "copyThread");
-        inner_->copyThread(from, to);
-        fault.afterEffect();
+        call(SaverCalls::copy_thread, "copyThread", [&] { ForwardingSaver::copyThread(from, to); });
     }
     std::size_t prune(const PruneRequest& request) override {
-        const Fault fault(*this, SaverCalls::prune, "prune");
-        const std::size_t dropped = inner_->prune(request);
-        fault.afterEffect();
-        return dropped;
+        return call(SaverCalls::prune, "prune", [&] { return ForwardingSaver::prune(request); });
     }
     std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query) override {
-        const Fault fault(*this, SaverCalls::list, "openThreads");
-        auto open = inner_->openThreads(query);
-        fault.afterEffect();
-        return open;
+        return call(SaverCalls::list, "openThreads", [&] { return ForwardingSaver::openThreads(query); });
     }
     std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override {
-        const Fault fault(*this, SaverCalls::list, "newestThreads");
-        auto newest = inner_->newestThreads(query);
-        fault.afterEffect();
-        return newest;
+        return call(SaverCalls::list, "newestThreads", [&] { return ForwardingSaver::newestThreads(query); });
     }
     std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override {
-        const Fault fault(*this, SaverCalls::list, "dueThreads");
-        auto due = inner_->dueThreads(query);
-        fault.afterEffect();
-        return due;
+        return call(SaverCalls::list, "dueThreads", [&] { return ForwardingSaver::dueThreads(query); });
     }
     std::optional<ThreadCounts> countThreads(std::size_t most) override {
-        const Fault fault(*this, SaverCalls::list, "countThreads");
-        const auto counts = inner_->countThreads(most);
-        fault.afterEffect();
-        return counts;
+        return call(SaverCalls::list, "countThreads", [&] { return ForwardingSaver::countThreads(most); });
     }
-    std::optional<std::uint64_t> storedBytes() override { return inner_->storedBytes(); }
-    bool putIsSlow() const noexcept override { return put_is_slow_ ? *put_is_slow_ : inner_->putIsSlow(); }
+    bool putIsSlow() const noexcept override { return put_is_slow_ ? *put_is_slow_ : ForwardingSaver::putIsSlow(); }
 
 private:
     /// One call: it is counted when it begins, and throws before or after its effect if the plan names it.
@@ -171,6 +160,14 @@ private:
         void afterEffect() const {
             if (fails_) fail();
         }
+        std::exception_ptr failureAfterEffect() const noexcept {
+            try {
+                afterEffect();
+            } catch (...) {
+                return std::current_exception();
+            }
+            return nullptr;
+        }
 
     private:
         [[noreturn]] void fail() const {
@@ -184,7 +181,51 @@ private:
         std::function<void()> raise_;
     };
 
-    const std::shared_ptr<BaseCheckpointSaver> inner_;
+    // Each deletes itself.
+    class FaultedPut final : public PutCompletion {
+    public:
+        FaultedPut(Fault fault, PutCompletion& told) : fault_(std::move(fault)), told_(told) {}
+        void complete(std::exception_ptr failure) noexcept override {
+            const std::unique_ptr<FaultedPut> self(this);
+            if (!failure) failure = fault_.failureAfterEffect();
+            told_.complete(std::move(failure));
+        }
+
+    private:
+        const Fault fault_;
+        PutCompletion& told_;
+    };
+    class FaultedRead final : public TupleCompletion {
+    public:
+        FaultedRead(Fault fault, TupleCompletion& told) : fault_(std::move(fault)), told_(told) {}
+        void complete(std::optional<CheckpointTuple> tuple, std::exception_ptr failure) noexcept override {
+            const std::unique_ptr<FaultedRead> self(this);
+            if (!failure) failure = fault_.failureAfterEffect();
+            if (failure) tuple.reset();
+            told_.complete(std::move(tuple), std::move(failure));
+        }
+
+    private:
+        const Fault fault_;
+        TupleCompletion& told_;
+    };
+
+    static SaverCalls callOf(const PutRequest& request) noexcept {
+        return request.commits.empty() && request.writes.empty() ? SaverCalls::tell : SaverCalls::put;
+    }
+    template <class F>
+    std::invoke_result_t<F> call(SaverCalls which, const char* name, F forward) {
+        const Fault fault(*this, which, name);
+        if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+            forward();
+            fault.afterEffect();
+        } else {
+            auto result = forward();
+            fault.afterEffect();
+            return result;
+        }
+    }
+
     mutable detail::Mutex mutex_;
     FaultPlan plan_ SG_GUARDED_BY(mutex_);
     std::size_t calls_ SG_GUARDED_BY(mutex_) = 0;

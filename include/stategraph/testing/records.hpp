@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,9 @@ struct CommitRecordFields {
     std::vector<ChannelChange> changes = {};
     /// The last commits of the logs of subgraphs that live with the thread, by name, shorter names first.
     std::vector<VisitLink> visits = {};
+    /// Of an edit of a log that lives with the thread: the checkpoint of the graph around it where it was made, or an
+    /// empty id.
+    std::optional<CheckpointId> around = {};
 };
 
 /// The bytes of a commit, for CommitRow.

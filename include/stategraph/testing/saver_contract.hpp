@@ -48,6 +48,8 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_index_summaries, Factory);           \
     TEST_CASE_TEMPLATE_INVOKE(saver_index_order, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_delete, Factory);                    \
+    TEST_CASE_TEMPLATE_INVOKE(saver_root, Factory);                      \
+    TEST_CASE_TEMPLATE_INVOKE(saver_delete_race, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_copy, Factory);                      \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune, Factory);                     \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_needs, Factory);               \
@@ -59,6 +61,7 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_tasks, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_subgraph_interrupts, Factory); \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_visits, Factory);              \
+    TEST_CASE_TEMPLATE_INVOKE(saver_prune_edits, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_unused, Factory);              \
     TEST_CASE_TEMPLATE_INVOKE(saver_compare_and_swap, Factory);          \
     TEST_CASE_TEMPLATE_INVOKE(saver_pruned_ancestors, Factory);          \

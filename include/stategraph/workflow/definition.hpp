@@ -87,6 +87,9 @@ private:
     // The first half of `suspend`; the second one throws detail::StepLeft. What this one was given is gone by then: an
     // object that an exception must destroy on its way costs a microsecond.
     virtual void noteQuestion(Value payload, std::vector<std::string> labels) = 0;
+    // Returns the answer to the step's next question, or null if it must be asked. Without `hasAnswers` it must.
+    virtual bool hasAnswers() const noexcept = 0;
+    virtual const Value* takeAnswer(Value question) = 0;
 };
 
 namespace detail {
@@ -176,6 +179,9 @@ struct Entry {
     /// How many elements of a foreach run at once; the next one starts as soon as one ends. At least 1. With 1 they run
     /// one after another, and each sees the state that the previous one left.
     int concurrency = 1;
+    /// How large the outputs of a foreach may be: an element of a list of N fails if its output has more bytes than
+    /// this number, or for more than eight elements than eight times its N-th part. 0: no limit.
+    std::size_t outputs_bytes_max = 0;
     /// Combines the outputs of a parallel or a branch; none: the result is {step: output}.
     Combine combine = {};
     /// For a parallel: a member that fails, with all its attempts, does not fail the run, and its output is null.

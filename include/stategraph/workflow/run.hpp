@@ -38,7 +38,7 @@ const char* toString(StepStatus status) noexcept;
 /// Why an operation was refused. Nothing ran and nothing changed.
 enum class Refusal : std::uint8_t {
     not_suspended,  // neither the run nor the step or item that was named waits for an answer
-    ambiguous,      // several steps wait, and none was named
+    ambiguous,      // several questions are open there, and none of them was named
     unknown_label,
     already_claimed,  // another caller is answering, or has answered; the run is under way, or was started before
     invalid_resume_data,
@@ -173,6 +173,9 @@ struct RunOptions {
     /// The request context of steps, such as the user or the tenant. It is stored with the run, so do not put secrets
     /// into it. If several callers pass a key, the last value counts.
     Values context = {};
+    /// What steps see in Runtime::context, as do the graphs and agents that they call (RunConfig::context). It is not
+    /// stored.
+    RunContext runtime_context = {};
     /// For `start`: metadata by which the run can be listed, such as a customer or a region. It is stored.
     Values metadata = {};
     /// For `start`: refuses a run that has been started before, in any process and whatever became of it, with
@@ -189,6 +192,13 @@ struct RunOptions {
     Durability durability = Durability::async;
     /// Ends the run from outside.
     std::shared_ptr<RunControl> control = {};
+    /// How long this call may drive the run; at least 1 ms. After that the run is left as a dead process leaves it, for
+    /// `restart` (RunConfig::timeout).
+    std::optional<std::chrono::milliseconds> timeout = {};
+    /// How many steps may run at once; at least 1 (RunConfig::max_concurrency).
+    std::optional<int> max_concurrency = {};
+    /// Is notified of what the run's graph does (RunConfig::observer). Not owned: it must outlive the run.
+    Observer* observer = nullptr;
     /// Hands the events of the run's graph to subscribers of its thread (Flow::makeHub, Flow::threadOf): pieces of
     /// messages that agents in steps report, questions, and how the run ends. Not owned: it must outlive the run.
     StreamHub* hub = nullptr;
@@ -223,7 +233,8 @@ struct ListedRun {
 };
 
 /// Selects the question that is answered: by the id or path of its step ("outer.inner"), by a label, or by its own id.
-/// Nothing is needed if only one question is open.
+/// Nothing is needed if only one question is open. If several are selected, the answer is refused as ambiguous, unless
+/// it is for all of them.
 struct ResumeTarget {
     std::string step = {};
     std::string label = {};
@@ -232,8 +243,10 @@ struct ResumeTarget {
     /// The checkpoint that the caller has seen (RunView::checkpoint_id). If the run has continued since, the answer is
     /// refused with already_claimed.
     CheckpointId seen = {};
-    /// The index of the element of a foreach; none: all open elements.
+    /// The index of the element of a foreach.
     std::optional<std::int64_t> index = {};
+    /// The answer is for all questions that are selected, such as those of all elements of a foreach.
+    bool all = false;
 };
 
 /// A workflow that can be run. Copies share it. Every method is safe from any thread.

@@ -17,7 +17,8 @@
 #include <stategraph/workflow/definition.hpp>
 #include <stategraph/workflow/typed_state.hpp>
 
-// Steps whose input, output, questions and answers are types: those of their functions.
+// Steps whose input, output, questions and answers are types: those of their functions. The file is longer than others,
+// so that a step and what it receives are in one place.
 namespace stategraph::workflow {
 
 /// A step that takes an In and returns an Out. If it may stop and ask, it asks an Ask and is resumed with an Answer.
@@ -111,18 +112,22 @@ protected:
     void noteQuestion(Value question, std::vector<std::string> labels) {
         context_.noteQuestion(std::move(question), std::move(labels));
     }
+    const Value* takeAnswer(const auto& question) {
+        return context_.hasAnswers() ? context_.takeAnswer(Value(question)) : nullptr;
+    }
     StepContext& context_;
 };
 
 /// The context of a step that may stop and ask. A resumed step is executed again from its beginning, and `suspend` then
-/// returns the answer.
+/// returns the answer. A step may ask several questions, one after the other: each `suspend` has an answer of its own.
 template <class Ask, class Answer>
 class Suspending : public Context {
 public:
     using Context::Context;
 
-    /// The answer, if this execution was resumed with one. Check it before code that belongs before the question and is
-    /// to run once.
+    /// The last answer, if this execution was resumed with one. Check it before code that belongs before the question
+    /// and is to run once. After that, `suspend` returns an answer only for a question that is equal to the one that
+    /// was asked.
     std::optional<Answer> resumeData() const {
         const Value* const data = context_.resumeData();
         if (data == nullptr) return {};
@@ -134,17 +139,18 @@ public:
         if (asked == nullptr) return {};
         return asked->template as<Ask>();
     }
-    /// Returns the answer; without one it stops the run with this question. `labels` are other names for the question,
-    /// by which it can be answered.
+    /// Returns the answer to this question; without one it stops the run with the question. The first `suspend` of an
+    /// execution gets the answer to the step's first question, the second that to its second. `labels` are other names
+    /// for the question, by which it can be answered.
     Answer suspend(const Ask& question, std::vector<std::string> labels) {
-        if (auto answer = resumeData()) return std::move(*answer);
+        if (auto answer = answerTo(question)) return std::move(*answer);
         suspendAgain(question, std::move(labels));
     }
     Answer suspend(const Ask& question) {
-        if (auto answer = resumeData()) return std::move(*answer);
+        if (auto answer = answerTo(question)) return std::move(*answer);
         suspendAgain(question);
     }
-    /// Asks again, even if the question was answered.
+    /// Asks again, even if the question was answered: the new answer replaces the one that `suspend` returned last.
     [[noreturn, gnu::always_inline]] void suspendAgain(const Ask& question, std::vector<std::string> labels) {
         // This is a part of its caller, and so usually of the function that catches what it throws: each function in
         // between costs half a microsecond.
@@ -154,6 +160,12 @@ public:
     [[noreturn, gnu::always_inline]] void suspendAgain(const Ask& question) {
         noteQuestion(Value(question), {});
         throw detail::StepLeft();
+    }
+
+private:
+    std::optional<Answer> answerTo(const Ask& question) {
+        const Value* const answer = takeAnswer(question);
+        return answer != nullptr ? std::optional(answer->template as<Answer>()) : std::nullopt;
     }
 };
 

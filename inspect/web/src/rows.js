@@ -154,7 +154,7 @@ class Row {
     this.source.data = it.source === 'loop' ? '' : it.source;
     const idle = older ? Date.parse(it.created_at) - Date.parse(older.created_at) : 0;
     this.idle.data = idle > idle_ms ? `${span(idle)} idle` : '';
-    this.took.data = duration(it.took_us);
+    this.took.data = duration(it.next_took_us); // beside the tasks that took it
   }
 
   #draw(lanes, source) {

@@ -9,9 +9,12 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/forwarding_saver.hpp>
+
 #include "tests/fault/kill/drive.hpp"
 #include "tests/fault/kill/open.hpp"
 #include "tests/fault/kill/options.hpp"
+#include "tests/fault/kill/rival.hpp"
 
 // The process that is killed. It opens the database in FOLDER, reports that by one byte on its standard output, and
 // brings the thread to its end.
@@ -30,15 +33,16 @@ constexpr const char* usage =
     "  --driver N                     runs in the Nth of the ways of tests/support/drivers.hpp, modulo how many there "
     "are\n"
     "  --kill-before N, --kill-after N   SIGKILL to itself before, after its Nth put, counted from 1\n"
+    "  --rival NUMBER --of K          drives several threads beside K - 1 others\n"
     "  --term                         at SIGTERM walk no further, and end with 0\n";
 
 std::atomic<bool> term_came = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // so that a signal handler may set it
 
 // Passes everything on, and dies at a put.
-class DyingSaver final : public sg::BaseCheckpointSaver {
+class DyingSaver final : public sg::ForwardingSaver {
 public:
-    explicit DyingSaver(const std::filesystem::path& folder) : inner_(openSaver(folder)) {}
+    explicit DyingSaver(const std::filesystem::path& folder) : ForwardingSaver(openSaver(folder)) {}
     long die_before = 0;
     long die_after = 0;
     bool is_slow = false;
@@ -47,17 +51,11 @@ public:
     void put(const sg::PutRequest& request) override {
         const long number = ++puts_;
         if (number == die_before) die();
-        inner_->put(request);
+        inner()->put(request);
         if (number == die_after) die();
     }
-    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
-        return inner_->getTuple(query);
-    }
-    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override { return inner_->list(query); }
-    void deleteThread(std::string_view thread) override { inner_->deleteThread(thread); }
-    void copyThread(std::string_view from, std::string_view to) override { inner_->copyThread(from, to); }
-    std::size_t prune(const sg::PruneRequest& request) override { return inner_->prune(request); }
     bool putIsSlow() const noexcept override { return is_slow; }
+    bool answersLater() const noexcept override { return false; }  // so that each put is counted
 
 private:
     [[noreturn]] static void die() {
@@ -65,17 +63,23 @@ private:
         for (;;) ::pause();
     }
 
-    std::shared_ptr<sg::BaseCheckpointSaver> inner_;
     std::atomic<long> puts_ = 0;
 };
 
-int run(const std::vector<std::string>& arguments) {
-    std::filesystem::path folder;
+// What the command line says.
+struct Asked {
+    std::filesystem::path folder = {};
     std::uint64_t seed = 0;
     long die_before = 0;
     long die_after = 0;
     bool is_slow = false;
-    DriveOptions options;
+    DriveOptions options = {};
+    bool is_rival = false;
+    RivalOptions rival = {};
+};
+
+Asked parse(const std::vector<std::string>& arguments) {
+    Asked asked;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string& argument = arguments[i];
         const auto value = [&]() -> const std::string& {
@@ -83,42 +87,51 @@ int run(const std::vector<std::string>& arguments) {
             return arguments[++i];
         };
         if (argument == "--durability") {
-            options.durability = durabilityOf(value());
+            asked.options.durability = durabilityOf(value());
         } else if (argument == "--rounds") {
-            options.rounds = numberOf<int>(argument, value());
+            asked.options.rounds = numberOf<int>(argument, value());
         } else if (argument == "--seed") {
-            seed = numberOf<std::uint64_t>(argument, value());
+            asked.seed = numberOf<std::uint64_t>(argument, value());
         } else if (argument == "--kill-before") {
-            die_before = numberOf<long>(argument, value());
+            asked.die_before = numberOf<long>(argument, value());
         } else if (argument == "--kill-after") {
-            die_after = numberOf<long>(argument, value());
+            asked.die_after = numberOf<long>(argument, value());
         } else if (argument == "--slow") {
-            is_slow = true;
+            asked.is_slow = true;
         } else if (argument == "--walk") {
-            options.walks = true;
+            asked.options.walks = true;
         } else if (argument == "--live") {
-            options.walks = true;
-            options.live = true;
+            asked.options.walks = true;
+            asked.options.live = true;
         } else if (argument == "--driver") {
             const auto& all = drivers::crossed();
-            options.driver = &all[numberOf<std::uint64_t>(argument, value()) % all.size()];
+            asked.options.driver = &all[numberOf<std::uint64_t>(argument, value()) % all.size()];
+        } else if (argument == "--rival") {
+            asked.is_rival = true;
+            asked.rival.number = numberOf<int>(argument, value());
+        } else if (argument == "--of") {
+            asked.rival.of = numberOf<int>(argument, value());
         } else if (argument == "--term") {
-            options.walks = true;
-            options.stop = &term_came;
-        } else if (argument.starts_with("-") || !folder.empty()) {
+            asked.options.walks = true;
+            asked.options.stop = &term_came;
+        } else if (argument.starts_with("-") || !asked.folder.empty()) {
             throw std::invalid_argument("what is " + argument + "?");
         } else {
-            folder = argument;
+            asked.folder = argument;
         }
     }
-    if (folder.empty()) throw std::invalid_argument("no FOLDER given");
+    if (asked.folder.empty()) throw std::invalid_argument("no FOLDER given");
+    return asked;
+}
 
+int run(const std::vector<std::string>& arguments) {
+    auto [folder, seed, die_before, die_after, is_slow, options, is_rival, rival] = parse(arguments);
     if (options.stop != nullptr) {
         struct sigaction action = {};
         action.sa_handler = [](int) { term_came = true; };
         ::sigaction(SIGTERM, &action, nullptr);
     }
-    Journal journal(folder / "journal.txt", seed);
+    Journal journal = is_rival ? Journal::shared(folder / "journal.txt", seed) : Journal(folder / "journal.txt", seed);
     journal.note("process " + std::to_string(::getpid()));
     const auto saver = std::make_shared<DyingSaver>(folder);
     saver->die_before = die_before;
@@ -126,6 +139,13 @@ int run(const std::vector<std::string>& arguments) {
     saver->is_slow = is_slow;
     const App app = makeApp(saver, journal);
     std::cout << 'r' << std::flush;
+    if (is_rival) {
+        rival.durability = options.durability;
+        rival.rounds = options.rounds;
+        rival.seed = seed;
+        driveAsRival(app, *saver, journal, rival);
+        return 0;
+    }
     const bool is_done = drive(app, journal, options);
     journal.note("puts " + std::to_string(saver->puts()));
     journal.note(is_done ? "done" : "handed-over");

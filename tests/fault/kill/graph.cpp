@@ -36,7 +36,7 @@ std::string ask(sg::Runtime& runtime, const std::string& question) {
 template <class In, class S, class F>
 auto watched(Journal& journal, F body) {
     return [&journal, body](const In& in, sg::Runtime& runtime) -> sg::Update<S> {
-        const Visit visit(journal, runtime);
+        Visit visit(journal, runtime);
         sg::Update<S> update = body(in, runtime);
         visit.end();
         return update;

@@ -1,5 +1,7 @@
 #include "tests/fault/kill/harness.hpp"
 
+#include <thread>
+
 #include "tests/fault/kill/options.hpp"
 
 namespace fault {
@@ -10,6 +12,11 @@ std::vector<std::string> childArguments(const Folder& folder, sg::Durability dur
                                        std::to_string(seed)};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
+}
+
+void sleepForPartOf(std::mt19937_64& random, std::chrono::duration<double> time) {
+    // sleeps: the moment at which a process is disturbed differs from round to round
+    std::this_thread::sleep_for(std::uniform_real_distribution<double>(0, 1)(random) * time);
 }
 
 void expectDone(Process& process) {

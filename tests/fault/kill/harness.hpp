@@ -19,6 +19,8 @@ struct Settings {
     std::string mode = "kills";
     /// The number of kills, or of hand-overs, for each durability.
     int kills = 300;
+    /// How many children drive the same threads.
+    int rivals = 3;
     /// The process dies at every `every`th put.
     int every = 1;
     /// How many puts later it begins with that.
@@ -65,15 +67,20 @@ struct Undisturbed {
 };
 Undisturbed runUndisturbed(const Settings& settings, sg::Durability durability, const std::vector<std::string>& more);
 
+/// Sleeps for a part of the time, which differs from round to round.
+void sleepForPartOf(std::mt19937_64& random, std::chrono::duration<double> time);
+
 /// Waits for the child's end, which must be exit code 0.
 void expectDone(Process& process);
 
-/// The three tests. Each prints a line a durability, and throws Failure with the thread's folder kept.
+/// The four tests. Each prints a line a durability, and throws Failure with the thread's folder kept.
 ///   kills    kills the child at random times, several times a thread
 ///   puts     the child dies before and after each of its puts
 ///   sigterm  the child hands over at SIGTERM, and this process finishes the thread
+///   rivals   several children drive the same threads, and are killed and frozen at random times
 void testKills(const Settings& settings);
 void testPuts(const Settings& settings);
 void testSigterm(const Settings& settings);
+void testRivals(const Settings& settings);
 
 }  // namespace fault

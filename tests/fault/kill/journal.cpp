@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace fault {
 
@@ -24,12 +25,22 @@ void dropTornLine(const std::filesystem::path& file) {
     if (whole < text.size()) std::filesystem::resize_file(file, whole);
 }
 
+int openToAppend(const std::filesystem::path& file) {
+    const int opened = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (opened < 0) throw std::system_error(errno, std::generic_category(), "cannot open " + file.string());
+    return opened;
+}
+
 }  // namespace
 
-Journal::Journal(const std::filesystem::path& file, std::uint64_t seed) : seed_(seed) {
-    dropTornLine(file);
-    file_ = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-    if (file_ < 0) throw std::system_error(errno, std::generic_category(), "cannot open " + file.string());
+Journal::Journal(int file, std::uint64_t seed, std::string signature)
+    : file_(file), seed_(seed), signature_(std::move(signature)) {}
+
+Journal::Journal(const std::filesystem::path& file, std::uint64_t seed)
+    : Journal((dropTornLine(file), openToAppend(file)), seed, "") {}
+
+Journal Journal::shared(const std::filesystem::path& file, std::uint64_t seed) {
+    return {openToAppend(file), seed, " " + std::to_string(::getpid())};
 }
 
 Journal::~Journal() {
@@ -38,7 +49,7 @@ Journal::~Journal() {
 
 void Journal::note(const std::string& line) const {
     if (file_ < 0) return;
-    const std::string whole = line + "\n";
+    const std::string whole = line + signature_ + "\n";
     if (::write(file_, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {
         throw std::system_error(errno, std::generic_category(), "cannot write the journal");
     }
@@ -49,7 +60,8 @@ void Journal::noteNode(const char* what, const stategraph::Runtime& runtime) con
     const auto ns = runtime.checkpointNs();
     std::ostringstream line;
     line << what << ' ' << runtime.taskId().toString() << ' ' << runtime.checkpointId().toString() << ' '
-         << runtime.node() << ' ' << runtime.step() << ' ' << runtime.attempt() << ' ' << (ns.empty() ? "-" : ns);
+         << runtime.node() << ' ' << runtime.step() << ' ' << runtime.attempt() << ' ' << (ns.empty() ? "-" : ns) << ' '
+         << runtime.threadId();
     note(line.str());
 }
 

@@ -12,7 +12,8 @@ namespace fault {
 /// A file of what really happened: one line for each start and end of a node, each effect, each acknowledgement. It
 /// outlives the process, because every line is one write() to a file opened with O_APPEND. Safe from any thread.
 ///
-///     start|end TASK CHECKPOINT NODE STEP ATTEMPT NAMESPACE      namespace "-": the root
+///     start|end TASK CHECKPOINT NODE STEP ATTEMPT NAMESPACE THREAD   namespace "-": the root
+///     left, with the same words: the node has thrown
 ///     effect|effect-done TASK KEY
 ///     ack input ROUND CHECKPOINT | ack answer TASK INDEX | ack run CHECKPOINT STATUS
 ///     process PID | puts COUNT | handed-over | done
@@ -22,6 +23,8 @@ public:
     Journal() = default;
     /// Appends to `file`. `seed` determines how long nodes take. Throws std::system_error if the file cannot be opened.
     Journal(const std::filesystem::path& file, std::uint64_t seed);
+    /// The same for a file that several processes write at a time: each line ends with this process's number.
+    static Journal shared(const std::filesystem::path& file, std::uint64_t seed);
     ~Journal();
     Journal(const Journal&) = delete;
     Journal& operator=(const Journal&) = delete;
@@ -32,21 +35,33 @@ public:
     void work();
 
 private:
+    Journal(int file, std::uint64_t seed, std::string signature);
+
     int file_ = -1;
     std::uint64_t seed_ = 0;
+    std::string signature_;
     std::atomic<std::uint64_t> calls_ = 0;
 };
 
-/// One call of a node. It is noted when it starts, and by `end` when it reaches its end.
+/// One call of a node. It is noted when it starts, by `end` when it reaches its end, and when it is left without that.
 class Visit {
 public:
     Visit(Journal& journal, const stategraph::Runtime& runtime) : journal_(journal), runtime_(runtime) {
         journal_.noteNode("start", runtime_);
         journal_.work();
     }
-    void end() const { journal_.noteNode("end", runtime_); }
+    ~Visit() {
+        if (!has_ended_) journal_.noteNode("left", runtime_);
+    }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+    void end() {
+        has_ended_ = true;
+        journal_.noteNode("end", runtime_);
+    }
 
 private:
+    bool has_ended_ = false;
     Journal& journal_;
     const stategraph::Runtime& runtime_;
 };

@@ -1,7 +1,6 @@
 #include <signal.h>
 
 #include <iostream>
-#include <thread>
 
 #include "tests/fault/kill/harness.hpp"
 #include "tests/fault/kill/options.hpp"
@@ -45,14 +44,12 @@ void runThread(const Settings& settings, sg::Durability durability, std::uint64_
             break;
         }
         if (at_start) {
-            // sleeps: the moment differs from round to round
-            std::this_thread::sleep_for(draw(random) * undisturbed.startup);
+            sleepForPartOf(random, undisturbed.startup);
         } else {
             const double left =
                 1 - static_cast<double>(watch.stored().step) / static_cast<double>(undisturbed.steps + 1);
             process.awaitReady();
-            // sleeps: the moment differs from round to round
-            std::this_thread::sleep_for(draw(random) * left * figures.pace);
+            sleepForPartOf(random, left * figures.pace);
         }
         process.signal(SIGKILL);
         const auto ending = process.wait(patience_s);

@@ -12,8 +12,10 @@ using namespace fault;
 
 constexpr const char* usage =
     "usage: stategraph-kill [OPTION…]\n"
-    "  --mode kills|puts|sigterm      (kills) at random times; at every put; handed over at SIGTERM\n"
-    "  --kills N                      how many kills, or hand-overs, per durability (300)\n"
+    "  --mode kills|puts|sigterm|rivals  (kills) at random times; at every put; handed over at SIGTERM; several\n"
+    "                                 processes that drive the same threads, and are killed and frozen\n"
+    "  --kills N                      how many kills, hand-overs, or rounds of rivals, per durability (300)\n"
+    "  --rivals K                     how many processes at a time (3)\n"
     "  --every N                      of the puts only each Nth (1)\n"
     "  --first N                      begins N puts later (0)\n"
     "  --durability sync|async|exit   only this one\n"
@@ -49,6 +51,8 @@ Settings parse(const std::vector<std::string>& arguments) {
             settings.kills = numberOf<int>(argument, value());
         } else if (argument == "--every") {
             settings.every = numberOf<int>(argument, value());
+        } else if (argument == "--rivals") {
+            settings.rivals = numberOf<int>(argument, value());
         } else if (argument == "--first") {
             settings.first = numberOf<int>(argument, value());
         } else if (argument == "--durability") {
@@ -66,6 +70,7 @@ Settings parse(const std::vector<std::string>& arguments) {
             throw std::invalid_argument("no such option: " + argument);
         }
     }
+    if (settings.rivals < 1) throw std::invalid_argument("--rivals must be at least 1");
     if (settings.kills < 1 || settings.every < 1) throw std::invalid_argument("--kills and --every must be at least 1");
     if (settings.first < 0) throw std::invalid_argument("--first must be at least 0");
     return settings;
@@ -78,8 +83,10 @@ void run(const Settings& settings) {
         testPuts(settings);
     } else if (settings.mode == "sigterm") {
         testSigterm(settings);
+    } else if (settings.mode == "rivals") {
+        testRivals(settings);
     } else {
-        throw std::invalid_argument("mode is kills, puts or sigterm, and not '" + settings.mode + "'");
+        throw std::invalid_argument("mode is kills, puts, sigterm or rivals, and not '" + settings.mode + "'");
     }
 }
 
@@ -101,8 +108,8 @@ int main(int count, char** values) {
     } catch (const std::exception& error) {
         std::cerr << "stategraph-kill: " << error.what() << "\n  what is left: " << settings.folder.string()
                   << "\n  again: stategraph-kill --mode " << settings.mode << " --kills " << settings.kills
-                  << " --every " << settings.every << " --saver " << settings.saver << " --seed " << settings.seed
-                  << "\n";
+                  << " --rivals " << settings.rivals << " --every " << settings.every << " --saver " << settings.saver
+                  << " --seed " << settings.seed << "\n";
         return 1;
     }
 }

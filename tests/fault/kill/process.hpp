@@ -28,6 +28,7 @@ public:
 
     /// Waits until it is ready. Returns false if it ended before.
     bool awaitReady();
+    pid_t pid() const noexcept { return pid_; }
     /// Sends it a signal; nothing happens if it has ended.
     void signal(int number) const;
     /// Waits until it ends. Throws Failure if it does not within `timeout_s`.

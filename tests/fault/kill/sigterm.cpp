@@ -2,7 +2,6 @@
 
 #include <iostream>
 #include <memory>
-#include <thread>
 
 #include "tests/fault/kill/harness.hpp"
 #include "tests/fault/kill/open.hpp"
@@ -34,8 +33,7 @@ bool runThread(const Settings& settings, sg::Durability durability, std::uint64_
     if (random() % 2 == 0) more.push_back("--live");
     Process process(settings.child, childArguments(folder, durability, random(), more));
     process.awaitReady();
-    // sleeps: the moment differs from round to round
-    std::this_thread::sleep_for(std::uniform_real_distribution<double>(0, 0.9)(random) * undisturbed.run);
+    sleepForPartOf(random, 0.9 * undisturbed.run);
     process.signal(SIGTERM);
     expectDone(process);
     watch.look(random() % 2 == 0);

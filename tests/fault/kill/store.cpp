@@ -51,13 +51,13 @@ Stored readStore(const std::filesystem::path& folder, bool read_only) {
     return stored;
 }
 
-Final readFinal(const std::filesystem::path& folder) {
+Final readFinal(const std::filesystem::path& folder, const std::string& thread) {
     Journal silent;
     const App app = makeApp(openSaver(folder), silent);
     Final result;
-    result.values = app.getState({.thread_id = thread_id}).valuesAsJson();
-    result.keep = app.getState({.thread_id = thread_id, .checkpoint_id = {}, .checkpoint_ns = keep_ns}).valuesAsJson();
-    for (const auto& snapshot : app.getStateHistory({.thread_id = thread_id})) {
+    result.values = app.getState({.thread_id = thread}).valuesAsJson();
+    result.keep = app.getState({.thread_id = thread, .checkpoint_id = {}, .checkpoint_ns = keep_ns}).valuesAsJson();
+    for (const auto& snapshot : app.getStateHistory({.thread_id = thread})) {
         std::string line = std::to_string(snapshot.step) + " " + toString(snapshot.source) + " next:";
         for (const auto& node : snapshot.next) line += " " + node;
         result.history.push_back(line + " " + snapshot.valuesAsJson());

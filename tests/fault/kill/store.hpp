@@ -46,6 +46,6 @@ struct Final {
     /// One line for each checkpoint of the root, newest first.
     std::vector<std::string> history = {};
 };
-Final readFinal(const std::filesystem::path& folder);
+Final readFinal(const std::filesystem::path& folder, const std::string& thread = thread_id);
 
 }  // namespace fault

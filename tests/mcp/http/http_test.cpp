@@ -41,7 +41,7 @@ using Peer = ScriptedServer::Peer;
 
 std::string plain(int status, const std::string& headers, const std::string& body) {
     return "HTTP/1.1 " + std::to_string(status) + " X\r\n" + headers +
-           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+           "Connection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 std::string asJson(const std::string& body, const std::string& headers = {}) {
     return plain(200, "Content-Type: application/json\r\n" + headers, body);

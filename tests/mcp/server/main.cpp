@@ -103,6 +103,18 @@ private:
     }
     void list(const json::value& id, const json::object& params) {
         if (mode_ == "pages") return answer(id, {{"tools", json::array()}, {"nextCursor", "more"}});
+        if (mode_ == "bad_schemas") {
+            json::object recursive = tool("recursive", "");
+            recursive["inputSchema"] = json::object{{"$ref", "#"}};
+            json::object unchecked = tool("unchecked", "");
+            unchecked["inputSchema"] = json::parse(R"({"type":"object","allOf":[{}],"unevaluatedProperties":false})");
+            json::object list = tool("list", "");
+            list["inputSchema"] = json::array{1};
+            json::object text = tool("text", "");
+            text["inputSchema"] = json::object{{"type", "string"}};
+            return answer(id, {{"tools", json::array{5, json::object{}, std::move(recursive), std::move(unchecked),
+                                                     std::move(list), std::move(text), firstTools().at(2)}}});
+        }
         if (mode_ == "clash") return answer(id, {{"tools", json::array{tool("a.b", ""), tool("a/b", "")}}});
         if (mode_ == "many") {
             json::array tools;
@@ -187,6 +199,21 @@ private:
             return answer(id, textResult("clean"));
         }
         if (name == "mangled") return answer(id, textResult("caf\xe9"));  // no UTF-8, so no JSON
+        if (name == "mangled_twice") {
+            const std::string broken =
+                R"({"jsonrpc":"2.0","result":{"content":"\x"},"id":)" + json::serialize(id) + "}";
+            std::cout << "[" << broken << "," << broken << "]" << std::endl;
+            return;
+        }
+        if (name == "old_protocol") return write({{"id", id}, {"result", json::object()}});
+        if (name == "text_id") return answer(json::value(json::serialize(id)), textResult("as text"));
+        if (name == "real_id") return answer(json::value(id.to_number<double>()), textResult("as a real number"));
+        if (name == "unknown_id") return refuse(nullptr, -32700, "no JSON");
+        if (name == "half") {
+            std::cout << R"({"jsonrpc":"2.0","id":)" << json::serialize(id)
+                      << R"(,"result":{"content":[{"type":"text","text":"cut \ud83d"}]}})" << std::endl;
+            return;
+        }
         if (name == "big") return answer(id, textResult(std::string(300'000, 'x')));
         if (name == "empty") return answer(id, {});
         refuse(id, -32602, "there is no tool " + name);

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using Peer = ScriptedServer::Peer;
 
 const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
-const std::string busy = "HTTP/1.1 503 Busy\r\nRetry-After: 0\r\nContent-Length: 4\r\n\r\nbusy";
+const std::string busy = "HTTP/1.1 503 Busy\r\nConnection: close\r\nRetry-After: 0\r\nContent-Length: 4\r\n\r\nbusy";
 
 std::string text(const std::string& piece) {
     return R"(data: {"choices":[{"index":0,"delta":{"content":")" + piece + "\"}}]}\n\n";

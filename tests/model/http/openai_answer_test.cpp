@@ -169,13 +169,30 @@ TEST_CASE("chunks without choices, of other choices, and of other shapes are pas
 
 TEST_CASE("a stream without a finish reason is an error that may pass, and never a shorter answer") {
     for (const Strings& events :
-         {Strings{}, Strings{delta(R"({"content":"a"})")}, Strings{delta(R"({"content":"a"})"), "[DONE]"}}) {
+         {Strings{}, Strings{"[DONE]"}, Strings{delta(R"({"content":"a"})")},
+          Strings{delta(R"({"reasoning_content":"a"})"), "[DONE]"},
+          Strings{calls(R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"a\":"}})"), "[DONE]"},
+          Strings{calls(R"({"index":0,"id":"a","function":{"arguments":"{}"}})"), "[DONE]"}}) {
         const md::ModelError error = errorOf(events);
         CHECK(error.isRetryable());
         CHECK(has(error, "http://x"));
     }
     CHECK(has(errorOf({calls(R"({"index":0,"id":"a","function":{"arguments":"{}"}})"), end("tool_calls")}),
               "without its name"));
+}
+
+TEST_CASE("an answer that ends with [DONE] and without a finish reason is judged by what came") {
+    const Read text = read({delta(R"({"content":"a"})"), "[DONE]"});
+    CHECK(text.reply.message.text() == "a");
+    CHECK((text.reply.message.finish_reason == md::FinishReason::stop));
+    for (const char* arguments : {"", "{}", R"({\"a\":{}})"}) {
+        CAPTURE(arguments);
+        const Read called = read(
+            {calls(R"({"index":0,"id":"a","function":{"name":"f","arguments":")" + std::string(arguments) + R"("}})"),
+             "[DONE]"});
+        REQUIRE(called.reply.message.calls.size() == 1);
+        CHECK((called.reply.message.finish_reason == md::FinishReason::tool_calls));
+    }
 }
 
 TEST_CASE("errors inside the stream are errors, with the provider's words, and whether they may pass") {

@@ -37,10 +37,10 @@ const std::string hello = text("Hel") + text("lo") + stop + done;
 
 std::string plain(int status, const std::string& headers, const std::string& body) {
     return "HTTP/1.1 " + std::to_string(status) + " X\r\n" + headers +
-           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+           "Connection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 std::string chunked(const std::string& body, std::size_t size) {
-    std::string out = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/event-stream\r\n\r\n";
+    std::string out = "HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (std::size_t at = 0; at < body.size(); at += size) {
         const std::string piece = body.substr(at, size);
         char hex[20];
@@ -99,8 +99,9 @@ TEST_CASE("an answer is read from a connection that ends with it, and the reques
     CHECK((reply.message.finish_reason == md::FinishReason::stop));
     REQUIRE(server.requests().size() == 1);
     const std::string request = server.requests()[0];
-    for (const std::string line : {"POST /v1/chat/completions HTTP/1.1\r\n", "Authorization: Bearer sk\r\n",
-                                   "X-Own: 1\r\n", "Content-Type: application/json\r\n", "Connection: close\r\n"}) {
+    for (const std::string line :
+         {"POST /v1/chat/completions HTTP/1.1\r\n", "Authorization: Bearer sk\r\n", "X-Own: 1\r\n",
+          "Content-Type: application/json\r\n", "Accept: text/event-stream\r\n"}) {
         CAPTURE(line);
         CHECK(request.find(line) != std::string::npos);
     }
@@ -161,7 +162,7 @@ TEST_CASE("an answer that is whole needs neither [DONE] nor the end of the conne
 
 TEST_CASE("an answer that breaks off is an error that may pass, and never a shorter answer") {
     for (const std::string& answer :
-         {head, head + text("a"), head + text("a") + done, head + text("a") + "data: {\"cho", plain(200, "", text("a")),
+         {head, head + text("a"), head + done, head + text("a") + "data: {\"cho", plain(200, "", text("a")),
           "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + text("a"), chunked(text("a"), 5).substr(0, 100),
           std::string("HTTP/1.1 200 OK\r\nContent-Le"), std::string()}) {
         CAPTURE(answer);

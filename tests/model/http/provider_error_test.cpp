@@ -79,3 +79,26 @@ TEST_CASE("waits before another attempt grow, obey the provider up to a limit, a
     CHECK(!http::waitBeforeRetry(asks(11s), 1, options, 1h, 0));
     CHECK(http::waitBeforeRetry(passes, 50, {.max_retries = 100}, 1h, 0) == 8s);
 }
+
+TEST_CASE("what a provider shows of a key is not in an error") {
+    const http::Speaker keyed{"https://x/v1", "sk-proj-abcdefghijklmnop1234"};
+    const auto said = [&](const std::string& text) {
+        return std::string(http::refusal(keyed, {.status = 401}, text, now).what());
+    };
+    for (const char* const shown : {"sk-proj-abcdefghijklmnop1234", "sk-proj-********1234", "sk-proj...1234", "sk-pr**",
+                                    "key **1234.", "sk-proj-abcdefghij", "the part ghijklmnop of it"}) {
+        const std::string text = said(std::string("Incorrect API key provided: ") + shown + " Go on.");
+        CAPTURE(text);
+        CHECK(text.find("1234") == std::string::npos);
+        CHECK(text.find("sk-pr") == std::string::npos);
+        CHECK(text.find("ghij") == std::string::npos);
+        CHECK(text.find("Incorrect API key provided: ") != std::string::npos);
+        CHECK(text.find("Go on.") != std::string::npos);
+    }
+    for (std::size_t before = 2000; before < 2060; ++before) {
+        const std::string text = said(std::string(before, 'x') + "sk-proj-abcdefghijklmnop1234 and more of it" +
+                                      "sk-proj-abcdefghijklmnop1234");
+        CHECK(text.find("sk-") == std::string::npos);
+        CHECK(text.find("1234") == std::string::npos);
+    }
+}

@@ -49,7 +49,7 @@ struct StuckServer {
               if (where == Stuck::after_head) peer.send(head);
               if (where == Stuck::after_piece) peer.send(head + piece);
               if (where == Stuck::after_refusal)
-                  peer.send("HTTP/1.1 503 Busy\r\nRetry-After: 500\r\nContent-Length: 0\r\n\r\n");
+                  peer.send("HTTP/1.1 503 Busy\r\nConnection: close\r\nRetry-After: 500\r\nContent-Length: 0\r\n\r\n");
               ++arrived;
               if (peer.waitForEnd(5min)) ++ended;
           }) {}
@@ -103,8 +103,9 @@ App appOf(std::shared_ptr<const md::Model> model, std::atomic<int>& nodes_ended,
 TEST_CASE("a model behind HTTP answers in a node with every driver, also after a refusal that passes") {
     const ScriptedServer server([](Peer& peer) {
         if (peer.request().empty()) return;
-        peer.send(peer.number % 3 == 0 ? "HTTP/1.1 503 X\r\nretry-after-ms: 1\r\nContent-Length: 0\r\n\r\n"
-                                       : head + piece + piece + stop);
+        peer.send(peer.number % 3 == 0
+                      ? "HTTP/1.1 503 X\r\nConnection: close\r\nretry-after-ms: 1\r\nContent-Length: 0\r\n\r\n"
+                      : head + piece + piece + stop);
     });
     std::atomic<int> ended = 0;
     const App app = appOf(modelOf(server), ended);

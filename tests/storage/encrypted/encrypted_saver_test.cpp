@@ -70,7 +70,7 @@ void putIf(BaseCheckpointSaver& saver, std::string_view expected, std::string_vi
 
 TEST_CASE("an encrypting saver without a saver, a function or a usable key is refused by name") {
     const auto inner = std::make_shared<MemorySaver>();
-    CHECK(has(errorOf([] { EncryptedSaver(nullptr, ::key("k")); }), "InvalidArgumentError: EncryptedSaver: the inner"));
+    CHECK(has(errorOf([] { EncryptedSaver(nullptr, ::key("k")); }), "InvalidArgumentError: the inner saver is null"));
     EncryptionOptions without_current = ::key("k");
     without_current.current_key = nullptr;
     CHECK(has(errorOf([&] { EncryptedSaver(inner, without_current); }),

@@ -41,7 +41,7 @@ TEST_CASE("an encrypted thread that cannot be read is reported by every call ove
             if (kind.why == std::string("its checksum does not match")) {
                 // Without encryption it is refused before its checksum is verified; a prune reads the part in plain
                 // text.
-                CHECK(saver->unfinishedThreads({.reason = sg::Unfinished::damaged}).size() == 1);
+                CHECK(saver->unfinishedThreads({.reason = sg::Status::damaged}).size() == 1);
                 CHECK(saver->stats().damaged.size() == 1);
                 CHECK(twoNodes(saver).recover().size() == 4);
                 CHECK(saver->prune({.keep_last = 1}) > 0);
@@ -53,6 +53,20 @@ TEST_CASE("an encrypted thread that cannot be read is reported by every call ove
     });
 }
 
+TEST_CASE("an encrypted thread is sealed for who reads it without the key, open or done") {
+    savers::onEach([](savers::Store& store) {
+        const auto inner = store.open();
+        const auto app = twoNodes(seal(inner, key("k")));
+        app.invoke(graphs::bar("x"), {.thread_id = "done"});
+        app.updateState({.thread_id = "open"}, graphs::bar("x"), {.as_node = "a"});
+        const auto heads = inner->list({.checkpoint_ns = "", .heads = true, .with_writes = true});
+        REQUIRE(heads.size() == 2);
+        for (const auto& head : heads) CHECK((statusOf(head) == sg::Status::sealed));
+        CHECK(inner->unfinishedThreads({.reason = sg::Status::sealed, .thread_ids = {"done", "open"}}).size() == 2);
+        CHECK(inner->unfinishedThreads({.reason = sg::Status::damaged}).empty());
+    });
+}
+
 TEST_CASE("a tenant's calls over all threads pass over the threads of others and say whose key is missing") {
     savers::onEach([](savers::Store& store) {
         const auto inner = store.open();
@@ -60,11 +74,11 @@ TEST_CASE("a tenant's calls over all threads pass over the threads of others and
         const auto others = seal(inner, key("other", 2));
         fill(twoNodes(mine));
         twoNodes(others).updateState({.thread_id = bad}, graphs::bar("x"), {.as_node = "a"});
-        const auto found = mine->unfinishedThreads({.reason = sg::Unfinished::damaged});
+        const auto found = mine->unfinishedThreads({.reason = sg::Status::damaged});
         REQUIRE(found.size() == 1);
         CHECK(found[0].thread_id == bad);
         CHECK(found[0].error.find("the key 'other', which find_key does not know") != std::string::npos);
-        CHECK(mine->unfinishedThreads({.reason = sg::Unfinished::in_flight}).size() == 3);
+        CHECK(mine->unfinishedThreads({.reason = sg::Status::in_flight}).size() == 3);
         CHECK(mine->stats().threads == 5);
         CHECK(mine->stats().damaged.size() == 1);
         CHECK(twoNodes(mine).recover().size() == 3);  // the other thread was edited

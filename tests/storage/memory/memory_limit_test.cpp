@@ -101,7 +101,7 @@ TEST_CASE("what a memory saver counts is what it has now, whatever was there bef
                             .expected_head = head,
                             .commits = {&row, action == 21 ? 1U : 0U},
                             .writes = {},
-                            .outlook = {ThreadStatus::finished, {}},
+                            .outlook = {Status::done, {}},
                             .summary = text});
             } else {
                 saver->prune({.thread_id = thread_id, .threads_unused_since = nthId(n / 2).time()});

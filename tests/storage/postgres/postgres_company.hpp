@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <stategraph/error.hpp>
+#include <stategraph/forwarding_saver.hpp>
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
@@ -17,11 +18,13 @@ namespace postgres_tests {
 
 /// A PostgresSaver each of whose puts has company: other threads put to it meanwhile, to logs that do not exist, after
 /// heads that they do not have, so that nothing of theirs is stored.
-class InCompany final : public stategraph::BaseCheckpointSaver {
+class InCompany final : public stategraph::ForwardingSaver {
 public:
-    explicit InCompany(std::unique_ptr<stategraph::PostgresSaver> saver) : saver_(std::move(saver)) {}
+    explicit InCompany(std::unique_ptr<stategraph::PostgresSaver> saver) : ForwardingSaver(std::move(saver)) {}
     ~InCompany() override { leave(); }
-    const stategraph::PostgresSaver& saver() const noexcept { return *saver_; }
+    const stategraph::PostgresSaver& saver() const noexcept {
+        return static_cast<const stategraph::PostgresSaver&>(*inner());
+    }
 
     void put(const stategraph::PutRequest& request) override {
         begin();
@@ -31,38 +34,9 @@ public:
         } end{puts_};
         ++puts_;
         puts_.notify_all();
-        saver_->put(request);
+        inner()->put(request);
     }
-    std::optional<stategraph::CheckpointTuple> getTuple(const stategraph::TupleQuery& query) override {
-        return saver_->getTuple(query);
-    }
-    std::vector<stategraph::ListedCheckpoint> list(const stategraph::ListQuery& query) override {
-        return saver_->list(query);
-    }
-    void deleteThread(std::string_view thread_id) override { saver_->deleteThread(thread_id); }
-    void copyThread(std::string_view from, std::string_view to) override { saver_->copyThread(from, to); }
-    std::size_t prune(const stategraph::PruneRequest& request) override { return saver_->prune(request); }
-    void putGraph(const stategraph::GraphFingerprint& fingerprint, std::string_view bytes) override {
-        saver_->putGraph(fingerprint, bytes);
-    }
-    std::optional<std::string> getGraph(const stategraph::GraphFingerprint& fingerprint) override {
-        return saver_->getGraph(fingerprint);
-    }
-    std::optional<std::vector<stategraph::IndexedThread>> openThreads(
-        const stategraph::OpenThreadsQuery& query) override {
-        return saver_->openThreads(query);
-    }
-    std::optional<std::vector<stategraph::IndexedThread>> newestThreads(
-        const stategraph::NewestThreadsQuery& query) override {
-        return saver_->newestThreads(query);
-    }
-    std::optional<std::vector<stategraph::DueThread>> dueThreads(const stategraph::DueThreadsQuery& query) override {
-        return saver_->dueThreads(query);
-    }
-    std::optional<stategraph::ThreadCounts> countThreads(std::size_t most) override {
-        return saver_->countThreads(most);
-    }
-    std::optional<std::uint64_t> storedBytes() override { return saver_->storedBytes(); }
+    bool answersLater() const noexcept override { return false; }
 
 private:
     void begin() {
@@ -82,13 +56,12 @@ private:
             puts_.wait(0);
             if (is_ending_) return;
             try {
-                putOne(*saver_, {thread}, nthId(1), makeCommit(2, 1));
+                putOne(*inner(), {thread}, nthId(1), makeCommit(2, 1));
             } catch (const stategraph::Error&) {  // as it must be
             }
         }
     }
 
-    const std::unique_ptr<stategraph::PostgresSaver> saver_;
     std::atomic<int> puts_{0};
     std::atomic<bool> is_ending_{false};
     std::mutex mutex_;

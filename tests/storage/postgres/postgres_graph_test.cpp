@@ -74,7 +74,7 @@ TEST_CASE(
         const auto before = saver->roundTrips();
         (void)app.invoke({set(&Counted::n, steps - 1)}, {.thread_id = "short"});
         CHECK(saver->roundTrips() - before <= 5);
-        CHECK(saver->countThreads(10)->finished() == 3);
+        CHECK(saver->countThreads(10)->done() == 3);
         CHECK(saver->countThreads(10)->open() == 0);
     }
 }
@@ -133,7 +133,7 @@ TEST_CASE("a thread in memory moves to PostgreSQL with its ids, its question and
     CHECK(listIds(*saver, {"t"}) == listIds(*memory, {"t"}));
     const auto waiting = saver->unfinishedThreads();
     REQUIRE(waiting.size() == 1);
-    CHECK((waiting[0].reason == Unfinished::interrupted));
+    CHECK((waiting[0].reason == Status::interrupted));
     const auto result = graph.compile({.checkpointer = saver}).invoke(resume(std::string("yes")), {.thread_id = "t"});
     CHECK(result.values.log == std::vector<std::string>{"yes"});
 }
@@ -148,7 +148,7 @@ TEST_CASE("what an EncryptedSaver keeps in PostgreSQL is sealed there, is read, 
     for (const auto& row : inside->list({})) CHECK(row.bytes.view().find("entry 7") == std::string::npos);
     CHECK(saver->prune({.keep_last = 2, .rewrite = Rewrite::always}) == 30);
     CHECK(app.getState({.thread_id = "t"}).values.log.size() == 30);
-    CHECK(saver->countThreads(5)->finished() == 1);
+    CHECK(saver->countThreads(5)->done() == 1);
     CHECK(inside->list({}).size() == 2);
 }
 #endif

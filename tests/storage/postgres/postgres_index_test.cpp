@@ -38,7 +38,7 @@ TEST_CASE("an append to a thread that another put is about to call finished leav
     const Schema schema;
     const auto saver = schema.open();
     putLine(*saver, {"t"}, 2);
-    REQUIRE(statusOf(*saver) == "unknown");
+    REQUIRE(statusOf(*saver) == "in_flight");
     Raw other;  // stands for a put that has written and not yet committed
     other.run("BEGIN");
     other.run("UPDATE " + schema.name() + ".logs SET status = 1 WHERE thread = 't'");
@@ -46,7 +46,7 @@ TEST_CASE("an append to a thread that another put is about to call finished leav
     awaitLock(schema, append);
     other.run("COMMIT");
     append.get();
-    CHECK(statusOf(*saver) == "unknown");
+    CHECK(statusOf(*saver) == "in_flight");
 }
 
 TEST_CASE("what a put says of a thread's newest commit is refused if an append that began before it is stored") {
@@ -61,15 +61,12 @@ TEST_CASE("what a put says of a thread's newest commit is refused if an append t
               commits + " WHERE id = '" + nthId(2).toString() + "'");
     auto says = std::async(std::launch::async, [&] {
         return databaseError([&] {
-            saver->put({.log = {"t"},
-                        .expected_head = nthId(2),
-                        .commits = {},
-                        .writes = {},
-                        .outlook = {ThreadStatus::finished, {}}});
+            saver->put(
+                {.log = {"t"}, .expected_head = nthId(2), .commits = {}, .writes = {}, .outlook = {Status::done, {}}});
         });
     });
     awaitLock(schema, says);
     other.run("COMMIT");
     POSTGRES_SAYS(says.get(), "ConcurrentUpdateError");
-    CHECK(statusOf(*saver) == "unknown");
+    CHECK(statusOf(*saver) == "in_flight");
 }

@@ -166,9 +166,9 @@ TEST_CASE("what a thread waits for is in the index after joined puts as after si
         const std::string prefix = std::to_string(round) + " ";
         for (const unsigned at : {1U, 2U, 1500U}) {
             CHECK(joining.together({putAs(prefix + "running", at == 1500 ? 3 : at, {}),
-                                    putAs(prefix + "done", at == 1500 ? 3 : at, {ThreadStatus::finished, {}}),
-                                    putAs(prefix + "asked", at == 1500 ? 3 : at, {ThreadStatus::interrupted, {}}),
-                                    putAs(prefix + "sleeps", at == 1500 ? 3 : at, {ThreadStatus::sleeping, wakes})}) ==
+                                    putAs(prefix + "done", at == 1500 ? 3 : at, {Status::done, {}}),
+                                    putAs(prefix + "asked", at == 1500 ? 3 : at, {Status::interrupted, {}}),
+                                    putAs(prefix + "sleeps", at == 1500 ? 3 : at, {Status::sleeping, wakes})}) ==
                   nothings(4));
         }
         const auto open = saver->openThreads({.limit = 1000});
@@ -179,16 +179,16 @@ TEST_CASE("what a thread waits for is in the index after joined puts as after si
             }
             return "not open";
         };
-        CHECK(statusOf("running") == toString(ThreadStatus::unknown));
-        CHECK(statusOf("asked") == toString(ThreadStatus::interrupted));
-        CHECK(statusOf("sleeps") == toString(ThreadStatus::sleeping));
+        CHECK(statusOf("running") == toString(Status::in_flight));
+        CHECK(statusOf("asked") == toString(Status::interrupted));
+        CHECK(statusOf("sleeps") == toString(Status::sleeping));
         CHECK(statusOf("done") == "not open");
         const auto due = saver->dueThreads({.limit = 1000});
         REQUIRE(due.has_value());
         CHECK(std::ranges::count(*due, DueThread{wakes, prefix + "sleeps"}) == 1);
     }
     CHECK(saver->joinedPuts() >= 8);
-    CHECK((*saver->countThreads(1000))[ThreadStatus::finished] > 0);
+    CHECK((*saver->countThreads(1000))[Status::done] > 0);
 }
 
 TEST_CASE("puts with sync and without are not joined, and each is committed as it says") {
@@ -305,7 +305,7 @@ TEST_CASE("puts of several commits are joined with others, and each is stored as
                         .expected_head = head > 0 ? nthId(head) : CheckpointId(),
                         .commits = rows,
                         .writes = {},
-                        .outlook = {ThreadStatus::sleeping, wakes}});
+                        .outlook = {Status::sleeping, wakes}});
         };
     };
     unsigned n = 1;
@@ -335,7 +335,7 @@ TEST_CASE("puts of several commits are joined with others, and each is stored as
     const auto due = saver->dueThreads({.limit = 1000});
     REQUIRE(due.has_value());
     CHECK(due->size() == 5);
-    const auto newest = saver->newestThreads({.statuses = ThreadStatuses(ThreadStatus::sleeping), .limit = 1000});
+    const auto newest = saver->newestThreads({.statuses = Statuses(Status::sleeping), .limit = 1000});
     REQUIRE(newest.has_value());
     REQUIRE(newest->size() == 5);
     for (const IndexedThread& each : *newest) CHECK(each.place.since == nthId(n));

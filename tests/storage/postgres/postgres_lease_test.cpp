@@ -249,7 +249,7 @@ TEST_CASE("an answer from outside makes its thread due, or has the worker that r
     const std::string work = schema.name() + ".work";
     const auto answer = [&](std::string_view bytes, std::string_view expected) {
         const WriteRow row{nthId(1), "task", bytes, expected};
-        saver->put({.log = {"t"}, .expected_head = nthId(1), .commits = {}, .writes = {&row, 1}});
+        saver->put({.log = {"t"}, .expected_head = nthId(1), .commits = {}, .writes = {&row, 1}, .answers = true});
     };
     answer("of nobody", "");  // the thread is not in the queue
     CHECK(raw.run("SELECT count(*) FROM " + work) == "0");

@@ -20,47 +20,30 @@ using namespace stategraph;
 namespace {
 
 /// A PostgresSaver that leases each thread when it is first written to.
-class AllLeased final : public BaseCheckpointSaver {
+class AllLeased final : public ForwardingSaver {
 public:
-    AllLeased(const Schema& schema, std::shared_ptr<PostgresSaver> saver) : schema_(schema), saver_(std::move(saver)) {}
+    AllLeased(const Schema& schema, const std::shared_ptr<PostgresSaver>& saver)
+        : AllLeased(schema, std::make_shared<LeasedSaver>(saver)) {}
     void put(const PutRequest& request) override {
         lease(std::string(request.log.thread_id));
-        saver_.put(request);
+        ForwardingSaver::put(request);
     }
-    std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override { return saver_.getTuple(query); }
-    std::vector<ListedCheckpoint> list(const ListQuery& query) override { return saver_.list(query); }
     void deleteThread(std::string_view thread_id) override {
         const std::lock_guard lock(mutex_);
         leased_.erase(std::string(thread_id));
-        saver_.saver()->deleteThread(thread_id);
+        saver_->saver()->deleteThread(thread_id);
     }
-    void copyThread(std::string_view from, std::string_view to) override { saver_.copyThread(from, to); }
-    std::size_t prune(const PruneRequest& request) override { return saver_.prune(request); }
-    void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override {
-        saver_.putGraph(fingerprint, bytes);
-    }
-    std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override {
-        return saver_.getGraph(fingerprint);
-    }
-    std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query) override {
-        return saver_.openThreads(query);
-    }
-    std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override {
-        return saver_.newestThreads(query);
-    }
-    std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override {
-        return saver_.dueThreads(query);
-    }
-    std::optional<ThreadCounts> countThreads(std::size_t most) override { return saver_.countThreads(most); }
-    std::optional<std::uint64_t> storedBytes() override { return saver_.storedBytes(); }
+    bool answersLater() const noexcept override { return false; }
 
 private:
+    AllLeased(const Schema& schema, std::shared_ptr<LeasedSaver> saver)
+        : ForwardingSaver(saver), schema_(schema), saver_(std::move(saver)) {}
     void lease(const std::string& thread) {
         const std::lock_guard lock(mutex_);
         if (thread.empty() || !leased_.insert(thread).second) return;
         raw_.run("INSERT INTO " + schema_.name() + ".work (thread, queue, graph, epoch) VALUES (decode('" +
                  hexOf(thread) + "', 'hex'), 'q', 'g', 7) ON CONFLICT DO NOTHING");
-        saver_.hold(thread, {.epoch = 7});
+        saver_->hold(thread, {.epoch = 7});
     }
     static std::string hexOf(const std::string& bytes) {
         constexpr const char* digits = "0123456789abcdef";
@@ -73,7 +56,7 @@ private:
     }
 
     const Schema& schema_;
-    LeasedSaver saver_;
+    const std::shared_ptr<LeasedSaver> saver_;
     std::mutex mutex_;
     Raw raw_;
     std::set<std::string> leased_;

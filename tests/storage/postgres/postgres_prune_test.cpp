@@ -3,6 +3,7 @@
 #include <future>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -11,6 +12,7 @@
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "tests/storage/postgres/postgres_helper.hpp"
+#include "tests/support/until.hpp"
 
 using namespace postgres_tests;
 using namespace stategraph;
@@ -92,6 +94,66 @@ TEST_CASE("an append that a prune overtakes waits for it and is refused") {
     prune.run("COMMIT");
     POSTGRES_SAYS(append.get(), "ConcurrentUpdateError: another run committed first");
     CHECK(saver->list({}).empty());
+}
+
+namespace {
+
+const LogName inner{"t", "child"};
+
+// Lets no statement insert the commit with this id before it is let go. The statement has begun: it sees what was
+// stored before.
+class HeldInsert {
+public:
+    HeldInsert(const Schema& schema, CheckpointId id) : key_("hashtext('" + schema.name() + "')") {
+        holder_.run("CREATE FUNCTION " + schema.name() + ".hold() RETURNS trigger LANGUAGE plpgsql AS " +
+                    "$$BEGIN PERFORM pg_advisory_xact_lock_shared(" + key_ + "); RETURN NEW; END$$; CREATE TRIGGER " +
+                    "hold BEFORE INSERT ON " + schema.name() + ".commits FOR EACH ROW WHEN (NEW.id = '" +
+                    id.toString() + "') EXECUTE FUNCTION " + schema.name() + ".hold()");
+        holder_.run("SELECT pg_advisory_lock(" + key_ + ")");
+    }
+    void awaitStatement() {
+        patience::until([&] {
+            return holder_.run(
+                       "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory' AND objid = " + key_ +
+                       "::bit(32)::bigint::oid") != "0";
+        });
+    }
+    void letGo() { holder_.run("SELECT pg_advisory_unlock(" + key_ + ")"); }
+
+private:
+    Raw holder_;
+    std::string key_;
+};
+
+}  // namespace
+
+TEST_CASE("an append is refused if others append before it inserts, and a prune drops what it follows") {
+    const Schema schema;
+    const auto late = schema.open();
+    const auto others = schema.open();
+    putLine(*others, inner, 2);
+    const TestCommit first = makeCommit(100, 2);
+    const TestCommit second = makeCommit(101, 100);
+    std::vector<CommitRow> commits{first.row()};
+    std::vector<WriteRow> writes;
+    const std::string record = makeTask(first.id, false);
+    SUBCASE("a single commit") {}
+    SUBCASE("several commits") { commits.push_back(second.row()); }
+    SUBCASE("a commit with a pending write") { writes.push_back({first.id, "pull:a", record}); }
+    HeldInsert held(schema, first.id);
+    auto append = std::async(std::launch::async, [&] {
+        return databaseError(
+            [&] { late->put({.log = inner, .expected_head = nthId(2), .commits = commits, .writes = writes}); });
+    });
+    held.awaitStatement();
+    putOne(*others, inner, nthId(2), makeCommit(3, 2));
+    putOne(*others, inner, nthId(3), makeCommit(4, 3));
+    CHECK(others->prune({.thread_id = "t", .keep_last = 1}) == 3);
+    held.letGo();
+    POSTGRES_SAYS(append.get(), "ConcurrentUpdateError: another run committed first");
+    CHECK(listIds(*others, inner) == nthIds({4}));
+    CHECK(Raw().run("SELECT count(*) FROM " + schema.name() + ".writes") == "0");
+    putOne(*late, inner, nthId(4), makeCommit(102, 4));
 }
 
 TEST_CASE("what deleting and pruning leave is removed when no statement can add to it any more") {

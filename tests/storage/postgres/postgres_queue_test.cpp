@@ -108,7 +108,7 @@ TEST_CASE("an input with a key is stored once, also after it was taken, until ke
     CHECK(on.queue.submit(std::span<const QueuedInput>()).empty());
 }
 
-TEST_CASE("a lease that ran out is claimed by another, whose epoch is another, and attempts count until progress") {
+TEST_CASE("a lease that ran out is claimed by another, whose epoch is another, and an attempt counts if it was begun") {
     Queue on;
     on.submit("t");
     const Claim first = on.claimOne();
@@ -117,12 +117,15 @@ TEST_CASE("a lease that ran out is claimed by another, whose epoch is another, a
     on.letTimePass();
     const Claim second = on.claimOne();
     CHECK(second.epoch > first.epoch);
-    CHECK(second.attempts == 2);
+    CHECK(second.attempts == 1);  // nobody ran it
+    CHECK(second.apart == 1);
     CHECK_FALSE(on.renew(first));
     CHECK_FALSE(on.release(first, WorkOutcome::set_aside));
     CHECK(on.renew(second));
+    const HeldLease held{second.thread_id, second.epoch};
+    CHECK(on.queue.begin(std::span(&held, 1)).size() == 1);
     on.letTimePass();
-    CHECK(on.claimOne().attempts == 3);
+    CHECK(on.claimOne().attempts == 2);
     on.letTimePass();
     Claim fourth = on.claimOne();
     on.begin(fourth);  // a put counts as progress
@@ -272,6 +275,23 @@ TEST_CASE("an input that no run has taken can be withdrawn, and a deleted thread
     CHECK(on.count("inputs") == "0");
 }
 
+TEST_CASE("a prune of unused threads keeps a thread that the queue has, and drops it when the queue is done with it") {
+    Queue on;
+    const PruneRequest prune{.threads_unused_since = nthId(50).time()};
+    putLine(*on.saver, {"t"}, 2);
+    putLine(*on.saver, {"other"}, 2);
+    on.submit("t");
+    CHECK(on.saver->prune(prune) == 2);
+    CHECK(listIds(*on.saver, {"t"}) == nthIds({2, 1}));
+    CHECK(LeasedSaver(on.saver).prune({.thread_id = "t", .threads_unused_since = nthId(50).time()}) == 0);
+    const Claim claim = on.claimOne();
+    CHECK(on.saver->prune(prune) == 0);
+    on.begin(claim, 2);
+    CHECK(on.saver->prune(prune) == 0);
+    CHECK(on.release(claim, WorkOutcome::finished));
+    CHECK(on.saver->prune(prune) == 3);
+}
+
 TEST_CASE("of each queue so many threads are claimed as are asked for, those that are due longest first") {
     Queue on;
     for (const char* queue : {"slow", "fast"}) {
@@ -338,7 +358,7 @@ TEST_CASE("each call of the queue is one round trip, for many threads too") {
         releases.push_back({claim.thread_id, claim.epoch, WorkOutcome::again});
     }
     CHECK(on.queue.renew(held, 1h).size() == 64);
-    CHECK(trips() == 1);
+    CHECK(trips() == 0);  // over a connection of its own
     CHECK(on.queue.release(releases).size() == 64);
     CHECK(trips() == 1);
     (void)on.queue.cancel("t1");

@@ -78,7 +78,7 @@ TEST_CASE("tables of a newer or an older version are refused, and the newer ones
     raw.run("UPDATE " + schema.name() + ".format SET version = 7");
     POSTGRES_SAYS(openingError({.schema = schema.name()}), "CorruptCheckpointError: the database 'postgres' at ");
     POSTGRES_SAYS(openingError({.schema = schema.name()}),
-                  "has tables of version 7, newer than this library's 3; use a newer stategraph");
+                  "has tables of version 7, newer than this library's 5; use a newer stategraph");
     POSTGRES_SAYS(databaseError([&] { PostgresSaver::setUp(conninfo(), {.schema = schema.name()}); }),
                   "newer than this library's");
     CHECK(raw.run("SELECT version FROM " + schema.name() + ".format") == "7");
@@ -91,12 +91,13 @@ TEST_CASE("tables of version 1 get those of the queue, and keep their threads") 
     putLine(*schema.open(), {"t"}, 2);
     const std::string in = schema.name() + ".";
     Raw raw;
-    raw.run("DROP TABLE " + in + "work, " + in + "inputs, " + in + "uptime; DROP SEQUENCE " + in +
-            "epochs; ALTER TABLE " + in + "logs DROP COLUMN summary; UPDATE " + in + "format SET version = 1");
+    raw.run("DROP TABLE " + in + "holds, " + in + "starts, " + in + "workers, " + in + "work, " + in + "inputs, " + in +
+            "uptime; DROP SEQUENCE " + in + "epochs; ALTER TABLE " + in + "logs DROP COLUMN summary; UPDATE " + in +
+            "format SET version = 1");
     POSTGRES_SAYS(openingError({.schema = schema.name()}),
-                  "its tables have version 1 and this library's have 3; call PostgresSaver::setUp");
+                  "its tables have version 1 and this library's have 5; call PostgresSaver::setUp");
     const auto saver = schema.open();
-    CHECK(raw.run("SELECT version FROM " + in + "format") == "3");
+    CHECK(raw.run("SELECT version FROM " + in + "format") == "5");
     CHECK(raw.run("SELECT count(*) FROM " + in + "work") == "0");
     CHECK(listIds(*saver, {"t"}) == nthIds({2, 1}));
     putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2));
@@ -107,12 +108,14 @@ TEST_CASE("tables of version 2 get summaries of threads, and lose the functions 
     putLine(*schema.open(), {"t"}, 2);
     const std::string in = schema.name() + ".";
     Raw raw;
-    raw.run("ALTER TABLE " + in + "logs DROP COLUMN summary; UPDATE " + in + "format SET version = 2; DROP FUNCTION " +
-            in + "put; CREATE FUNCTION " + in +
+    raw.run("DROP TABLE " + in + "holds, " + in + "starts, " + in + "workers; ALTER TABLE " + in +
+            "work DROP COLUMN together, DROP COLUMN apart, DROP COLUMN is_begun; ALTER TABLE " + in +
+            "logs DROP COLUMN summary; UPDATE " + in + "format SET version = 2; DROP FUNCTION " + in +
+            "put; CREATE FUNCTION " + in +
             "put(bytea, bytea, uuid, uuid[], uuid[], uuid[], bytea[], uuid[], boolean, uuid[], bytea[], bytea[], "
             "boolean[], bytea[], uuid[], bytea[], bytea[], bigint, bigint, uuid, text) RETURNS int LANGUAGE sql AS "
             "'SELECT 1'");
-    POSTGRES_SAYS(openingError({.schema = schema.name()}), "version 2 and this library's have 3");
+    POSTGRES_SAYS(openingError({.schema = schema.name()}), "version 2 and this library's have 5");
     const auto saver = schema.open();
     CHECK(raw.run("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '" +
                   schema.name() + "' AND p.proname = 'put'") == "1");

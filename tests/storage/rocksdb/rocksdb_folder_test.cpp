@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +78,25 @@ bool isLocked(const fs::path& folder) {
 }
 
 }  // namespace
+
+TEST_CASE("the folder of a database and all of its files are for their owner alone, unless the umask is to decide") {
+    const TemporaryFolder folder;
+    const mode_t before = ::umask(0);
+    for (const Kind& kind : kinds()) {
+        CAPTURE(kind.name);
+        const fs::path mine = folder / kind.name / "deep";
+        const Opened opened = kind.open(mine.string());
+        CHECK(fs::status(mine.parent_path()).permissions() == fs::perms::owner_all);
+        CHECK(fs::status(mine).permissions() == fs::perms::owner_all);
+        for (const auto& entry : fs::directory_iterator(mine)) {
+            CAPTURE(entry.path());
+            CHECK(entry.status().permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+        }
+    }
+    const sg::RocksDBSaver shared((folder / "all").string(), {.owner_only = false});
+    CHECK((fs::status(folder / "all").permissions() & fs::perms::others_read) != fs::perms::none);
+    ::umask(before);
+}
 
 TEST_CASE("one process opens a database once, however its path is spelt, and the error says which path has it open") {
     const TemporaryFolder folder;

@@ -83,13 +83,13 @@ TEST_CASE("a database without an index of threads gets one when it is opened to 
     }
     {
         sg::RocksDBSaver saver(path);
-        CHECK((*saver.countThreads(10))[sg::ThreadStatus::unknown] == 7);  // nothing has been examined yet
+        CHECK((*saver.countThreads(10))[sg::Status::in_flight] == 7);  // nothing has been examined yet
         CHECK(unfinishedIn(saver) == asking);
-        CHECK((*saver.countThreads(10))[sg::ThreadStatus::interrupted] == 3);
-        CHECK(saver.countThreads(10)->finished() == 4);
+        CHECK((*saver.countThreads(10))[sg::Status::interrupted] == 3);
+        CHECK(saver.countThreads(10)->done() == 4);
     }
     sg::RocksDBSaver saver(path, {.read_only = true});
-    CHECK(kit::openNames(saver, 10, sg::ThreadStatus::interrupted) == asking);
+    CHECK(kit::openNames(saver, 10, sg::Status::interrupted) == asking);
     CHECK(unfinishedIn(saver) == asking);
     CHECK(saver.newestThreads({})->size() == 7);
 }
@@ -100,11 +100,11 @@ TEST_CASE("an index that was begun by a process that died is made anew") {
     fillThreads(path);
     forgetIndex(path);
     changeRows(path, [](rocksdb::DB& db) {
-        using sg::ThreadStatus;
-        const auto place = stategraph::checkpoint::newestKey(ThreadStatus::finished, kit::nthId(1), "1");
+        using sg::Status;
+        const auto place = stategraph::checkpoint::newestKey(Status::done, kit::nthId(1), "1");
         REQUIRE(db.Put({}, place, "").ok());
-        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(ThreadStatus::failed, "2"), std::string(16, '\1')).ok());
-        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(ThreadStatus::unknown, "gone"), std::string(16, '\1')).ok());
+        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(Status::failed, "2"), std::string(16, '\1')).ok());
+        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(Status::in_flight, "gone"), std::string(16, '\1')).ok());
         REQUIRE(db.Put({}, stategraph::checkpoint::dueKey(5, "gone"), "").ok());
     });
     sg::RocksDBSaver saver(path);
@@ -115,39 +115,39 @@ TEST_CASE("an index that was begun by a process that died is made anew") {
 }
 
 TEST_CASE("of a status with more threads than fit in memory the rows are read") {
-    using sg::ThreadStatus;
+    using sg::Status;
     stategraph::checkpoint::OpenThreads open;
     open.begin();
-    const auto add = [&](const std::string& name, unsigned n, ThreadStatus status) {
+    const auto add = [&](const std::string& name, unsigned n, Status status) {
         open.add(name, {.since = kit::nthId(n), .status = status});
     };
-    const auto names = [&](ThreadStatus status) {
+    const auto names = [&](Status status) {
         std::vector<std::string> found;
-        sg::ThreadStatuses known;
+        sg::Statuses known;
         for (const auto& thread : open.named(status, {}, 3, known)) found.push_back(thread.place.thread_id);
         return known.has(status) ? found : std::vector<std::string>{"not known"};
     };
     for (unsigned i = 0; i < stategraph::checkpoint::OpenThreads::threads_max; ++i)
-        add(std::to_string(i), i, ThreadStatus::interrupted);
-    add("runs", 1, ThreadStatus::unknown);
-    CHECK(open.count(ThreadStatus::interrupted) == stategraph::checkpoint::OpenThreads::threads_max);
-    CHECK(names(ThreadStatus::interrupted) == std::vector<std::string>{"0", "1", "2"});
-    CHECK_FALSE(open.mayHave(ThreadStatus::interrupted, "runs"));
-    add("one more", 1, ThreadStatus::interrupted);
-    CHECK_FALSE(open.count(ThreadStatus::interrupted));
-    CHECK(names(ThreadStatus::interrupted) == std::vector<std::string>{"not known"});
-    CHECK_FALSE(open.newest(ThreadStatus::interrupted, {}, 3));
-    CHECK(open.mayHave(ThreadStatus::interrupted, "runs"));
-    open.remove("1", sg::ThreadStatuses::open());
-    add("2", 2, ThreadStatus::interrupted);
-    CHECK(names(ThreadStatus::interrupted) == std::vector<std::string>{"not known"});
-    CHECK(names(ThreadStatus::unknown) == std::vector<std::string>{"runs"});
+        add(std::to_string(i), i, Status::interrupted);
+    add("runs", 1, Status::in_flight);
+    CHECK(open.count(Status::interrupted) == stategraph::checkpoint::OpenThreads::threads_max);
+    CHECK(names(Status::interrupted) == std::vector<std::string>{"0", "1", "2"});
+    CHECK_FALSE(open.mayHave(Status::interrupted, "runs"));
+    add("one more", 1, Status::interrupted);
+    CHECK_FALSE(open.count(Status::interrupted));
+    CHECK(names(Status::interrupted) == std::vector<std::string>{"not known"});
+    CHECK_FALSE(open.newest(Status::interrupted, {}, 3));
+    CHECK(open.mayHave(Status::interrupted, "runs"));
+    open.remove("1", sg::Statuses::open());
+    add("2", 2, Status::interrupted);
+    CHECK(names(Status::interrupted) == std::vector<std::string>{"not known"});
+    CHECK(names(Status::in_flight) == std::vector<std::string>{"runs"});
 }
 
 TEST_CASE("threads of which there are too many in memory are found in their rows") {
     const TemporaryFolder folder;
     const std::string path = (folder / "db").string();
-    using sg::ThreadStatus;
+    using sg::Status;
     fillThreads(path);
     // Rows from a program that has left more of them than this one keeps in memory.
     const unsigned many = stategraph::checkpoint::OpenThreads::threads_max;
@@ -155,7 +155,7 @@ TEST_CASE("threads of which there are too many in memory are found in their rows
         rocksdb::WriteBatch batch;
         for (unsigned i = 0; i < many; ++i) {
             const std::string name = "waits " + std::to_string(i);
-            const stategraph::checkpoint::IndexPlace place{kit::nthId(i + 1), 0, ThreadStatus::interrupted};
+            const stategraph::checkpoint::IndexPlace place{kit::nthId(i + 1), 0, Status::interrupted};
             REQUIRE(
                 batch.Put(stategraph::checkpoint::openKey(place.status, name), stategraph::checkpoint::openValue(place))
                     .ok());
@@ -164,32 +164,32 @@ TEST_CASE("threads of which there are too many in memory are found in their rows
         REQUIRE(db.Write({}, &batch).ok());
     });
     sg::RocksDBSaver saver(path);
-    CHECK((*saver.countThreads(1'000'000))[ThreadStatus::interrupted] == many + 3);
-    CHECK(kit::openNames(saver, 50'000, ThreadStatus::interrupted).size() == many + 3);
-    CHECK(kit::newestOf(saver, ThreadStatus::interrupted, 50'000).size() == many + 3);
-    const auto page = saver.openThreads({.statuses = ThreadStatus::interrupted, .limit = 4});
+    CHECK((*saver.countThreads(1'000'000))[Status::interrupted] == many + 3);
+    CHECK(kit::openNames(saver, 50'000, Status::interrupted).size() == many + 3);
+    CHECK(kit::newestOf(saver, Status::interrupted, 50'000).size() == many + 3);
+    const auto page = saver.openThreads({.statuses = Status::interrupted, .limit = 4});
     REQUIRE(page->size() == 4);
     CHECK(page->at(0).place.thread_id == "1");
     CHECK(page->at(3).place.thread_id == "waits 0");
     // The thread moves between its rows as before.
     const auto head = saver.list({.thread_id = "1", .checkpoint_ns = ""})[0].id;
-    kit::putOutlook(saver, {"1"}, head, {ThreadStatus::failed, {}});
-    CHECK(kit::openNames(saver, 5, ThreadStatus::failed) == std::vector<std::string>{"1"});
-    CHECK((*saver.countThreads(1'000'000))[ThreadStatus::interrupted] == many + 2);
+    kit::putOutlook(saver, {"1"}, head, {Status::failed, {}});
+    CHECK(kit::openNames(saver, 5, Status::failed) == std::vector<std::string>{"1"});
+    CHECK((*saver.countThreads(1'000'000))[Status::interrupted] == many + 2);
     saver.deleteThread("3");
-    CHECK((*saver.countThreads(1'000'000))[ThreadStatus::interrupted] == many + 1);
+    CHECK((*saver.countThreads(1'000'000))[Status::interrupted] == many + 1);
 }
 
 TEST_CASE("a thread that changes its status is in every list of open threads once") {
-    using sg::ThreadStatus;
+    using sg::Status;
     {
         sg::checkpoint::OpenThreads threads;
         threads.begin();
-        threads.add("a", {kit::nthId(1), 0, ThreadStatus::interrupted});
-        threads.add("a", {kit::nthId(2), 0, ThreadStatus::failed});  // and its first row is still there
-        sg::ThreadStatuses known;
-        CHECK(threads.named(sg::ThreadStatuses::open(), {}, 10, known).size() == 2);
-        CHECK((known == sg::ThreadStatuses::open()));
+        threads.add("a", {kit::nthId(1), 0, Status::interrupted});
+        threads.add("a", {kit::nthId(2), 0, Status::failed});  // and its first row is still there
+        sg::Statuses known;
+        CHECK(threads.named(sg::Statuses::open(), {}, 10, known).size() == 2);
+        CHECK((known == sg::Statuses::open()));
     }
     const TemporaryFolder folder;
     sg::RocksDBSaver saver(folder.path());
@@ -197,7 +197,7 @@ TEST_CASE("a thread that changes its status is in every list of open threads onc
     std::atomic<bool> is_over = false;
     std::thread writer([&] {
         for (int i = 0; i < 3'000; ++i) {
-            const auto status = i % 2 == 0 ? ThreadStatus::interrupted : ThreadStatus::failed;
+            const auto status = i % 2 == 0 ? Status::interrupted : Status::failed;
             saver.put({.log = {"t"}, .expected_head = kit::nthId(1), .commits = {}, .writes = {}, .outlook = {status}});
         }
         is_over = true;
@@ -236,16 +236,16 @@ TEST_CASE("rows of an index that make no sense stop nobody") {
     changeRows(path, [](rocksdb::DB& db) {
         for (const char* key : {"D", "Djunk", "a", "a\x7f", "ai", "aijunk", "b", "bi", "bf", "bfjunk", "bx"})
             REQUIRE(db.Put({}, key, "junk").ok());
-        using sg::ThreadStatus;
-        for (const ThreadStatus status : {ThreadStatus::unknown, ThreadStatus::sleeping})
+        using sg::Status;
+        for (const Status status : {Status::in_flight, Status::sleeping})
             REQUIRE(db.Put({}, stategraph::checkpoint::openKey(status, "nobody"), "x").ok());
-        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(ThreadStatus::interrupted, "1"), "x").ok());
+        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(Status::interrupted, "1"), "x").ok());
         REQUIRE(db.Put({}, stategraph::checkpoint::dueKey(1, "nobody"), "").ok());
     });
     const auto saver = std::make_shared<sg::RocksDBSaver>(path);
     CHECK(unfinishedIn(*saver) == std::vector<std::string>{"1", "3", "5"});
     CHECK(saver->newestThreads({.limit = 100})->size() == 7);
-    CHECK(saver->unfinishedThreads({.reason = sg::Unfinished::sleeping}).empty());
+    CHECK(saver->unfinishedThreads({.reason = sg::Status::sleeping}).empty());
     CHECK_NOTHROW((void)saver->dueThreads({}));
     CHECK_NOTHROW((void)saver->countThreads(100));
     saver->deleteThread("1");

@@ -34,12 +34,12 @@ TEST_CASE("a moved slot is in its new cluster with all rows of its threads, and 
                .expected_head = nthId(40),
                .commits = {},
                .writes = {},
-               .outlook = {.status = ThreadStatus::interrupted}});
+               .outlook = {.status = Status::interrupted}});
     saver.put({.log = {names[2]},
                .expected_head = nthId(40),
                .commits = {},
                .writes = {},
-               .outlook = {.status = ThreadStatus::sleeping, .due = std::chrono::system_clock::time_point(1h)}});
+               .outlook = {.status = Status::sleeping, .due = std::chrono::system_clock::time_point(1h)}});
     saver.putGraph({1, 2}, "graph");
     const std::string other = nameIn(slot + 1);
     putLine(saver, {other}, 2);
@@ -62,7 +62,7 @@ TEST_CASE("a moved slot is in its new cluster with all rows of its threads, and 
     CHECK(clusters.rowsOf(0, slot) == "0");
     CHECK(listIds(saver, {other}) == nthIds({2, 1}));
     CHECK(shards->readMap().shard_of[slot] == 1);
-    CHECK(saver.openThreads({.statuses = ThreadStatus::interrupted}).value().at(0).place.thread_id == names[1]);
+    CHECK(saver.openThreads({.statuses = Status::interrupted}).value().at(0).place.thread_id == names[1]);
     CHECK(saver.dueThreads({}).value().at(0).thread_id == names[2]);
     CHECK(shards->cluster(1)->getGraph({1, 2}) == std::string("graph"));
     // And back, where nothing is left of it; a repeated move does nothing.

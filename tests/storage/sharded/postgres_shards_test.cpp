@@ -246,7 +246,7 @@ TEST_CASE("graphs run on clusters as on one database: fork, history, unfinished 
     CHECK(saver->unfinishedThreads().empty());
     CHECK(saver->stats().threads == 12);
     CHECK(saver->stats().per_thread.size() == 12);
-    CHECK(saver->countThreads(100).value().finished() == 12);
+    CHECK(saver->countThreads(100).value().done() == 12);
     app.updateState({.thread_id = "thread 3"}, {set(&Counting::n, 0)}, {.as_node = "count"});
     const auto open = saver->unfinishedThreads();
     REQUIRE(open.size() == 1);

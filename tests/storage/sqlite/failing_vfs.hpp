@@ -1,14 +1,17 @@
 #pragma once
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 namespace sqlite_tests {
 
-/// Makes the nth write, sync or truncation of SQLite's files fail, and optionally all later ones. It applies to all
-/// files that this process opens while the object exists; only one object may exist.
+/// Makes the nth write, sync or truncation of SQLite's files fail, and optionally all later ones, or kills the process
+/// there. It applies to all files that this process opens while the object exists; only one object may exist.
 class FailingVfs {
 public:
     FailingVfs() {
@@ -34,10 +37,18 @@ public:
         goesOn() = goes_on;
         failures() = 0;
     }
+    /// The process is killed (SIGKILL) before the nth operation; 0: none.
+    void killAt(int nth) { failAt(nth, kills); }
+    /// The next sync fails.
+    void failSync() {
+        failAt(0);
+        failsSync() = true;
+    }
     /// Whether an operation has failed.
     bool hasFailed() const { return failures() > 0; }
 
 private:
+    static constexpr int kills = -1;
     struct File {
         sqlite3_file base;
         sqlite3_io_methods methods;
@@ -52,6 +63,7 @@ private:
             return SQLITE_OK;
         }
         if (!goesOn()) left() = 0;
+        if (code_() == kills) ::kill(::getpid(), SIGKILL);
         ++failures();
         return code_();
     }
@@ -76,6 +88,10 @@ private:
             return failed != SQLITE_OK ? failed : real(f)->pMethods->xTruncate(real(f), size);
         };
         methods.xSync = [](sqlite3_file* f, int how) {
+            if (std::exchange(failsSync(), false)) {
+                ++failures();
+                return SQLITE_IOERR_FSYNC;
+            }
             const int failed = mayFail();
             return failed != SQLITE_OK ? failed : real(f)->pMethods->xSync(real(f), how);
         };
@@ -123,6 +139,10 @@ private:
     static int& code_() {
         static int code = 0;
         return code;
+    }
+    static bool& failsSync() {
+        static bool does = false;
+        return does;
     }
     static bool& goesOn() {
         static bool does = false;

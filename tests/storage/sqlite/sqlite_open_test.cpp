@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <doctest/doctest.h>
@@ -44,6 +45,27 @@ TEST_CASE("a missing SQLite file is made, or is an error") {
     CHECK(openingError(folder / "a.db", {.create_if_missing = false}).empty());
     CHECK_HAS(openingError(""), "the path is empty");
     CHECK_HAS(openingError(std::string("a\0b", 3)), "value 0");
+}
+
+TEST_CASE(
+    "a SQLite file, what is next to it and its folders are for their owner alone, unless the umask is to decide") {
+    const TemporaryFolder folder;
+    const mode_t before = ::umask(0);
+    const auto rights = [](const fs::path& path) { return fs::status(path).permissions(); };
+    {
+        SqliteSaver saver((folder / "own/deep/a.db").string());
+        const auto hold = saver.tryHold("t");
+        for (const char* end : {"", "-wal", "-shm", "-threads"}) {
+            CAPTURE(end);
+            CHECK(rights((folder / "own/deep/a.db").string() + end) ==
+                  (fs::perms::owner_read | fs::perms::owner_write));
+        }
+        CHECK(rights(folder / "own") == fs::perms::owner_all);
+        CHECK(rights(folder / "own/deep") == fs::perms::owner_all);
+        const SqliteSaver shared((folder / "all/a.db").string(), {.owner_only = false});
+        CHECK((rights(folder / "all/a.db") & fs::perms::others_read) != fs::perms::none);
+    }
+    ::umask(before);
 }
 
 TEST_CASE("a SQLite file with two names is refused for writing, and can be read") {
@@ -132,11 +154,11 @@ TEST_CASE("a SQLite file of version 1 is read as it is, and gets summaries of th
     {
         SqliteSaver saver(path, {.read_only = true});
         CHECK_FALSE(summaryOf(saver, "t"));
-        CHECK(newestOf(saver, ThreadStatus::finished, 5).size() == 1);
+        CHECK(newestOf(saver, Status::done, 5).size() == 1);
     }
     for (int opened = 0; opened < 2; ++opened) {
         SqliteSaver saver(path);
-        CHECK(newestOf(saver, ThreadStatus::finished, 5).size() == 1);
+        CHECK(newestOf(saver, Status::done, 5).size() == 1);
         CHECK(summaryOf(saver, "t") == "");
     }
     SqliteSaver saver(path);

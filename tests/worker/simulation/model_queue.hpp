@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -44,6 +45,15 @@ struct ModelWork {
     bool is_cancelled = false;
     bool is_aside = false;
     std::string error = {};
+    std::int64_t together = 0;
+    std::int64_t apart = 0;
+    bool is_begun = false;
+
+    /// With how many others it may run, if it is claimed now.
+    std::int64_t apartIfClaimed() const {
+        if (epoch == 0 || (apart > 0 && !is_begun)) return apart;
+        return std::max<std::int64_t>(1, ((apart == 0 ? together : apart) + 3) / 4);
+    }
 };
 
 /// What the queue has of a thread.
@@ -68,6 +78,7 @@ struct ModelQueue {
     bool retry(std::string_view thread_id, Time now);
     template <class HeadOf>
     std::vector<sg::Claim> claim(const sg::ClaimRequest& request, Time now, HeadOf headOf);
+    std::vector<std::string> begin(std::span<const sg::HeldLease> held);
     std::vector<sg::Renewed> renew(std::span<const sg::HeldLease> held, Time lease, Time now);
     std::vector<std::string> release(std::span<const sg::Release> releases, Time now);
     std::size_t forgetKeys(Time kept, Time now);
@@ -104,11 +115,17 @@ private:
     static void releaseOne(ModelWork& work, const sg::Release& release, sg::WorkOutcome outcome, Time now);
     sg::Receipt submitOne(const sg::QueuedInput& input, Time now);
     sg::Claim claimOne(const std::string& thread_id, ModelThread& thread, const sg::ClaimRequest& request,
-                       sg::CheckpointId head, Time now);
-    static const sg::ClaimedGraph* graphOf(const ModelWork& work, const sg::ClaimRequest& request) {
+                       sg::CheckpointId head, std::int64_t together, Time now);
+    static std::optional<sg::GraphFingerprint> versionOf(const ModelWork& work, const sg::ClaimRequest& request) {
         const auto graph = std::ranges::find(request.graphs, work.graph, &sg::ClaimedGraph::name);
-        const bool may = graph != request.graphs.end() && !std::ranges::count(work.refused, graph->version);
-        return may ? &*graph : nullptr;
+        return graph != request.graphs.end() ? std::optional(graph->version) : std::nullopt;
+    }
+    static bool mayClaim(const ModelWork& work, const sg::ClaimRequest& request, Time now) {
+        const auto version = versionOf(work, request);
+        const bool is_apart = work.epoch != 0 || work.apart > 0;
+        const bool fits = !is_apart || *work.due <= now - request.lease ||
+                          work.apartIfClaimed() > static_cast<std::int64_t>(request.running);
+        return fits && (work.is_cancelled || (version && !std::ranges::count(work.refused, *version)));
     }
 };
 
@@ -182,18 +199,29 @@ inline bool ModelQueue::retry(std::string_view thread_id, Time now) {
 }
 
 inline sg::Claim ModelQueue::claimOne(const std::string& thread_id, ModelThread& thread,
-                                      const sg::ClaimRequest& request, sg::CheckpointId head, Time now) {
+                                      const sg::ClaimRequest& request, sg::CheckpointId head, std::int64_t together,
+                                      Time now) {
     ModelWork& work = *thread.work;
     sg::Claim claim{.thread_id = thread_id, .queue = work.queue, .graph = work.graph};
     claim.version = work.version;
     claim.due = std::chrono::system_clock::time_point(*work.due);
     claim.is_woken = std::exchange(work.is_woken, false);
+    const bool was_lost = work.epoch != 0;
+    const bool was_alone = work.apart == 1 && work.is_begun;
+    work.apart =
+        was_lost && work.head != head ? std::max<std::int64_t>(1, (work.together + 3) / 4) : work.apartIfClaimed();
     work.due = now + request.lease;
     work.epoch = ++epochs;
     work.worker = request.worker;
-    work.attempts = work.head == head ? work.attempts + 1 : 1;
+    if (work.head != head)
+        work.attempts = 1;
+    else
+        work.attempts = was_lost && !was_alone ? std::max<std::int64_t>(work.attempts, 1) : work.attempts + 1;
+    work.together = together;
+    work.is_begun = false;
     work.head = head;
-    work.version = graphOf(work, request)->version;
+    work.version = versionOf(work, request);
+    claim.apart = work.apart;
     claim.epoch = work.epoch;
     claim.state = work.state;
     claim.attempts = work.attempts;
@@ -217,17 +245,43 @@ std::vector<sg::Claim> ModelQueue::claim(const sg::ClaimRequest& request, Time n
             const auto& work = each.second.work;
             const bool is_due = work && work->queue == queue.name && work->due && *work->due <= now &&
                                 (!queue.due_after || *work->due > queue.due_after->time_since_epoch());
-            if (is_due && graphOf(*work, request)) due.push_back(&each);
+            if (is_due && mayClaim(*work, request, now)) due.push_back(&each);
         }
         std::ranges::stable_sort(due, {}, [](const auto* each) { return *each->second.work->due; });
         due.resize(std::min(due.size(), queue.most));
         found.insert(found.end(), due.begin(), due.end());
     }
+    std::ranges::stable_partition(found, [&](const auto* each) {
+        const ModelWork& work = *each->second.work;
+        return (work.epoch != 0 || work.apart > 0) && *work.due <= now - request.lease;
+    });
+    // In turn, as long as each may be with all that the worker has then.
+    const auto running = static_cast<std::int64_t>(request.running);
+    std::int64_t room = std::numeric_limits<std::int64_t>::max();
+    std::int64_t place = 0;
+    std::erase_if(found, [&](const auto* each) {
+        const std::int64_t apart = each->second.work->apartIfClaimed();
+        if (apart > 0) room = std::min(room, apart);
+        ++place;
+        return place > 1 && running + place > room;
+    });
+    const std::int64_t together = running + static_cast<std::int64_t>(found.size());
     std::vector<sg::Claim> claims;
-    for (auto* each : found) claims.push_back(claimOne(each->first, each->second, request, headOf(each->first), now));
+    for (auto* each : found)
+        claims.push_back(claimOne(each->first, each->second, request, headOf(each->first), together, now));
     if (uptime == 0) uptime = ++epochs;
     for (sg::Claim& each : claims) each.uptime = uptime;
     return claims;
+}
+
+inline std::vector<std::string> ModelQueue::begin(std::span<const sg::HeldLease> held) {
+    std::vector<std::string> begun;
+    for (const sg::HeldLease& each : held) {
+        if (!hasLease(each.thread_id, each.epoch)) continue;
+        find(each.thread_id)->is_begun = true;
+        begun.push_back(each.thread_id);
+    }
+    return begun;
 }
 
 inline std::vector<sg::Renewed> ModelQueue::renew(std::span<const sg::HeldLease> held, Time lease, Time now) {
@@ -264,6 +318,7 @@ inline void ModelQueue::releaseOne(ModelWork& work, const sg::Release& release, 
     else
         work.due.reset();
     if (is_left) work.attempts = 0;
+    if (is_left || outcome == retry) work.apart = 0;
     if (is_back) work.attempts = std::max<std::int64_t>(work.attempts - 1, 0);
     if (outcome == refused) {
         if (work.refused.size() > 15) work.refused.erase(work.refused.begin(), work.refused.end() - 15);

@@ -64,6 +64,7 @@ public:
         return change(thread_id, is_sync_by_default, [&] { return queue_.retry(thread_id, now); });
     }
     std::vector<sg::Claim> claim(const sg::ClaimRequest& request);
+    std::vector<std::string> begin(std::span<const sg::HeldLease> held);
     std::vector<sg::Renewed> renew(std::span<const sg::HeldLease> held, std::chrono::milliseconds lease);
     std::vector<std::string> release(std::span<const sg::Release> releases);
     std::size_t forgetKeys(std::chrono::milliseconds kept);
@@ -153,6 +154,14 @@ inline std::vector<sg::Claim> ModelServer::claim(const sg::ClaimRequest& request
         if (on_claim) on_claim(each);
     }
     return claims;
+}
+
+inline std::vector<std::string> ModelServer::begin(std::span<const sg::HeldLease> held) {
+    Change made = beginChange();
+    for (const sg::HeldLease& each : held) note(made, each.thread_id);
+    auto begun = queue_.begin(held);
+    commit(std::move(made), true);
+    return begun;
 }
 
 inline std::vector<sg::Renewed> ModelServer::renew(std::span<const sg::HeldLease> held,

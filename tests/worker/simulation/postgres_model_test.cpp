@@ -53,10 +53,10 @@ public:
     /// One operation. False: the two differ, which is a failure of the test.
     bool step() {
         model_.now += 1ms;  // so that what is due first is the same for both
-        static constexpr std::array<void (Twins::*)(), 16> operations{
-            &Twins::submitOne, &Twins::submitOne, &Twins::submitMany, &Twins::claim,  &Twins::claim,  &Twins::renew,
-            &Twins::release,   &Twins::release,   &Twins::release,    &Twins::change, &Twins::change, &Twins::put,
-            &Twins::put,       &Twins::answer,    &Twins::passTime,   &Twins::rare};
+        static constexpr std::array<void (Twins::*)(), 18> operations{
+            &Twins::submitOne, &Twins::submitOne, &Twins::submitMany, &Twins::claim,   &Twins::claim,    &Twins::renew,
+            &Twins::begin,     &Twins::begin,     &Twins::release,    &Twins::release, &Twins::release,  &Twins::change,
+            &Twins::change,    &Twins::put,       &Twins::put,        &Twins::answer,  &Twins::passTime, &Twins::rare};
         (this->*operations[chance_.below(operations.size())])();
         CAPTURE(what_);
         CHECK(real_said_ == model_said_);
@@ -101,7 +101,8 @@ private:
         const sg::ClaimRequest request{.worker = "w" + std::to_string(chance_.below(2)),
                                        .lease = chance_.percent(50) ? unit : 3 * unit,
                                        .graphs = {{"graph", versions[chance_.below(2)]}},
-                                       .queues = {{"default", most}, {"batch", most}}};
+                                       .queues = {{"default", most}, {"batch", most}},
+                                       .running = isDueOrdered() ? chance_.below(4) : 0};
         std::vector<sg::Claim> real;
         std::vector<sg::Claim> model;
         both(
@@ -123,10 +124,11 @@ private:
         std::string all;
         for (const sg::Claim& each : claims) {
             all += each.thread_id + " " + each.queue + " " + each.graph + " " + sg::toString(each.state) + " " +
-                   std::to_string(each.attempts) + " woken " + yes(each.is_woken) + " cancelled " +
-                   yes(each.is_cancelled) + " head " + each.head.toString() + " version " +
-                   std::to_string(each.version ? each.version->graph : 0) + " input " +
-                   std::to_string(each.input_number.value_or(0)) + " " + each.input.toJson() + " " + each.error + "\n";
+                   std::to_string(each.attempts) + " woken " + yes(each.is_woken) + " apart " +
+                   std::to_string(each.apart) + " cancelled " + yes(each.is_cancelled) + " head " +
+                   each.head.toString() + " version " + std::to_string(each.version ? each.version->graph : 0) +
+                   " input " + std::to_string(each.input_number.value_or(0)) + " " + each.input.toJson() + " " +
+                   each.error + "\n";
         }
         return all;
     }
@@ -135,6 +137,17 @@ private:
         if (claims_.empty()) return nullptr;
         const std::size_t back = chance_.percent(80) ? chance_.below(5) : chance_.below(claims_.size());
         return &claims_[claims_.size() - 1 - std::min(back, claims_.size() - 1)];
+    }
+
+    void begin() {
+        const TwinClaim* const one = someClaim();
+        if (!one) return;
+        const auto call = [&](auto& server, const sg::Claim& claim) {
+            const sg::HeldLease held{claim.thread_id, claim.epoch};
+            return yes(server.begin(std::span(&held, 1)).size() == 1);
+        };
+        both(
+            "begin", [&] { return call(on_.queue, one->real); }, [&] { return call(model_, one->model); });
     }
 
     void renew() {
@@ -234,7 +247,8 @@ private:
         if (head.empty()) return;
         const std::string path = "task" + std::to_string(chance_.below(2));
         const sg::WriteRow row{head, path, "answer", chance_.percent(70) ? "" : "answer"};
-        const sg::PutRequest request{.log = {name}, .expected_head = head, .commits = {}, .writes = {&row, 1}};
+        const sg::PutRequest request{
+            .log = {name}, .expected_head = head, .commits = {}, .writes = {&row, 1}, .answers = true};
         both(
             "answer",
             [&] {
@@ -284,7 +298,8 @@ private:
             "coalesce(round(extract(epoch FROM due - now()) / 60)::bigint::text, 'never'), (epoch <> 0)::int, "
             "coalesce(worker, '-'), attempts, inputs, coalesce(head, '" +
             none + "'), coalesce(version, '" + none +
-            "'), array_to_string(refused, ','), is_woken::int, is_cancelled::int, is_aside::int, coalesce(error, '')), "
+            "'), array_to_string(refused, ','), is_woken::int, is_cancelled::int, is_aside::int, coalesce(error, ''), "
+            "together, apart, is_begun::int), "
             "E'\\n' ORDER BY thread), '') FROM " +
             schema + ".work");
         return work + "\n" +
@@ -321,7 +336,8 @@ private:
                (work.worker.empty() ? "-" : work.worker) + " " + std::to_string(work.attempts) + " " +
                std::to_string(work.inputs) + " " + work.head.toString() + " " +
                idText(work.version.value_or(sg::GraphFingerprint{})) + " " + refused + flag(work.is_woken) +
-               flag(work.is_cancelled) + flag(work.is_aside) + " " + work.error;
+               flag(work.is_cancelled) + flag(work.is_aside) + " " + work.error + " " + std::to_string(work.together) +
+               " " + std::to_string(work.apart) + flag(work.is_begun);
     }
 
     postgres_tests::Queue on_;

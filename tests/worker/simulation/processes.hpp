@@ -86,6 +86,15 @@ public:
         if (link_.process().is_dead) return {};
         return link_.repeat([&](ModelServer& server) { return server.claim(request); });
     }
+    std::vector<std::string> begin(std::span<const sg::HeldLease> held) override {
+        if (link_.process().is_dead) return {};
+        return link_.repeat([&](ModelServer& server) { return server.begin(held); });
+    }
+    std::int64_t enlist(std::int64_t, const sg::QueueWorker&, std::span<const sg::ClaimedGraph>,
+                        std::chrono::milliseconds) override {
+        return 1;
+    }
+    void leave(std::int64_t) override {}
     std::vector<sg::Renewed> renew(std::span<const sg::HeldLease> held, std::chrono::milliseconds lease) override {
         if (link_.process().is_dead) return {};
         return link_.repeat([&](ModelServer& server) { return server.renew(held, lease); });
@@ -120,6 +129,9 @@ public:
     explicit ScheduledThreads(Process& process) : process_(process), scheduler_(process.scheduler()) {}
 
     Clock::time_point now() override { return Clock::time_point(std::chrono::hours(1000) + scheduler_.now()); }
+    std::function<Clock::time_point()> clock() const override {
+        return [&scheduler = scheduler_] { return Clock::time_point(std::chrono::hours(1000) + scheduler.now()); };
+    }
     // Only one thread runs, so nothing happens between the unlocking and the wait.
     void wait(sg::detail::UniqueLock& lock, std::condition_variable& changed,
               std::optional<Clock::time_point> until) override SG_NO_THREAD_SAFETY_ANALYSIS {
@@ -137,15 +149,10 @@ public:
         }
     }
     void open(std::size_t) override {}
+    void beside(std::function<void()> loop) override { begin(std::move(loop)); }
     // The saver answers each call before it returns, so a task is run by the thread that begins it.
     void run(sg::Task<> task) override {
-        ++running_;
-        scheduler_.start(
-            [this, given = std::make_shared<sg::Task<>>(std::move(task))] {
-                sg::syncWait(std::move(*given));
-                if (--running_ == 0 && joins_) scheduler_.wake(joins_);
-            },
-            &process_.freeze);
+        begin([given = std::make_shared<sg::Task<>>(std::move(task))] { sg::syncWait(std::move(*given)); });
     }
     void join() noexcept override {
         joins_ = scheduler_.current();
@@ -154,6 +161,16 @@ public:
     unsigned seed() override { return static_cast<unsigned>(scheduler_.chance.bits()); }
 
 private:
+    void begin(std::function<void()> call) {
+        ++running_;
+        scheduler_.start(
+            [this, call = std::move(call)] {
+                call();
+                if (--running_ == 0 && joins_) scheduler_.wake(joins_);
+            },
+            &process_.freeze);
+    }
+
     Process& process_;
     Scheduler& scheduler_;
     std::list<std::pair<std::condition_variable*, Fiber*>> waiting_;

@@ -18,9 +18,9 @@
 // last.
 namespace stategraph::testing {
 
-inline constexpr ThreadOutlook says_finished{ThreadStatus::finished, {}};
+inline constexpr ThreadOutlook says_finished{Status::done, {}};
 inline ThreadOutlook sleepsFor(std::int64_t ms) {
-    return {ThreadStatus::sleeping, std::chrono::system_clock::time_point(std::chrono::milliseconds(ms))};
+    return {Status::sleeping, std::chrono::system_clock::time_point(std::chrono::milliseconds(ms))};
 }
 
 inline void putIndexed(BaseCheckpointSaver& saver, const LogName& log, unsigned n, const ThreadOutlook& outlook) {
@@ -41,7 +41,7 @@ inline void putOutlook(BaseCheckpointSaver& saver, const LogName& log, Checkpoin
 
 /// Reads page after page of `limit` threads.
 inline std::vector<std::string> openNames(BaseCheckpointSaver& saver, std::size_t limit,
-                                          ThreadStatuses statuses = ThreadStatuses::open()) {
+                                          Statuses statuses = Statuses::open()) {
     std::vector<std::string> names;
     OpenThreadsQuery query{.statuses = statuses, .after_thread_id = {}, .limit = limit};
     for (;;) {
@@ -55,7 +55,7 @@ inline std::vector<std::string> openNames(BaseCheckpointSaver& saver, std::size_
         query.after_thread_id = names.back();
     }
 }
-inline std::vector<IndexedThread> newestOf(BaseCheckpointSaver& saver, ThreadStatuses statuses, std::size_t limit) {
+inline std::vector<IndexedThread> newestOf(BaseCheckpointSaver& saver, Statuses statuses, std::size_t limit) {
     std::vector<IndexedThread> all;
     NewestThreadsQuery query{.statuses = statuses, .before = {}, .limit = limit, .with_summaries = true};
     for (;;) {
@@ -108,10 +108,10 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     CHECK(some[2].thread_id == "b");
     std::erase(listed, "a");
     CHECK(openNames(*saver, 3) == listed);
-    auto finished = newestOf(*saver, ThreadStatus::finished, 2);
+    auto finished = newestOf(*saver, Status::done, 2);
     REQUIRE(finished.size() == 1);
     CHECK(finished[0].place == ThreadPlace{nthId(2), "a"});
-    CHECK(newestOf(*saver, ThreadStatuses::all(), 2).size() == 4);
+    CHECK(newestOf(*saver, Statuses::indexed(), 2).size() == 4);
 
     // Rows that are stored next to a finished checkpoint, or in another namespace.
     putWrite(*saver, {"a"}, nthId(2), nthId(2), "p", "bytes");
@@ -122,7 +122,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     putIndexed(*saver, {"only a child", "child"}, 1, says_finished);
     putIndexed(*saver, {"b", "child"}, 1, says_finished);
     CHECK(openNames(*saver, 10) == listed);
-    CHECK(saver->countThreads(10)->finished() == 1);
+    CHECK(saver->countThreads(10)->done() == 1);
     CHECK(saver->countThreads(2)->open() == 2);
     CHECK(saver->countThreads(10)->open() == 3);
 
@@ -135,17 +135,17 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     CHECK(openNames(*saver, 10).size() == 4);
     saver->deleteThread("copy of b");
     saver->deleteThread("a");
-    CHECK(newestOf(*saver, ThreadStatus::finished, 5).empty());
+    CHECK(newestOf(*saver, Status::done, 5).empty());
     CHECK(openNames(*saver, 10) == listed);
     putIndexed(*saver, {"a"}, 1, says_finished);
-    CHECK(newestOf(*saver, ThreadStatuses::all(), 1).size() == 4);
+    CHECK(newestOf(*saver, Statuses::indexed(), 1).size() == 4);
     if constexpr (CanReopen<Factory>) {
         saver.reset();
         saver = factory.reopen();
         CHECK(openNames(*saver, 10) == listed);
-        CHECK(newestOf(*saver, ThreadStatus::finished, 5).size() == 1);
+        CHECK(newestOf(*saver, Status::done, 5).size() == 1);
         putIndexed(*saver, {"b"}, 2, says_finished);
-        CHECK(newestOf(*saver, ThreadStatus::finished, 5).size() == 2);
+        CHECK(newestOf(*saver, Status::done, 5).size() == 2);
     }
 }
 
@@ -155,14 +155,14 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads gives threads by status, and thos
     auto saver = factory.make();
     if (!saver->countThreads(1)) return;
     const auto check = [&] {
-        CHECK(openNames(*saver, 1, ThreadStatus::interrupted) == std::vector<std::string>{"a", "b"});
-        CHECK(openNames(*saver, 10, {ThreadStatus::failed, ThreadStatus::interrupted, ThreadStatus::finished}) ==
+        CHECK(openNames(*saver, 1, Status::interrupted) == std::vector<std::string>{"a", "b"});
+        CHECK(openNames(*saver, 10, {Status::failed, Status::interrupted, Status::done}) ==
               std::vector<std::string>{"a", "b", "f"});
-        CHECK(openNames(*saver, 10, ThreadStatus::edited).empty());
-        CHECK(newestOf(*saver, {ThreadStatus::failed, ThreadStatus::finished}, 1).size() == 2);
-        CHECK((*saver->countThreads(10))[ThreadStatus::interrupted] == 2);
-        CHECK((*saver->countThreads(10))[ThreadStatus::sleeping] == 4);
-        CHECK((*saver->countThreads(1))[ThreadStatus::sleeping] == 1);
+        CHECK(openNames(*saver, 10, Status::edited).empty());
+        CHECK(newestOf(*saver, {Status::failed, Status::done}, 1).size() == 2);
+        CHECK((*saver->countThreads(10))[Status::interrupted] == 2);
+        CHECK((*saver->countThreads(10))[Status::sleeping] == 4);
+        CHECK((*saver->countThreads(1))[Status::sleeping] == 1);
         const std::vector<DueThread> due{{*sleepsFor(-5).due, "w"},
                                          {*sleepsFor(1000).due, "x"},
                                          {*sleepsFor(1000).due, "y"},
@@ -171,14 +171,14 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads gives threads by status, and thos
         CHECK(dueBy(*saver, std::chrono::system_clock::time_point::max(), 1) == due);
         CHECK(dueBy(*saver, *sleepsFor(1000).due, 2) == std::vector<DueThread>(due.begin(), due.end() - 1));
         CHECK(dueBy(*saver, *sleepsFor(999).due, 2) == std::vector<DueThread>{due[0]});
-        const auto sleeping = newestOf(*saver, ThreadStatus::sleeping, 10);
+        const auto sleeping = newestOf(*saver, Status::sleeping, 10);
         REQUIRE(sleeping.size() == 4);
         CHECK(sleeping[0].outlook == sleepsFor(4'000'000'000'000));
         CHECK(sleeping[0].place == ThreadPlace{nthId(1), "z"});
-        CHECK(saver->openThreads({.statuses = ThreadStatus::sleeping})->front().outlook == sleepsFor(-5));
+        CHECK(saver->openThreads({.statuses = Status::sleeping})->front().outlook == sleepsFor(-5));
     };
-    for (const char* name : {"b", "a"}) putIndexed(*saver, {name}, 1, {ThreadStatus::interrupted, {}});
-    putIndexed(*saver, {"f"}, 1, {ThreadStatus::failed, {}});
+    for (const char* name : {"b", "a"}) putIndexed(*saver, {name}, 1, {Status::interrupted, {}});
+    putIndexed(*saver, {"f"}, 1, {Status::failed, {}});
     putIndexed(*saver, {"g"}, 1, says_finished);
     putIndexed(*saver, {"z"}, 1, sleepsFor(4'000'000'000'000));
     putIndexed(*saver, {"y"}, 1, sleepsFor(1000));
@@ -198,11 +198,12 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads gives threads by status, and thos
     CHECK(dueBy(*saver, *sleepsFor(2000).due, 3) == std::vector<DueThread>{{*sleepsFor(500).due, "y"}});
     putOutlook(*saver, {"a"}, nthId(1), sleepsFor(-1));
     CHECK(dueBy(*saver, *sleepsFor(0).due, 3) == std::vector<DueThread>{{*sleepsFor(-1).due, "a"}});
-    CHECK(openNames(*saver, 10, ThreadStatus::unknown) == std::vector<std::string>{"w"});
+    CHECK(openNames(*saver, 10, Status::in_flight) == std::vector<std::string>{"w"});
     // Only a sleeping thread has a wake time.
-    CHECK_THROWS_AS(putOutlook(*saver, {"w"}, nthId(1), {ThreadStatus::sleeping, {}}), InvalidArgumentError);
-    CHECK_THROWS_AS(putOutlook(*saver, {"w"}, nthId(1), {ThreadStatus::failed, sleepsFor(1).due}),
-                    InvalidArgumentError);
+    CHECK_THROWS_AS(putOutlook(*saver, {"w"}, nthId(1), {Status::sleeping, {}}), InvalidArgumentError);
+    CHECK_THROWS_AS(putOutlook(*saver, {"w"}, nthId(1), {Status::failed, sleepsFor(1).due}), InvalidArgumentError);
+    // An index keeps no words that are not of its own.
+    CHECK_THROWS_AS(putOutlook(*saver, {"w"}, nthId(1), {Status::damaged, {}}), InvalidArgumentError);
 }
 
 TEST_CASE_TEMPLATE_DEFINE("a request is refused unless the pending writes that it compares are as it says", Factory,
@@ -213,7 +214,7 @@ TEST_CASE_TEMPLATE_DEFINE("a request is refused unless the pending writes that i
     putWrite(*saver, {"t"}, nthId(1), nthId(1), "p", "bytes");
     const auto put = [&](std::string_view path, std::optional<std::string_view> expected) {
         const WriteRow row{nthId(1), path, {}, expected};
-        putOutlook(*saver, {"t"}, nthId(1), {ThreadStatus::interrupted, {}}, {&row, 1});
+        putOutlook(*saver, {"t"}, nthId(1), {Status::interrupted, {}}, {&row, 1});
     };
     CHECK_THROWS_AS(put("p", ""), ConcurrentUpdateError);
     CHECK_THROWS_AS(put("p", "other"), ConcurrentUpdateError);
@@ -227,7 +228,7 @@ TEST_CASE_TEMPLATE_DEFINE("a request is refused unless the pending writes that i
                                 .writes = {&written, 1},
                                 .compared = {&compared, 1}}),
                     ConcurrentUpdateError);
-    const auto count = [&] { return saver->countThreads(5).value_or(ThreadCounts())[ThreadStatus::interrupted]; };
+    const auto count = [&] { return saver->countThreads(5).value_or(ThreadCounts())[Status::interrupted]; };
     CHECK(count() == 0);
     put("p", "bytes");
     put("q", "");
@@ -256,8 +257,8 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
     std::mt19937_64 random(seed);
     const auto pick = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
     const auto pickOutlook = [&]() -> ThreadOutlook {
-        const ThreadStatus status = all_thread_statuses[pick(all_thread_statuses.size())];
-        if (status == ThreadStatus::sleeping) return sleepsFor(static_cast<std::int64_t>(pick(6)));
+        const Status status = indexed_statuses[pick(indexed_statuses.size())];
+        if (status == Status::sleeping) return sleepsFor(static_cast<std::int64_t>(pick(6)));
         return {status, {}};
     };
     for (int i = 0; i < 400; ++i) {
@@ -296,13 +297,13 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
                             .writes = {},
                             .outlook = outlook,
                             .summary = name});
-                kept = {next, outlook, outlook.status == ThreadStatus::unknown ? "" : name};
+                kept = {next, outlook, outlook.status == Status::in_flight ? "" : name};
         }
     }
     ThreadCounts counts;
     std::vector<DueThread> due;
-    std::map<ThreadStatus, std::vector<std::string>> names;
-    const auto newest = newestOf(*saver, ThreadStatuses::all(), 3);
+    std::map<Status, std::vector<std::string>> names;
+    const auto newest = newestOf(*saver, Statuses::indexed(), 3);
     std::size_t all = 0;
     for (const auto& [name, kept] : threads) {
         if (kept.head == 0) continue;
@@ -317,7 +318,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
         CHECK(at->outlook == kept.outlook);
         CHECK(at->summary.value_or(kept.summary) == kept.summary);
         CHECK(at->place.since <= nthId(kept.head));
-        if (kept.outlook.status != ThreadStatus::unknown) CHECK(at->place.since == nthId(kept.head));
+        if (kept.outlook.status != Status::in_flight) CHECK(at->place.since == nthId(kept.head));
         CHECK(nthId(kept.head).time() - at->place.since.time() < std::chrono::seconds(1));
     }
     CHECK(newest.size() == all);
@@ -325,9 +326,9 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
                          [](const IndexedThread& a, const IndexedThread& b) { return a.place < b.place; }));
     CHECK(saver->countThreads(100)->by_status == counts.by_status);
     CHECK(openNames(*saver, 2).size() == counts.open());
-    for (const ThreadStatus status : all_thread_statuses) {
+    for (const Status status : indexed_statuses) {
         CHECK(newestOf(*saver, status, 2).size() == counts[status]);
-        if (status == ThreadStatus::finished) continue;
+        if (status == Status::done) continue;
         auto named = openNames(*saver, 2, status);
         std::sort(named.begin(), named.end());
         CHECK(named == names[status]);

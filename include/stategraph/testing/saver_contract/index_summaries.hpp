@@ -49,7 +49,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads keeps the summary of the last put
     putSummary(*saver, {"a"}, 1, says_finished, "\x80");
     if (!summaryOf(*saver, "a")) return;  // it keeps none
     const std::string large(PutRequest::summary_bytes_max / 2, '\xff');
-    putSummary(*saver, {"b"}, 1, {ThreadStatus::interrupted, {}}, large);
+    putSummary(*saver, {"b"}, 1, {Status::interrupted, {}}, large);
     putSummary(*saver, {"s"}, 1, sleepsFor(7), std::string_view("\0sleeps", 7));
     putIndexed(*saver, {"plain"}, 1, says_finished);
     putSummary(*saver, {"a", "child"}, 1, says_finished, "of another log");
@@ -59,7 +59,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads keeps the summary of the last put
     CHECK(summaryOf(*saver, "plain") == "");
     CHECK_FALSE(saver->newestThreads({})->front().summary);
     CHECK_FALSE(saver->openThreads({})->front().summary);
-    CHECK(newestOf(*saver, ThreadStatus::sleeping, 5).front().outlook == sleepsFor(7));
+    CHECK(newestOf(*saver, Status::sleeping, 5).front().outlook == sleepsFor(7));
 
     // The same place with another summary, and with none.
     const auto tell = [&](std::string_view summary) {
@@ -67,7 +67,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads keeps the summary of the last put
                     .expected_head = nthId(1),
                     .commits = {},
                     .writes = {},
-                    .outlook = {ThreadStatus::interrupted, {}},
+                    .outlook = {Status::interrupted, {}},
                     .summary = summary});
     };
     tell("another");

@@ -115,6 +115,38 @@ TEST_CASE_TEMPLATE_DEFINE("what visits from kept checkpoints continue from stays
     CHECK(listIds(*saver, {"t", "node|inner:=key"}) == nthIds({5, 4}));
 }
 
+TEST_CASE_TEMPLATE_DEFINE("edits with which visits from kept checkpoints begin stay, and what leads to them", Factory,
+                          saver_prune_edits) {
+    Factory factory;
+    const auto saver = factory.make();
+    // The thread has gone on from checkpoint 3 to 4, and then from 3 to 5 and 6.
+    for (unsigned n = 1; n <= 6; ++n) {
+        const unsigned parent = n == 5 ? 3 : n - 1;
+        CommitRecordFields fields{.id = nthId(n), .parent = parent > 0 ? nthId(parent) : CheckpointId(), .step = n};
+        if (n == 3) fields.visits = {{"node", nthId(2)}};
+        putOne(*saver, {"t"}, n > 1 ? nthId(n - 1) : CheckpointId(), makeCommit(fields));
+    }
+    // An edit before the thread began, a visit, an edit at 3, one at 4, and a visit from there.
+    CheckpointId head;
+    const auto add = [&](unsigned n, unsigned root, std::optional<CheckpointId> around) {
+        const CommitRecordFields fields{.id = nthId(n),
+                                        .parent = head,
+                                        .root = root > 0 ? nthId(root) : CheckpointId(),
+                                        .step = n,
+                                        .around = around};
+        putOne(*saver, {"t", "node"}, head, makeCommit(fields));
+        head = nthId(n);
+    };
+    add(1, 0, CheckpointId());
+    add(2, 2, std::nullopt);
+    add(3, 2, nthId(3));
+    add(4, 2, nthId(4));
+    add(5, 4, std::nullopt);
+    saver->prune({.thread_id = "t", .keep_last = 1});
+    CHECK(listIds(*saver, {"t"}) == nthIds({6, 5}));
+    CHECK(listIds(*saver, {"t", "node"}) == nthIds({5, 3, 2, 1}));
+}
+
 TEST_CASE_TEMPLATE_DEFINE("threads that nobody uses are dropped whole", Factory, saver_prune_unused) {
     Factory factory;
     const auto saver = factory.make();

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -31,6 +32,58 @@ TEST_CASE_TEMPLATE_DEFINE("deleting a thread removes all of it and nothing else"
     CHECK(saver->getTuple({.log = {"t"}})->writes.empty());
     CHECK_NOTHROW(saver->deleteThread("t"));
     CHECK_NOTHROW(saver->deleteThread("t"));
+}
+
+TEST_CASE_TEMPLATE_DEFINE("a commit of a subgraph's log is refused below a checkpoint that the thread does not have",
+                          Factory, saver_root) {
+    Factory factory;
+    const auto saver = factory.make();
+    const TestCommit first = makeCommit(1, 0);
+    const auto begin = [&](std::string_view ns, CheckpointId root) {
+        const CommitRow row{first.id, {}, first.base, first.bytes};
+        saver->put({.log = {"t", ns}, .expected_head = {}, .commits = {&row, 1}, .writes = {}, .root = root});
+    };
+    CHECK_THROWS_AS(begin("a", nthId(2)), ConcurrentUpdateError);
+    putLine(*saver, {"t"}, 2);
+    begin("a", nthId(2));
+    begin("b", nthId(1));
+    CHECK_THROWS_AS(begin("c", nthId(3)), ConcurrentUpdateError);
+    const TestCommit second = makeCommit(2, 1);
+    const CommitRow row{second.id, first.id, second.base, second.bytes};
+    const auto goOn = [&](CheckpointId root) {
+        saver->put({.log = {"t", "a"}, .expected_head = first.id, .commits = {&row, 1}, .writes = {}, .root = root});
+    };
+    CHECK_THROWS_AS(goOn(nthId(3)), ConcurrentUpdateError);
+    goOn(nthId(1));
+    saver->deleteThread("t");
+    CHECK_THROWS_AS(begin("a", nthId(2)), ConcurrentUpdateError);
+    CHECK(saver->list({.thread_id = "t"}).empty());
+}
+
+TEST_CASE_TEMPLATE_DEFINE("a thread that is deleted while logs of subgraphs begin in it is empty", Factory,
+                          saver_delete_race) {
+    Factory factory;
+    const auto saver = factory.make();
+    const TestCommit first = makeCommit(1, 0);
+    for (int round = 0; round < 5; ++round) {
+        CAPTURE(round);
+        putLine(*saver, {"t"}, 1);
+        std::thread writer([&] {
+            for (int i = 0; i < 10; ++i) {
+                const std::string ns = "n" + std::to_string(i);
+                const CommitRow row{first.id, {}, first.base, first.bytes};
+                try {
+                    saver->put(
+                        {.log = {"t", ns}, .expected_head = {}, .commits = {&row, 1}, .writes = {}, .root = nthId(1)});
+                } catch (const ConcurrentUpdateError&) {
+                    return;
+                }
+            }
+        });
+        saver->deleteThread("t");
+        writer.join();
+        CHECK(saver->list({.thread_id = "t"}).empty());
+    }
 }
 
 TEST_CASE_TEMPLATE_DEFINE("a copied thread has all of the source, which stays as it was", Factory, saver_copy) {

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <stategraph/detail/abandoned.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/update.hpp>
+
+#include "agent/calls.hpp"
+#include "agent/rounds.hpp"
+#include "model/broken_off.hpp"
+
+// Begins a turn, and says of the calls that the turn before it has left open what became of them.
+namespace stategraph::agent::detail {
+namespace {
+
+using stategraph::detail::AbandonedTask;
+
+/// Returns the question about this call, or none if the task has asked something else, or nothing.
+std::optional<Question> questionAbout(const AbandonedTask& task, const std::string& call_id) {
+    for (const Value& asked : task.asked) {
+        try {
+            const auto question = asked.as<Question>();
+            const bool is_about = std::visit([&](const auto& each) { return each.call_id == call_id; }, question);
+            if (is_about) return question;
+        } catch (const WrongTypeError&) {
+            // A question of the tool itself.
+        }
+    }
+    return {};
+}
+
+/// Returns whether the log says of a call of this tool that its execution has begun.
+bool saysWhenBegun(const Plan& plan, const std::string& tool) {
+    const Tool* const found = plan.find(tool);
+    return found != nullptr && found->is_effect && found->on_doubt != OnDoubt::repeat_unclaimed;
+}
+
+/// Returns what became of an open call, as a text for the model.
+std::string fateOf(const Plan& plan, const model::ToolCall& call, const AbandonedTask& task) {
+    const bool has_begun = task.begun == AbandonedTask::Begun::yes;
+    const std::optional<Question> question = questionAbout(task, call.id);
+    if (question && std::holds_alternative<ApprovalRequest>(*question) && !has_begun)
+        return "The call was not run: it waited for an approval, which was not given before the user wrote again.";
+    if (question && std::holds_alternative<ClientRequest>(*question))
+        return "The call has no result: the client had given none when the user wrote again. It may have run.";
+    if (!task.asked.empty())
+        return "The call was not finished: it waited for an answer when the user wrote again. It may have run in part.";
+    if (task.begun == AbandonedTask::Begun::no && saysWhenBegun(plan, call.name))
+        return "The call was not run: the turn ended before it began.";
+    return model::broken_off;
+}
+
+/// Returns the calls that have no result, in order.
+std::vector<const model::ToolCall*> openCalls(const State& state) {
+    std::unordered_set<std::string_view> answered;
+    for (const model::Message& each : state.messages) {
+        if (each.result) answered.insert(each.result->call_id);
+    }
+    std::vector<const model::ToolCall*> open;
+    for (const model::Message& each : state.messages) {
+        for (const model::ToolCall& call : each.calls) {
+            if (!answered.contains(call.id)) open.push_back(&call);
+        }
+    }
+    return open;
+}
+
+/// Returns the task that was to execute a call, or null if that is not known.
+const AbandonedTask* taskOf(const std::vector<AbandonedTask>& tasks, const model::ToolCall& call) {
+    const auto found = std::ranges::find_if(tasks, [&](const AbandonedTask& task) {
+        const bool is_tools =
+            task.node == tool_node || task.node == awaited_tool_node || task.node.starts_with("tool.");
+        return is_tools && task.payload && task.payload->as<model::ToolCall>().id == call.id;
+    });
+    return found == tasks.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Update<State> beginTurn(const Plan& plan, const State& state, Runtime& runtime) {
+    Update<State> update{set(&State::steps, 0), overwrite(&State::usage, model::Usage()), set(&State::stop_reason, {}),
+                         set(&State::output, {}), set(&State::repairs, 0)};
+    const std::vector<const model::ToolCall*> open = openCalls(state);
+    if (open.empty()) return update;
+    const std::vector<AbandonedTask> tasks = stategraph::detail::abandonedTasks(runtime);
+    std::vector<model::Message> results;
+    for (const model::ToolCall* const call : open) {
+        const AbandonedTask* const task = taskOf(tasks, *call);
+        if (task == nullptr) {
+            results.push_back(model::toolResult(*call, Value(model::broken_off), true));
+        } else if (const auto done = task->done.find(execution_key); done != task->done.end()) {
+            for (model::Message& each : executedCall(plan, state, *call, done->second, task->answers))
+                results.push_back(std::move(each));
+        } else {
+            results.push_back(model::toolResult(*call, Value(fateOf(plan, *call, *task)), true));
+        }
+    }
+    update.with(add(&State::messages, std::move(results)));
+    return update;
+}
+
+}  // namespace stategraph::agent::detail

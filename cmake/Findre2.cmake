@@ -1,0 +1,16 @@
+# Finds RE2, which has a package file for CMake only where it was built with CMake. Makes the target re2::re2.
+find_package(re2 CONFIG QUIET)
+if(NOT TARGET re2::re2)
+  find_path(RE2_INCLUDE_DIR re2/re2.h DOC "The folder of re2/re2.h")
+  find_library(RE2_LIBRARY re2 DOC "RE2's library")
+  mark_as_advanced(RE2_INCLUDE_DIR RE2_LIBRARY)
+  if(RE2_INCLUDE_DIR AND RE2_LIBRARY)
+    add_library(re2::re2 UNKNOWN IMPORTED)
+    set_target_properties(re2::re2 PROPERTIES IMPORTED_LOCATION "${RE2_LIBRARY}"
+      INTERFACE_INCLUDE_DIRECTORIES "${RE2_INCLUDE_DIR}")
+  endif()
+endif()
+set(re2_FOUND OFF)
+if(TARGET re2::re2)
+  set(re2_FOUND ON)
+endif()

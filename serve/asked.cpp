@@ -1,0 +1,22 @@
+#include "serve/asked.hpp"
+
+#include <stategraph/json.hpp>
+
+namespace stategraph::serve {
+
+Value bodyOf(const Request& request) {
+    const std::string& text = request.body();
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos) return {};
+    return parseJson(text);
+}
+
+void Asked::readChatOf(const Request& request) {
+    if (request.method() != http::verb::post) return;
+    try {
+        chat = readChat(bodyOf(request));
+    } catch (...) {
+        unread_chat = std::current_exception();
+    }
+}
+
+}  // namespace stategraph::serve
