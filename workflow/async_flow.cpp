@@ -48,6 +48,9 @@ Task<bool> goOn(Drive& drive, Result<State>& result) {
         result = co_await toAStop(drive, drive.graph().asyncInvoke(RESUME, drive.configAfter(result)));
     } catch (const ThreadChangedError&) {
         co_return false;
+    } catch (const ConcurrentUpdateError&) {
+        if (!drive.isCanceled()) throw;
+        co_return false;
     } catch (const InvalidArgumentError&) {
         if (!drive.isCanceled()) throw;
         co_return false;

@@ -151,6 +151,9 @@ bool Drive::goOn(Result<State>& result) const {
         result = toAStop([&] { return graph().invoke(RESUME, configAfter(result)); });
     } catch (const ThreadChangedError&) {
         return false;
+    } catch (const ConcurrentUpdateError&) {
+        if (!isCanceled()) throw;
+        return false;
     } catch (const InvalidArgumentError&) {
         if (!isCanceled()) throw;
         return false;

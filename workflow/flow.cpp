@@ -140,6 +140,12 @@ RunView Flow::Impl::viewAt(const StateSnapshot<State>& at) const {
     return view;
 }
 
+bool Flow::Impl::isCanceled(const std::string& run_id) const {
+    if (!saver) return false;
+    const auto at = read(run_id);
+    return at.cancelled || at.values.status == Word::canceled;
+}
+
 bool Flow::Impl::sleepsAt(const SnapshotData& at) const {
     if (!saver) return false;
     const auto heads = saver->list({.thread_id = std::string(at.config.thread_id.view()),

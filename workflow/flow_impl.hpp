@@ -70,8 +70,8 @@ struct Flow::Impl {
     RunView viewAt(const StateSnapshot<State>& at) const;
     /// Returns whether the run sleeps at this checkpoint, which is then its newest one.
     bool sleepsAt(const SnapshotData& at) const;
-    /// Returns whether a cancel is stored for the run, although what was due is still in its checkpoint.
-    bool isCanceled(const std::string& run_id) const { return saver && read(run_id).cancelled; }
+    /// Returns whether a cancel is stored for the run: beside its newest checkpoint, or as an edit of it.
+    bool isCanceled(const std::string& run_id) const;
     static bool isStored(const SnapshotData& at) { return !at.config.checkpoint_id.empty(); }
     bool hasRun(const std::string& run_id) const {
         return saver && saver->getTuple({.log = {.thread_id = threadNameOf(run_id)}});
