@@ -58,6 +58,7 @@
 //                    "gates":      [bytes(16)…]     of the row "run", the checkpoints of this superstep at whose breakpoints a run stopped
 //                    "sends":      [[node, value]…]
 //                    "effect":     [uint, value?]   of an effect's row: how often it was begun, its result
+//                    "failed":     bool             true: the task failed after it had asked "interrupts"; absent: it did not
 //                    "writes":     writes           present: the task has finished
 //                    "answers":    [[bytes(16), uint, value]…]   interrupt id, how many of it were answered before, answer
 //                    "failure":    [uint, text]     present: the node failed for good after so many attempts, with this text, and its

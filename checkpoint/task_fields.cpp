@@ -125,7 +125,7 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     detail::StagedEncoder e(out);
     const bool have_keys = haveKeys(task.interrupts);
     e.map(!task.to.empty() + have_keys + 1 + task.took.has_value() + (task.attempts != 1) + task.error.has_value() +
-          !task.sends.empty() + task.effect.has_value() + task.writes.has_value() + !task.answers.empty() +
+          !task.sends.empty() + task.effect.has_value() + task.has_failed_since + task.writes.has_value() + !task.answers.empty() +
           task.failure.has_value() + !task.interrupts.empty() + !task.gates.empty());
     if (!task.to.empty()) {
         e.key("to");
@@ -159,6 +159,10 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     if (task.effect) {
         e.key("effect");
         writeEffect(e, *task.effect);
+    }
+    if (task.has_failed_since) {
+        e.key("failed");
+        e.boolean(true);
     }
     if (task.writes) {
         e.key("writes");
@@ -212,6 +216,8 @@ TaskFields readTask(const RowKey& key, std::string_view bytes) {
                 task.sends = readSends(in);
             } else if (field == "effect") {
                 task.effect = readEffect(in);
+            } else if (field == "failed") {
+                task.has_failed_since = in.boolean();
             } else if (field == "writes") {
                 task.writes = in.raw();
             } else if (field == "answers") {

@@ -43,6 +43,7 @@ struct TaskFields {
     std::vector<std::string_view> to = {};
     std::vector<LoggedSend> sends = {};
     std::optional<std::string_view> error = {};
+    bool has_failed_since = false;  // the task has failed after it asked "interrupts"
     std::optional<LoggedEffect> effect = {};
     std::optional<std::string_view> writes = {};  // a CBOR array
     std::optional<LoggedTaskTime> took = {};

@@ -62,13 +62,13 @@ Status takeTasks(const std::vector<DueTask>& due, const checkpoint::TaskFields* 
         if (task.finished) continue;
         thread.next.push_back(task.name);
         auto asked = task.record ? openInterrupts(*task.record) : std::vector<Interrupt>();
-        const bool failed = task.record != nullptr && task.record->error && word != checkpoint::run_goes_on;
-        if (!asked.empty()) {
-            open.any_asks = true;
-            thread.interrupts.insert(thread.interrupts.end(), asked.begin(), asked.end());
-        } else if (failed) {
+        thread.interrupts.insert(thread.interrupts.end(), asked.begin(), asked.end());
+        const bool has_error = task.record != nullptr && task.record->error && word != checkpoint::run_goes_on;
+        if (has_error && (asked.empty() || task.record->has_failed_since)) {
             if (!open.any_failed) thread.error = std::string(*task.record->error);
             open.any_failed = true;
+        } else if (!asked.empty()) {
+            open.any_asks = true;
         } else {
             open.any_waits = true;
         }

@@ -1,6 +1,9 @@
 #include "src/history/editor.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
 
 #include <stategraph/error.hpp>
 #include <stategraph/runtime.hpp>
@@ -108,8 +111,21 @@ void Editor::applyUnfinished() {
         advance(topology_, schedule_, {.consumed = {}, .routed = {&routed, 1}});
     }
     plan(topology_, schedule_, tasks_);
+    noteRead();
     if (topology_.has_lasting) noteVisits();
     if (applyFinished(topology_, records, tasks_, state_, schedule_)) whole_ = true;
+}
+
+void Editor::noteRead() {
+    if (tasks_.empty()) return;
+    std::map<std::string_view, std::string_view> rows;
+    for (const StoredWrite& row : loaded_->tuple.writes) rows.emplace(row.path, row.bytes);
+    const auto note = [&](std::string path) {
+        const auto row = rows.find(path);
+        read_.emplace(std::move(path), row != rows.end() ? row->second : std::string_view());
+    };
+    for (const PlannedTask& task : tasks_) note(pathOf(topology_, task));
+    note(std::string(command_path));
 }
 
 void Editor::noteVisits() {
@@ -247,6 +263,10 @@ Config Editor::commitCopy() {
     return commit({}, Source::fork);
 }
 
+void Editor::expectRecords(LogWriter& writer) const {
+    for (const auto& [path, row] : read_) writer.compareWithCommit(loaded_->commit.id, path, row);
+}
+
 void Editor::noteEdit(LogWriter& writer, CheckpointId id) const {
     if (run_word_.empty() || !config_.checkpoint_ns.empty()) return;
     checkpoint::TaskFields fields;
@@ -277,7 +297,9 @@ Config Editor::commit(OperationLog operations, Source source) {
         const auto before = std::ranges::find(loaded_->tuple.writes, path, &StoredWrite::path);
         writer.putTaskWithCommit({loaded_->commit.id, path, record,
                                   before != loaded_->tuple.writes.end() ? std::string_view(before->bytes) : ""});
+        read_.erase(path);  // it is compared where it is written
     }
+    expectRecords(writer);
     noteEdit(writer, id);
     if (loaded_) closeQuestions(saver_, log(), loaded_->commit, durability_ == Durability::sync);
     writer.commit({.id = id,

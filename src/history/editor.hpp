@@ -48,6 +48,8 @@ private:
     void applyUnfinished();
     // Notes what visits have stored so far. It stays in their logs, as in a run that takes new input.
     void noteVisits();
+    // Notes what is stored of the tasks.
+    void noteRead();
     // Determines as which node each edit acts.
     void resolve(std::vector<StateEdit>& edits);
     NodeIndex inferNode() const;
@@ -64,6 +66,9 @@ private:
     Config commitInput(detail::Writes& writes);
     // Commits a sibling: the same tasks again, on the parent of the checkpoint.
     Config commitCopy();
+    // Has the commit refused if a task of the superstep that waits stores its record before, or somebody answers it: that
+    // would be lost.
+    void expectRecords(LogWriter& writer) const;
     // Stores for calls that look for unfinished threads that no run created the checkpoint, or that nothing is to be
     // resumed.
     void noteEdit(LogWriter& writer, CheckpointId id) const;
@@ -84,6 +89,8 @@ private:
     std::vector<PlannedTask> tasks_;
     std::vector<NodeIndex> nodes_;
     std::vector<std::pair<std::string, std::string>> results_;  // path and record of each task
+    // Path and row, as they were read, of the tasks of the superstep that waits, and of what a Command gave it.
+    std::map<std::string, std::string_view, std::less<>> read_;
     std::string_view metadata_;                                 // of the new checkpoint: a CBOR map, or empty
     std::string_view run_word_;                                 // how the thread is left; empty if nothing is due
     const UpdateOptions* guard_ = nullptr;

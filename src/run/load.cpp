@@ -243,6 +243,7 @@ void Run::takeRecords() {
                 write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
             continue;
         }
+        if (write.path == checkpoint::run_path) end_row_.says_running = record.node == checkpoint::run_goes_on;
         if (env_.link == nullptr && !record.gates.empty()) env_.shared.gates.setPassed(record.gates);
         records.emplace_back(write.path, std::move(record));
     }

@@ -51,6 +51,7 @@ std::string TaskEnv::encodeRecord(Task& task, bool finished) const {
                                                    task.record.failure->error};
     }
     fields.interrupts = view(task.record.interrupts);
+    fields.has_failed_since = task.progress.status() == TaskStatus::failed && !fields.interrupts.empty();
     fields.answers = view(task.record.answers);
     std::string writes;
     std::vector<std::string> payloads;
