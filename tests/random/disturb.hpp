@@ -96,7 +96,7 @@ private:
     }
 
     sg::RunConfig config(What what) {
-        sg::RunConfig made{.thread_id = thread_, .recursion_limit = limit};
+        sg::RunConfig made{.thread_id = thread_, .recursion_limit = limit, .context = world_->nextTurn()};
         made.durability = static_cast<sg::Durability>(random_.below(3));
         exits_ = exits_ || made.durability == sg::Durability::exit;
         if (const std::size_t most = random_.below(4); most > 0) made.max_concurrency = static_cast<int>(most);
@@ -139,7 +139,7 @@ private:
             case What::second_writer: {
                 was_second_ = true;
                 const App other = *observer_;
-                const sg::RunConfig with{.thread_id = thread_, .recursion_limit = limit};
+                const sg::RunConfig with{.thread_id = thread_, .recursion_limit = limit, .context = Turn()};
                 world_->arm(
                     nth,
                     [other, with](sg::Runtime*) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -75,9 +76,19 @@ inline Digest digest(const State& state) {
 }
 inline Digest digest(const Job& job) { return Digest().add(job.number).add(job.from); }
 
+/// The context of each run: the number of the call that it belongs to.
+struct Turn {
+    std::uint64_t number = 0;
+};
+
 /// Events around the nodes of a run. Safe to use from any thread; nodes hold it, since attempts may outlive their runs.
 class World {
 public:
+    /// For the context of the next run. What attempts of earlier runs do from now on is not counted.
+    Turn nextTurn() {
+        const std::lock_guard lock(mutex_);
+        return {++turn_};
+    }
     /// Calls `what` once, at the nth place in users' code from now on. It may throw if that place permits exceptions.
     void arm(std::size_t nth, std::function<void(sg::Runtime*)> what, bool throws) {
         const std::lock_guard lock(mutex_);
@@ -96,6 +107,7 @@ public:
         std::function<void(sg::Runtime*)> what;
         {
             const std::lock_guard lock(mutex_);
+            if (runtime != nullptr && runtime->context<Turn>().number != turn_) return;  // its run has abandoned it
             if (left_ == 0 || (throws_ && !may_throw) || --left_ > 0) return;
             what = std::move(what_);
             what_ = nullptr;
@@ -106,6 +118,7 @@ public:
 private:
     std::atomic<std::size_t> touches_ = 0;
     std::mutex mutex_;
+    std::uint64_t turn_ = 0;
     std::size_t left_ = 0;
     bool throws_ = false;
     std::function<void(sg::Runtime*)> what_;

@@ -82,7 +82,8 @@ struct Undisturbed {
         const sg::RunConfig config{.thread_id = "t",
                                    .durability = sg::Durability::sync,
                                    .recursion_limit = limit,
-                                   .max_concurrency = concurrency};
+                                   .max_concurrency = concurrency,
+                                   .context = Turn()};
         auto result = app.invoke(theInput(), config);
         for (int calls = 0; result.status == sg::Status::interrupted; ++calls) {
             require(calls < 200, "the undisturbed run asks for ever");

@@ -93,7 +93,8 @@ public:
                                    .durability = random_.chance(50) ? sg::Durability::sync : sg::Durability::async,
                                    .recursion_limit = limit,
                                    .max_concurrency = 1 + static_cast<int>(random_.below(4)),
-                                   .hub = &hub};
+                                   .hub = &hub,
+                                   .context = Turn()};
         finish(app, config, app.invoke(theInput(), config));
         for (std::size_t rounds = random_.below(3); rounds > 0; --rounds) again(app, config);
         received_ = take(live);
