@@ -57,7 +57,7 @@ TEST_CASE("of equal tasks of several runs one runs, also where nodes may be aban
         Counts counts;
         const auto cache = std::make_shared<sg::MemoryCache>();
         sg::NodeOptions options;
-        if (apart) options.timeout = 1min;
+        if (apart) options.timeout = 1h;
         const App app = lone(
                             counts,
                             [&](int) {

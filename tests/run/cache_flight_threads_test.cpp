@@ -80,7 +80,7 @@ TEST_CASE(
         policy.key = [](const State&) { return 1; };
         sg::NodeOptions options;
         options.cache = policy;
-        if (apart) options.timeout = 1min;
+        if (apart) options.timeout = 1h;
         // Two of them, so that a thread of the executor takes part.
         for (const char* name : {"a", "b"}) {
             graph.addNode(

@@ -232,7 +232,7 @@ TEST_CASE("a run that is under way ends before its next superstep, and its cance
         };
         auto cancels = std::async(std::launch::async, [&] {
             entered.await();
-            return app.cancelThread("t");
+            return app.cancelThread("t", {.busy_timeout = 5min});
         });
         const auto outcome = driver.run(app, bar("in"), {.thread_id = "t"});
         CHECK(cancels.get());
