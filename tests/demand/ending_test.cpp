@@ -179,6 +179,7 @@ TEST_CASE("cancelled while it waits for its turn on the thread: an error, and no
         auto control = std::make_shared<sg::RunControl>();
         sg::RunConfig config = with(control);
         config.on_busy = sg::OnBusy::wait;
+        config.busy_timeout = 1h;
         std::jthread stopper([&] {
             // sleeps: usually enough; what is checked holds in any case
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
