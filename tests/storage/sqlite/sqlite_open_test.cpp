@@ -245,7 +245,7 @@ TEST_CASE(
 
 TEST_CASE("writes that wait together are stored together, and one that is refused refuses no other") {
     const TemporaryFolder folder;
-    SqliteSaver saver((folder / "a.db").string());
+    SqliteSaver saver((folder / "a.db").string(), {.busy_timeout = std::chrono::minutes(5)});
     constexpr unsigned count = 100;  // more than one transaction covers
     for (unsigned i = 0; i < count; ++i) putLine(saver, {"t" + std::to_string(i)}, 1);
     Raw other(folder / "a.db");

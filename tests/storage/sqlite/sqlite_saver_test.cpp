@@ -1,5 +1,7 @@
 #include <stategraph/sqlite_saver.hpp>
 
+#include <chrono>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/error.hpp>
@@ -12,7 +14,9 @@ namespace {
 struct SqliteFactory {
     std::unique_ptr<stategraph::BaseCheckpointSaver> make() { return reopen(); }
     std::unique_ptr<stategraph::BaseCheckpointSaver> reopen() {
-        return std::make_unique<stategraph::SqliteSaver>((folder / "threads.db").string());
+        // A busy disk may delay a commit.
+        return std::make_unique<stategraph::SqliteSaver>(
+            (folder / "threads.db").string(), stategraph::SqliteSaverOptions{.busy_timeout = std::chrono::minutes(5)});
     }
     TemporaryFolder folder;
 };

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -20,7 +21,9 @@ namespace {
 struct File {
     TemporaryFolder folder;
     std::shared_ptr<sg::SqliteSaver> open() const {
-        return std::make_shared<sg::SqliteSaver>((folder.path() / "threads.db").string());
+        // A busy disk may delay a commit.
+        return std::make_shared<sg::SqliteSaver>((folder.path() / "threads.db").string(),
+                                                 sg::SqliteSaverOptions{.busy_timeout = std::chrono::minutes(5)});
     }
 };
 

@@ -1,4 +1,5 @@
 // SQLite, for tests that run on every kind of saver, store and cache.
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -15,10 +16,13 @@ namespace {
 
 namespace sg = stategraph;
 
+constexpr std::chrono::milliseconds patient = std::chrono::minutes(5);  // a busy disk may delay a commit
+
 class Saver final : public savers::Store {
 public:
     std::shared_ptr<sg::BaseCheckpointSaver> open() override {
-        return std::make_shared<sg::SqliteSaver>((folder_ / "threads.db").string());
+        return std::make_shared<sg::SqliteSaver>((folder_ / "threads.db").string(),
+                                                 sg::SqliteSaverOptions{.busy_timeout = patient});
     }
 
 private:
@@ -34,7 +38,8 @@ public:
 private:
     void open() {
         store_.reset();
-        store_ = std::make_shared<sg::SqliteStore>((folder_ / "store.db").string(), options_);
+        store_ = std::make_shared<sg::SqliteStore>((folder_ / "store.db").string(), options_,
+                                                   sg::SqliteStoreOptions{.busy_timeout = patient});
     }
 
     TemporaryFolder folder_;
