@@ -1,3 +1,4 @@
+#include <atomic>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "tests/asio/asio_runs.hpp"
 #include "tests/async/support.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/until.hpp"
 
 // Runs on Boost.Asio, and nodes that are its coroutines.
 using namespace graphs;
@@ -122,17 +124,20 @@ TEST_CASE("an execution context that is destroyed takes its runs with it, and th
         const auto saver = store.open();
         const auto held = std::make_shared<int>(1);
         for (const bool on_asio : {false, true}) {
+            std::atomic<bool> begun = false;
             Graph graph;
             graph.addNode("a", appends("a"));
             if (on_asio) {
-                graph.addNode("b", [held](const State&) -> asio::awaitable<Update> {
+                graph.addNode("b", [held, &begun](const State&) -> asio::awaitable<Update> {
                     const auto mine = held;
+                    begun = true;
                     co_await waits(1h);
                     co_return Update{};
                 });
             } else {
-                graph.addNode("b", [held](const State&) -> Task<Update> {
+                graph.addNode("b", [held, &begun](const State&) -> Task<Update> {
                     const auto mine = held;
+                    begun = true;
                     co_await sg::sleepFor(1h);
                     co_return Update{};
                 });
@@ -147,7 +152,10 @@ TEST_CASE("an execution context that is destroyed takes its runs with it, and th
                     (void)co_await sg::asyncInvokeOn(executor, app, Update{}, {.thread_id = thread});
                 };
                 asio::co_spawn(context, task(), asio::detached);
-                context.run_for(20ms);
+                patience::until([&]() -> bool {
+                    (void)context.run_one_for(1ms);
+                    return begun;
+                });
             }
             graph = Graph();
             CHECK(held.use_count() == 1);

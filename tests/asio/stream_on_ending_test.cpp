@@ -63,8 +63,10 @@ TEST_CASE("cancelling the coroutine that reads a stream stops its run, which end
 }
 
 TEST_CASE("a stream that lost a race against a timer of Asio's is stopped, and the context runs empty") {
-    const App app = chainOf([](const State&, sg::Runtime& runtime) -> Task<Update> {
+    std::atomic<bool> begun = false;
+    const App app = chainOf([&begun](const State&, sg::Runtime& runtime) -> Task<Update> {
                         runtime.write("begun");
+                        begun = true;
                         co_await sg::fromAsio(waits(1h), runtime);
                         co_return bar("late");
                     }).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
@@ -77,7 +79,10 @@ TEST_CASE("a stream that lost a race against a timer of Asio's is stopped, and t
             auto stream = sg::asyncStreamOn(executor, app, Update{}, {.thread_id = "t"}, {.modes = StreamMode::custom});
             (void)co_await readAll(stream);
         };
-        const auto first = co_await (reads() || waits(5ms));
+        const auto untilBegun = [&]() -> asio::awaitable<void> {
+            while (!begun) co_await waits(1ms);
+        };
+        const auto first = co_await (reads() || untilBegun());
         winner = first.index();
     }());
     CHECK(winner == 1);
