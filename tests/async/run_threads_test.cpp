@@ -72,11 +72,12 @@ TEST_CASE("a thousand runs that sleep at the same time need a few threads") {
     std::atomic<bool> may_end{false};
     const auto sleeps = [](std::atomic<int>& count, const std::atomic<bool>& over) -> sg::Task<> {
         ++count;
-        while (!over) co_await sg::sleepFor(1ms);
+        while (!over) co_await sg::sleepFor(500ms);
     };
     for (int i = 0; i < 1000; ++i) threads.run(sleeps(waiting, may_end));
     await([&] { return waiting == 1000; });
-    CHECK(threads.threads() < 500);
+    // While a busy machine pauses threads, others take their places; they end again.
+    CHECK(patience::eventually([&] { return threads.threads() < 500; }));
     may_end = true;
     threads.join();
     CHECK(threads.threads() == 0);

@@ -52,9 +52,9 @@ Graph chainOf(F... nodes) {
     return graph;
 }
 
-/// Two threads.
+/// Two threads, which stay the same ones however long nothing comes.
 inline std::shared_ptr<sg::Executor> twoThreads() {
-    return std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2});
+    return std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2, .idle = std::chrono::hours(1)});
 }
 
 }  // namespace graphs

@@ -119,7 +119,7 @@ TEST_CASE("sleepers wake in the order of their times, whatever the order in whic
 }
 
 TEST_CASE("schedule changes the thread, for what comes after it too") {
-    const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 1, .idle = 10'000ms});
+    const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 1, .idle = 1h});
     const auto moves = [&]() -> Task<std::vector<std::thread::id>> {
         std::vector<std::thread::id> ids{std::this_thread::get_id()};
         co_await sg::schedule(*executor);
