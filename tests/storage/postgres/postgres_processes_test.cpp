@@ -71,7 +71,7 @@ TEST_CASE("helper: appends to shared threads of a PostgreSQL schema" * doctest::
     const std::string schema = given("STATEGRAPH_TEST_DATABASE");
     if (schema.empty()) return;
     const auto writer = static_cast<unsigned>(std::stoul(given("STATEGRAPH_TEST_NUMBER")));
-    PostgresSaver saver(conninfo(), {.schema = schema, .set_up = true});
+    PostgresSaver saver(conninfo(), patient<PostgresSaverOptions>({.schema = schema, .set_up = true}));
     std::ofstream notes(given("STATEGRAPH_TEST_NOTES"));
     notes << "ready\n" << std::flush;
     for (int n = 0; n < 150; ++n) {
@@ -89,11 +89,13 @@ TEST_CASE("helper: commits to a PostgreSQL schema without an end" * doctest::ski
     const std::string schema = given("STATEGRAPH_TEST_DATABASE");
     if (schema.empty()) return;
     const bool sync = given("STATEGRAPH_TEST_NUMBER") == "1";
-    PostgresSaver saver(conninfo(), {.schema = schema, .set_up = true});
+    PostgresSaver saver(conninfo(), patient<PostgresSaverOptions>({.schema = schema, .set_up = true}));
     std::ofstream notes(given("STATEGRAPH_TEST_NOTES"));
     notes << "ready\n" << std::flush;
-    for (;;) {
+    for (bool is_first = true;;) {
         const CheckpointId id = tryToAppend(saver, "t", 0, sync);
+        if (id.empty() && is_first) continue;  // the server still stored the last commit of the process before this one
+        is_first = false;
         REQUIRE(!id.empty());
         notes << "t " << id.toString() << '\n' << std::flush;
     }
