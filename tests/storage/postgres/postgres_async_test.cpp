@@ -22,6 +22,7 @@
 #include "tests/support/fixed_ids.hpp"
 #include "tests/support/history_savers.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/until.hpp"
 
 // Asynchronous calls of the PostgreSQL saver, and awaited runs that use them.
 using namespace graphs;
@@ -222,9 +223,7 @@ TEST_CASE("commits of awaited runs are notified as those of blocking runs are") 
     const auto app = three().compile({.checkpointer = saver});
     const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::sync};
     (void)sg::syncWait(app.asyncInvoke({sg::set(&State::foo, std::string("x"))}, config));
-    // sleeps: between two looks
-    for (int i = 0; i < 30'000 && saver->notifications() == 0; ++i) std::this_thread::sleep_for(10ms);
-    CHECK(saver->notifications() > 0);
+    CHECK(patience::eventually([&] { return saver->notifications() > 0; }));
 }
 
 TEST_CASE("asynchronous puts under leases are stored while they are the threads' leases, and take their inputs") {
@@ -238,7 +237,7 @@ TEST_CASE("asynchronous puts under leases are stored while they are the threads'
         (void)queue.submit({.thread_id = nameOf(i), .graph = "g", .input = sg::Value(i)});
         (void)queue.submit({.thread_id = nameOf(i), .graph = "g", .input = sg::Value(i)});
     }
-    sg::ClaimRequest request{.worker = "w", .graphs = {{"g", {1, 1}}}, .queues = {{"default", threads}}};
+    sg::ClaimRequest request{.worker = "w", .lease = 1h, .graphs = {{"g", {1, 1}}}, .queues = {{"default", threads}}};
     const auto claims = queue.claim(request);
     REQUIRE(claims.size() == threads);
     for (const sg::Claim& claim : claims) {

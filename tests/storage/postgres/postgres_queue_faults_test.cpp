@@ -128,6 +128,8 @@ TEST_CASE("whatever many do at once, every input is taken once, in its thread's 
         CHECK(on.queue.renew(held, 1h).size() == held.size());
         CHECK(on.queue.release(releases).size() == releases.size());
     };
+    std::minstd_rand first(seed);
+    submit(first);  // so that there is something to take, whoever comes first
     const auto said = onThreads(5, [&](std::size_t number) {
         std::minstd_rand random(seed + static_cast<unsigned>(number));
         for (int i = 0; i < 60; ++i) {
@@ -160,7 +162,7 @@ TEST_CASE("a submission with keys whose answer is lost is stored once, and one w
     Queue on;
     Proxy proxy;
     PostgresQueue queue(
-        std::make_shared<PostgresSaver>(proxy.address(), PostgresSaverOptions{.schema = on.schema.name()}));
+        std::make_shared<PostgresSaver>(proxy.address(), patient<PostgresSaverOptions>({.schema = on.schema.name()})));
     const auto submit = [&](const std::string& thread, const std::string& key) {
         return queue.submit({.thread_id = thread, .graph = "graph", .input = Value(1), .key = key});
     };
@@ -181,9 +183,10 @@ TEST_CASE("a claim or a release whose answer is lost leaves nothing that a lease
     Queue on;
     Proxy proxy;
     PostgresQueue queue(
-        std::make_shared<PostgresSaver>(proxy.address(), PostgresSaverOptions{.schema = on.schema.name()}));
+        std::make_shared<PostgresSaver>(proxy.address(), patient<PostgresSaverOptions>({.schema = on.schema.name()})));
     on.submit("t");
-    const ClaimRequest request{.worker = "cut off", .graphs = {{"graph", {1, 2}}}, .queues = {{"default", 5}}};
+    const ClaimRequest request{
+        .worker = "cut off", .lease = 1h, .graphs = {{"graph", {1, 2}}}, .queues = {{"default", 5}}};
     (void)queue.stats();
     proxy.cut(Proxy::Cut::reply, "cut off");
     CHECK(queue.claim(request).empty());  // the second attempt finds the thread leased

@@ -63,7 +63,7 @@ TEST_CASE("threads whose worker died are tried with a quarter of them, and in th
     CHECK(two[0].apart == 2);
     CHECK(two[0].attempts == 1);
     for (const Claim& each : two) CHECK(begin(on, each));
-    Raw().run("UPDATE " + on.schema.name() + ".work SET due = now() - interval '1 minute' WHERE is_begun");
+    Raw().run("UPDATE " + on.schema.name() + ".work SET due = now() - interval '1 hour' WHERE is_begun");
     const auto one = claimBeside(on, 0);
     REQUIRE(one.size() == 1);
     CHECK(one[0].apart == 1);

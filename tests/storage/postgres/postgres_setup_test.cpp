@@ -129,7 +129,8 @@ namespace {
 void useQueue(const PostgresSaverOptions& options) {
     PostgresQueue queue(std::make_shared<PostgresSaver>(conninfo(), options));
     queue.submit({.thread_id = "q", .graph = "graph", .input = Value(1), .key = "once"});
-    const auto claims = queue.claim({.worker = "w", .graphs = {{"graph", {1, 2}}}, .queues = {{"default", 10}}});
+    const auto claims = queue.claim(
+        {.worker = "w", .lease = std::chrono::hours(1), .graphs = {{"graph", {1, 2}}}, .queues = {{"default", 10}}});
     REQUIRE(claims.size() == 1);
     const HeldLease held{"q", claims.front().epoch};
     CHECK(queue.renew(std::span(&held, 1), std::chrono::hours(1)).size() == 1);
