@@ -35,6 +35,7 @@ TEST_CASE("a thread that is appended to while it is pruned stays one line, and i
         CHECK(tuple->head == nthId(n));
         CHECK(readChannels({"t"}, *tuple).at("channel") == Value("value " + std::to_string(n)));
     }
+    patience::until([&] { return dropped > 0; });  // it may not have begun yet
     is_over = true;
     pruner.join();
     (void)saver->prune({.thread_id = "t", .keep_last = 2, .rewrite = Rewrite::always});
@@ -86,10 +87,10 @@ TEST_CASE("an append that a prune overtakes waits for it and is refused") {
     auto append = std::async(std::launch::async,
                              [&] { return databaseError([&] { putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2)); }); });
     Raw watcher;
-    for (int i = 0; i < 60'000; ++i) {
-        if (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'") != "0") break;
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // sleeps: between two looks
-    }
+    patience::until([&] {
+        return watcher.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%" +
+                           schema.name() + "%'") != "0";
+    });
     CHECK(append.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
     prune.run("COMMIT");
     POSTGRES_SAYS(append.get(), "ConcurrentUpdateError: another run committed first");
