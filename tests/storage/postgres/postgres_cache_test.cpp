@@ -50,7 +50,7 @@ TEST_CASE("caches of several objects on PostgreSQL count right what they set, re
 
 TEST_CASE("a cache is empty after its server crashed, works on, and repeats what a cut connection took away") {
     Server server;
-    PostgresCache cache(server.conninfo(), {.set_up = true, .reconnect_for = 5min});
+    PostgresCache cache(server.conninfo(), patient<PostgresCacheOptions>({.set_up = true}));
     cache.set("n", "k", "value", {});
     server.down();
     server.up();
@@ -62,7 +62,7 @@ TEST_CASE("a cache is empty after its server crashed, works on, and repeats what
     const Schema schema;
     (void)schema.openCache();
     Proxy proxy;
-    PostgresCache cuttable(proxy.address(), {.schema = schema.name()});
+    PostgresCache cuttable(proxy.address(), patient<PostgresCacheOptions>({.schema = schema.name()}));
     cuttable.set("n", "k", "value", {});
     for (const auto how : {Proxy::Cut::request, Proxy::Cut::reply}) {
         proxy.cut(how, "cache_set");

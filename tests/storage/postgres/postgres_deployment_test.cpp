@@ -129,7 +129,8 @@ TEST_CASE("runs of sixteen threads share two connections of PgBouncer, blocking 
 TEST_CASE("prepared statements through PgBouncer in transaction mode are an error that says what to change") {
     const Schema schema(Pooled::conninfo());
     const std::string said = databaseError([&] {
-        const std::shared_ptr<sg::PostgresSaver> saver = schema.open();
+        // A session that keeps threads is lost again and again; a call waits for it so long.
+        const std::shared_ptr<sg::PostgresSaver> saver = schema.open({.reconnect_for = 4s});
         std::vector<std::thread> threads;
         std::vector<std::string> errors(8);
         for (std::size_t i = 0; i < errors.size(); ++i) {
@@ -192,7 +193,15 @@ TEST_CASE("a server that is reached over TLS alone stores large and small values
 TEST_CASE("a standby is read, and takes over with all that was acknowledged") {
     const auto first = std::make_unique<Server>(std::vector<std::string>{"wal_level = replica", "max_wal_senders = 4"});
     const std::unique_ptr<Server> second = first->standby();
-    const std::string name = Raw(first->conninfo()).run("SELECT application_name FROM pg_stat_replication");
+    // It answers before it follows, and what it was copied with may still be there.
+    std::string name;
+    patience::until([&] {
+        name = Raw(first->conninfo())
+                   .run(
+                       "SELECT application_name FROM pg_stat_replication WHERE state = 'streaming' AND "
+                       "application_name <> 'pg_basebackup'");
+        return !name.empty();
+    });
     Raw(first->conninfo()).run("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'");
     Raw(first->conninfo()).run("SELECT pg_reload_conf()");
     const auto isSynchronous = [&] {
@@ -219,7 +228,8 @@ TEST_CASE("a standby is read, and takes over with all that was acknowledged") {
     const int acknowledged = app.getState({.thread_id = "t"}).values.n;
     CHECK(acknowledged > 0);
 
-    const sg::PostgresSaverOptions reading{.schema = schema.name(), .read_only = true};
+    const auto reading =
+        postgres_tests::patient<sg::PostgresSaverOptions>({.schema = schema.name(), .read_only = true});
     // The standby has the tables and the commits on its disk when they are acknowledged, and shows them a moment later.
     std::shared_ptr<sg::PostgresSaver> follower;
     const auto open = [&] { follower = std::make_shared<sg::PostgresSaver>(second->conninfo(), reading); };
@@ -230,7 +240,8 @@ TEST_CASE("a standby is read, and takes over with all that was acknowledged") {
     POSTGRES_SAYS(databaseError([&] { sg::testing::putOne(*follower, {"new"}, {}, sg::testing::makeCommit(1, 0)); }),
                   "read_only");
     POSTGRES_SAYS(databaseError([&] {
-                      sg::PostgresSaver writing(second->conninfo(), {.schema = schema.name()});
+                      sg::PostgresSaver writing(second->conninfo(), postgres_tests::patient<sg::PostgresSaverOptions>(
+                                                                        {.schema = schema.name()}));
                       sg::testing::putOne(writing, {"new"}, {}, sg::testing::makeCommit(1, 0));
                   }),
                   "standby");

@@ -78,6 +78,18 @@ private:
     fs::path folder_ = fs::temp_directory_path() / ("stategraph-pg-" + std::to_string(::getpid()) + "-" + next());
 };
 
+/// The options with five minutes for each limit of time that is the default one: on a busy machine a server may take
+/// longer than that to start a process or to write to its disk.
+template <class Options>
+Options patient(Options options = {}) {
+    const Options defaults;
+    for (auto limit :
+         {&Options::connection_wait, &Options::connect_timeout, &Options::statement_timeout, &Options::reconnect_for}) {
+        if (options.*limit == defaults.*limit) options.*limit = std::chrono::minutes(5);
+    }
+    return options;
+}
+
 /// Whether CTest has started a server for this test. It does so for tests that run on every kind of store.
 inline bool isThere() { return std::getenv("STATEGRAPH_TEST_POSTGRES") != nullptr; }
 
@@ -128,22 +140,22 @@ public:
         }
     }
     const std::string& name() const noexcept { return name_; }
-    /// Opens a saver on the schema, and sets the schema up if necessary.
+    /// Opens a saver on the schema, and sets the schema up if necessary. Limits of time are those of `patient`.
     std::unique_ptr<stategraph::PostgresSaver> open(stategraph::PostgresSaverOptions options = {}) const {
         options.schema = name_;
         options.set_up = !options.read_only;
-        return std::make_unique<stategraph::PostgresSaver>(info_, options);
+        return std::make_unique<stategraph::PostgresSaver>(info_, patient(options));
     }
     std::unique_ptr<stategraph::PostgresStore> openStore(const stategraph::StoreOptions& options = {},
                                                          stategraph::PostgresStoreOptions database = {}) const {
         database.schema = name_;
         database.set_up = !database.read_only;
-        return std::make_unique<stategraph::PostgresStore>(info_, options, database);
+        return std::make_unique<stategraph::PostgresStore>(info_, options, patient(database));
     }
     std::unique_ptr<stategraph::PostgresCache> openCache(stategraph::PostgresCacheOptions options = {}) const {
         options.schema = name_;
         options.set_up = true;
-        return std::make_unique<stategraph::PostgresCache>(info_, options);
+        return std::make_unique<stategraph::PostgresCache>(info_, patient(options));
     }
 
 private:

@@ -120,7 +120,7 @@ TEST_CASE("joined puts whose connection is cut are each stored once") {
     const auto beside = schema.open();
     PostgresSaverOptions options = one_statement;
     options.schema = schema.name();
-    PostgresSaver saver(proxy.address(), options);
+    PostgresSaver saver(proxy.address(), patient(options));
     Joining joining(schema, saver);
     constexpr int threads = 6;
     unsigned n = 0;

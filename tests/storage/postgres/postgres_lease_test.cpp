@@ -270,7 +270,8 @@ TEST_CASE("a leased commit whose answer is lost is stored once, also if the leas
     const Schema schema;
     Proxy proxy;
     const auto beside = schema.open();
-    LeasedSaver saver(std::make_shared<PostgresSaver>(proxy.address(), PostgresSaverOptions{.schema = schema.name()}));
+    LeasedSaver saver(
+        std::make_shared<PostgresSaver>(proxy.address(), patient<PostgresSaverOptions>({.schema = schema.name()})));
     lease(schema, "t", 1);
     saver.hold("t", {.epoch = 1});
     putLine(saver, {"t"}, 2);
@@ -299,7 +300,7 @@ TEST_CASE("a leased commit whose answer is lost is stored once, also if the leas
 TEST_CASE("helper: appends under a lease until it is lost" * doctest::skip()) {
     const std::string schema = given("STATEGRAPH_TEST_DATABASE");
     if (schema.empty()) return;
-    LeasedSaver saver(std::make_shared<PostgresSaver>(conninfo(), PostgresSaverOptions{.schema = schema}));
+    LeasedSaver saver(std::make_shared<PostgresSaver>(conninfo(), patient<PostgresSaverOptions>({.schema = schema})));
     saver.hold("t", {.epoch = 1});
     std::ofstream notes(given("STATEGRAPH_TEST_NOTES"));
     try {

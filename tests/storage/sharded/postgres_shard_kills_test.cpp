@@ -30,8 +30,9 @@ TEST_CASE("helper: moves a slot to and fro without an end" * doctest::skip()) {
         parts.push_back(place.substr(at, end - at));
         at = end + 1;
     }
-    PostgresShards shards({{.name = "a", .conninfo = parts.at(0), .options = {.schema = parts.at(2)}},
-                           {.name = "b", .conninfo = parts.at(1), .options = {.schema = parts.at(3)}}});
+    PostgresShards shards(
+        {{.name = "a", .conninfo = parts.at(0), .options = patient<PostgresSaverOptions>({.schema = parts.at(2)})},
+         {.name = "b", .conninfo = parts.at(1), .options = patient<PostgresSaverOptions>({.schema = parts.at(3)})}});
     std::ofstream notes(given("STATEGRAPH_TEST_NOTES"));
     for (;;) {
         const std::string to = shards.readMap().shard_of[slot] == 0 ? "b" : "a";

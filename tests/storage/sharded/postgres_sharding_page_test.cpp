@@ -30,7 +30,7 @@ TEST_CASE("the programs of the page on sharding set up clusters, run a graph on 
     graph.addEdge(sg::START, "add").addEdge("add", sg::END);
     const std::string first = schemas.server(0);
     const std::string second = schemas.server(1);
-    const auto in = [&](std::size_t i) { return sg::PostgresSaverOptions{.schema = schemas.schema(i)}; };
+    const auto in = [&](std::size_t i) { return schemas.settings()[i].options; };
     // [begin set up]
     // "postgresql://agent@db1.internal/threads", "postgresql://agent@db2.internal/threads"
     const std::vector<sg::PostgresCluster> clusters{{.name = "first", .conninfo = first, .options = in(0)},

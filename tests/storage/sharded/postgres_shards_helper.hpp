@@ -32,7 +32,9 @@ public:
     std::shared_ptr<stategraph::PostgresShards> open() const {
         return std::make_shared<stategraph::PostgresShards>(settings_);
     }
-    std::shared_ptr<stategraph::ShardedSaver> openSaver(const stategraph::ShardedSaverOptions& options = {}) const {
+    std::shared_ptr<stategraph::ShardedSaver> openSaver(stategraph::ShardedSaverOptions options = {}) const {
+        if (options.move_wait == stategraph::ShardedSaverOptions().move_wait)
+            options.move_wait = std::chrono::minutes(5);  // a busy machine may hold up a move
         return std::make_shared<stategraph::ShardedSaver>(open(), options);
     }
     /// The first column of a statement on one of them; {S} is its schema.
@@ -59,9 +61,10 @@ public:
 private:
     void add(const std::string& server) {
         schemas_.push_back(std::make_unique<Schema>(server));
-        settings_.push_back({.name = std::string(1, static_cast<char>('a' + settings_.size())),
-                             .conninfo = server,
-                             .options = {.schema = schemas_.back()->name()}});
+        settings_.push_back(
+            {.name = std::string(1, static_cast<char>('a' + settings_.size())),
+             .conninfo = server,
+             .options = patient<stategraph::PostgresSaverOptions>({.schema = schemas_.back()->name()})});
     }
 
     std::vector<std::unique_ptr<Schema>> schemas_;
