@@ -235,7 +235,7 @@ TEST_CASE("a put that waits for a claim is refused when the claim has ended, and
     awaitLock(schema, put);
     CHECK(Raw().run("SELECT count(*) FROM (SELECT FROM " + work + " FOR UPDATE SKIP LOCKED) x") == "0");
     // A heartbeat does not wait for the put.
-    Raw().run("SET lock_timeout = 5000; UPDATE " + work + " SET due = now()");
+    Raw().run("SET lock_timeout = 60000; UPDATE " + work + " SET due = now()");
     blocker.run("COMMIT");
     CHECK(put.get().empty());
     CHECK(listIds(saver, {"t"}) == nthIds({3, 2, 1}));

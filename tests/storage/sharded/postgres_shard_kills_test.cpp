@@ -36,9 +36,9 @@ TEST_CASE("helper: moves a slot to and fro without an end" * doctest::skip()) {
     std::ofstream notes(given("STATEGRAPH_TEST_NOTES"));
     for (;;) {
         const std::string to = shards.readMap().shard_of[slot] == 0 ? "b" : "a";
-        (void)moveTo(shards, to, {.threads_at_once = 2, .on_progress = [&](const SlotMoveEvent& event) {
-                                      notes << toString(event.step) << '\n' << std::flush;
-                                  }});
+        (void)moveBesideWriters(shards, to, {.threads_at_once = 2, .on_progress = [&](const SlotMoveEvent& event) {
+                                                 notes << toString(event.step) << '\n' << std::flush;
+                                             }});
     }
 }
 
@@ -81,8 +81,8 @@ TEST_CASE("movers that are killed and frozen at any moment lose nothing that was
         writers.awaitMore(5);  // everything that the killed mover delayed ends by itself
     }
     const auto shards = clusters.open();
-    (void)moveTo(*shards, "a");
-    (void)moveTo(*shards, "b");  // one of the two moves it, and so clears what the killed ones left
+    (void)moveBesideWriters(*shards, "a");
+    (void)moveBesideWriters(*shards, "b");  // one of the two moves it, and so clears what the killed ones left
     writers.awaitMore(5);
     writers.stop();
     writers.check(*clusters.openSaver());

@@ -81,7 +81,7 @@ TEST_CASE("writers that run during moves lose nothing, and see nobody else's com
     writers.awaitMore(20);
     for (int round = 0; round < 6; ++round) {
         CAPTURE(round);
-        const auto report = moveTo(*shards, round % 2 == 0 ? "b" : "a", {.threads_at_once = 2});
+        const auto report = moveBesideWriters(*shards, round % 2 == 0 ? "b" : "a", {.threads_at_once = 2});
         CHECK(report.slots == 1);
         MESSAGE("writers waited at most " << report.longest_wait.count() << " ms");
         writers.awaitMore(20);
@@ -100,7 +100,7 @@ TEST_CASE("writers whose puts are joined lose nothing while their slot moves") {
     writers.awaitMore(100);
     for (int round = 0; round < 4; ++round) {
         CAPTURE(round);
-        CHECK(moveTo(*shards, round % 2 == 0 ? "b" : "a", {.threads_at_once = 3}).slots == 1);
+        CHECK(moveBesideWriters(*shards, round % 2 == 0 ? "b" : "a", {.threads_at_once = 3}).slots == 1);
         writers.awaitMore(100);
     }
     writers.stop();
@@ -259,14 +259,8 @@ TEST_CASE("a write that takes long delays a move, and no commit of it is lost") 
     slow.run("INSERT INTO " + clusters.schema(0) + ".inputs (thread, input) VALUES ('" + name + "', 'x')");
     std::atomic<bool> is_moved{false};
     std::thread mover([&] {
-        const auto shards = clusters.open();
-        while (!is_moved) {
-            try {
-                (void)moveTo(*shards, "b");
-                is_moved = true;
-            } catch (const SaverError&) {  // the write took longer than a move tries
-            }
-        }
+        (void)moveBesideWriters(*clusters.open(), "b");
+        is_moved = true;
     });
     std::this_thread::sleep_for(300ms);  // sleeps: usually enough; what is checked holds in any case
     CHECK_FALSE(is_moved);

@@ -12,11 +12,13 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/error.hpp>
 #include <stategraph/postgres_shards.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "tests/storage/sharded/postgres_shards_helper.hpp"
 #include "tests/support/shared_threads.hpp"
+#include "tests/support/until.hpp"
 
 // One slot, clusters on two servers, and writers, for tests of moves.
 namespace slot_moves {
@@ -73,8 +75,7 @@ public:
     std::size_t stored() const { return stored_; }
     void awaitMore(std::size_t count) const {
         const std::size_t before = stored_;
-        for (int i = 0; i < 150'000 && stored_ < before + count && error_.empty(); ++i)
-            std::this_thread::sleep_for(2ms);  // sleeps: between two looks
+        CHECK(patience::eventually([&] { return stored_ >= before + count || has_failed_; }));
         CHECK(stored_ >= before + count);
     }
     /// Every commit that a writer was told of is in its thread, in the order in which it was told, and the thread is
@@ -110,6 +111,7 @@ private:
         } catch (const std::exception& error) {
             const std::lock_guard lock(mutex_);
             error_ += names_[i] + ": " + error.what() + "\n";
+            has_failed_ = true;
         }
     }
 
@@ -117,6 +119,7 @@ private:
     std::vector<std::shared_ptr<ShardedSaver>> savers_;
     std::vector<std::vector<CheckpointId>> notes_;
     std::atomic<bool> is_stopping_{false};
+    std::atomic<bool> has_failed_{false};
     std::atomic<std::size_t> stored_{0};
     std::mutex mutex_;
     std::string error_;
@@ -126,6 +129,21 @@ private:
 inline SlotMoveReport moveTo(PostgresShards& shards, const std::string& to, const SlotMoveOptions& options = {}) {
     const std::size_t slots[] = {slot};
     return shards.moveSlots(slots, to, options);
+}
+
+/// The same next to writers, as often as a write takes longer on a busy machine than a move waits for it.
+inline SlotMoveReport moveBesideWriters(PostgresShards& shards, const std::string& to,
+                                        const SlotMoveOptions& options = {}) {
+    SlotMoveReport report;
+    patience::until([&] {
+        try {
+            report = moveTo(shards, to, options);
+            return true;
+        } catch (const SaverError&) {
+            return false;
+        }
+    });
+    return report;
 }
 
 inline std::string stateOf(const Clusters& clusters, std::size_t cluster) {
