@@ -186,12 +186,16 @@ TEST_CASE("a message is refused if another process changes the conversation whil
     Page page({model::assistant("One."), model::assistant("Two."), model::assistant("Anew.")}, {},
               {.checkpointer = through});
     Page other({model::assistant("Elsewhere."), model::assistant("Again.")}, {}, {.checkpointer = store});
+    // On a busy machine the response has begun before the run is refused.
+    const auto isRefused = [](const client::Response& response) {
+        return response.status == 409 || client::tellsFailure(response);
+    };
     through->after_read = [&] { CHECK(other.say("m1", "begun").status == 200); };
-    CHECK(page.say("m1", "first").status == 409);
+    CHECK(isRefused(page.say("m1", "first")));
     CHECK(page.say("m2", "second").status == 200);
     CHECK(page.asked(0) == Texts{"user:begun", "model:Elsewhere.", "user:second"});
     through->after_read = [&] { CHECK(other.say("m3", "third").status == 200); };
-    CHECK(page.say("m2", "second", "regenerate-message").status == 409);
+    CHECK(isRefused(page.say("m2", "second", "regenerate-message")));
     CHECK(page.calls() == 1);
     CHECK(page.say("m2", "second", "regenerate-message").status == 200);
     CHECK(page.asked(1) == Texts{"user:begun", "model:Elsewhere.", "user:second"});

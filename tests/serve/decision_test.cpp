@@ -114,7 +114,10 @@ Answers comeBackBeforeTheDecision(bool refuses) {
 
 }  // namespace
 
-TEST_CASE("a request for a thread whose run was asked to stop waits until the run has ended") {
+namespace {
+
+/// Returns whether the run ended within a second of a request that waits for that. The server waits for two.
+bool endsSoonAfterRequest() {
     const auto has_begun = std::make_shared<std::atomic<bool>>(false);
     const auto is_over = std::make_shared<std::atomic<bool>>(false);
     const std::string go = R"({"input":{"said":["go"]}})";
@@ -126,13 +129,23 @@ TEST_CASE("a request for a thread whose run was asked to stop waits until the ru
     CHECK(client::post(server.port(), "/a/t/start", go).status == 409);
     CHECK(client::post(server.port(), "/a/t/cancel", "").status == 200);
     client::Connection next(server.port());
+    const auto asked = std::chrono::steady_clock::now();
     next.request("POST", "/a/t/start", go);
     std::this_thread::sleep_for(100ms);  // sleeps: usually the request is there before the run ends
     *is_over = true;
     CHECK(first.read().body.find("cancelled") != std::string::npos);
+    const bool is_soon = std::chrono::steady_clock::now() - asked < 1s;
     const client::Response answer = next.read();
+    if (answer.status == 409 && !is_soon) return false;
     CHECK(answer.status == 200);
     CHECK(answer.body.find("\"yes\"") != std::string::npos);
+    return is_soon;
+}
+
+}  // namespace
+
+TEST_CASE("a request for a thread whose run was asked to stop waits until the run has ended") {
+    CHECK(patience::eventually(endsSoonAfterRequest));  // a busy machine may take longer
 }
 
 TEST_CASE("a page that comes back before a chat is refused gets 204") {

@@ -147,7 +147,13 @@ TEST_CASE("a server that drains ends responses of events, and one that is stoppe
             CHECK(connection.chunk() == "retry: 1000\n\n");
             CHECK(connection.chunk().empty());
         } else {
-            CHECK_THROWS(connection.chunk());
+            // Broken off, unless the response was about to look for events: then it ends as if the server drained.
+            std::string last;
+            try {
+                last = connection.chunk();
+            } catch (const std::exception&) {  // broken off
+            }
+            CHECK((last.empty() || last == "retry: 1000\n\n"));
         }
     }
 }

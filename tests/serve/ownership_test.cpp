@@ -261,14 +261,24 @@ TEST_CASE("of users who begin one thread at the same time one has it, and the ot
                     });
                 }
                 for (std::thread& each : clients) each.join();
+                int owners = 0;
                 for (unsigned i = 0; i < 4; ++i) {
                     CAPTURE(got[i].body);
                     const auto state = sent(first.server.port(), {"GET", "/" + endpoint + "/" + thread + "/state"},
                                             "user" + std::to_string(i));
+                    owners += state.status == 200 ? 1 : 0;
+                    // Where storing takes long, the response of a run that is refused has begun before.
+                    if (state.status != 200 && client::tellsFailure(got[i])) {
+                        for (unsigned other = 0; other < 4; ++other) {
+                            if (other != i)
+                                CHECK(got[i].body.find("secret-of-" + std::to_string(other)) == std::string::npos);
+                        }
+                        continue;
+                    }
                     CHECK(got[i].status == state.status);
                     if (got[i].status != 200) CHECK(got[i].body == nothing(thread));
                 }
-                CHECK(std::ranges::count(got, 200, &client::Response::status) == 1);
+                CHECK(owners == 1);
             }
         }
     });

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -190,7 +192,11 @@ TEST_CASE("requests beyond the client's rate are refused with 429, before the ho
     CHECK(client::get(port, "/", "X-User: eve\r\n").status == 429);
     CHECK(asked == 0);
     for (const char* const target : {"/health", "/ready", "/metrics"}) {
-        for (int i = 0; i < 5; ++i) CHECK(client::get(port, target, "X-User: probe\r\n").status == 200);
+        for (int i = 0; i < 5; ++i) {
+            const int status = client::get(port, target, "X-User: probe\r\n").status;
+            // A server that is too busy to look at its stores for three seconds is not ready.
+            CHECK((status == 200 || (status == 503 && std::string(target) == "/ready")));
+        }
     }
     // The field of a client that is not a proxy makes nobody else of it.
     CHECK(client::get(port, "/", "X-Forwarded-For: 198.51.100.1\r\n").status == 429);
@@ -243,9 +249,13 @@ TEST_CASE("a client beyond its streams gets 429, and another stream when one has
     server.add("echo", serve::endpoint(echo()));
     CHECK(client::post(server.port(), "/echo/t/start", body).status == 200);
     {
-        client::Connection first(server.port());
-        first.request("GET", "/echo/t/events?from=0&follow=1");
-        CHECK(first.head().status == 200);
+        std::optional<client::Connection> first;
+        // A client may have the whole response before the server has ended the stream.
+        patience::until([&] {
+            first.emplace(server.port());
+            first->request("GET", "/echo/t/events?from=0&follow=1");
+            return first->head().status == 200;
+        });
         const auto refused = client::get(server.port(), "/echo/t/events?from=0");
         CHECK(refused.status == 429);
         CHECK(refused.headers.at("retry-after") == "1");
