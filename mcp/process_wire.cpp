@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -123,12 +124,18 @@ bool ProcessWire::transfer() {
     if (polled[2].revents != 0) readErrors();
     if (polled[1].revents != 0) {
         if (!readMessages()) return false;
-    } else if (child_.hasExited()) {  // processes that it started may keep the pipe open
+    } else if (child_.hasExited() && !hasOutput()) {  // processes that it started may keep the pipe open
         why_ = whyItEnded();
         return false;
     }
     if (polled[3].revents != 0) writeQueued();
     return true;
+}
+
+/// Whether the process wrote something, or closed its output, since the last poll.
+bool ProcessWire::hasOutput() const {
+    pollfd output{child_.out.get(), POLLIN, 0};
+    return ::poll(&output, 1, 0) > 0;
 }
 
 bool ProcessWire::readMessages() {
@@ -176,7 +183,9 @@ void ProcessWire::writeQueued() {
 }
 
 std::string ProcessWire::whyItEnded() {
-    for (int i = 0; i < 20 && !child_.hasExited(); ++i) {
+    // A process that ends closes its output a moment before.
+    const auto end = std::chrono::steady_clock::now() + options_->end_wait;
+    while (!child_.hasExited() && !isEnding() && std::chrono::steady_clock::now() < end) {
         pollfd exit{child_.exitDescriptor(), POLLIN, 0};
         ::poll(&exit, 1, 10);
     }

@@ -56,6 +56,7 @@ private:
     void run() noexcept;
     /// One round of waiting and transferring. Returns false, and sets `why_`, when the connection is over.
     bool transfer();
+    bool hasOutput() const;
     bool readMessages();
     void readErrors();
     void writeQueued();

@@ -20,6 +20,8 @@ namespace {
 // A response waits this long for more than the run's beginning, so that a run that is refused immediately is answered
 // with the reason.
 constexpr auto grace = std::chrono::milliseconds(250);
+// How many times the end of a run that has been reported is looked for, each millisecond.
+constexpr int end_tries = 60'000;
 constexpr std::size_t batch_bytes = 16U << 10U;  // the size of text that is collected before it is sent
 
 }  // namespace
@@ -165,7 +167,7 @@ bool EventStream::wasRefused(bool has_more) const {
 /// that has received the whole response may begin the next run.
 asio::awaitable<void> EventStream::awaitEnd() {
     asio::steady_timer wait(socket_->get_executor());
-    for (int left = 5000; left > 0 && source_.run && !source_.run->hasEnded() && !watch_->has_gone; --left) {
+    for (int left = end_tries; left > 0 && source_.run && !source_.run->hasEnded() && !watch_->has_gone; --left) {
         wait.expires_after(std::chrono::milliseconds(1));
         boost::system::error_code ignored;
         co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));

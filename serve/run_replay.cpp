@@ -21,6 +21,8 @@ namespace stategraph::serve {
 
 namespace {
 
+// How many times the end of a run that has been reported is looked for, each millisecond.
+constexpr int end_tries = 60'000;
 constexpr std::size_t batch_bytes = 64U << 10U;
 
 /// Returns a part of the protocol "ui" for a text that needs no escapes.
@@ -29,7 +31,7 @@ std::string errorPart(const char* text) { return R"({"type":"error","errorText":
 /// Waits until the run counts as ended. A run whose end has been reported counts as under way for some microseconds.
 asio::awaitable<void> awaitEnd(asio::any_io_executor executor, const ActiveRun& run) {
     asio::steady_timer wait(executor);
-    for (int left = 5000; left > 0 && !run.hasEnded(); --left) {
+    for (int left = end_tries; left > 0 && !run.hasEnded(); --left) {
         wait.expires_after(std::chrono::milliseconds(1));
         boost::system::error_code ignored;
         co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));

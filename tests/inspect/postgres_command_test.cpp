@@ -1,3 +1,4 @@
+#include <chrono>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -91,6 +92,7 @@ TEST_CASE("a thread is edited without its program, unless a worker has a lease o
     sg::PostgresQueue queue(saver);
     queue.submit({.thread_id = "leased", .graph = "order", .input = sg::parseJson(R"({"topic":"milk"})")});
     const auto claims = queue.claim({.worker = "w 1",
+                                     .lease = std::chrono::hours(1),
                                      .graphs = {{"order", sg::describeGraph(app).fingerprint}},
                                      .queues = {{.name = "default", .most = 5}}});
     REQUIRE(claims.size() == 1);

@@ -49,7 +49,8 @@ TEST_CASE("a server that is a child process gets none of this process's descript
     options.command = "/bin/sh";
     options.arguments = {
         "-c", "test -e /proc/self/fd/" + std::to_string(mine) + "; echo $? > " + (folder / "answer").string()};
-    const mcp::Client client(mcp::process(options));
+    options.end_wait = 5min;
+    const mcp::Client client(mcp::process(options), {.connect_timeout = 5min, .timeout = 5min});
     (void)failureOf([&] { client.listTools(); });
     ::close(mine);
     CHECK(mcp_servers::linesOf(folder / "answer") == std::vector<std::string>{"1"});

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -26,6 +27,9 @@ inline mcp::ProcessOptions scripted(const std::string& mode = {}, const std::fil
     options.command = program();
     if (!mode.empty()) options.arguments.push_back(mode);
     if (!notes.empty()) options.environment.emplace_back("MCP_TEST_NOTES", notes.string());
+    // These do not end by themselves; the others have time for that on a busy machine.
+    const bool is_endless = mode == "deaf" || mode == "flood" || mode == "noise" || mode == "stubborn";
+    if (!is_endless) options.end_wait = std::chrono::minutes(5);
     // Sanitizers and other tools may need to find their files.
     for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH"})
         options.inherited.emplace_back(name);
@@ -35,6 +39,10 @@ inline mcp::ProcessOptions scripted(const std::string& mode = {}, const std::fil
 inline mcp::Client client(const std::string& mode = {}, mcp::ClientOptions options = {},
                           const std::filesystem::path& notes = {}) {
     options.name = "scripted";
+    // On a busy machine a process may begin late.
+    const mcp::ClientOptions usual;
+    if (options.connect_timeout == usual.connect_timeout) options.connect_timeout = std::chrono::minutes(5);
+    if (options.timeout == usual.timeout) options.timeout = std::chrono::minutes(5);
     return mcp::Client(mcp::process(scripted(mode, notes)), std::move(options));
 }
 

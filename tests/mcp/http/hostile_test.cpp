@@ -28,7 +28,7 @@ using Peer = ScriptedServer::Peer;
 
 constexpr auto limit = 300ms;
 /// A busy machine may pause any thread for seconds; without a limit of its own the wait would be one of minutes.
-constexpr auto patience = 1min;
+constexpr auto patience = 3min;
 
 std::string response(const std::string& body, const std::string& headers = "Content-Type: application/json\r\n") {
     return "HTTP/1.1 200 OK\r\nConnection: close\r\n" + headers + "Content-Length: " + std::to_string(body.size()) +
