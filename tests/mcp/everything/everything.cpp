@@ -101,14 +101,16 @@ int main(int count, char** arguments) {
         std::cerr << "everything NODE SERVER [URL]\n";
         return 2;
     }
+    // On a busy machine a process may begin late.
     const mcp::Client client(mcp::process({.command = arguments[1], .arguments = {arguments[2]}}),
-                             {.name = "everything"});
+                             {.name = "everything", .connect_timeout = 2min, .timeout = 2min});
     callTools(client);
     runAgent(client);
     expect(client.starts() == 1, "one process");
 #if STATEGRAPH_HAS_MCP_HTTP
     if (count > 3) {
-        const mcp::Client web(mcp::http({.url = arguments[3]}), {.name = "everything over HTTP"});
+        const mcp::Client web(mcp::http({.url = arguments[3]}),
+                              {.name = "everything over HTTP", .connect_timeout = 2min, .timeout = 2min});
         callTools(web);
         runAgent(web);
         expect(web.starts() == 1, "one session");

@@ -21,12 +21,17 @@ if ! cmp -s "$here/package.json" "$folder/package.json" || [ ! -f "$folder/$serv
   fi
 fi
 server=$(realpath "$folder/$server")
-port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
-PORT=$port node "$server" streamableHttp >"$folder/http.log" 2>&1 &
-web=$!
+web=''
 trap 'kill $web 2>/dev/null || true' EXIT
-for _ in $(seq 300); do
-  if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
-  sleep 0.1
+# Another program may take the port before the server has it: then the server ends, and another port is tried.
+for _ in $(seq 5); do
+  port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+  PORT=$port node "$server" streamableHttp >"$folder/http.log" 2>&1 &
+  web=$!
+  for _ in $(seq 3000); do
+    if ! kill -0 "$web" 2>/dev/null; then continue 2; fi
+    if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break 2; fi
+    sleep 0.1
+  done
 done
 "$program" "$(command -v node)" "$server" "http://127.0.0.1:$port/mcp"

