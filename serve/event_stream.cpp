@@ -146,10 +146,8 @@ asio::awaitable<bool> EventStream::tellAll() {
     is_head_sent_ = true;
     bool is_sent = co_await writer_.writeHead();
     while (is_sent && !watch_->has_gone) {
-        if (!has_more) {
-            co_await awaitEnd();
-            close();
-        }
+        if (!has_more || has_told_end_) co_await awaitEnd();
+        if (!has_more) close();
         is_sent = co_await writer_.flush(is_over_);
         if (!has_more) break;
         has_more = co_await gather();
@@ -164,7 +162,7 @@ bool EventStream::wasRefused(bool has_more) const {
 }
 
 /// A run whose end has been reported counts as under way for some microseconds. This waits for that, because a client
-/// that has received the whole response may begin the next run.
+/// that has received the whole response, or the questions at the end of the run, may begin the next run.
 asio::awaitable<void> EventStream::awaitEnd() {
     asio::steady_timer wait(socket_->get_executor());
     for (int left = end_tries; left > 0 && source_.run && !source_.run->hasEnded() && !watch_->has_gone; --left) {
@@ -230,6 +228,7 @@ void EventStream::take(const HubEvent& event) {
     if (const auto end = endOf(told)) {
         closing_ = {end->ending, end->error};
         is_over_ = endsWith(*end);
+        has_told_end_ = true;
     }
     if (!tells(event.mode)) return;
     lines_.clear();

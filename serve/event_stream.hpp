@@ -72,7 +72,8 @@ private:
     bool is_over_ = false;
     bool has_ended_ = false;  // whether `run` has reached its end
     bool is_head_sent_ = false;
-    bool has_told_ = false;  // whether it has sent more than the beginning and end of the run, and open questions
+    bool has_told_end_ = false;  // whether it tells the end of the run next, or has told it
+    bool has_told_ = false;      // whether it has sent more than the beginning and end of the run, and open questions
     std::vector<std::string> lines_;
 };
 
