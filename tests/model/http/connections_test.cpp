@@ -58,7 +58,10 @@ std::shared_ptr<const md::Model> modelOf(const std::string& url, const std::stri
     return md::openai({.base_url = url,
                        .api_key = "sk-secret",
                        .model = "m",
-                       .http = {.max_retries = 0, .ca_file = ca_file, .max_answer_bytes = 1U << 20U}});
+                       .http = {.connect_limit = 5min,  // with a handshake of a busy machine
+                                .max_retries = 0,
+                                .ca_file = ca_file,
+                                .max_answer_bytes = 1U << 20U}});
 }
 
 std::string ask(const md::Model& model, const std::string& said = "hi") {
