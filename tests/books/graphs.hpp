@@ -39,6 +39,9 @@ struct Piece {
 using BookUpdate = sg::Update<GraphState>;
 using BookGraph = sg::CompiledGraph<GraphState>;
 
+/// The turn of a result, which is "did NAME/TURN[/NUMBER], execution N.".
+inline std::int64_t turnOf(const std::string& result) { return std::stoll(result.substr(result.find('/') + 1)); }
+
 /// What one node does in every turn.
 struct Work {
     SharedWorld world;
@@ -178,8 +181,7 @@ private:
             // A graph that remembers has the results of earlier turns, too.
             std::vector<std::string> did;
             for (const std::string& each : inside.did) {
-                const std::string part = "/" + std::to_string(inside.turn);
-                if (has(each, part + ",") || has(each, part + "/")) did.push_back(each);
+                if (turnOf(each) == inside.turn) did.push_back(each);
             }
             return {sg::add(&GraphState::did, did)};
         };
