@@ -55,7 +55,7 @@ function(stategraph_example name)
     endif()
     add_test(NAME ${test} COMMAND "${PROJECT_SOURCE_DIR}/tests/session.sh" "${PROJECT_BINARY_DIR}/examples/run/${path}"
       $<TARGET_FILE:example_${name}> "${expected}" ${tool})
-    set_tests_properties(${test} PROPERTIES TIMEOUT 300)
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${STATEGRAPH_TEST_SECONDS})
     if(needs_server)
       if(STATEGRAPH_TEST_POSTGRES)
         set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED postgres
@@ -107,7 +107,8 @@ if(TARGET example_advisor)
     AND EXISTS "${PROJECT_SOURCE_DIR}/build/pages/node_modules/playwright-core")
     add_test(NAME pages.advisor COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/run.sh" $<TARGET_FILE:example_advisor>
                                 "${PROJECT_SOURCE_DIR}/build/pages" --offline)
-    set_tests_properties(pages.advisor PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS pages RUN_SERIAL ON)
+    set_tests_properties(pages.advisor PROPERTIES TIMEOUT ${STATEGRAPH_TEST_SECONDS} SKIP_RETURN_CODE 77 LABELS pages
+                                                  RUN_SERIAL ON)
   endif()
 endif()
 

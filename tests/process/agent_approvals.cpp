@@ -2,7 +2,6 @@
 // store, and two more answer each call twice at the same time, while the server is killed repeatedly. In the end each
 // call must have been executed once.
 // NOT WITH: sanitize
-// TIMEOUT: 600
 #include <cerrno>
 #include <chrono>
 #include <csignal>

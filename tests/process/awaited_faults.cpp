@@ -1,7 +1,6 @@
 // SECONDS: 70
 // WITH: stategraph-test-runs
 // NOT WITH: sanitize
-// TIMEOUT: 900
 #include <atomic>
 #include <cerrno>
 #include <chrono>

@@ -1,5 +1,4 @@
 // NOT WITH: sanitize
-// TIMEOUT: 600
 // Each allocation of a run fails once, each in a separate process. The run must either end as if nothing had failed, or
 // report the failure and be resumable. No process may die, and no value may be destroyed twice.
 #include <atomic>

@@ -2,7 +2,6 @@
 // Every write and sync of the log fails in turn, once or for a while, because the disk is full or broken. The process
 // must survive, acknowledged data must exist, reading and deleting in memory must continue, and the first write after
 // the cause is removed must succeed without a new object.
-// TIMEOUT: 900
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>

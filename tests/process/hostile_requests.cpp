@@ -3,7 +3,6 @@
 // against endpoints of an agent and a graph, in new and in known threads. Both go on, and what the process holds in
 // memory does not grow with the number of requests. STATEGRAPH_HOSTILE=1000000 sends more, by hand.
 // NOT WITH: sanitize
-// TIMEOUT: 600
 #include <array>
 #include <cstdlib>
 #include <filesystem>

@@ -1,5 +1,4 @@
 // SECONDS: 30
-// TIMEOUT: 900
 // This file is longer than others because the failing allocations, the server and its operations are one program.
 
 #include <atomic>

@@ -1,5 +1,4 @@
 // NOT WITH: sanitize
-// TIMEOUT: 600
 // Runs of many kinds at once, with limits on threads and descriptors. None may hang, each must give the result of an
 // undisturbed run (after it was resumed if no thread could be created), and memory must not grow. `process/soak SECONDS
 // SEED` runs longer (scripts/soak.sh).

@@ -1,7 +1,6 @@
 // Processes that run a workflow with every operator are killed with SIGKILL, one hundred times. Others resume the runs:
 // each run must end with the right result, no committed step may be executed again, and no step may be executed more
 // often than the kills explain.
-// TIMEOUT: 600
 // NOT WITH: sanitize
 #include <algorithm>
 #include <chrono>
