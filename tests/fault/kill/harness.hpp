@@ -33,8 +33,8 @@ struct Settings {
     std::filesystem::path child;
 };
 
-/// A process gets this much time for its end, which is far more than any process needs.
-inline constexpr int patience_s = 240;
+/// A process gets this much time for its end, which is far more than any process needs, also on a busy machine.
+inline constexpr int patience_s = 1200;
 
 /// The folder of one thread. `remove` removes it; if that is not reached, it is kept for finding the fault.
 class Folder {

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -73,8 +74,10 @@ inline std::shared_ptr<stategraph::BaseCheckpointSaver> openSaver(const std::fil
                                                                   bool read_only = false) {
 #if STATEGRAPH_HAS_SQLITE
     if (isOnSqlite(folder))
-        return std::make_shared<stategraph::SqliteSaver>((folder / "threads.db").string(),
-                                                         stategraph::SqliteSaverOptions{.read_only = read_only});
+        // A process that is frozen, or waits for the disk, may have the file for longer than ten seconds.
+        return std::make_shared<stategraph::SqliteSaver>(
+            (folder / "threads.db").string(),
+            stategraph::SqliteSaverOptions{.read_only = read_only, .busy_timeout = std::chrono::minutes(10)});
 #endif
 #if STATEGRAPH_HAS_POSTGRES
     if (isOnPostgres(folder))
