@@ -1,5 +1,6 @@
 #include "tests/workflow_conformance/actions.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <limits>
 #include <stdexcept>
@@ -9,7 +10,7 @@ namespace workflow_conformance {
 namespace {
 
 // Sleeps of the records put what runs at once in an order, often 10 ms apart: a busy machine is later than that.
-constexpr int times_slower = 40;
+std::atomic<int> times_slower = 40;
 
 std::vector<std::string> labelsOf(const json::value& label) {
     if (label.is_null()) return {};
@@ -18,6 +19,8 @@ std::vector<std::string> labelsOf(const json::value& label) {
 }
 
 }  // namespace
+
+void setTimesSlower(int times) { times_slower = times; }
 
 StepCall::StepCall(Process& process, const sg::Value& input, flow::StepContext& context)
     : process_(process), context_(context), environment_(context) {
@@ -65,7 +68,7 @@ void StepCall::performOne(const json::object& action) {
     } else if (const json::value* written = action.if_contains("write")) {
         context_.write(sg::fromJson(evaluated(*written)));
     } else if (const json::value* sleep = action.if_contains("sleep")) {
-        std::this_thread::sleep_for(times_slower *  // sleeps: what a record says
+        std::this_thread::sleep_for(times_slower.load() *  // sleeps: what a record says
                                     std::chrono::duration<double, std::milli>(evaluated(*sleep).to_number<double>()));
     } else if (action.contains("cancel")) {
         context_.cancel();

@@ -8,6 +8,9 @@
 
 namespace workflow_conformance {
 
+/// How many times longer than a record says steps sleep.
+void setTimesSlower(int times);
+
 /// One execution of a step, which performs its actions in order until one of them ends it.
 class StepCall {
 public:
