@@ -209,7 +209,7 @@ int main(int count, char** arguments) {
         return failThreads(drivers::crossed().at(driver), static_cast<Kind>(std::atoi(arguments[2])),
                            static_cast<Saver>(std::atoi(arguments[3])), std::atol(arguments[4]));
     }
-    alarm(880);  // turns an endless wait into a failure
+    alarm(1780);  // turns an endless wait into a failure
     const auto onEach = [](auto run) {
         for (const drivers::Driver& driver : drivers::crossed()) {
             if (driver.ending == drivers::Ending::timed) continue;

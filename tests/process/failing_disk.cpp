@@ -38,10 +38,10 @@ struct Disk {
     std::atomic<bool> is_on = false;
     std::atomic<long> calls = 0;
     std::atomic<long> in_background = 0;  // failed calls on RocksDB's own threads
-    long first = 0;                       // the number of the first call that fails
-    long times = 0;                       // how many calls fail
-    bool fails_syncs_only = false;
-    int error = 0;
+    std::atomic<long> first = 0;          // the number of the first call that fails
+    std::atomic<long> times = 0;          // how many calls fail
+    std::atomic<bool> fails_syncs_only = false;
+    std::atomic<int> error = 0;
 
     void failFrom(long at, long many, int with, bool syncs_only) {
         calls = 0;

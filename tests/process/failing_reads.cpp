@@ -26,7 +26,7 @@ struct Disk {
     std::atomic<bool> is_on = false;
     std::atomic<long> calls = 0;
     std::atomic<long> failed = 0;
-    long first = 0;  // the number of the read that fails
+    std::atomic<long> first = 0;  // the number of the read that fails
 };
 Disk disk;
 

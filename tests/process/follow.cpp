@@ -50,12 +50,12 @@ int fail(const std::string& why) {
 
 int follow(const std::string& path, pid_t writer) {
     using namespace std::chrono;
-    const auto until = steady_clock::now() + minutes(5);
+    const auto until = steady_clock::now() + minutes(20);
     std::unique_ptr<App> app;
     std::size_t seen = 0;
     std::size_t times_grown = 0;
     while (times_grown < 20) {
-        if (steady_clock::now() > until) return fail("the follower saw nothing new for five minutes");
+        if (steady_clock::now() > until) return fail("the follower saw nothing new for twenty minutes");
         try {
             if (!app) {
                 app = std::make_unique<App>(appOn(std::make_shared<sg::RocksDBSaver>(

@@ -17,6 +17,7 @@
 #include <stategraph/stategraph.hpp>
 
 #include "tests/support/sanitized.hpp"
+#include "tests/support/until.hpp"
 
 namespace sg = stategraph;
 using namespace std::chrono_literals;
@@ -81,12 +82,18 @@ sg::CompiledGraph<State> forking(const std::shared_ptr<sg::RocksDBSaver>& saver,
 const std::optional<sg::RetentionOptions> retention =
     STATEGRAPH_WITH_ASAN ? std::nullopt : std::optional(sg::RetentionOptions{.keep_last = 10, .every = 1h});
 
+// Returns when no thread of the saver is at work any more: what it locks would stay locked in the child.
+void awaitIdle(const sg::RocksDBSaver& saver) {
+    if (retention) patience::until([&] { return saver.retentionReport().runs > 0; });
+}
+
 bool forkInNode() {
     pid_t child = -1;
     bool is_right = true;
     {
         const auto saver =
             std::make_shared<sg::RocksDBSaver>("threads", sg::RocksDBSaverOptions{.retention = retention});
+        awaitIdle(*saver);
         const auto app = forking(saver, child);
         const bool was_refused = refuses([&] { (void)app.invoke({}, {.thread_id = "t"}); });
         if (child == 0) ::_exit(was_refused ? 0 : 1);
@@ -122,6 +129,7 @@ int main() {
     bool is_right = forkInNode();
     {
         auto saver = std::make_unique<sg::RocksDBSaver>("threads", sg::RocksDBSaverOptions{.retention = retention});
+        awaitIdle(*saver);
         auto store = std::make_unique<sg::RocksDBStore>("items");
         auto follower = std::make_unique<sg::RocksDBSaver>(
             "threads", sg::RocksDBSaverOptions{.read_only = true, .follow = true, .follow_every = 0ms});
