@@ -29,11 +29,14 @@ sg::WorkerOptions listening(sg::WorkerOptions options = {}) {
     return options;
 }
 
-/// Returns when the worker has begun to listen: then it has done this, whatever it did first.
+/// Returns when the worker has begun to listen: its first claim may find the first of these, but not the second one.
+/// Notifications of both may come later.
 void awaitListening(Place& on, const std::string& in = "default") {
     sg::PostgresQueue queue(on.schema.open(notifying()));
-    (void)queue.submit({.thread_id = "first", .graph = "graph", .input = inputOf(0), .queue = in});
-    on.awaitGone("first");
+    for (const char* name : {"first", "second"}) {
+        (void)queue.submit({.thread_id = name, .graph = "graph", .input = inputOf(0), .queue = in});
+        on.awaitGone(name);
+    }
 }
 
 }  // namespace
@@ -55,8 +58,8 @@ TEST_CASE("a worker that listens is woken by inputs and by answers") {
     on.awaitGone("asks");
     CHECK(on.log("asks") == logOf({2}));
     const sg::WorkerMetrics metrics = running.worker.metrics();
-    CHECK(metrics.woken >= 3);
-    CHECK(metrics.claims <= 1 + 2 * metrics.woken);  // one more each, for what came meanwhile
+    CHECK(metrics.woken >= 4);
+    CHECK(metrics.claims <= 2 + 2 * metrics.woken);  // the first one, and one more each, for what came meanwhile
     CHECK(on.saver->notifications() >= 3);
 }
 
@@ -124,10 +127,14 @@ TEST_CASE("a notification for a queue that a worker does not serve does not wake
     mine.add("graph").start();
     awaitListening(on, "mine");
     const auto before = mine.worker.metrics().claims;
-    on.submit("other", 1, "graph", 5, "other");
-    on.submit("mine", 2, "graph", 5, "mine");
-    on.awaitGone("mine");
-    CHECK(mine.worker.metrics().claims <= before + 2);
+    constexpr int rounds = 8;
+    for (int i = 0; i < rounds; ++i) {
+        on.submit("other", i, "graph", 5, "other");
+        on.submit("mine", i, "graph", 5, "mine");
+        on.awaitGone("mine");
+    }
+    // Each round has a claim that finds its thread and one that finds none; two are for what was notified before.
+    CHECK(mine.worker.metrics().claims <= before + 2 * rounds + 2);
     CHECK(on.queue.find("other")->attempts == 0);
 }
 
@@ -146,8 +153,7 @@ TEST_CASE("a worker whose listener loses its connection looks for work as soon a
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '" + name + "'");
     on.awaitGone("t");
     CHECK(on.log("t") == logOf({1}));
-    CHECK(running.worker.metrics().woken > woken);
-    CHECK(errors >= 1);
+    on.await([&] { return running.worker.metrics().woken > woken && errors >= 1; });
 }
 
 TEST_CASE("a worker over a pooler does not listen, and says why") {

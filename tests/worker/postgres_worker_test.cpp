@@ -1,3 +1,4 @@
+// SECONDS: 30
 // How a worker handles threads: runs, questions, sleeps, failures, cancellations.
 #include <algorithm>
 #include <atomic>
@@ -16,6 +17,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/unfinished.hpp>
 
+#include "tests/support/enough_time.hpp"
 #include "tests/support/until.hpp"
 #include "tests/worker/worker_helper.hpp"
 
@@ -81,24 +83,29 @@ TEST_CASE("a thread that asks leaves its slot, and an answer from anywhere conti
 
 TEST_CASE("a thread that sleeps leaves its slot until its wake time") {
     Place on;
+    std::atomic<std::chrono::milliseconds> time{1s};
     Running running(on, quick({.slots = 1}));
-    running.add("graph", [](const Counted& state, sg::Runtime& runtime) {
-        if (state.input == 1 && state.n == 1) runtime.sleepUntil(std::chrono::system_clock::now() + 2s);
+    running.add("graph", [&](const Counted& state, sg::Runtime& runtime) {
+        if (state.input == 1 && state.n == 1) runtime.sleepUntil(std::chrono::system_clock::now() + time.load());
     });
     running.start();
-    on.submit("sleeps", 1);
-    // A busy machine may look only after the thread has slept.
-    std::optional<sg::QueuedThread> found;
-    on.await([&] {
-        found = on.queue.find("sleeps");
-        return !found || (found->state == sg::WorkState::sleeping && found->epoch == 0);
-    });
-    if (found) CHECK(found->due.has_value());
-    on.submit("other", 2);
-    on.awaitGone("other");
-    on.awaitGone("sleeps");
-    CHECK(on.log("sleeps") == logOf({1}));
-    CHECK(running.worker.metrics().sleeping >= 1);
+    CHECK(withEnoughTime(1s, [&](std::chrono::milliseconds limit) {
+        time = limit;
+        const std::string name = "sleeps " + std::to_string(limit.count());
+        on.submit(name, 1);
+        // A busy machine may look only after the thread has slept.
+        std::optional<sg::QueuedThread> found;
+        on.await([&] {
+            found = on.queue.find(name);
+            return !found || (found->state == sg::WorkState::sleeping && found->epoch == 0);
+        });
+        if (found) CHECK(found->due.has_value());
+        on.submit("other", 2);
+        on.awaitGone("other");
+        on.awaitGone(name);
+        CHECK(on.log(name) == logOf({1}));
+        return running.worker.metrics().sleeping >= 1;  // a sleep whose time has passed before it begins is none
+    }));
 }
 
 TEST_CASE("a run that fails is tried again, and set aside with its error when it has failed too often") {
@@ -137,6 +144,7 @@ TEST_CASE("a run that fails is tried again, and set aside with its error when it
     on.awaitGone("poison");
     CHECK(on.log("poison") == logOf({2, 3}));
     CHECK(running.worker.metrics().set_aside == 1);
+    running.stop();  // on_left has returned
     const std::lock_guard lock(mutex);
     CHECK(errors.size() == 6);  // the first attempt on the failing input made progress
 }

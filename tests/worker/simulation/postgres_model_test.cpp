@@ -24,7 +24,10 @@ using simulation::ModelServer;
 using simulation::Time;
 
 constexpr sg::GraphFingerprint versions[] = {{1, 2}, {3, 4}};
-constexpr auto unit = 1h;  // what an operation takes in truth is nothing to it
+// What operations take in truth is nothing to these: times are compared in ticks, and are multiples of them. Three units
+// are the longest lease.
+constexpr std::chrono::minutes unit = 8h;
+constexpr std::chrono::minutes tick = unit / 60;
 
 /// What `call()` says, as text, or which error it throws.
 template <class Call>
@@ -52,12 +55,14 @@ public:
 
     /// One operation. False: the two differ, which is a failure of the test.
     bool step() {
+        stopTime();
         model_.now += 1ms;  // so that what is due first is the same for both
         static constexpr std::array<void (Twins::*)(), 18> operations{
             &Twins::submitOne, &Twins::submitOne, &Twins::submitMany, &Twins::claim,   &Twins::claim,    &Twins::renew,
             &Twins::begin,     &Twins::begin,     &Twins::release,    &Twins::release, &Twins::release,  &Twins::change,
             &Twins::change,    &Twins::put,       &Twins::put,        &Twins::answer,  &Twins::passTime, &Twins::rare};
         (this->*operations[chance_.below(operations.size())])();
+        left_at_ = raw_.run("SELECT clock_timestamp()");
         CAPTURE(what_);
         CHECK(real_said_ == model_said_);
         const std::string model = modelRows();
@@ -262,13 +267,21 @@ private:
     }
 
     void passTime() {
-        const auto time = std::chrono::minutes(37) * (1 + static_cast<int>(chance_.below(5)));
+        const auto time = 37 * tick * (1 + static_cast<int>(chance_.below(5)));
         model_.now += time;
         const std::string by = " - interval '" + std::to_string(time.count()) + " minutes'";
         raw_.run("UPDATE " + on_.schema.name() + ".work SET due = due" + by);
         raw_.run("UPDATE " + on_.schema.name() + ".inputs SET taken = taken" + by);
         both(
             "time passes", [] { return std::string(); }, [] { return std::string(); });
+    }
+
+    // For the server no time passes between two operations, however long the machine pauses there.
+    void stopTime() {
+        if (left_at_.empty()) return;
+        const std::string by = " + (now() - '" + left_at_ + "'::timestamptz)";
+        raw_.run("UPDATE " + on_.schema.name() + ".work SET due = due" + by);
+        raw_.run("UPDATE " + on_.schema.name() + ".inputs SET taken = taken" + by);
     }
 
     void rare() {
@@ -295,7 +308,9 @@ private:
         const std::string none = "00000000-0000-0000-0000-000000000000";
         const std::string work = raw_.run(
             "SELECT coalesce(string_agg(concat_ws(' ', encode(thread, 'escape'), queue, graph, state, "
-            "coalesce(round(extract(epoch FROM due - now()) / 60)::bigint::text, 'never'), (epoch <> 0)::int, "
+            "coalesce(round(extract(epoch FROM due - now()) / " +
+            std::to_string(std::chrono::seconds(tick).count()) +
+            ")::bigint::text, 'never'), (epoch <> 0)::int, "
             "coalesce(worker, '-'), attempts, inputs, coalesce(head, '" +
             none + "'), coalesce(version, '" + none +
             "'), array_to_string(refused, ','), is_woken::int, is_cancelled::int, is_aside::int, coalesce(error, ''), "
@@ -325,14 +340,14 @@ private:
         const auto idText = [](const sg::GraphFingerprint& version) {
             return sg::CheckpointId(version.graph, version.schema).toString();
         };
-        const auto minutes = [&](Time due) {
-            return std::to_string(std::llround(static_cast<double>((due - model_.now).count()) / 60e6));
+        const auto ticks = [&](Time due) {
+            return std::to_string(std::llround(std::chrono::duration<double>(due - model_.now) / tick));
         };
         std::string refused;
         for (const auto& each : work.refused) refused += (refused.empty() ? "" : ",") + idText(each);
         const auto flag = [](bool is) { return is ? " 1" : " 0"; };
         return name + " " + work.queue + " " + work.graph + " " + std::to_string(static_cast<int>(work.state)) + " " +
-               (work.due ? minutes(*work.due) : "never") + flag(work.epoch != 0) + " " +
+               (work.due ? ticks(*work.due) : "never") + flag(work.epoch != 0) + " " +
                (work.worker.empty() ? "-" : work.worker) + " " + std::to_string(work.attempts) + " " +
                std::to_string(work.inputs) + " " + work.head.toString() + " " +
                idText(work.version.value_or(sg::GraphFingerprint{})) + " " + refused + flag(work.is_woken) +
@@ -346,6 +361,7 @@ private:
     Chance chance_;
     std::vector<TwinClaim> claims_;
     unsigned commits_ = 0;
+    std::string left_at_;  // the server's time when the last operation had ended
     std::string what_;
     std::string real_said_;
     std::string model_said_;
