@@ -68,7 +68,7 @@ int main() {
     std::cout << "recovered: " << app.recover().size() << " thread\n";
 
     // A sleeping run holds nothing in memory until recover() finds that its time has come.
-    const auto wake_at = std::chrono::system_clock::now() + 2s;
+    const auto wake_at = std::chrono::system_clock::now() + 10s;
     sg::StateGraph<Job> sleeper;
     sleeper.addNode("nap", [wake_at](const Job&, sg::Runtime& runtime) {
         runtime.sleepUntil(wake_at);

@@ -8,6 +8,7 @@
 // payload's type to both ends, so a Send of the wrong type does not compile.
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <iostream>
 #include <map>
 #include <mutex>
@@ -45,6 +46,7 @@ constexpr sg::NodeId<Word> count{"count"};
 
 // Counts how many tasks are inside `count` at the same time.
 std::mutex mutex;
+std::condition_variable changed;
 int running = 0;
 int running_max = 0;
 
@@ -66,8 +68,10 @@ int main() {
     // than the one in which they were sent.
     graph.addNode(count, [](const Word& word) -> sg::Update<State> {
         {
-            const std::lock_guard lock(mutex);
+            std::unique_lock lock(mutex);
             running_max = std::max(running_max, ++running);
+            changed.notify_all();
+            changed.wait_for(lock, 1min, [] { return running_max > 1; });  // a busy machine may begin the others late
         }
         std::this_thread::sleep_for(200ms - 20ms * word.text.size());
         {

@@ -6,6 +6,7 @@
 // Without arguments the program is a client: it starts two of itself as workers, submits orders, answers a question and
 // ends the workers. `workers worker` is a worker with options, as `workers worker --help` lists them; `workers work` is
 // one that runs a Worker itself. Both work until SIGTERM. DATABASE_URL names the database.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -156,6 +157,8 @@ int main(int argc, char** argv) {
     await([&] { return isDone("piano"); });
     show(app, "piano");
 
+    // Both have come, so they handle signals.
+    await([&] { return std::ranges::count_if(queue.workers(), &sg::QueueWorker::is_alive) == 2; });
     for (const pid_t process : workers) {
         ::kill(process, SIGTERM);
         int status = 0;

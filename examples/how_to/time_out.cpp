@@ -22,7 +22,7 @@ int main() {
         return {sg::set<&Job::answer>("answered at attempt " + std::to_string(runtime.attempt()))};
     };
     sg::StateGraph<Job> graph;
-    graph.addNode("ask", ask, {.retry = {.max_attempts = 2, .initial_interval = 1ms}, .timeout = 2s});
+    graph.addNode("ask", ask, {.retry = {.max_attempts = 2, .initial_interval = 1ms}, .timeout = 10s});
     // [end attempt]
     graph.addEdge(sg::START, "ask").addEdge("ask", sg::END);
     std::cout << graph.compile().invoke({}).values.answer << "\n";
@@ -37,7 +37,7 @@ int main() {
     slow.addEdge(sg::START, "quick").addEdge("quick", "slow").addEdge("slow", sg::END);
     const auto app = slow.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
 
-    auto result = app.invoke({}, {.thread_id = "1", .timeout = 1s, .context = false});
+    auto result = app.invoke({}, {.thread_id = "1", .timeout = 10s, .context = false});
     std::cout << result.status << ": " << result.values << "\n";
     result = app.invoke(sg::RESUME, {.thread_id = "1", .timeout = 1min, .context = true});
     std::cout << result.status << ": " << result.values << "\n";
