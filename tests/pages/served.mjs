@@ -28,7 +28,7 @@ export async function serve(program, pause) {
   };
 }
 
-export async function eventually(what, holds, timeout = 20_000) {
+export async function eventually(what, holds, timeout = 300_000) {
   const end = Date.now() + timeout;
   while (!(await holds())) {
     assert.ok(Date.now() < end, `within ${timeout} ms: ${what}`);
