@@ -70,13 +70,21 @@ inline sg::WorkerOptions quick(sg::WorkerOptions options = {}) {
     return options;
 }
 
+/// With limits of time that only a hang exceeds.
+inline sg::PostgresSaverOptions patient(sg::PostgresSaverOptions options) {
+    for (std::chrono::milliseconds* each :
+         {&options.connection_wait, &options.connect_timeout, &options.statement_timeout})
+        *each = 5min;
+    return options;
+}
+
 /// A schema with its queue.
 struct Place {
     postgres_tests::Schema schema;
     std::shared_ptr<sg::PostgresSaver> saver;
     sg::PostgresQueue queue;
 
-    explicit Place(sg::PostgresSaverOptions options = {}) : saver(schema.open(options)), queue(saver) {}
+    explicit Place(sg::PostgresSaverOptions options = {}) : saver(schema.open(patient(options))), queue(saver) {}
     /// Uses another server.
     Place(const std::string& conninfo, const sg::PostgresSaverOptions& options)
         : schema(conninfo), saver(schema.open(options)), queue(saver) {}
