@@ -193,7 +193,7 @@ TEST_CASE("a call that waits for the end of a sleep returns the run as another p
             } catch (const sg::Error&) {  // the other one came before this one had stored all it had
                 return false;
             }
-            // Two questions: the run had woken up and asked before the time travel, or both calls have executed the step.
+            // Two questions: the run had woken up and asked before the time travel, or both calls executed the step.
             if (!was_first || run.firsts != 1 || run.gates != 1) return false;
             CHECK((status == RunStatus::suspended));
             return true;

@@ -24,8 +24,8 @@ using simulation::ModelServer;
 using simulation::Time;
 
 constexpr sg::GraphFingerprint versions[] = {{1, 2}, {3, 4}};
-// What operations take in truth is nothing to these: times are compared in ticks, and are multiples of them. Three units
-// are the longest lease.
+// What operations take in truth is nothing to these: times are compared in ticks, and are multiples of them. Three
+// units are the longest lease.
 constexpr std::chrono::minutes unit = 8h;
 constexpr std::chrono::minutes tick = unit / 60;
 
