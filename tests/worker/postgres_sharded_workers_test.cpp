@@ -28,6 +28,7 @@ struct TwoClusters {
     std::unique_ptr<sg::ShardedQueue> queue;
 
     TwoClusters() {
+        for (std::size_t i = 0; i < 2; ++i) clusters.options(i) = patient(clusters.options(i));
         clusters.setUp();
         shards = clusters.open();
         saver = std::make_shared<sg::ShardedSaver>(shards);

@@ -311,7 +311,7 @@ TEST_CASE("helper: a worker that its own run destroys" * doctest::skip()) {
     if (schema.empty()) return;
     std::set_terminate([] { ::_exit(42); });
     const auto saver = std::make_shared<sg::LeasedSaver>(
-        std::make_shared<sg::PostgresSaver>(postgres_tests::conninfo(), sg::PostgresSaverOptions{.schema = schema}));
+        std::make_shared<sg::PostgresSaver>(postgres_tests::conninfo(), patient({.schema = schema})));
     std::unique_ptr<sg::Worker> worker;
     sg::WorkerOptions options = quick();
     options.on_left = [&](const sg::WorkerEvent&) { worker.reset(); };

@@ -97,7 +97,7 @@ TEST_CASE("helper: a worker" * doctest::skip()) {
         notes << line + "\n" << std::flush;
     };
     const auto saver = std::make_shared<sg::LeasedSaver>(
-        std::make_shared<sg::PostgresSaver>(postgres_tests::conninfo(), sg::PostgresSaverOptions{.schema = schema}));
+        std::make_shared<sg::PostgresSaver>(postgres_tests::conninfo(), patient({.schema = schema})));
     sg::WorkerOptions options = stubborn({.slots = 4, .on_left = [&](const sg::WorkerEvent& event) {
                                               if (!event.outcome) note("lost " + event.thread_id);
                                           }});
