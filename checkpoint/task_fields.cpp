@@ -66,12 +66,24 @@ bool haveKeys(const std::vector<LoggedInterrupt>& interrupts) noexcept {
     return std::ranges::any_of(interrupts, [](const LoggedInterrupt& each) { return !each.key.empty(); });
 }
 
+void writeFailure(detail::StagedEncoder& e, const LoggedFailure& failure) {
+    e.array(2);
+    e.unsignedInteger(failure.attempts);
+    e.text(failure.text);
+}
+
 LoggedFailure readFailure(Decoder& in) {
     if (in.array() != 2) throw WrongTypeError("expected a failure of attempts and text");
     LoggedFailure failure;
     failure.attempts = in.unsignedInteger();
     failure.text = in.text();
     return failure;
+}
+
+void writeTime(detail::StagedEncoder& e, const LoggedTaskTime& took) {
+    e.array(2);
+    e.integer(took.start_us);
+    e.integer(took.took_us);
 }
 
 LoggedTaskTime readTime(Decoder& in) {
@@ -125,8 +137,8 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     detail::StagedEncoder e(out);
     const bool have_keys = haveKeys(task.interrupts);
     e.map(!task.to.empty() + have_keys + 1 + task.took.has_value() + (task.attempts != 1) + task.error.has_value() +
-          !task.sends.empty() + task.effect.has_value() + task.has_failed_since + task.writes.has_value() + !task.answers.empty() +
-          task.failure.has_value() + !task.interrupts.empty() + !task.gates.empty());
+          !task.sends.empty() + task.effect.has_value() + task.has_failed_since + task.writes.has_value() +
+          !task.answers.empty() + task.failure.has_value() + !task.interrupts.empty() + !task.gates.empty());
     if (!task.to.empty()) {
         e.key("to");
         writeNames(e, task.to);
@@ -140,9 +152,7 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     e.text(task.node);
     if (task.took) {
         e.key("took");
-        e.array(2);
-        e.integer(task.took->start_us);
-        e.integer(task.took->took_us);
+        writeTime(e, *task.took);
     }
     if (task.error) {
         e.key("error");
@@ -174,9 +184,7 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     }
     if (task.failure) {
         e.key("failure");
-        e.array(2);
-        e.unsignedInteger(task.failure->attempts);
-        e.text(task.failure->text);
+        writeFailure(e, *task.failure);
     }
     if (task.attempts != 1) {
         e.key("attempts");

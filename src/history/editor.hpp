@@ -91,8 +91,8 @@ private:
     std::vector<std::pair<std::string, std::string>> results_;  // path and record of each task
     // Path and row, as they were read, of the tasks of the superstep that waits, and of what a Command gave it.
     std::map<std::string, std::string_view, std::less<>> read_;
-    std::string_view metadata_;                                 // of the new checkpoint: a CBOR map, or empty
-    std::string_view run_word_;                                 // how the thread is left; empty if nothing is due
+    std::string_view metadata_;  // of the new checkpoint: a CBOR map, or empty
+    std::string_view run_word_;  // how the thread is left; empty if nothing is due
     const UpdateOptions* guard_ = nullptr;
     bool shows_ = false;
     bool whole_ = false;

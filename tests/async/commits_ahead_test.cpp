@@ -15,6 +15,7 @@
 #include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/async/later.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/support/until.hpp"
 
 using namespace graphs;
@@ -150,7 +151,7 @@ TEST_CASE("commits that wait are few puts, and with exit there is one") {
 
 TEST_CASE(
     "a process that dies loses the commits that are not stored yet and no other, and another process resumes the run") {
-    const std::uint64_t seed = std::random_device()();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     for (int round = 0; round < 20; ++round) {

@@ -126,8 +126,7 @@ private:
     /// Another process on the same thread, at a moment of a run.
     std::function<void()> rival() {
         const std::size_t kind = random_.below(3);
-        const auto other =
-            std::make_shared<BookGraph>(GraphPlanner(seed_, world_).make(place_.openBeside(inner_)));
+        const auto other = std::make_shared<BookGraph>(GraphPlanner(seed_, world_).make(place_.openBeside(inner_)));
         return [other, kind] {
             try {
                 const auto open = other->getState({.thread_id = "t"}).interrupts();
@@ -251,8 +250,9 @@ private:
             open();
         }
         const auto state = observer_->getState({.thread_id = "t"}, {.subgraphs = true});
-        for (const auto& task : state.tasks) tell("    due: " + task.name + (task.finished ? " finished" : "") + (task.error ? " failed" : "") + " asks " +
-                 std::to_string(task.interrupts.size()) + "\n");
+        for (const auto& task : state.tasks)
+            tell("    due: " + task.name + (task.finished ? " finished" : "") + (task.error ? " failed" : "") +
+                 " asks " + std::to_string(task.interrupts.size()) + "\n");
         readCertain("t");
         compareLog(state);
         const bool is_calm = !is_dead && !(has_happened && what == What::rival) && what != What::abandon;

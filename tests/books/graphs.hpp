@@ -21,8 +21,7 @@ struct GraphState {
     std::int64_t turn = 0;
     std::vector<std::string> did = {};  // the results of work, in the order of commits
     static constexpr auto channels() {
-        return sg::channels(sg::channel("turn", &GraphState::turn),
-                            sg::channel("did", &GraphState::did, sg::append));
+        return sg::channels(sg::channel("turn", &GraphState::turn), sg::channel("did", &GraphState::did, sg::append));
     }
     bool operator==(const GraphState&) const = default;
 };
@@ -73,8 +72,7 @@ struct Work {
     }
     BookUpdate operator()(const std::string& what, sg::Runtime& runtime) const {
         ask(runtime, what);
-        const std::string result =
-            is_effect ? runtime.once("work", [&] { return execute(what); }) : execute(what);
+        const std::string result = is_effect ? runtime.once("work", [&] { return execute(what); }) : execute(what);
         return {sg::add(&GraphState::did, result)};
     }
 };

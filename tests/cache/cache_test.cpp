@@ -9,6 +9,7 @@
 #include <stategraph/error.hpp>
 
 #include "tests/support/caches.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace std::chrono_literals;
 
@@ -145,9 +146,7 @@ TEST_CASE("in memory the entries used least recently make room, and the limit ho
 }
 
 TEST_CASE("the memory cache's count of bytes is that of its entries, whatever happens to them") {
-    const std::uint64_t seed = std::getenv("STATEGRAPH_TEST_SEED")
-                                   ? std::strtoull(std::getenv("STATEGRAPH_TEST_SEED"), nullptr, 10)
-                                   : std::random_device{}();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const auto clock = ManualClock::make();

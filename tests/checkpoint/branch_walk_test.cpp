@@ -133,7 +133,7 @@ TEST_CASE("a whole header is checked, a part of one is not") {
 }
 
 TEST_CASE("damaged headers give some way, or an error that names the record") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     const std::string whole = encoded(fullFields(9, 8, 2));

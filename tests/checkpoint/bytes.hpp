@@ -7,6 +7,8 @@
 
 #include <stategraph/encoding.hpp>
 
+#include "tests/support/seed.hpp"
+
 namespace bytes {
 
 inline std::string toHex(std::string_view bytes) {
@@ -34,12 +36,6 @@ std::string encoded(Write write) {
     stategraph::Encoder encoder(out);
     write(encoder);
     return toHex(out);
-}
-
-/// Returns a new seed for each run; STATEGRAPH_TEST_SEED repeats one.
-inline std::uint64_t seed() {
-    const char* const given = std::getenv("STATEGRAPH_TEST_SEED");
-    return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
 }
 
 class Random {

@@ -53,7 +53,7 @@ std::vector<std::string> damagedRecords(bytes::Random& random, const Log& log, u
 }  // namespace
 
 TEST_CASE("a damaged row on the way is named, wherever it is and whatever is damaged of it") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     CAPTURE(seed);
     bytes::Random random(seed);

@@ -287,7 +287,7 @@ std::map<std::string, std::string> valuesOf(const Channels& channels) {
 }  // namespace
 
 TEST_CASE("what a checkpoint was read from gives its ancestors as folding each of them does, or nothing") {
-    const auto seed = bytes::seed();
+    const auto seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     bytes::Random random(seed);
     std::size_t given = 0;

@@ -44,7 +44,7 @@ TEST_CASE("the largest threads come first, and the totals are those of all threa
 }
 
 TEST_CASE("the largest of many threads are the first of all by size, and of equal size by name") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     MemorySaver saver;

@@ -11,7 +11,7 @@ namespace sg = stategraph;
 using sg::testing::nthId;
 
 TEST_CASE("a listing gives each checkpoint its pending writes, wherever it begins and ends") {
-    const auto seed = bytes::seed();
+    const auto seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     savers::onEach([seed](savers::Store& store) {
         bytes::Random random(seed);

@@ -187,7 +187,7 @@ TEST_CASE("large records of other branches are not read along") {
 }
 
 TEST_CASE("random logs with branches are read as the fold of all their rows") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     CAPTURE(seed);
     bytes::Random random(seed);
@@ -199,7 +199,7 @@ TEST_CASE("random logs with branches are read as the fold of all their rows") {
 }
 
 TEST_CASE("a random log that was pruned gives what it gave before, from commits that are whole now") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     CAPTURE(seed);
     bytes::Random random(seed);
@@ -232,7 +232,7 @@ TEST_CASE("a random log that was pruned gives what it gave before, from commits 
 }
 
 TEST_CASE("random logs of encrypted records are read") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     CAPTURE(seed);
     bytes::Random random(seed);

@@ -102,7 +102,7 @@ TEST_CASE("operations that do not fit each other are an error") {
 }
 
 TEST_CASE("any operations at all give one item or an error") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     for (int n = 0; n < 3000; ++n) {

@@ -141,7 +141,7 @@ TEST_CASE("a memory saver without room to write branches whole keeps what they a
 }
 
 TEST_CASE("random logs that grow, fork and are pruned keep what is wanted, and it reads as it always did") {
-    const auto first_seed = bytes::seed();
+    const auto first_seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << first_seed);
     savers::onEach([&](savers::Store& store) {
         const auto saver = store.open();

@@ -17,6 +17,8 @@
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/repeated_values.hpp"
 
+#include "tests/support/seed.hpp"
+
 // Operations that refer to what their parent's input writes, and writes that refer to operations.
 namespace stategraph::checkpoint {
 namespace {
@@ -167,7 +169,7 @@ std::vector<std::uint32_t> sizesOf(std::string_view bytes, int each) {
 }
 
 TEST_CASE("writes lose the same values if the sizes of their parts are known, and sizes that do not fit are not used") {
-    const std::uint64_t seed = std::random_device()();
+    const std::uint64_t seed = tests::seed();
     INFO("seed " << seed);
     std::mt19937_64 random(seed);
     for (int round = 0; round < 500; ++round) {
@@ -201,7 +203,7 @@ TEST_CASE("writes lose the same values if the sizes of their parts are known, an
 }
 
 TEST_CASE("random operations are read as they were, whatever the input has of them") {
-    const std::uint64_t seed = std::random_device()();
+    const std::uint64_t seed = tests::seed();
     INFO("seed " << seed);
     std::mt19937_64 random(seed);
     for (int round = 0; round < 300; ++round) {

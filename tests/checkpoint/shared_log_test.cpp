@@ -15,6 +15,7 @@
 #include "tests/support/fixed_ids.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/seed.hpp"
 
 // A log does not say whether the values in it were shared or copied.
 namespace sg = stategraph;
@@ -125,15 +126,10 @@ std::string stored(savers::Store& store, std::uint64_t seed, sg::Durability dura
     return text + golden::rowsOf(*store.open());
 }
 
-std::uint64_t firstSeed() {
-    const char* given = std::getenv("STATEGRAPH_SEED");
-    return given != nullptr ? std::stoull(given) : std::random_device()();
-}
-
 TEST_CASE("the log of shared values is that of copied ones byte for byte, and each reads the other's threads") {
-    const std::uint64_t first = firstSeed();
+    const std::uint64_t first = tests::seed();
     for (std::uint64_t seed = first; seed < first + sanitized::some(12); ++seed) {
-        INFO("repeat with STATEGRAPH_SEED=" << seed);
+        INFO("repeat with STATEGRAPH_TEST_SEED=" << seed);
         for (const auto durability : {sg::Durability::sync, sg::Durability::exit}) {
             std::vector<std::string> logs;
             const auto note = [&](auto run) {

@@ -323,7 +323,7 @@ TEST_CASE("a saver that fails at any of its calls leaves an answer stored or not
 }
 
 TEST_CASE("random answers, some stored and some given to runs, come to what runs alone come to") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     for (std::size_t round = 0; round < fault::rounds(30); ++round) {

@@ -192,7 +192,7 @@ TEST_CASE("a thread that another process makes while one of its name is imported
 }
 
 TEST_CASE("random lines, changed at random, are imported as they are or refused, and never half") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     const std::string plain = withoutSum(sample());

@@ -289,7 +289,7 @@ TEST_CASE("kinds are compared down to members and elements that both have") {
 }
 
 TEST_CASE("a raw edit with the stored values changes nothing but the branch, whatever the program wrote") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     for (std::size_t round = 0; round < fault::rounds(20); ++round) {

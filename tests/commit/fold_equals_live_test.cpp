@@ -172,7 +172,7 @@ void runRandomly(const SharedSaver& saver, std::uint64_t seed) {
 
 TEST_CASE("every checkpoint reads back as the state that its tasks saw, through forks, edits and every durability") {
     // quirk 8: there is one order of writes, live and read back.
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     for (std::uint64_t n = 0; n < sanitized::some(6); ++n) {
         onBothSavers([&](const SharedSaver& saver) { runRandomly(saver, seed + n); });
     }

@@ -169,7 +169,7 @@ TEST_CASE("every cut and every altered byte of every record is noticed by all th
 }
 
 TEST_CASE("a record that was altered and given a checksum that fits is read or refused, never worse") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     const auto rows = rowsOfPausedThread();

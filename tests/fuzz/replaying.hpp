@@ -57,7 +57,7 @@ inline std::string changed(std::string bytes, const std::string& other, bytes::R
 /// changes, that many times.
 template <class Target>
 void replay(Target target, const std::string& folder, std::size_t mutations) {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     const auto files = corpus(folder);

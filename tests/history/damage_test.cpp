@@ -122,7 +122,7 @@ TEST_CASE("a damaged record in the middle is named by every call that needs it, 
 }
 
 TEST_CASE("records that say anything at all are read or refused, never worse") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     for (int n = 0; n < 300; ++n) {
@@ -158,7 +158,7 @@ TEST_CASE("records that say anything at all are read or refused, never worse") {
 }
 
 TEST_CASE("records whose parts are nearly right are read or refused, never worse") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     const auto one = [&](auto write) {

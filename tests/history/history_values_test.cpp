@@ -86,7 +86,7 @@ std::size_t compare(const NotesApp& app, const std::string& thread, const sg::Hi
 
 TEST_CASE(
     "each checkpoint of a history has the values that it has alone, over forks, edits, full snapshots and prunes") {
-    const auto seed = bytes::seed();
+    const auto seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     onBothSavers([seed](const SharedSaver& saver) {
         bytes::Random random(seed);

@@ -235,7 +235,7 @@ TEST_CASE("what a state holds at first is there once after a prune") {
 }
 
 TEST_CASE("random threads with forks, edits and questions look the same after a prune, and continue the same") {
-    const auto seed = bytes::seed();
+    const auto seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     savers::onEach([&](savers::Store& store) {
         bytes::Random random(seed);

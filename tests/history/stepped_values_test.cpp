@@ -253,7 +253,7 @@ bool canRewrite(sg::BaseCheckpointSaver& saver, const std::string& thread, std::
 }  // namespace
 
 TEST_CASE("each checkpoint of a history is what getState says of it, over random threads on every saver") {
-    const auto seed = bytes::seed();
+    const auto seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     onEverySaver([seed](const SharedSaver& saver) {
         bytes::Random random(seed);
@@ -279,7 +279,7 @@ TEST_CASE("each checkpoint of a history is what getState says of it, over random
 }
 
 TEST_CASE("each checkpoint of a history of a JSON state is what getState says of it") {
-    const auto seed = bytes::seed();
+    const auto seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     using sg::JsonState;
     onBothSavers([seed](const SharedSaver& saver) {
@@ -309,7 +309,7 @@ TEST_CASE("each checkpoint of a history of a JSON state is what getState says of
 }
 
 TEST_CASE("a walk continues after an error with the right values, and its place stays") {
-    const auto seed = bytes::seed();
+    const auto seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     bytes::Random random(seed);
     const auto saver = std::make_shared<FailingSaver>();

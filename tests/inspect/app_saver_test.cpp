@@ -245,7 +245,7 @@ TEST_CASE("long lists come in pages, and are the same as those of the program") 
 }
 
 TEST_CASE("random messages about rows are answered or refused, and an error has no status of the server") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     AppFactory factory;

@@ -203,7 +203,7 @@ TEST_CASE("exported threads that are cut, or whose lines lie, are refused by the
     };
     CHECK(check(whole) == 200);
     CHECK(check(whole + whole) == 200);
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     for (std::size_t i = 0; i < fault::rounds(150); ++i) {
@@ -220,7 +220,7 @@ TEST_CASE("exported threads that are cut, or whose lines lie, are refused by the
 }
 
 TEST_CASE("messages about rows that are changed at random are answered or refused, and the store stays readable") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     Store store({.write = true});

@@ -73,7 +73,7 @@ std::string changed(std::string text, const std::string& other, bytes::Random& r
 }
 
 TEST_CASE("random requests are answered or refused, and a read-only store stays as it is") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     const auto saver = std::make_shared<sg::MemorySaver>();

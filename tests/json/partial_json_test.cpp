@@ -90,7 +90,7 @@ TEST_CASE("without a text there is no state but undefined_input, and an empty te
 }
 
 TEST_CASE("wherever a text is split its value is that of the whole") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     json_texts::Writer writer(random);
@@ -112,7 +112,7 @@ TEST_CASE("wherever a text is split its value is that of the whole") {
 }
 
 TEST_CASE("every beginning of a document has a value, which only grows") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     json_texts::Writer writer(random);
@@ -138,7 +138,7 @@ TEST_CASE("every beginning of a document has a value, which only grows") {
 }
 
 TEST_CASE("any bytes have a state, which does not depend on how they are split") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     const std::string_view likely = "{}[],:\"\\-+.eE019tfnu \n\xc3\xa9\xff";

@@ -12,6 +12,7 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/fixed_ids.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/seed.hpp"
 
 // A log does not say whether the JSON in it was shared or copied.
 namespace sg = stategraph;
@@ -181,21 +182,16 @@ std::string stored(savers::Store& store, const drivers::Driver& driver, std::vec
     return text + golden::rowsOf(*store.open());
 }
 
-std::uint64_t firstSeed() {
-    const char* given = std::getenv("STATEGRAPH_SEED");
-    return given != nullptr ? std::stoull(given) : std::random_device()();
-}
-
 }  // namespace
 
 TEST_CASE("the log of shared JSON is that of copied JSON byte for byte, on every saver and for every driver") {
-    const std::uint64_t first = firstSeed();
+    const std::uint64_t first = tests::seed();
     std::uint64_t seed = first;
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         for (const auto durability : {sg::Durability::sync, sg::Durability::exit}) {
             ++seed;
-            INFO("repeat with STATEGRAPH_SEED=" << first);
+            INFO("repeat with STATEGRAPH_TEST_SEED=" << first);
             std::string wanted;
             const auto compare = [&](const drivers::Driver& by, const std::vector<Hold>& holds, bool on_each = true) {
                 const auto on = [&](savers::Store& store) {

@@ -11,6 +11,7 @@
 
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/json/json_texts.hpp"
+#include "tests/support/seed.hpp"
 
 // Short JSON texts, which are encoded without the parser.
 namespace sg = stategraph;
@@ -69,7 +70,7 @@ TEST_CASE("texts that are no JSON are refused as before") {
 }
 
 TEST_CASE("random texts, whole and damaged, give what the parser gives") {
-    const std::uint64_t seed = std::random_device()();
+    const std::uint64_t seed = tests::seed();
     INFO("seed " << seed);
     bytes::Random random(seed);
     json_texts::Writer writer(random);

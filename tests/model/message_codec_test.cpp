@@ -119,7 +119,7 @@ TEST_CASE("the bytes of a message are those that earlier versions wrote") {
 }
 
 TEST_CASE("random messages are stored as structs with their tables are, and read back") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     INFO("seed " << seed);
     bytes::Random random(seed);
     for (std::size_t round = sanitized::some(3000); round > 0; --round) {

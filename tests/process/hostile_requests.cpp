@@ -29,6 +29,7 @@
 #include <stategraph/sqlite_saver.hpp>
 #include <stategraph/stategraph.hpp>
 
+#include "tests/support/seed.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sg = stategraph;
@@ -153,7 +154,7 @@ sg::CompiledGraph<State> graphOn(const std::shared_ptr<sg::BaseCheckpointSaver>&
 int main() {
     const char* const given = std::getenv("STATEGRAPH_HOSTILE");
     const std::size_t wanted = given != nullptr ? std::stoul(given) : 6000;
-    const unsigned seed = std::random_device()();
+    const unsigned seed = tests::seed();
     std::cout << "seed " << seed << std::endl;
     const auto folder = TemporaryFolder::make();
     const auto saver = std::make_shared<sg::SqliteSaver>((folder / "threads.db").string());

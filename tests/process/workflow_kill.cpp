@@ -24,6 +24,8 @@
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/workflow/workflow.hpp>
 
+#include "tests/support/seed.hpp"
+
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 using namespace std::chrono_literals;
@@ -169,7 +171,7 @@ int main(int count, char** arguments) {
     if (count == 3) return child(arguments[2]);
     std::string folder = (std::filesystem::temp_directory_path() / "stategraph-workflow-kill-XXXXXX").string();
     if (::mkdtemp(folder.data()) == nullptr || ::chdir(folder.c_str()) != 0) return fail("no folder " + folder);
-    const unsigned seed = std::random_device()();
+    const unsigned seed = tests::seed();
     std::cout << "seed " << seed << '\n';
     std::mt19937 random(seed);
     int kills = 0;

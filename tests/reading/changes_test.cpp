@@ -7,6 +7,7 @@
 
 #include "tests/support/inspected.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/seed.hpp"
 
 // What a commit changed, what differs between checkpoints, and who wrote a channel.
 namespace sg = stategraph;
@@ -98,7 +99,7 @@ TEST_CASE("a channel's history leads back to the first write, with the tasks tha
 }
 
 TEST_CASE("a channel's history in pages is the whole, over commits that hold the whole state, and along one branch") {
-    const auto seed = std::random_device{}();
+    const auto seed = tests::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     std::mt19937 random(seed);
     savers::onEach([&](savers::Store& store) {

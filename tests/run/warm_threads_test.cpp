@@ -22,6 +22,7 @@
 #include "tests/support/recording_saver.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/seed.hpp"
 
 // Threads that stay in memory between runs: every result must be the same as without them.
 namespace sg = stategraph;
@@ -182,11 +183,6 @@ struct World {
     }
 };
 
-std::uint64_t firstSeed() {
-    const char* given = std::getenv("STATEGRAPH_SEED");
-    return given != nullptr ? std::stoull(given) : std::random_device()();
-}
-
 // Performs forty random steps in a world with threads in memory and in one without, and returns how often runs began
 // from memory.
 std::uint64_t hitsOfOneWorld(std::shared_ptr<sg::BaseCheckpointSaver> store, const drivers::Driver& driver,
@@ -204,8 +200,8 @@ std::uint64_t hitsOfOneWorld(std::shared_ptr<sg::BaseCheckpointSaver> store, con
 }
 
 TEST_CASE("random threads under two writers, edits, forks, prunes and deletes are stored as if none stayed in memory") {
-    const std::uint64_t seed = firstSeed();
-    INFO("repeat with STATEGRAPH_SEED=" << seed);
+    const std::uint64_t seed = tests::seed();
+    INFO("repeat with STATEGRAPH_TEST_SEED=" << seed);
     std::uint64_t hits = 0;
     std::uint64_t number = seed;
     std::size_t turn = 0;

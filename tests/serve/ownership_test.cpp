@@ -24,6 +24,7 @@
 #include "tests/serve/client.hpp"
 #include "tests/serve/served_state.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/seed.hpp"
 
 // Threads that belong to their users.
 using namespace tools;
@@ -176,7 +177,7 @@ client::Response sent(std::uint16_t port, const Request& request, const std::str
     return connection.read();
 }
 
-/// `STATEGRAPH_OWNED_OPERATIONS` for more, `STATEGRAPH_SEED` for the same ones again.
+/// `STATEGRAPH_OWNED_OPERATIONS` for more, `STATEGRAPH_TEST_SEED` for the same ones again.
 unsigned numberIn(const char* name, unsigned otherwise) {
     const char* const given = std::getenv(name);
     return given != nullptr ? static_cast<unsigned>(std::stoul(given)) : otherwise;
@@ -185,9 +186,9 @@ unsigned numberIn(const char* name, unsigned otherwise) {
 }  // namespace
 
 TEST_CASE("users neither see nor touch each other's threads, whatever they ask for") {
-    const unsigned seed = numberIn("STATEGRAPH_SEED", std::random_device()());
+    const unsigned seed = tests::seed();
     const unsigned operations = numberIn("STATEGRAPH_OWNED_OPERATIONS", 200);
-    MESSAGE("STATEGRAPH_SEED=" << seed << " STATEGRAPH_OWNED_OPERATIONS=" << operations);
+    MESSAGE("STATEGRAPH_TEST_SEED=" << seed << " STATEGRAPH_OWNED_OPERATIONS=" << operations);
     std::mt19937 random(seed);
     const std::vector<std::string> users = {"ada", "bob", "cy"};
     const std::vector<std::string> endpoints = {"g", "a", "w"};

@@ -290,7 +290,7 @@ private:
 }  // namespace slow
 
 TEST_CASE("any filter lets through what a slow reading of it does") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     slow::Maker maker(random);

@@ -83,7 +83,7 @@ TEST_CASE("a search with a query ranks by the cosine of the nearest vector, ties
 }
 
 TEST_CASE("the top k are exactly those that the slow way finds, for vectors of any size") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     for (const std::size_t dims : {1U, 3U, 4U, 7U, 64U}) {
         std::map<std::string, std::vector<float>> vectors;

@@ -274,7 +274,7 @@ private:
 };
 
 TEST_CASE("any sequence of operations does what a plain map does") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     StoreOptions options;
     options.refresh_on_read = false;

@@ -110,7 +110,7 @@ TEST_CASE("a record under another item's key is refused") {
 }
 
 TEST_CASE("hostile records whose checksum fits are read or refused, and nothing else") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     std::size_t refused = 0;
@@ -144,7 +144,7 @@ TEST_CASE("vectors of another size than the index's are refused with the cure") 
 }
 
 TEST_CASE("names order as namespaces and keys do, and are read back") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     const auto text = [&] {

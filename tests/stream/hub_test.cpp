@@ -12,6 +12,7 @@
 #include "tests/support/fixed_ids.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/seed.hpp"
 
 // Subscribers of a thread: which events they receive, in which order, and each exactly once.
 using namespace graphs;
@@ -126,8 +127,7 @@ TEST_CASE(
 
 TEST_CASE("random disconnections while runs continue lose nothing and double nothing") {
     savers::onEach([](savers::Store& store) {
-        const char* given = std::getenv("STATEGRAPH_TEST_SEED");
-        const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
+        const unsigned seed = tests::seed();
         INFO("seed " << seed);
         std::mt19937 random(seed);
         Graph graph;

@@ -13,7 +13,7 @@
 namespace detail = stategraph::detail;
 
 TEST_CASE("numbers as eight bytes come back, and are in the order of their bytes") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     const auto stored = [](std::uint64_t number) {
@@ -50,7 +50,7 @@ TEST_CASE("hexadecimal digits have values in both cases, and nothing else has") 
 }
 
 TEST_CASE("keys of a map are stored in the order of their encoded bytes") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     int wrong = 0;

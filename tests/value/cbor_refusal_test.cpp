@@ -98,7 +98,7 @@ TEST_CASE("a wrong type says what was expected and what was found") {
 }
 
 TEST_CASE("random and damaged bytes are a value or a WrongTypeError") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     int accepted = 0;

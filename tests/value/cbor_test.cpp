@@ -114,7 +114,7 @@ TEST_CASE("strings, arrays, maps and simple values are the vectors of RFC 8949")
 }
 
 TEST_CASE("a head in each of its forms says its number, is written in the shortest, and is refused when it is cut") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     const std::vector<std::pair<std::size_t, unsigned>> forms{{0, 0}, {1, 24}, {2, 25}, {4, 26}, {8, 27}};
@@ -178,7 +178,7 @@ TEST_CASE("every half-precision float survives being read and written") {
 }
 
 TEST_CASE("random real numbers keep every bit in the fewest bytes that can") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     int wrong = 0;
@@ -233,7 +233,7 @@ TEST_CASE("text that is not UTF-8 is stored as bytes and read back as it was") {
 }
 
 TEST_CASE("random items are passed over as a whole, and no beginning of one is") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     int wrong = 0;

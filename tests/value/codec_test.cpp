@@ -318,7 +318,7 @@ TEST_CASE("a type that contains itself is stored, and cannot be made to exhaust 
 }
 
 TEST_CASE("random values of every kind survive being stored") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     int wrong = 0;
@@ -334,7 +334,7 @@ TEST_CASE("random values of every kind survive being stored") {
 }
 
 TEST_CASE("damaged values are a value or a WrongTypeError") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     int read = 0;

@@ -153,7 +153,7 @@ TEST_CASE("text is escaped in JSON and has to be UTF-8") {
 }
 
 TEST_CASE("text in JSON is quoted byte for byte as Boost.JSON quotes it") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     MESSAGE("seed ", seed);
     bytes::Random random(seed);
     const auto jsonOfText = [](const std::string& text) {

@@ -27,6 +27,7 @@
 #include "tests/support/enough_time.hpp"
 #include "tests/support/failing_new.hpp"
 #include "tests/support/helper_process.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/support/shared_threads.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/worker/worker_helper.hpp"
@@ -116,7 +117,7 @@ TEST_CASE("workers are killed again and again, and every input of every thread i
     Place on;
     ::setenv("STATEGRAPH_TEST_POSTGRES", postgres_tests::conninfo().c_str(), 1);
     constexpr int threads = 24;
-    const unsigned seed = std::random_device{}();
+    const unsigned seed = tests::seed();
     CAPTURE(seed);
     std::minstd_rand random(seed);
     for (int input = 1; input <= 2; ++input) {

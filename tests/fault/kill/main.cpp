@@ -3,6 +3,7 @@
 
 #include "tests/fault/kill/harness.hpp"
 #include "tests/fault/kill/options.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 // Kills processes in the middle of graphs, and checks what is left and how it continues.
@@ -36,8 +37,7 @@ void checkSaver(const std::string& saver) {
 
 Settings parse(const std::vector<std::string>& arguments) {
     Settings settings;
-    const char* const given = std::getenv("STATEGRAPH_TEST_SEED");
-    settings.seed = given != nullptr ? numberOf<std::uint64_t>("STATEGRAPH_TEST_SEED", given) : std::random_device()();
+    settings.seed = tests::seed();
     settings.child = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "stategraph-kill-child";
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string& argument = arguments[i];

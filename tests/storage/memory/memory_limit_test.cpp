@@ -13,6 +13,7 @@
 
 #include "checkpoint/commit_fields.hpp"
 #include "tests/support/graphs.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace std::chrono_literals;
 
@@ -54,9 +55,7 @@ void putAllInto(BaseCheckpointSaver& from, BaseCheckpointSaver& to) {
 }  // namespace
 
 TEST_CASE("what a memory saver counts is what it has now, whatever was there before") {
-    const unsigned seed = std::getenv("STATEGRAPH_TEST_SEED")
-                              ? static_cast<unsigned>(std::stoul(std::getenv("STATEGRAPH_TEST_SEED")))
-                              : std::random_device{}();
+    const unsigned seed = tests::seed();
     CAPTURE(seed);
     std::mt19937 random(seed);
     const auto upTo = [&](unsigned most) { return std::uniform_int_distribution<unsigned>(0, most)(random); };

@@ -20,6 +20,7 @@
 #include "tests/storage/postgres/postgres_helper.hpp"
 #include "tests/storage/postgres/postgres_join_helper.hpp"
 #include "tests/storage/postgres/postgres_proxy.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/support/shared_threads.hpp"
 #include "tests/support/until.hpp"
 
@@ -179,7 +180,7 @@ TEST_CASE("joined puts that get no connection say so, each of them, and later on
 
 TEST_CASE("two savers whose threads append to the same logs lose nothing and fork nothing") {
     const Schema schema;
-    const unsigned seed = std::random_device{}();
+    const unsigned seed = tests::seed();
     INFO("seed ", seed);
     constexpr int threads = 6;
     constexpr int logs = 8;

@@ -17,6 +17,7 @@
 
 #include "tests/storage/postgres/postgres_proxy.hpp"
 #include "tests/storage/postgres/postgres_queue_helper.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace postgres_tests;
 using namespace stategraph;
@@ -67,7 +68,7 @@ TEST_CASE("several that submit the same keys at once, in any order, store each o
     Queue on;
     constexpr int keys = 60;
     std::atomic<int> stored{0};
-    const unsigned seed = std::random_device{}();
+    const unsigned seed = tests::seed();
     CAPTURE(seed);
     const auto said = onThreads(4, [&](std::size_t number) {
         std::vector<QueuedInput> inputs;
@@ -87,7 +88,7 @@ TEST_CASE("several that submit the same keys at once, in any order, store each o
 // Each worker claims, takes inputs, renews and releases threads at random, while other threads submit, withdraw and
 // wake.
 TEST_CASE("whatever many do at once, every input is taken once, in its thread's order, or waits") {
-    const unsigned seed = std::random_device{}();
+    const unsigned seed = tests::seed();
     CAPTURE(seed);
     Queue on;
     std::mutex mutex;
@@ -143,8 +144,7 @@ TEST_CASE("whatever many do at once, every input is taken once, in its thread's 
     const std::string in = on.schema.name() + ".";
     CHECK(Raw().run("SELECT count(*) FROM " + in + "work w WHERE w.inputs <> (SELECT count(*) FROM " + in +
                     "inputs i WHERE i.thread = w.thread AND i.taken IS NULL)") == "0");
-    std::size_t waiting = 0;
-    std::size_t gone = 0;
+    std::size_t waiting = 0, gone = 0;
     for (auto& [thread, numbers] : taken) {
         CHECK(std::ranges::is_sorted(numbers));
         CHECK(std::ranges::adjacent_find(numbers) == numbers.end());

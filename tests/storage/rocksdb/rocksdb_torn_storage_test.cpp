@@ -94,14 +94,14 @@ void damageEach(std::size_t times, F change) {
 }  // namespace
 
 TEST_CASE("a database whose files were cut short gives a whole prefix or an error that says where") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     damageEach(rounds(8), [&](const std::string& content) { return content.substr(0, random.below(content.size())); });
 }
 
 TEST_CASE("a database with altered bytes gives a whole prefix or an error that says where") {
-    const std::uint64_t seed = bytes::seed();
+    const std::uint64_t seed = tests::seed();
     CAPTURE(seed);
     bytes::Random random(seed);
     damageEach(rounds(8), [&](std::string content) {

@@ -13,6 +13,7 @@
 #include "tests/storage/sharded/slot_moves_helper.hpp"
 #include "tests/support/helper_process.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 // Movers that are killed and frozen at any moment, while programs write.
@@ -48,7 +49,7 @@ TEST_CASE("movers that are killed and frozen at any moment lose nothing that was
     clusters.setUp();
     const std::string place =
         clusters.server(0) + '\n' + clusters.server(1) + '\n' + clusters.schema(0) + '\n' + clusters.schema(1) + '\n';
-    const unsigned seed = std::random_device()();
+    const unsigned seed = tests::seed();
     CAPTURE(seed);
     MESSAGE("seed " << seed);
     std::minstd_rand random(seed);
