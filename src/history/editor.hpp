@@ -66,8 +66,8 @@ private:
     Config commitInput(detail::Writes& writes);
     // Commits a sibling: the same tasks again, on the parent of the checkpoint.
     Config commitCopy();
-    // Has the commit refused if a task of the superstep that waits stores its record before, or somebody answers it: that
-    // would be lost.
+    // Has the commit refused if a task of the superstep that waits stores its record before, or somebody answers it,
+    // which would be lost.
     void expectRecords(LogWriter& writer) const;
     // Stores for calls that look for unfinished threads that no run created the checkpoint, or that nothing is to be
     // resumed.

@@ -13,8 +13,8 @@
 
 #include "tests/books/world.hpp"
 
-// Random graphs of layers: all nodes of one lead to all of the next. A node does one piece of work in a turn; each input
-// begins another turn.
+// Random graphs of layers: all nodes of one lead to all of the next. A node does one piece of work in a turn, and each
+// input begins another turn.
 namespace books {
 
 struct GraphState {
