@@ -1,6 +1,7 @@
 #include "serve/error_texts.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <stategraph/detail/json_text.hpp>
 #include <stategraph/json.hpp>
@@ -11,6 +12,15 @@
 namespace stategraph::serve {
 
 namespace json = boost::json;
+
+json::value parsedState(std::string_view state) {
+    boost::system::error_code broken;
+    json::value parsed = parsedText(state, broken);
+    if (broken || !parsed.is_object())
+        throw std::runtime_error("the state is not shown, because it cannot be searched for texts of errors: " +
+                                 (broken ? broken.message() : "it is no object"));
+    return parsed;
+}
 
 void hideError(json::object& object, std::string_view member, std::string_view what, const ErrorText& told) {
     json::value* const text = object.if_contains(member);
@@ -62,9 +72,7 @@ void hideTasks(json::object& snapshot, const ErrorText& told) {
 std::string detail::withoutErrors(std::string snapshot, const ErrorText& error_text) {
     const auto has = [&](std::string_view part) { return snapshot.find(part) != std::string::npos; };
     if (!error_text || !(has(R"("error":")") || has(R"("is_error":true)"))) return snapshot;
-    boost::system::error_code broken;
-    json::value shown = parsedText(snapshot, broken);
-    if (broken || !shown.is_object()) return snapshot;
+    json::value shown = parsedState(snapshot);
     hideTasks(shown.get_object(), error_text);
     hideResults(shown, error_text);
     return stategraph::detail::jsonText(shown);

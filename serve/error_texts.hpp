@@ -16,6 +16,10 @@ inline constexpr std::string_view failed_run = "The run failed";
 inline constexpr std::string_view failed_task = "The task failed";
 inline constexpr std::string_view failed_call = "The call failed";
 
+/// Reads the JSON of a state that is to be shown without the texts of errors. Errors: std::runtime_error if it is no
+/// object, because a state that cannot be searched is not shown.
+boost::json::value parsedState(std::string_view state);
+
 /// Replaces a text in the member, if there is one.
 void hideError(boost::json::object& object, std::string_view member, std::string_view what, const ErrorText& told);
 

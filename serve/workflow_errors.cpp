@@ -54,9 +54,7 @@ void hideState(json::object& state, const ErrorText& told) {
 
 std::string withoutStepErrors(std::string snapshot, const ErrorText& told) {
     if (!told || snapshot.find(R"("error":{)") == std::string::npos) return snapshot;
-    boost::system::error_code broken;
-    json::value shown = parsedText(snapshot, broken);
-    if (broken || !shown.is_object()) return snapshot;
+    json::value shown = parsedState(snapshot);
     hideMessage(shown.get_object(), failed_run, told);
     forEachIn(shown.get_object(), "context", [&](json::object& step) { hideMessage(step, failed_step, told); });
     return stategraph::detail::jsonText(shown);
