@@ -166,8 +166,9 @@ bool Run::endUnfinished() {
                              {.node = node, .step = env_.place.step});
     }
     if (left.is_stopped) {
-        const Status status =
-            left.interrupts.empty() ? pauseWithoutQuestions() : Status::interrupted;  // determined before the move
+        // A graph inside says what it asks, so that its questions are known; the root says that the run was stopped.
+        const bool was_cut = env_.link == nullptr && env_.shared.was_cut;
+        const Status status = left.interrupts.empty() || was_cut ? pauseWithoutQuestions() : Status::interrupted;
         const bool paused_itself =
             status == Status::interrupted || status == Status::breakpoint || status == Status::sleeping;
         // What is finished can only conflict again, and no answer resolves that. A run inside reports it when it
