@@ -311,7 +311,7 @@ private:
             world_->complain("a run that is done is told as " + told);
         const auto listed = inner_->unfinishedThreads({});
         const std::string reason = listed.empty() ? "done" : sg::toString(listed[0].reason);
-        // What a drain has stopped in a graph inside is due, also beside questions; and what asked before may still ask.
+        // What a drain has stopped in a graph inside is due, also beside questions. What asked before may still ask.
         const bool was_drained = happened == What::drain && (told == "drained" || told == "interrupted");
         const bool is_as_drained = was_drained && (reason == "in_flight" || reason == "interrupted");
         if (told != reason && !is_as_drained && !(told == "cancelled" && is_done)) {
