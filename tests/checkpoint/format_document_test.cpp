@@ -99,6 +99,7 @@ Keys writtenOfTask() {
     task.to = {"b"};
     task.sends = {{"a", "\xf6"}};
     task.error = "no";
+    task.has_failed_since = true;
     task.effect = cp::LoggedEffect{.begun = 1, .result = "\xf6"};
     task.writes = "\x80";
     task.took = cp::LoggedTaskTime{.start_us = 1, .took_us = 2};
