@@ -11,6 +11,7 @@
 
 #include <stategraph/asio.hpp>
 
+#include "serve/await_end.hpp"
 #include "serve/error_texts.hpp"
 
 namespace stategraph::serve {
@@ -20,8 +21,6 @@ namespace {
 // A response waits this long for more than the run's beginning, so that a run that is refused immediately is answered
 // with the reason.
 constexpr auto grace = std::chrono::milliseconds(250);
-// How many times the end of a run that has been reported is looked for, each millisecond.
-constexpr int end_tries = 60'000;
 constexpr std::size_t batch_bytes = 16U << 10U;  // the size of text that is collected before it is sent
 
 }  // namespace
@@ -140,13 +139,13 @@ asio::awaitable<bool> EventStream::tellAll() {
     for (const std::string& line : lines_) writer_.add(line);
     bool has_more = co_await gather();
     if (wasRefused(has_more)) {
-        co_await awaitEnd();
+        if (source_.run) co_await awaitEnd(*source_.run, &watch_->has_gone);
         if (source_.run->error()) std::rethrow_exception(source_.run->error());
     }
     is_head_sent_ = true;
     bool is_sent = co_await writer_.writeHead();
     while (is_sent && !watch_->has_gone) {
-        if (!has_more || has_told_end_) co_await awaitEnd();
+        if (source_.run && (!has_more || has_told_end_)) co_await awaitEnd(*source_.run, &watch_->has_gone);
         if (!has_more) close();
         is_sent = co_await writer_.flush(is_over_);
         if (!has_more) break;
@@ -159,17 +158,6 @@ asio::awaitable<bool> EventStream::tellAll() {
 bool EventStream::wasRefused(bool has_more) const {
     if (!source_.run || has_told_ || watch_->has_gone) return false;
     return closing_.ending == Status::failed || (!has_more && source_.run->error());
-}
-
-/// A run whose end has been reported counts as under way for some microseconds. This waits for that, because a client
-/// that has received the whole response, or the questions at the end of the run, may begin the next run.
-asio::awaitable<void> EventStream::awaitEnd() {
-    asio::steady_timer wait(socket_->get_executor());
-    for (int left = end_tries; left > 0 && source_.run && !source_.run->hasEnded() && !watch_->has_gone; --left) {
-        wait.expires_after(std::chrono::milliseconds(1));
-        boost::system::error_code ignored;
-        co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-    }
 }
 
 asio::awaitable<bool> EventStream::gather() {

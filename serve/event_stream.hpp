@@ -48,7 +48,6 @@ private:
     asio::awaitable<bool> tellAll();
     /// Waits for something to report. Returns false if there is no more.
     asio::awaitable<bool> gather();
-    asio::awaitable<void> awaitEnd();
     bool wasRefused(bool has_more) const;
     void take(const HubEvent& event);
     /// Call it for a client that has disconnected.

@@ -14,6 +14,7 @@
 
 #include <stategraph/asio.hpp>
 
+#include "serve/await_end.hpp"
 #include "serve/error_texts.hpp"
 #include "serve/event_writer.hpp"
 
@@ -21,22 +22,10 @@ namespace stategraph::serve {
 
 namespace {
 
-// How many times the end of a run that has been reported is looked for, each millisecond.
-constexpr int end_tries = 60'000;
 constexpr std::size_t batch_bytes = 64U << 10U;
 
 /// Returns a part of the protocol "ui" for a text that needs no escapes.
 std::string errorPart(const char* text) { return R"({"type":"error","errorText":")" + std::string(text) + "\"}"; }
-
-/// Waits until the run counts as ended. A run whose end has been reported counts as under way for some microseconds.
-asio::awaitable<void> awaitEnd(asio::any_io_executor executor, const ActiveRun& run) {
-    asio::steady_timer wait(executor);
-    for (int left = end_tries; left > 0 && !run.hasEnded(); --left) {
-        wait.expires_after(std::chrono::milliseconds(1));
-        boost::system::error_code ignored;
-        co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-    }
-}
 
 asio::awaitable<void> write(Recording& from, Replay& replay) {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -72,7 +61,7 @@ asio::awaitable<void> write(Recording& from, Replay& replay) {
         encoder->take(*event, lines);
         add();
     }
-    co_await awaitEnd(executor, *from.run);
+    co_await awaitEnd(*from.run);
     encoder->close(closing, lines);
     add();
 }

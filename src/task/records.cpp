@@ -102,9 +102,10 @@ std::shared_ptr<EffectPut> TaskEnv::storeEffectLater(const std::string& path, Ef
     waitForInnerCommits();
     const std::string record = outermost.encodeEffect(entry);
     const std::string before = outermost.encodeEffect(shared.effects.send(path, entry));
+    const auto expected = expectedOf(entry, before);
     try {
         auto put = std::make_shared<EffectPut>(shared.effects, shared.refusal, path, std::move(entry));
-        outermost.log.putEffectLater({outermost.place.checkpoint, path, record, expectedOf(entry, before)}, put);
+        outermost.log.putEffectLater({outermost.place.checkpoint, path, record, expected}, put);
         return put;
     } catch (...) {
         shared.effects.forgetSent(path);

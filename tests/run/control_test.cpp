@@ -11,6 +11,7 @@
 #include <stategraph/control.hpp>
 
 #include "tests/run/controlled.hpp"
+#include "tests/support/drivers.hpp"
 #include "tests/support/enough_time.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
@@ -143,41 +144,45 @@ TEST_CASE("stopping reaches parallel tasks, subgraphs and waits between attempts
 }
 
 TEST_CASE("a stop that ends a task ends the run, also beside a question, which stays open") {
-    for (const bool is_inside : {false, true}) {
-        CAPTURE(is_inside);
-        auto control = std::make_shared<sg::RunControl>();
-        Log log;
-        std::latch begun(1);
-        std::atomic<bool> is_resumed = false;
-        Graph graph;
-        graph.addNode("ask", asks(log, "ask")).addNode("busy", [&](const State&, sg::Runtime& rt) -> Update {
-            if (is_resumed) return bar("busy");
-            begun.count_down();
-            while (!rt.stopRequested()) std::this_thread::yield();
-            return bar("late");
-        });
-        graph.addEdge(sg::START, "ask").addEdge(sg::START, "busy");
-        Graph outer;
-        outer.addNode("inner", graph.compile()).addEdge(sg::START, "inner");
-        const auto saver = std::make_shared<sg::MemorySaver>();
-        const App app = (is_inside ? outer : graph).compile({.checkpointer = saver});
-        std::jthread stopper([&] {
-            begun.wait();
-            patience::until([&] { return log.count("ask") > 0; });
-            std::this_thread::sleep_for(20ms);  // sleeps: so that the question is mostly asked before the stop
-            control->requestStop();
-        });
-        const auto result = app.invoke({}, with(control));
-        CHECK((result.status == Status::cancelled));
-        CHECK((reasonOf(saver) == Status::cancelled));
-        CHECK(app.recover().empty());
-        is_resumed = true;
-        const auto resumed = app.invoke(sg::RESUME, thread_t);
-        REQUIRE((resumed.status == Status::interrupted));
-        REQUIRE(resumed.interrupts.size() == 1);
-        sg::Command<> answer;
-        answer.answers.push_back({resumed.interrupts[0].id, sg::Value(std::string("yes"))});
-        CHECK((app.invoke(answer, thread_t).status == Status::done));
+    for (const drivers::Driver& driver : drivers::all()) {
+        for (const bool is_inside : {false, true}) {
+            CAPTURE(driver.name);
+            CAPTURE(is_inside);
+            auto control = std::make_shared<sg::RunControl>();
+            Log log;
+            std::latch begun(1);
+            std::atomic<bool> is_resumed = false;
+            Graph graph;
+            graph.addNode("ask", asks(log, "ask")).addNode("busy", [&](const State&, sg::Runtime& rt) -> Update {
+                if (is_resumed) return bar("busy");
+                begun.count_down();
+                while (!rt.stopRequested()) std::this_thread::yield();
+                return bar("late");
+            });
+            graph.addEdge(sg::START, "ask").addEdge(sg::START, "busy");
+            Graph outer;
+            outer.addNode("inner", graph.compile()).addEdge(sg::START, "inner");
+            const auto saver = std::make_shared<sg::MemorySaver>();
+            const App app = (is_inside ? outer : graph).compile({.checkpointer = saver});
+            std::jthread stopper([&] {
+                begun.wait();
+                patience::until([&] { return log.count("ask") > 0; });
+                std::this_thread::sleep_for(20ms);  // sleeps: so that the question is mostly asked before the stop
+                control->requestStop();
+            });
+            const auto result = driver.run(app, Update{}, with(control));
+            REQUIRE(result.what() == "");
+            CHECK((result.status == Status::cancelled));
+            CHECK((reasonOf(saver) == Status::cancelled));
+            CHECK(app.recover().empty());
+            is_resumed = true;
+            const auto resumed = app.invoke(sg::RESUME, thread_t);
+            REQUIRE((resumed.status == Status::interrupted));
+            REQUIRE(resumed.interrupts.size() == 1);
+            sg::Command<> answer;
+            answer.answers.push_back({resumed.interrupts[0].id, sg::Value(std::string("yes"))});
+            CHECK((app.invoke(answer, thread_t).status == Status::done));
+        }
     }
 }
 
