@@ -1,5 +1,6 @@
 #include <stategraph/agent/agent.hpp>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <variant>
@@ -53,8 +54,9 @@ void addToolNodes(StateGraph<State>& graph, const std::shared_ptr<const Plan>& p
         }
         graph.addEdge(name, detail::model_node);
         if (tool.on_failure == OnToolFailure::end_run) continue;
-        const auto failed = [](const model::ToolCall& wanted, const NodeFailure& failure) {
-            return Command<State>{.update = detail::failedCall(wanted, failure.error), .go_to = detail::model_node};
+        const auto failed = [](const model::ToolCall& wanted, const NodeFailure& failure, Runtime& runtime) {
+            return Command<State>{.update = detail::failedNode(wanted, failure.error, runtime),
+                                  .go_to = detail::model_node};
         };
         graph.onError(name, failed, {detail::model_node});
     }
@@ -135,10 +137,22 @@ std::string listOf(const std::vector<OpenCall>& calls) {
     return all.empty() ? "none" : all;
 }
 
-/// Returns the answer to the question whether a call in doubt was executed.
-Value answerToDoubt(const Value& given, bool is_result) {
-    if (is_result) return Value(std::map<std::string, Value>{{"result", given.as<ClientResult>().output}});
+/// Returns the answer to the question whether a call in doubt was executed. Throws InvalidArgumentError for what such
+/// an answer cannot say.
+Value answerToDoubt(const ThreadId& thread, const OpenCall& call, const Value& given, bool is_result) {
+    const auto refuse = [&](const char* why) {
+        throw InvalidArgumentError("it is not known whether the call '" + call.id + "' of the tool '" + call.tool +
+                                       "' was executed, and " + why,
+                                   {.thread_id = thread.toString()});
+    };
+    if (is_result) {
+        const auto result = given.as<ClientResult>();
+        if (result.is_error) refuse("its result says what it has done: say in `output` that it failed");
+        return Value(std::map<std::string, Value>{{"result", result.output}});
+    }
     const auto decision = given.as<Decision>();
+    if (decision.approved && decision.arguments)
+        refuse("it can only be repeated as it was begun: decline it, or give its result");
     if (decision.approved) return Value("repeat");
     std::string text = "It is not known whether the call was executed. It may have been, and is not repeated";
     text += decision.reason.empty() ? "." : ": " + decision.reason;
@@ -172,12 +186,27 @@ Result<State> Agent::say(std::string text, const RunConfig& config) const {
     return graph_.invoke(said(std::move(text)), config);
 }
 
-std::vector<OpenCall> Agent::openCalls(const ThreadId& thread) const {
+namespace {
+
+std::vector<OpenCall> openCallsOf(const StateSnapshot<State>& at) {
     std::vector<OpenCall> calls;
-    for (const Interrupt& open : graph_.getState({.thread_id = thread}).interrupts()) {
+    for (const Interrupt& open : at.interrupts()) {
         if (auto call = openCallOf(open)) calls.push_back(std::move(*call));
     }
     return calls;
+}
+
+/// Returns whether the agent's own model has made the call, and not that of an agent inside.
+bool isOwnCall(const State& state, const OpenCall& call) {
+    return std::ranges::any_of(state.messages, [&](const model::Message& message) {
+        return std::ranges::find(message.calls, call.id, &model::ToolCall::id) != message.calls.end();
+    });
+}
+
+}  // namespace
+
+std::vector<OpenCall> Agent::openCalls(const ThreadId& thread) const {
+    return openCallsOf(graph_.getState({.thread_id = thread}));
 }
 
 WaitingPage Agent::waiting(const WaitingQuery& query) const {
@@ -221,11 +250,12 @@ Command<> Agent::give(const ThreadId& thread, std::string_view call_id, ClientRe
 }
 
 Command<> Agent::answer(const ThreadId& thread, std::string_view call_id, Value given, bool is_for_client) const {
-    const std::vector<OpenCall> open = openCalls(thread);
+    const auto at = graph_.getState({.thread_id = thread});
+    const std::vector<OpenCall> open = openCallsOf(at);
     const OpenCall& call = findCall(open, thread, call_id);
     if (call.is_in_doubt) {
         Command<> command;
-        command.answers.push_back({call.interrupt_id, answerToDoubt(given, is_for_client)});
+        command.answers.push_back({call.interrupt_id, answerToDoubt(thread, call, given, is_for_client)});
         return command;
     }
     if (call.is_for_client != is_for_client) {
@@ -235,7 +265,7 @@ Command<> Agent::answer(const ThreadId& thread, std::string_view call_id, Value 
     }
     if (!is_for_client) {
         const auto decision = given.as<Decision>();
-        const Tool* const tool = plan_->find(call.tool);  // null for a sub-agent's tool
+        const Tool* const tool = isOwnCall(at.values, call) ? plan_->find(call.tool) : nullptr;
         if (decision.approved && decision.arguments && tool != nullptr && tool->check) tool->check(*decision.arguments);
     }
     Command<> command;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -24,6 +26,7 @@ using model::Message;
 using model::ToolCall;
 
 constexpr std::size_t error_text_max = 4096;
+constexpr const char* approval_key = "approval";  // of the question for an approval
 
 Message failure(const ToolCall& call, std::string text) {
     if (text.size() > error_text_max) text = std::string(stategraph::detail::beginningOf(text, error_text_max)) + "…";
@@ -103,13 +106,15 @@ std::optional<Message> amendmentOf(const ToolCall& call, const Value& arguments,
     return amendment;
 }
 
+Message declined(const ToolCall& call, const Decision& decision) {
+    return failure(
+        call, decision.reason.empty() ? "The call was not approved." : "The call was not approved: " + decision.reason);
+}
+
 Begun askForApproval(Ready ready, const ToolCall& call, Runtime& runtime, std::optional<Message>& amendment) {
     const Question question = ApprovalRequest{call.id, call.provider_id, call.name, ready.arguments};
-    Decision decision = interrupt<Decision>(runtime, "approval", Value(question));
-    if (!decision.approved) {
-        return failure(call, decision.reason.empty() ? "The call was not approved."
-                                                     : "The call was not approved: " + decision.reason);
-    }
+    Decision decision = interrupt<Decision>(runtime, approval_key, Value(question));
+    if (!decision.approved) return declined(call, decision);
     if (decision.arguments) {
         std::optional<Message> made = amendmentOf(call, *decision.arguments, runtime.state<State>());
         ready.arguments = std::move(*decision.arguments);
@@ -201,19 +206,56 @@ void describeIfAsked(const Ready& ready, const ToolCall& call, Runtime& runtime)
 
 }  // namespace
 
-std::vector<Message> executedCall(const Plan& plan, const State& state, const ToolCall& call, Value output,
-                                  const std::vector<Value>& answers) {
-    std::vector<Message> messages;
+namespace {
+
+/// Returns the answer, or none if it is one to a question of another kind: such an answer lacks the member.
+template <class T>
+std::optional<T> answerAs(const Value& answer, const char* member) {
+    try {
+        if (!answer.as<std::map<std::string, Value>>().contains(member)) return {};
+        return answer.as<T>();
+    } catch (const WrongTypeError&) {
+        return {};
+    }
+}
+
+/// Returns whether the library asks for an approval of this call, and not only the tool itself.
+bool isApproved(const Plan& plan, const State& state, const Tool& tool, const ToolCall& call) {
+    try {
+        return plan.needsApproval(tool, readArguments(tool, call), state.approval);
+    } catch (const std::exception&) {
+        return false;  // the call is faulty, and has asked nobody
+    }
+}
+
+}  // namespace
+
+Said saidOf(const Plan& plan, const State& state, const ToolCall& call, const std::vector<Value>& answers,
+            bool has_begun) {
+    Said said;
+    const Tool* const tool = plan.find(call.name);
     for (const Value& answer : answers) {
-        try {
-            const auto decision = answer.as<Decision>();
-            if (!decision.approved || !decision.arguments) continue;
-            if (auto amendment = amendmentOf(call, *decision.arguments, state))
-                messages.push_back(std::move(*amendment));
-        } catch (const WrongTypeError&) {
-            // The answer to a question of the tool itself.
+        if (const auto decision = answerAs<Decision>(answer, "approved")) {
+            if (decision->approved && decision->arguments) {
+                if (auto amendment = amendmentOf(call, *decision->arguments, state))
+                    said.amendments.push_back(std::move(*amendment));
+            } else if (!decision->approved && !has_begun && tool != nullptr && isApproved(plan, state, *tool, call)) {
+                said.result = declined(call, *decision);
+            }
+        } else if (tool != nullptr && tool->isForClient()) {
+            if (auto given = answerAs<ClientResult>(answer, "output"))
+                said.result = outputOf(*tool, call, std::move(given->output), given->is_error);
+        } else if (tool != nullptr && tool->is_effect && tool->on_doubt == OnDoubt::ask && has_begun) {
+            const auto known = answerAs<std::map<std::string, Value>>(answer, "result");
+            if (known && known->size() == 1) said.result = outputOf(*tool, call, known->at("result"));
         }
     }
+    return said;
+}
+
+std::vector<Message> executedCall(const Plan& plan, const State& state, const ToolCall& call, Value output,
+                                  const std::vector<Value>& answers) {
+    std::vector<Message> messages = saidOf(plan, state, call, answers, true).amendments;
     const Tool* const tool = plan.find(call.name);
     messages.push_back(tool != nullptr ? outputOf(*tool, call, std::move(output))
                                        : model::toolResult(call, std::move(output)));
@@ -221,6 +263,15 @@ std::vector<Message> executedCall(const Plan& plan, const State& state, const To
 }
 
 Update<State> failedCall(const ToolCall& call, const std::string& error) { return resultOf(failure(call, error)); }
+
+Update<State> failedNode(const ToolCall& call, const std::string& error, Runtime& runtime) {
+    std::optional<Message> amendment;
+    const auto answer = stategraph::detail::answerOfNode(runtime, approval_key);
+    const auto decision = answer ? answerAs<Decision>(*answer, "approved") : std::nullopt;
+    if (decision && decision->approved && decision->arguments)
+        amendment = amendmentOf(call, *decision->arguments, runtime.state<State>());
+    return resultOf(std::move(amendment), failure(call, error));
+}
 
 std::optional<std::string> faultOf(const Plan& plan, const ToolCall& call, const std::vector<std::string>& offered) {
     const Tool* const tool = plan.find(call.name);

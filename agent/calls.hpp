@@ -26,13 +26,25 @@ Update<State> callTool(const Plan& plan, const model::ToolCall& call, Runtime& r
 /// Does the same for a tool that is a coroutine.
 Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const model::ToolCall& call, Runtime& runtime,
                               OnFailure on_failure);
-/// Returns the result of a call whose node has failed for good, or which is not executed.
+/// Returns the result of a call that is not executed.
 Update<State> failedCall(const model::ToolCall& call, const std::string& error);
+/// Returns the result of a call whose node, which is not the common one, has failed for good: also what a person had
+/// changed in the call. Call it in the node's error handler.
+Update<State> failedNode(const model::ToolCall& call, const std::string& error, Runtime& runtime);
 
 /// Returns what a call that was executed adds to the conversation, if its task was then left unfinished. `answers` are
 /// those to its task's questions.
 std::vector<model::Message> executedCall(const Plan& plan, const State& state, const model::ToolCall& call,
                                          Value output, const std::vector<Value>& answers);
+
+/// What people have said of a call.
+struct Said {
+    std::vector<model::Message> amendments = {};  // what they have changed in the message that has the call
+    std::optional<model::Message> result = {};    // theirs, or that they have declined the call
+};
+/// Returns what the answers say of a call whose task has been left unfinished, and was not executed as far as is known.
+Said saidOf(const Plan& plan, const State& state, const model::ToolCall& call, const std::vector<Value>& answers,
+            bool has_begun);
 
 /// A call that is not executed, and why: the payload of the node "refused_tool".
 struct RefusedCall {

@@ -14,7 +14,10 @@ StopCondition stepCountIs(std::int64_t steps) {
 
 StopCondition hasToolCall(std::string tool) {
     return [tool = std::move(tool)](const State& state) -> std::optional<std::string> {
-        const auto isAnswer = [](const model::Message& message) { return message.role == model::Role::assistant; };
+        // One that was stopped midway is asked for again.
+        const auto isAnswer = [](const model::Message& message) {
+            return message.role == model::Role::assistant && message.finish_reason != model::FinishReason::aborted;
+        };
         const auto last = std::find_if(state.messages.rbegin(), state.messages.rend(), isAnswer);
         if (last == state.messages.rend()) return {};
         const auto isIt = [&](const model::ToolCall& call) { return call.name == tool; };

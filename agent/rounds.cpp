@@ -130,6 +130,12 @@ bool comesAfterTools(const State& state) noexcept {
     return last.role == Role::tool || (last.role == Role::assistant && isPaused(last));
 }
 
+/// Returns whether the next call is to mend an answer of the wrong shape.
+bool mendsAnswer(const State& state) noexcept {
+    const std::span<const Message> messages = withoutAborted(state.messages);
+    return state.repairs > 0 && !messages.empty() && messages.back().role == Role::user;
+}
+
 /// One call of the model, from its preparation to what it writes.
 class Round {
     static constexpr std::string_view id_prefix = "answer-";
@@ -138,9 +144,10 @@ class Round {
 public:
     Round(const Plan& plan, const State& state, Runtime& runtime)
         : plan_(plan), state_(state), id_(answerId(runtime.taskId())), runtime_(runtime) {
-        // The first call of a turn is not checked, nor a call that is to mend an answer. A turn may begin with results
-        // of calls that the turn before it left open.
-        if (state.steps > 0 && comesAfterTools(state)) stopped_ = stopReason(plan, state);
+        // The first call of a turn is not checked, nor a call that is to mend an answer, unless that was the last one
+        // at a limit. A turn may begin with results of calls that the turn before it left open.
+        const bool is_last_again = plan.options.at_limit == AtLimit::answer && mendsAnswer(state);
+        if (state.steps > 0 && (comesAfterTools(state) || is_last_again)) stopped_ = stopReason(plan, state);
         if (isOver()) return;
         if (plan.options.prepare_step) prepare();
         if (auto mended = model::mendHistory(wanted()))

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -96,7 +97,12 @@ Update<State> beginTurn(const Plan& plan, const State& state, Runtime& runtime) 
             for (model::Message& each : executedCall(plan, state, *call, done->second, task->answers))
                 results.push_back(std::move(each));
         } else {
-            results.push_back(model::toolResult(*call, Value(fateOf(plan, *call, *task)), true));
+            // An answer that nobody has used yet counts as if its task had taken it.
+            Said said = saidOf(plan, state, *call, task->answers, task->begun == AbandonedTask::Begun::yes);
+            if (task->begun != AbandonedTask::Begun::no || said.result)
+                std::ranges::move(said.amendments, std::back_inserter(results));
+            results.push_back(said.result ? *std::move(said.result)
+                                          : model::toolResult(*call, Value(fateOf(plan, *call, *task)), true));
         }
     }
     update.with(add(&State::messages, std::move(results)));

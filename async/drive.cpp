@@ -244,8 +244,9 @@ Async<> executeAllAsync(Run& run, Spread spread) {
 
 Async<> readFirst(Run& run) {
     if (!run.env().log.isAwaited()) co_return;
-    // The outer checkpoint is stored before anything of the inner log.
-    if (const ParentLink* link = run.env().link) co_await Stored(link->env->log, PutQueue::Until::commits);
+    // The checkpoints around it are stored before anything of the inner log (Run::load).
+    for (const ParentLink* outer = run.env().link; outer != nullptr; outer = outer->env->link)
+        co_await Stored(outer->env->log, PutQueue::Until::commits);
     const auto query = run.toRead();
     if (!query) co_return;
     std::optional<CheckpointTuple> tuple = co_await TupleRead(*run.shared().saver, *query);

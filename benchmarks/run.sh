@@ -56,7 +56,7 @@ cd "$repo"
 
 # In the order in which they are run.
 all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state wide_dict pydantic_state sequential
-  fanout_to_subgraph react_loop savers history threads scaling resume workflow agent serve blocking_nodes async_waits compile_time memory)
+  fanout_to_subgraph react_loop savers history threads scaling resume workflow agent agent_http serve blocking_nodes async_waits compile_time memory)
 workloads=("${all[@]}")
 if [ ${#only[@]} -gt 0 ]; then
   workloads=("${only[@]}")
@@ -131,11 +131,26 @@ if have node && [[ " ${workloads[*]} " == *" agent "* ]]; then
     note "The AI SDK could not be installed (build/bench/npm-agents.log says why): it is left out"
   fi
 fi
+# The client of models alone has one in the openai client.
+openai_ready=no
+if have node && [[ " ${workloads[*]} " == *" agent_http "* ]]; then
+  if "$repo/benchmarks/peers/openai/install.sh" "$build/openai" >"$build/npm-openai.log" 2>&1; then
+    openai_ready=yes
+    fact peer_of_agent_http "$(cat "$build/openai/versions")"
+  else
+    note "The openai client could not be installed (build/bench/npm-openai.log says why): it is left out"
+  fi
+fi
 # run_peer NAME PART
 run_peer() {
   if [ "$1" = agent ]; then
     [ $agents_ready = yes ] || return 0
     (cd "$build/agents" && QUICK=$quick ./node agent.mjs "$results/peer-agents-$2") || note "The peers failed on $1: no figures of them"
+    return 0
+  fi
+  if [ "$1" = agent_http ]; then
+    [ $openai_ready = yes ] || return 0
+    (cd "$build/openai" && QUICK=$quick ./node client.mjs "$results/peer-openai-$2.json") || note "The openai client failed on $1: no figures of it"
     return 0
   fi
   if [ "$1" = workflow ] && [ $mastra_ready = yes ]; then

@@ -1,6 +1,7 @@
 #include <stategraph/saver.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <stategraph/error.hpp>
@@ -171,6 +172,20 @@ void checkExpected(const LogName& log, const WriteRow& row, const std::optional<
 void refuseCopy(std::string_view from, std::string_view to) {
     throw InvalidArgumentError("cannot copy thread '" + std::string(from) + "' to '" + std::string(to) +
                                "': the target has checkpoints; delete it first or choose another name");
+}
+
+std::vector<ListedCheckpoint> listEach(BaseCheckpointSaver& saver, const ListQuery& query) {
+    std::vector<ListedCheckpoint> listed;
+    for (const std::string& thread_id : query.thread_ids) {
+        if (query.limit && listed.size() >= *query.limit) break;
+        ListQuery each = query;
+        each.thread_ids.clear();
+        each.thread_id = thread_id;
+        each.after_thread_id.reset();
+        if (query.limit) each.limit = *query.limit - listed.size();
+        std::ranges::move(saver.list(each), std::back_inserter(listed));
+    }
+    return listed;
 }
 
 void checkCopyTarget(std::string_view to) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <random>
+#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -22,12 +23,37 @@ std::uint64_t nextNumber() {
     return number ^ (number >> 31U);
 }
 
+// Fewer names cost little even if all collide.
+constexpr std::size_t flood_min = 512;
+// Of names that nobody has chosen, a bucket has a few.
+constexpr unsigned crowd_max = 64;
+
+// As Boost.JSON computes it; unchanged by what two names of one length share, except for the lowest byte of `begin`.
+std::uint64_t hashOf(std::string_view name, std::uint64_t begin) noexcept {
+    std::uint64_t hash = 0xCBF29CE484222325ULL + begin;
+    for (const char each : name) hash = (static_cast<std::uint64_t>(each) ^ hash) * 0x100000001B3ULL;
+    return hash;
+}
+
 }  // namespace
 
 std::size_t capacityFor(std::size_t members) {
     if (members <= uncrowded_max) return members;
     const std::size_t chosen = (members + nextNumber() % members) | 1U;
     return std::min(chosen, std::max(members, boost::json::object::max_size()));
+}
+
+bool isFlood(std::span<const std::string_view> names) {
+    if (names.size() < flood_min) return false;
+    const std::size_t buckets = capacityFor(names.size());
+    std::vector<std::uint16_t> counts;
+    for (std::uint64_t begin = 0; begin < 256; begin += 16) {
+        counts.assign(buckets, 0);
+        for (const std::string_view name : names) {
+            if (++counts[hashOf(name, begin) % buckets] > crowd_max) return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace stategraph::detail

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/value_stack.hpp>
@@ -113,20 +114,30 @@ private:
     bool is_crowded_ = false;
 };
 
+bool isFlood(const json::array& parts) {
+    std::vector<std::string_view> names;
+    for (std::size_t i = 1; i < parts.size(); i += 2) names.push_back(parts[i].get_string());
+    return stategraph::detail::isFlood(names);
+}
+
 /// Makes objects of the arrays that readAllMembers() describes. Of equal members the value of the last one stays, in
-/// the place of the first, as in objects that Boost makes.
-json::value withObjects(json::value& parts) {
+/// the place of the first, as in objects that Boost makes. Sets the error if Boost must not make one.
+json::value withObjects(json::value& parts, json::error_code& error) {
     json::array* const list = parts.if_array();
-    if (list == nullptr) return std::move(parts);
+    if (list == nullptr || error) return std::move(parts);
     if (!list->front().get_bool()) {
-        for (std::size_t i = 1; i < list->size(); ++i) (*list)[i - 1] = withObjects((*list)[i]);
+        for (std::size_t i = 1; i < list->size(); ++i) (*list)[i - 1] = withObjects((*list)[i], error);
         list->pop_back();
         return std::move(parts);
+    }
+    if (isFlood(*list)) {
+        error = json::error::object_too_large;
+        return nullptr;
     }
     json::object object(list->storage());
     object.reserve(capacityFor(list->size() / 2));
     for (std::size_t i = 1; i < list->size(); i += 2)
-        object.insert_or_assign((*list)[i].get_string(), withObjects((*list)[i + 1]));
+        object.insert_or_assign((*list)[i].get_string(), withObjects((*list)[i + 1], error));
     return object;
 }
 
@@ -140,7 +151,7 @@ JsonRead readWhole(std::string_view text, std::size_t depth_max, const json::sto
     read.at = parser.write_some(false, text.data(), text.size(), read.error);
     if (parser.handler().isCrowded()) {
         read = readWhole<true>(text, depth_max, memory);
-        read.value = withObjects(read.value);
+        if (!read.error) read.value = withObjects(read.value, read.error);
         return read;
     }
     if (!read.error && read.at < text.size()) read.error = json::error::extra_data;

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
+
+#include <stategraph/error.hpp>
+
+#include "json/crowded_object.hpp"
 
 namespace stategraph::detail {
 namespace {
@@ -49,7 +54,17 @@ json::value& PartialTree::place(json::value&& value) {
     return placeInObject(container.get_object(), std::move(value));
 }
 
+// The names come from outside, one by one.
+void PartialTree::makeRoom(json::object& object) {
+    std::vector<std::string_view> names;
+    for (const auto& member : object) names.emplace_back(member.key());
+    if (isFlood(names))
+        throw InvalidArgumentError("the partial JSON text has an object with members whose names have one hash");
+    object.reserve(capacityFor(2 * object.size()));
+}
+
 json::value& PartialTree::placeInObject(json::object& object, json::value&& value) {
+    if (object.size() >= uncrowded_max && object.size() == object.capacity()) makeRoom(object);
     const auto [entry, is_new] = object.emplace(key_, nullptr);
     if (is_new) {
         if (key_ == proto || (containers_.back().is_constructor && key_ == prototype)) ++refused_keys_;

@@ -43,6 +43,7 @@ private:
         bool is_constructor;
     };
     boost::json::value& place(boost::json::value&& value);
+    static void makeRoom(boost::json::object& object);
     boost::json::value& placeInObject(boost::json::object& object, boost::json::value&& value);
 
     boost::json::value root_ = nullptr;

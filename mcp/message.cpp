@@ -14,6 +14,8 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t depth_max = 200;  // a Value may be 256 deep
+// What is read of each message takes more memory than its text.
+constexpr std::size_t batch_max = 10'000;
 
 constexpr double exact_max = 9007199254740992.0;  // integers up to here are exact
 
@@ -157,6 +159,11 @@ std::vector<Incoming> readMessages(std::string_view text) {
         }
         if (messages.empty()) messages.emplace_back();
     } else if (json::array* const batch = value.if_array(); batch != nullptr && !batch->empty()) {
+        if (batch->size() > batch_max) {
+            messages.emplace_back().error_text =
+                "it is a batch of more than " + std::to_string(batch_max) + " messages";
+            return messages;
+        }
         for (json::value& each : *batch) messages.push_back(readOne(each));
     } else {
         messages.push_back(readOne(value));

@@ -35,7 +35,7 @@ struct Incoming {
 };
 /// Reads a message, or a batch of them, which version 2025-03-26 allows. Never throws for what the text contains: what
 /// is no message is `unreadable`. If it can only be the answer to a request, it has that request's id, and
-/// `error_text` says what is wrong.
+/// `error_text` says what is wrong. A batch of more than 10,000 is one unreadable message.
 std::vector<Incoming> readMessages(std::string_view text);
 
 /// A member of that type; missing ones, and ones of another type, are empty.

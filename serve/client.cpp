@@ -52,8 +52,8 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
 
-/// Splits at a separator that is not inside of quotes.
-std::vector<std::string_view> splitAt(std::string_view text, char separator) {
+/// Splits at a separator that is not inside of quotes. Sets `ends_inside` if a quote begins and does not end.
+std::vector<std::string_view> splitAt(std::string_view text, char separator, bool& ends_inside) {
     std::vector<std::string_view> parts;
     std::size_t begin = 0;
     bool is_quoted = false;
@@ -68,39 +68,49 @@ std::vector<std::string_view> splitAt(std::string_view text, char separator) {
         }
     }
     parts.push_back(trimmed(text.substr(begin)));
+    ends_inside = ends_inside || is_quoted;
     return parts;
 }
 
-/// The values of all fields of a name, as one list.
-std::vector<std::string_view> listOf(const Request& request, std::string_view name) {
-    std::vector<std::string_view> all;
-    const auto [first, last] = request.equal_range(name);
-    for (auto each = first; each != last; ++each) {
-        for (const std::string_view part : splitAt(each->value(), ',')) all.push_back(part);
-    }
-    return all;
-}
-
-/// The addresses of X-Forwarded-For.
+/// The addresses of X-Forwarded-For, which has no quotes: one that a client sends hides nothing of what its proxy adds.
 std::vector<std::string> forwardedFor(const Request& request) {
     std::vector<std::string> all;
-    for (const std::string_view each : listOf(request, "X-Forwarded-For")) all.emplace_back(each);
+    const auto [first, last] = request.equal_range("X-Forwarded-For");
+    for (auto each = first; each != last; ++each) {
+        std::string_view left = each->value();
+        for (std::size_t comma = left.find(','); comma != std::string_view::npos; comma = left.find(',')) {
+            all.emplace_back(trimmed(left.substr(0, comma)));
+            left.remove_prefix(comma + 1);
+        }
+        all.emplace_back(trimmed(left));
+    }
     return all;
 }
 
-/// The addresses of Forwarded: `for=192.0.2.1;proto=https, for="[2001:db8::1]:4711"`.
-std::vector<std::string> forwarded(const Request& request) {
-    std::vector<std::string> all;
-    for (const std::string_view element : listOf(request, "Forwarded")) {
-        std::string address;  // empty for an element that names nobody
-        for (const std::string_view pair : splitAt(element, ';')) {
-            if (pair.size() < 4 || !beast::iequals(pair.substr(0, 4), "for=")) continue;
-            address = trimmed(pair.substr(4));
-            if (address.size() >= 2 && address.front() == '"' && address.back() == '"')
-                address = address.substr(1, address.size() - 2);
-        }
-        all.push_back(std::move(address));
+/// The address of an element of Forwarded; empty if it names nobody.
+std::string addressOf(std::string_view element) {
+    std::string address;
+    bool ends_inside = false;
+    for (const std::string_view pair : splitAt(element, ';', ends_inside)) {
+        if (pair.size() < 4 || !beast::iequals(pair.substr(0, 4), "for=")) continue;
+        address = trimmed(pair.substr(4));
+        if (address.size() >= 2 && address.front() == '"' && address.back() == '"')
+            address = address.substr(1, address.size() - 2);
     }
+    return address;
+}
+
+/// The addresses of Forwarded: `for=192.0.2.1;proto=https, for="[2001:db8::1]:4711"`. Returns none if a quote does not
+/// end, which would hide what a proxy has added.
+std::optional<std::vector<std::string>> forwarded(const Request& request) {
+    std::vector<std::string> all;
+    bool ends_inside = false;
+    const auto [first, last] = request.equal_range("Forwarded");
+    for (auto each = first; each != last; ++each) {
+        for (const std::string_view element : splitAt(each->value(), ',', ends_inside))
+            all.push_back(addressOf(element));
+    }
+    if (ends_inside) return {};
     return all;
 }
 
@@ -172,9 +182,11 @@ std::optional<std::string> Proxies::clientOf(const std::string& peer, const Requ
     const auto address = addressIn(peer);
     if (!address) return peer;
     if (!has(*address)) return address->to_string();
-    const std::vector<std::string> simple = forwardedFor(request), full = forwarded(request);
-    const ip::address client = lastOutside(*address, simple.empty() ? full : simple);
-    if (!simple.empty() && !full.empty() && lastOutside(*address, full) != client) return {};
+    const std::vector<std::string> simple = forwardedFor(request);
+    const auto full = forwarded(request);
+    if (!full) return {};
+    const ip::address client = lastOutside(*address, simple.empty() ? *full : simple);
+    if (!simple.empty() && !full->empty() && lastOutside(*address, *full) != client) return {};
     return client.to_string();
 }
 

@@ -1,7 +1,11 @@
 #include "serve/connection.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
+
+#include <time.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -92,11 +96,15 @@ asio::awaitable<void> Connection::serve() {
         const bool is_unread =
             early && !parser.is_done() && parser.content_length().value_or(UINT64_MAX) > refused_body_max;
         if (!error && !is_unread && !parser.is_done()) {
+            // In small pieces, a large body would take many turns of the thread that others' connections share.
+            const bool is_large = parser.content_length().value_or(UINT64_MAX) > quick_body_max;
+            if (is_large) buffer_.reserve(read_bytes);
             auto [unread, rest] =
                 co_await http::async_read(*socket_, buffer_, parser, asio::as_tuple(asio::use_awaitable));
             error = unread;
         }
         socket_->expires_never();
+        if (buffer_.size() == 0 && buffer_.capacity() > quick_body_max) buffer_.shrink_to_fit();
         if (error) {
             co_await refuseUnread(error);
             if (status_ != 0) {
@@ -135,10 +143,36 @@ asio::awaitable<void> Connection::serve() {
     socket_->close();
 }
 
+namespace {
+
+/// Returns the processor time that the calling thread has used.
+std::chrono::nanoseconds usedTime() noexcept {
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+/// Has the thread for large bodies rest after this one, however it ends.
+class Resting {
+public:
+    explicit Resting(Shared& shared) noexcept : shared_(shared) {}
+    Resting(const Resting&) = delete;
+    Resting& operator=(const Resting&) = delete;
+    ~Resting() { shared_.rests_until = std::chrono::steady_clock::now() + 3 * (usedTime() - began_); }
+
+private:
+    Shared& shared_;
+    const std::chrono::nanoseconds began_ = usedTime();
+};
+
+}  // namespace
+
 template <class Work>
 asio::awaitable<void> Connection::aside(Work work) {
     const auto call = [this, &work]() -> asio::awaitable<void> {
+        std::this_thread::sleep_until(shared_->rests_until);
         if (shared_->has_ended) throw InvalidUpdateError("the server is ending");
+        const Resting resting(*shared_);
         work();
         co_return;
     };

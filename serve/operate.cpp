@@ -34,7 +34,8 @@ bool mayStream(const Request& request, const Asked& asked) noexcept {
 }
 
 Client clientOf(const Asked& asked) {
-    return asked.identity ? clientNamed(asked.identity->name) : clientAt(asked.remote);
+    const bool is_somebody = asked.identity && !asked.identity->name.empty();
+    return is_somebody ? clientNamed(asked.identity->name) : clientAt(asked.remote);
 }
 
 }  // namespace
@@ -123,7 +124,7 @@ void Connection::report(const Request& request, const Asked& asked, Clock::time_
     if (!shared_->options.log) return;
     try {
         boost::json::object line{{"ms", millisecondsOf(took)}, {"status", status_}};
-        if (request.method_string().size() > 0) line["method"] = request.method_string();
+        if (!request.method_string().empty()) line["method"] = request.method_string();
         if (!asked.route.path.empty()) line["path"] = asked.route.path;
         for (auto& [name, value] : askedAs(asked)) line.emplace(name, std::move(value));
         tell(shared_->options.log, "request", std::move(line));

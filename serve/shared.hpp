@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <list>
 #include <map>
 #include <memory>
@@ -75,6 +76,9 @@ struct Shared {
     std::atomic<bool> has_ended = false;
     /// Reads large bodies, one after the other, so that they do not hold up what connections' threads do for others.
     asio::thread_pool large_bodies{1};
+    /// Its thread alone uses this: until when it rests, which is three times as long as it worked for the last body. So
+    /// bodies take at most a quarter of a processor, and others' requests, which are short, wait for it less often.
+    std::chrono::steady_clock::time_point rests_until = {};
     /// The bytes that all replays use.
     const std::shared_ptr<std::atomic<std::size_t>> replay_bytes = std::make_shared<std::atomic<std::size_t>>(0);
     /// Guards the list of existing connections, to which each adds itself, and from which each removes itself.

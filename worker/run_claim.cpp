@@ -37,14 +37,15 @@ public:
             const auto found = graph_->check(reader_, claim_.thread_id);
             if (!found.empty()) co_return refuse(found.front());
         }
-        if (claim_.state == WorkState::idle && !claim_.input_number) co_return left(WorkOutcome::finished);
-        if (claim_.state != WorkState::idle) {
+        const bool begins = claim_.state == WorkState::idle && claim_.input_number;
+        // One that was woken has something due that somebody else has stored, since its last run had ended.
+        if (claim_.state == WorkState::idle && !begins && !claim_.is_woken) co_return left(WorkOutcome::finished);
+        if (!begins) {
             std::optional<Release> release = hasEnded();
             if (release) co_return std::move(*release);
         }
         const RunConfig run_config = config();
-        Task<detail::WorkerRunEnd> run =
-            claim_.state == WorkState::idle ? graph_->start(claim_.input, run_config) : graph_->resume(run_config);
+        Task<detail::WorkerRunEnd> run = begins ? graph_->start(claim_.input, run_config) : graph_->resume(run_config);
         const detail::WorkerRunEnd end = co_await std::move(run);
         co_return ended(end);
     }

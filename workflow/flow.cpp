@@ -12,6 +12,7 @@
 #include "workflow/flow_impl.hpp"
 #include "workflow/listing.hpp"
 #include "workflow/nested_execution.hpp"
+#include "workflow/questions.hpp"
 #include "workflow/refuse.hpp"
 #include "workflow/request_context.hpp"
 #include "workflow/snapshot.hpp"
@@ -112,8 +113,8 @@ bool addUnderWay(const Plan& plan, State& state, const std::vector<TaskSnapshot>
         if (plan.entryOf(*place).kind == Entry::Kind::sleep) {
             state.records.insert_or_assign(task.name, Record{.status = Word::waiting, .payload = state.data});
             is_more = true;
-        } else if (place->nested && !task.calls.empty()) {
-            const SnapshotData& inside = *task.calls.back().state;
+        } else if (const CallSnapshot* const call = place->nested ? newestCall(task) : nullptr) {
+            const SnapshotData& inside = *call->state;
             State inner = inside.values_as_cbor.as<State>();
             (void)addUnderWay(*place->nested->plan, inner, inside.tasks);
             const auto before = state.records.find(task.name);
@@ -259,13 +260,25 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
         .run();
 }
 
+namespace {
+
+// Returns whether a question has been answered, and its step has not gone on.
+bool hasAnswer(const Plan& plan, const StateSnapshot<State>& at) {
+    const auto interrupts = at.interrupts();
+    return std::ranges::any_of(openQuestions(plan, at.values, true),
+                               [&](const Question& each) { return each.is_due && !isAsked(each, interrupts); });
+}
+
+}  // namespace
+
 std::variant<RunView, RunInput> Flow::Impl::restartInput(const std::string& run_id, const RunOptions& options) const {
     const auto at = read(run_id, true);
     RunView view = isStored(at) ? viewAt(at) : RunView();
     if (view.status == RunStatus::success || view.status == RunStatus::failed) return view;
     const bool is_under_way = view.status == RunStatus::running || view.status == RunStatus::waiting;
-    // A graph that is a step can ask while the workflow next to it sleeps.
-    if (!is_under_way && !(view.status == RunStatus::suspended && sleepsAt(at))) {
+    // A graph that is a step can ask while the workflow next to it sleeps, and of several questions one can have its
+    // answer, whose run died.
+    if (!is_under_way && !(view.status == RunStatus::suspended && (sleepsAt(at) || hasAnswer(*plan, at)))) {
         refuse(Refusal::not_active, run_id, std::string("nothing of it was under way; it is ") + toString(view.status));
     }
     const CheckpointId only_at = at.config.checkpoint_id;
@@ -316,6 +329,8 @@ Continuation Flow::Impl::travelTo(const std::string& run_id, const std::string& 
                    "it is under way, or its process died; wait for its end, or cancel it");
         }
         state = at.values;
+        // What a workflow inside has done before it began to wait.
+        if (state.status == Word::none) (void)addUnderWay(*plan, state, at.tasks);
     } else {
         state.metadata = options.metadata;
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workflow/nested_execution.hpp"
+
 namespace stategraph::workflow {
 namespace {
 
@@ -21,8 +23,8 @@ void add(const Plan& plan, const TaskSnapshot& task, std::vector<QuestionView>& 
     const Place* place = nullptr;
     const std::string path = pathOf(plan, task, place);
     if (place == nullptr) return;
-    if (place->nested && !task.calls.empty() && task.calls.back().state) {
-        for (const TaskSnapshot& inside : task.calls.back().state->tasks) {
+    if (const CallSnapshot* const call = place->nested ? newestCall(task) : nullptr) {
+        for (const TaskSnapshot& inside : call->state->tasks) {
             if (!inside.finished) add(*place->nested->plan, inside, questions);
         }
         return;

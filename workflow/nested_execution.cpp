@@ -1,9 +1,12 @@
 #include "workflow/nested_execution.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <set>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include <stategraph/detail/call_failure.hpp>
 #include <stategraph/retry.hpp>
@@ -143,12 +146,19 @@ const Nested* nestedOf(const Plan& plan, std::string_view node) {
 
 }  // namespace
 
+const CallSnapshot* newestCall(const TaskSnapshot& task) noexcept {
+    const auto newest = std::ranges::max_element(task.calls, [](const CallSnapshot& a, const CallSnapshot& b) {
+        return std::pair(a.key.size(), std::string_view(a.key)) < std::pair(b.key.size(), std::string_view(b.key));
+    });
+    return newest == task.calls.end() || !newest->state ? nullptr : &*newest;
+}
+
 std::string firstLogOf(const Plan& plan, const SnapshotData& at) {
     for (const TaskSnapshot& task : at.tasks) {
         const Nested* const nested = task.finished ? nullptr : nestedOf(plan, task.name);
         if (nested == nullptr) continue;
-        if (!task.calls.empty() && task.calls.back().state) {
-            const SnapshotData& inside = *task.calls.back().state;
+        if (const CallSnapshot* const call = newestCall(task)) {
+            const SnapshotData& inside = *call->state;
             const std::string first = firstLogOf(*nested->plan, inside);
             return first.empty() ? inside.config.checkpoint_ns : first;
         }

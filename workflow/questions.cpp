@@ -145,9 +145,8 @@ bool hasDueQuestion(const Plan& plan, const State& state, const std::vector<Inte
             if (!step.workflow && found != state.records.end() && found->second.status == Word::suspended) return true;
         }
     }
-    return std::ranges::any_of(openQuestions(plan, state, true), [&](const Question& each) {
-        return each.is_due && std::ranges::find(interrupts, each.key, &Interrupt::key) != interrupts.end();
-    });
+    return std::ranges::any_of(openQuestions(plan, state, true),
+                               [&](const Question& each) { return each.is_due && isAsked(each, interrupts); });
 }
 
 namespace {

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +34,11 @@ std::size_t dueEntryOf(const Plan& plan, const State& state, bool waits);
 /// Returns the open questions of a workflow and of workflows inside it, in the order of its steps. `waits`: as for
 /// dueEntryOf; inside it follows from the state.
 std::vector<Question> openQuestions(const Plan& plan, const State& state, bool waits = false);
+
+/// Returns whether it is among `interrupts`, those of the run's thread: nobody has answered it.
+inline bool isAsked(const Question& question, const std::vector<Interrupt>& interrupts) noexcept {
+    return std::ranges::find(interrupts, question.key, &Interrupt::key) != interrupts.end();
+}
 
 /// Returns whether any of them is due and among `interrupts`, those of the run's thread. Cost: little, unless a foreach
 /// or a workflow inside asks.

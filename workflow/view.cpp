@@ -5,6 +5,7 @@
 
 #include "workflow/execution.hpp"
 #include "workflow/inner_questions.hpp"
+#include "workflow/nested_execution.hpp"
 #include "workflow/questions.hpp"
 
 namespace stategraph::workflow {
@@ -115,8 +116,9 @@ private:
         record.status = asks ? Word::suspended : Word::running;
         if (asks) record.asked = task.open_interrupts.front().value;
         show(place, record, view);
-        if (!place->nested || task.calls.empty()) return;
-        const SnapshotData& inside = *task.calls.back().state;
+        const CallSnapshot* const call = place->nested ? newestCall(task) : nullptr;
+        if (call == nullptr) return;
+        const SnapshotData& inside = *call->state;
         add(*place->nested->plan, inside.values_as_cbor.as<State>(), inside.tasks);
     }
 
@@ -145,6 +147,7 @@ void addQuestions(const Plan& plan, const State& state, const std::vector<Interr
     std::vector<std::string> last;
     for (Question& question : openQuestions(plan, state)) {
         const auto asked = std::ranges::find(interrupts, question.key, &Interrupt::key);
+        if (question.is_due && !interrupts.empty() && asked == interrupts.end()) continue;  // it has been answered
         if (asked != interrupts.end())
             view.questions.push_back({asked->id, question.key, question.payload, question.labels});
         for (const std::string& label : question.labels) view.labels[label] = {question.path.front(), question.index};

@@ -65,6 +65,9 @@ void checkExpected(const LogName& log, const WriteRow& row, const std::optional<
 /// Throws InvalidArgumentError if a copy's target has no name.
 void checkCopyTarget(std::string_view to);
 
+/// Lists the threads of a query with ListQuery::thread_ids by a query for each of them.
+std::vector<ListedCheckpoint> listEach(BaseCheckpointSaver& saver, const ListQuery& query);
+
 /// A commit's place in its log.
 struct CommitLinks {
     CheckpointId id;

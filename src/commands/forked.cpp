@@ -55,6 +55,8 @@ std::string wholeIfDue(const LogName& log, const checkpoint::Folded& from) {
 // commit that is copied.
 CommitFields follow(const checkpoint::Folded& from) {
     CommitFields copy = from.commit;
+    copy.took.reset();  // no superstep made it
+    copy.attempts = 1;
     copy.ran = {};  // repeated, as a run's first commit does
     if (from.ran.kind == checkpoint::FoldedRan::Kind::several) copy.ran = {checkpoint::Ran::Kind::several, {}};
     if (from.ran.kind == checkpoint::FoldedRan::Kind::one) copy.ran = {checkpoint::Ran::Kind::one, from.ran.node};

@@ -58,7 +58,12 @@ bool Editor::cancel() {
     if (!loaded_) return false;
     plan(topology_, schedule_, tasks_);
     if (tasks_.empty()) return false;
-    applyUnfinished();
+    try {
+        applyUnfinished();
+    } catch (const InvalidUpdateError&) {
+        // No state can hold the results of its finished tasks, and nothing of them was applied. New input drops such
+        // results, too (Run::takeFinished).
+    }
     metadata_ = loaded_->commit.metadata;
     run_word_ = checkpoint::thread_cancelled;
     commitEnd();
@@ -207,11 +212,21 @@ Config Editor::commitEdits(std::vector<StateEdit>& edits) {
     return commit(std::move(operations));
 }
 
+// Returns whether a run has ended the superstep of the edited checkpoint, whose results are then its tasks'.
+bool Editor::hasEndedSuperstep() const {
+    const auto& next = loaded_->tuple.next;
+    if (!next) return false;
+    const checkpoint::CommitFields commit =
+        checkpoint::readCommit({log().thread_id, log().checkpoint_ns, next->id}, next->bytes, true);
+    return commit.parent == loaded_->commit.id && commit.source == Source::loop;
+}
+
 void Editor::noteResult(const Node& node, detail::Writes& writes, const Routes& routes) {
+    if (hasEndedSuperstep()) return;
     const Records records = readRecords(log(), loaded_->commit.id, loaded_->tuple.writes);
     for (const DueTask& due : dueTasks(topology_, loaded_->commit, records, false)) {
         const auto isIt = [&due](const auto& result) { return result.first == due.path; };
-        if (due.name != node.stored_name || std::ranges::any_of(results_, isIt)) continue;
+        if (due.finished || due.name != node.stored_name || std::ranges::any_of(results_, isIt)) continue;
         checkpoint::TaskFields fields = due.record != nullptr ? *due.record : checkpoint::TaskFields();
         fields.node = node.stored_name;
         fields.to.clear();

@@ -25,8 +25,8 @@ void readInto(const detail::Schema& schema, const checkpoint::TaskFields& record
     if (record.writes) readWritesInto(schema, *record.writes, into);
 }
 
-// Applies what the finished tasks of the pending superstep wrote. If writes conflict, the error is set on their tasks,
-// and the stored values stay.
+// Applies what the finished tasks of the pending superstep wrote. If writes conflict, or a reducer refuses one, the
+// error is set on their tasks, and the stored values stay.
 void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& state) {
     const detail::Schema& schema = state.schema();
     std::vector<detail::ChannelIndex> ending;
@@ -48,6 +48,8 @@ void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& sta
     if (!any) return;
     try {
         set.close(schema);
+        findEnding(state, set, ending);
+        applyWrites(state, set, {}, nullptr);
     } catch (const InvalidUpdateError& conflict) {
         const detail::ChannelSpec* channel = schema.find(conflict.context().channel);
         snapshot.next.clear();
@@ -59,8 +61,6 @@ void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& sta
         }
         return;
     }
-    findEnding(state, set, ending);
-    applyWrites(state, set, {}, nullptr);
     endChannels(state, ending);
 }
 

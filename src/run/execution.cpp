@@ -325,7 +325,7 @@ void Execution::couldNotRun(const std::exception_ptr& why) noexcept {
 
 // Nothing of the task is kept, as if it had not begun.
 void Execution::stopped() noexcept {
-    if (env_.stopStatus()) env_.shared.was_cut = true;
+    env_.noteCut();
     task_.progress.end(TaskStatus::stopped);
     task_.result.writes.clear();
     task_.routes.clear();

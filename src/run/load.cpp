@@ -174,9 +174,10 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     const bool is_elsewhere = start.isElsewhere(env_.place.ns);
     const LogName log{thread_id,
                       start.stop != nullptr ? std::string_view(start.stop->ns) : std::string_view(env_.place.ns)};
-    // The outer checkpoint is stored before anything of the inner log. Otherwise a failed put would leave that log
-    // without it.
-    if (env_.link != nullptr) env_.link->env->log.waitForCommits();
+    // The checkpoints around it are stored before anything of the inner log. Otherwise a failed put would leave that
+    // log without them, and a fast one would come before them. The graph next to it may store nothing.
+    for (const ParentLink* outer = env_.link; outer != nullptr; outer = outer->env->link)
+        outer->env->log.waitForCommits();
     std::optional<CheckpointTuple> tuple;
     CheckpointId head;
     if (wanted) {

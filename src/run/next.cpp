@@ -92,8 +92,10 @@ void Run::throwAtLimit() {
 bool Run::endsFromOutside() {
     std::optional<Status> end = env_.stopStatus();
     if (!end && env_.shared.claim.isReplaced()) end = Status::cancelled;
-    if (end) pause(*end, {});
-    return end.has_value();
+    if (!end) return false;
+    if (env_.link != nullptr) env_.noteCut();  // its own task in the graph around it has been ended by the stop
+    pause(*end, {});
+    return true;
 }
 
 // Returns whether the run stops at a breakpoint before the superstep.

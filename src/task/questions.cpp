@@ -168,6 +168,13 @@ GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCh
         engine::TaskQuestions(*held.env, *held.task).askedOf(Questions::withKey(context, runtime.taskId(), key).id)};
 }
 
+std::optional<Value> answerOfNode(Runtime& runtime, std::string_view key) {
+    const auto held = runtime.taskContext().hold();
+    if (held.env == nullptr) return {};
+    const TaskId asked = engine::idOfQuestion(runtime.taskId(), key);
+    return engine::TaskQuestions(*held.env, *held.task).findAnswer({asked, 0, {}, std::string(key)}, asked);
+}
+
 std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key) {
     TaskContext& context = runtime.taskContext();
     const auto held = context.hold();

@@ -86,6 +86,10 @@ TaskEnv& TaskEnv::root() noexcept {
     return *env;
 }
 
+void TaskEnv::noteCut() noexcept {
+    if (shared.stop && shared.stop->requested()) shared.was_cut = true;
+}
+
 std::shared_ptr<BaseStore> TaskEnv::store() const noexcept {
     const TaskEnv* env = this;
     while (!env->core().options().store && env->link != nullptr) env = env->link->env;
@@ -99,7 +103,7 @@ InnerStart TaskEnv::startInside(bool is_first) const noexcept {
     // begins from its beginning, and each of its supersteps may repeat one of the previous run.
     const Start* const first = superstep->start();
     const bool repeats = link != nullptr && link->start.resuming && !hasSaver();
-    const InnerStart start = first != nullptr ? first->inside : InnerStart{.resuming = repeats};
+    const InnerStart start = first != nullptr ? first->inside : repeats ? link->start : InnerStart();
     return {.resuming = start.resuming || !is_first, .replaying = start.replaying && is_first, .bound = start.bound};
 }
 

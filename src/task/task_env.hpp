@@ -123,6 +123,9 @@ public:
     const TaskEnv& root() const noexcept { return const_cast<TaskEnv&>(*this).root(); }
     /// Returns why the run is to end immediately; none if it is not.
     std::optional<Status> stopStatus() const { return stop ? stop->requested() : std::nullopt; }
+    /// Call it when what is due is not done because of a stop. Only a stop of the whole run counts: the time limit of a
+    /// call of a graph ends the call, and the run goes on.
+    void noteCut() noexcept;
     /// Returns whether nodes are called in a way that allows abandoning them.
     bool callsApart(const Node& node) const noexcept { return stop != nullptr || node.limits.any(); }
     /// Returns whether tasks are neither stored nor reported, except to observers.

@@ -155,8 +155,14 @@ bool PostgresThreadHolds::holdAgain(PostgresConnection& connection, const Postgr
     if (rows.isNull(0, 0)) return false;
     const detail::LockGuard lock(mutex_);
     const auto found = held_.find(thread_id);
-    if (found != held_.end()) found->second = {rows.number(0, 0), false};
-    return found != held_.end();
+    if (found != held_.end()) {
+        found->second = {.epoch = rows.number(0, 0), .is_taken_again = found->second.epoch != 0};
+    } else {  // the run has ended meanwhile, so nobody else would give it back
+        ended_.insert_or_assign(std::string(thread_id), rows.number(0, 0));
+        ++ends_;
+        signal_->set();
+    }
+    return true;
 }
 
 std::optional<std::int64_t> PostgresThreadHolds::epochOf(std::string_view thread_id) const {
@@ -170,7 +176,7 @@ std::optional<std::int64_t> PostgresThreadHolds::epochOf(std::string_view thread
 void PostgresThreadHolds::noteEnded(std::string_view thread_id) noexcept {
     const detail::LockGuard lock(mutex_);
     const auto found = held_.find(thread_id);
-    if (found != held_.end()) found->second.has_ended = true;
+    if (found != held_.end() && !found->second.is_taken_again) found->second.has_ended = true;
 }
 
 // Returns when others can hold the thread, unless the session is lost: then it is given back later.

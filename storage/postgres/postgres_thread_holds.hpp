@@ -38,7 +38,8 @@ public:
     /// The epoch under which puts to the thread are made; none: it is not held.
     std::optional<std::int64_t> epochOf(std::string_view thread_id) const SG_EXCLUDES(mutex_);
     /// A put found that the epoch is not the thread's: takes the thread again if nobody else has it. Then a put is
-    /// decided by the log alone. Returns whether the thread is held now.
+    /// decided by the log alone. Returns false if somebody else has it. If the run has ended meanwhile, the thread is
+    /// given back at once, and the put is made as one without a hold.
     bool holdAgain(PostgresConnection& connection, const PostgresFence& fence, std::string_view thread_id)
         SG_EXCLUDES(mutex_);
     /// A put ended the hold in its statement.
@@ -51,6 +52,7 @@ private:
     struct Held {
         std::int64_t epoch = 0;  // 0: it is being asked for
         bool has_ended = false;
+        bool is_taken_again = false;  // so that it is not known which of the two a put has ended
     };
     using Ended = std::map<std::string, std::int64_t, std::less<>>;
 

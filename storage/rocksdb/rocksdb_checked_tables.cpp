@@ -94,8 +94,8 @@ private:
 
 class CheckedTables : public rocksdb::FileSystemWrapper {
 public:
-    CheckedTables(std::shared_ptr<rocksdb::FileSystem> target, bool owner_only)
-        : FileSystemWrapper(std::move(target)), owner_only_(owner_only) {}
+    CheckedTables(const std::shared_ptr<rocksdb::FileSystem>& target, bool owner_only)
+        : FileSystemWrapper(target), owner_only_(owner_only) {}
 
     const char* Name() const override { return "StategraphCheckedTables"; }
 

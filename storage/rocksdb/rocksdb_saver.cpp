@@ -298,6 +298,7 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
     const std::string lower = lowerKey(Table::commits);
     std::vector<ListedCheckpoint> listed;
     if (query.limit == std::size_t{0}) return listed;
+    if (!query.thread_ids.empty() && !query.checkpoint_ns) return checkpoint::listEach(*this, query);
 
     std::optional<checkpoint::Snapshot> snapshot;
     std::optional<checkpoint::Database::StandStill> still;
@@ -315,14 +316,13 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
         impl_->listLog(rows, writes ? &*writes : nullptr, {*query.thread_id, *query.checkpoint_ns}, query, listed);
         return listed;
     }
-    if (!query.thread_ids.empty()) {
-        const std::string ns = query.checkpoint_ns.value_or("");
-        for (const std::string& thread_id : query.thread_ids) {
-            rows.seek(checkpoint::logPrefix(Table::commits, {thread_id, ns}));
-            impl_->listLog(rows, writes ? &*writes : nullptr, {thread_id, ns}, query, listed);
-        }
-        return listed;
+    for (const std::string& thread_id : query.thread_ids) {
+        if (query.limit && listed.size() >= *query.limit) break;
+        const LogName log{thread_id, *query.checkpoint_ns};
+        rows.seek(checkpoint::logPrefix(Table::commits, log));
+        impl_->listLog(rows, writes ? &*writes : nullptr, log, query, listed);
     }
+    if (!query.thread_ids.empty()) return listed;
     if (query.after_thread_id) {
         rows.seek(detail::prefixEnd(checkpoint::threadPrefix(Table::commits, *query.after_thread_id)));
     } else {

@@ -296,8 +296,10 @@ std::vector<ListedCheckpoint> SqliteSaver::list(const ListQuery& query) {
         return listed;
     }
     if (!query.thread_ids.empty()) {
-        for (const std::string& thread_id : query.thread_ids)
+        for (const std::string& thread_id : query.thread_ids) {
+            if (query.limit && listed.size() >= *query.limit) break;
             checkpoint::ofSqliteLog({thread_id}, [&] { listThread(connection, thread_id, query, listed); });
+        }
         return listed;
     }
     const std::string from = query.after_thread_id ? checkpoint::nameAfter(*query.after_thread_id) : std::string();

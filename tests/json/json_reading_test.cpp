@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <random>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -181,4 +183,32 @@ TEST_CASE("an object with many members gets a table whose size its writer cannot
     for (int i = 0; i < 64 && !differs; ++i) differs = readJson(text).value.as_object().capacity() != object.capacity();
     CHECK(differs);
     CHECK(readJson(text.substr(0, text.size() - 1) + ",}").at == text.size());
+}
+
+TEST_CASE("an object with many names of one hash is refused, and costs no more than others") {
+    // Names that have one hash of 64 bits in tables of Boost.JSON whose address ends with 0x10.
+    std::ifstream file(STATEGRAPH_TESTS_DIR "/json/one_hash.txt");
+    std::vector<std::string> names;
+    for (std::string name; std::getline(file, name);) names.push_back(name);
+    REQUIRE(names.size() == 120);
+    const auto objectOf = [](const std::vector<std::string>& all) {
+        std::string text;
+        for (const std::string& name : all) text += (text.empty() ? "{\"" : ",\"") + name + "\":0";
+        return text + "}";
+    };
+    // A few are an object like any other.
+    CHECK(!readJson(objectOf(names)).error);
+    for (int i = 0; i < 1000; ++i) names.push_back("other" + std::to_string(i));
+    const std::string hostile = objectOf(names);
+    for (const std::string& text : {hostile, R"([{"a":)" + hostile + "}]"}) {
+        CHECK(readJson(text).error == json::error::object_too_large);
+        CHECK_THROWS_AS(sg::parseJson(text), sg::InvalidArgumentError);
+        sg::PartialJson partial;
+        CHECK_THROWS_AS(partial.feed(text), sg::InvalidArgumentError);
+    }
+    names.erase(names.begin(), names.begin() + 60);
+    CHECK(!readJson(objectOf(names)).error);
+    sg::PartialJson partial;
+    partial.feed(objectOf(names));
+    CHECK(partial.value().get_object().size() == names.size());
 }

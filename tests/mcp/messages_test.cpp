@@ -161,3 +161,12 @@ TEST_CASE("property: no damage to a message makes reading fail in another way") 
 }
 
 }  // namespace
+
+TEST_CASE("a batch of very many messages is one that cannot be read") {
+    std::string text = "[1";
+    for (int i = 1; i < 10'000; ++i) text += ",1";
+    CHECK(readMessages(text + "]").size() == 10'000);
+    const std::vector<Incoming> batch = readMessages(text + ",1]");
+    REQUIRE(batch.size() == 1);
+    CHECK((batch[0].kind == Kind::unreadable));
+}

@@ -129,6 +129,12 @@ TEST_CASE("a forwarded address counts only from a proxy, and is the last one tha
         {"127.0.0.1", {{"X-Forwarded-For", "[2001:db8::1]:4711"}}, "2001:db8::1"},
         {"2001:db8:aaaa::1", {{"X-Forwarded-For", "2001:db8:bbbb::1"}}, "2001:db8:bbbb::1"},
         {"127.0.0.1", {{"X-Forwarded-For", "198.51.100.1, unknown"}}, "127.0.0.1"},
+        // What a client sends hides nothing of what its proxy adds.
+        {"127.0.0.1", {{"X-Forwarded-For", "\"x, 198.51.100.1"}}, "198.51.100.1"},
+        {"127.0.0.1", {{"X-Forwarded-For", "x\\, 198.51.100.1"}}, "198.51.100.1"},
+        {"127.0.0.1", {{"Forwarded", "for=\"x, for=198.51.100.1"}}, ""},
+        {"127.0.0.1", {{"Forwarded", "for=\"x\\\", for=198.51.100.1"}}, ""},
+        {"127.0.0.1", {{"X-Forwarded-For", "198.51.100.1"}, {"Forwarded", "for=\"x"}}, ""},
         {"127.0.0.1", {{"X-Forwarded-For", "198.51.100.1, <x>, 10.0.0.1"}}, "10.0.0.1"},
         {"127.0.0.1", {{"X-Forwarded-For", "10.0.0.1, 10.0.0.2"}}, "10.0.0.1"},
         {"127.0.0.1", {{"Forwarded", "for=1.2.3.4, for=198.51.100.1;proto=https"}}, "198.51.100.1"},
@@ -202,15 +208,15 @@ TEST_CASE("requests beyond the client's rate are refused with 429, before the ho
     CHECK(client::get(port, "/", "X-Forwarded-For: 198.51.100.1\r\n").status == 429);
 }
 
-TEST_CASE("a client behind a named proxy has its own rate, and the hook sees its address") {
+TEST_CASE("a guest behind a named proxy has the rate of its address, which the hook sees") {
     std::string seen;
     serve::ServerOptions options;
     options.threads = 1;
     options.per_client.proxies = {"127.0.0.1"};
     options.per_client.requests = only(2);
-    options.authorize = [&](const serve::RequestView& request) {
+    options.authorize = [&](const serve::RequestView& request) -> serve::Admission {
         seen = request.remote();
-        return 0;
+        return serve::Identity{};  // nobody's in particular
     };
     serve::Server server(options);
     server.page("/", "text/plain", "here");

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 
 #include <stategraph/detail/json_reading.hpp>
@@ -11,6 +12,7 @@
 #include <stategraph/workflow/from_json.hpp>
 
 #include "workflow/from_json/instant.hpp"
+#include "workflow/from_json/limits.hpp"
 #include "workflow/from_json/predicate.hpp"
 #include "workflow/from_json/template.hpp"
 
@@ -23,7 +25,10 @@ namespace json = boost::json;
 /// Reads a workflow, and lists what is wrong with it instead of stopping at the first fault.
 class Loader {
 public:
-    explicit Loader(const Functions& functions) : functions_(functions) {}
+    Loader(const Functions& functions, const json::value& json)
+        : functions_(functions),
+          value_bytes_max_(valueBytesMax(functions.limits, json)),
+          loops_(functions.limits.iterations_max, value_bytes_max_) {}
 
     Definition load(const json::value& json) {
         Definition definition = workflowOf(json, "workflow");
@@ -117,7 +122,9 @@ private:
                                              "context", "retry", "timeout_ms", "description", "metadata"});
         if (object == nullptr) return step;
         if (const json::value* const nested = object->if_contains("workflow")) {
+            const LoopLimits::Mark begin = loops_.mark();
             step.workflow = std::make_shared<const Definition>(workflowOf(*nested, where + ".workflow"));
+            loops_.addWithin(step.workflow.get(), begin);
             if (object->contains("run")) fault(where, "it has a function (run) and a workflow; it can have one");
         } else {
             const json::value* const run = object->if_contains("run");
@@ -163,7 +170,7 @@ private:
         if (const json::string* const name = value->if_string())
             return functionNamed(functions_.conditions, std::string(*name), where);
         try {
-            return predicateOf(*value, functions_.limits.value_bytes_max);
+            return predicateOf(*value, value_bytes_max_);
         } catch (const std::exception& error) {
             fault(where, error.what());
             return {};
@@ -173,7 +180,7 @@ private:
     /// Steps whose outputs are put together, as those that run in parallel, may make much of one value.
     void limitInputs(Entry& entry) const {
         constexpr std::size_t full_inputs = 8;
-        const std::size_t whole = functions_.limits.value_bytes_max;
+        const std::size_t whole = value_bytes_max_;
         const std::size_t most = std::min(whole, whole / std::max<std::size_t>(entry.steps.size(), 1) * full_inputs);
         for (Step& step : entry.steps) {
             step.input = [check = std::move(step.input), most](Value value) {
@@ -184,19 +191,6 @@ private:
                 return check ? check(std::move(value)) : value;
             };
         }
-    }
-
-    /// A loop that never ends would be a run that never ends.
-    Condition limited(Condition condition, bool goes_on_if) const {
-        return [condition = std::move(condition), goes_on_if,
-                most = functions_.limits.iterations_max](const Scope& scope) {
-            const bool holds = condition(scope);
-            if (holds == goes_on_if && scope.iteration() >= most) {
-                throw InvalidArgumentError("the body of the loop has run " + std::to_string(most) +
-                                           " times; see workflow::JsonLimits::iterations_max");
-            }
-            return holds;
-        };
     }
 
     void addArms(Entry& entry, const Steps& steps, const json::value& value, const std::string& where) {
@@ -214,9 +208,8 @@ private:
 
     Transform templateAt(const json::value& value, const std::string& where) {
         try {
-            return [filled = Template(value, functions_.limits.value_bytes_max)](const Scope& scope) {
-                return Value(filled.fill(scope));
-            };
+            return
+                [filled = Template(value, value_bytes_max_)](const Scope& scope) { return Value(filled.fill(scope)); };
         } catch (const std::exception& error) {
             fault(where, error.what());
             return {};
@@ -279,10 +272,11 @@ private:
             addStep(entry, steps, of, at);
         }
         limitInputs(entry);
-        if (entry.kind == Kind::foreach) entry.outputs_bytes_max = functions_.limits.value_bytes_max;
+        if (is_loop || entry.kind == Kind::foreach) loops_.beginInside(entry);
+        if (entry.kind == Kind::foreach) entry.outputs_bytes_max = value_bytes_max_;
         if (is_loop) {
             entry.conditions.push_back(
-                limited(conditionAt(object->if_contains("when"), where + ".when"), entry.kind == Kind::dowhile));
+                loops_.limited(conditionAt(object->if_contains("when"), where + ".when"), entry.kind == Kind::dowhile));
         }
         if (const json::value* const most = object->if_contains("concurrency"))
             entry.concurrency = static_cast<int>(std::min(numberAt(*most, where + ".concurrency", 1), 1e6));
@@ -332,7 +326,9 @@ private:
     }
 
     const Functions& functions_;
+    const std::size_t value_bytes_max_;
     std::vector<std::string> faults_;
+    LoopLimits loops_;
 };
 
 json::value parsed(std::string_view text, const char* what) {
@@ -353,7 +349,7 @@ Definition fromJson(std::string_view text, const Functions& functions) {
     } catch (const InvalidArgumentError& error) {
         throw InvalidGraphError({error.message()});
     }
-    return from_json::Loader(functions).load(json);
+    return from_json::Loader(functions, json).load(json);
 }
 
 Check schemaCheck(std::string_view schema) { return stategraph::schemaCheck(schema); }

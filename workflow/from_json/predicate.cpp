@@ -50,8 +50,9 @@ constexpr std::array<Operator, 8> operators{{
     {"exists", [](const json::value& a, const json::value& b) { return b.is_bool() && a.is_null() != b.get_bool(); }},
 }};
 
-/// A condition over values of which each is read once, however many comparisons it has.
-using Test = std::function<bool(Roots& roots)>;
+/// A condition over values of which each is read once, however many comparisons it has. What it is compared with is
+/// made for each, so all of them together make no more than is left.
+using Test = std::function<bool(Roots& roots, std::size_t& left)>;
 
 Test testOf(const json::value& json, std::size_t bytes_max);
 
@@ -66,9 +67,8 @@ Test comparison(const json::object& object, std::size_t bytes_max) {
             fail("has no operator '" + std::string(member.key()) +
                  "'; there are eq, ne, lt, le, gt, ge, in and exists");
         if (found->name == "exists" && !member.value().is_bool()) fail("with exists needs true or false");
-        return [at = Path(*path), holds = found->holds, with = Template(member.value(), bytes_max)](Roots& roots) {
-            return holds(at.in(roots), with.fill(roots));
-        };
+        return [at = Path(*path), holds = found->holds, with = Template(member.value(), bytes_max)](
+                   Roots& roots, std::size_t& left) { return holds(at.in(roots), with.fill(roots, left)); };
     }
     fail("needs an operator");
 }
@@ -82,17 +82,19 @@ std::vector<Test> testsOf(const json::value& value, std::size_t bytes_max) {
 }
 
 Test testOf(const json::value& json, std::size_t bytes_max) {
-    if (json.is_bool()) return [holds = json.get_bool()](Roots&) { return holds; };
+    if (json.is_bool()) return [holds = json.get_bool()](Roots&, std::size_t&) { return holds; };
     const json::object* const object = json.if_object();
     if (object == nullptr || object->empty()) fail("is an object or a boolean");
     if (object->contains("path")) return comparison(*object, bytes_max);
     const auto& only = *object->begin();
     if (object->size() != 1) fail("has one of all, any, not and path");
-    if (only.key() == "not") return [test = testOf(only.value(), bytes_max)](Roots& roots) { return !test(roots); };
+    if (only.key() == "not") {
+        return [test = testOf(only.value(), bytes_max)](Roots& roots, std::size_t& left) { return !test(roots, left); };
+    }
     const bool all = only.key() == "all";
     if (!all && only.key() != "any") fail("has one of all, any, not and path, not '" + std::string(only.key()) + "'");
-    return [all, tests = testsOf(only.value(), bytes_max)](Roots& roots) {
-        const auto holds = [&](const Test& each) { return each(roots); };
+    return [all, tests = testsOf(only.value(), bytes_max)](Roots& roots, std::size_t& left) {
+        const auto holds = [&](const Test& each) { return each(roots, left); };
         return all ? std::ranges::all_of(tests, holds) : std::ranges::any_of(tests, holds);
     };
 }
@@ -100,9 +102,10 @@ Test testOf(const json::value& json, std::size_t bytes_max) {
 }  // namespace
 
 Condition predicateOf(const json::value& json, std::size_t bytes_max) {
-    return [test = testOf(json, bytes_max)](const Scope& scope) {
+    return [test = testOf(json, bytes_max), bytes_max](const Scope& scope) {
         Roots roots(scope);
-        return test(roots);
+        std::size_t left = 8 * bytes_max;
+        return test(roots, left);
     };
 }
 

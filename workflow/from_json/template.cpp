@@ -1,5 +1,6 @@
 #include "workflow/from_json/template.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -129,6 +130,8 @@ public:
         return {};
     }
 
+    std::size_t made() const noexcept { return bytes_max_ - left_; }
+
 private:
     void charge(std::size_t bytes) {
         if (bytes > left_) {
@@ -148,11 +151,17 @@ private:
 Template::Template(const json::value& json, std::size_t bytes_max)
     : root_(std::make_shared<const Part>(partOf(json))), bytes_max_(bytes_max) {}
 
-json::value Template::fill(Roots& roots) const { return Filling(roots, bytes_max_).filled(*root_); }
+json::value Template::fill(Roots& roots, std::size_t& left) const {
+    Filling filling(roots, std::min(left, bytes_max_));
+    json::value value = filling.filled(*root_);
+    left -= filling.made();
+    return value;
+}
 
 json::value Template::fill(const Scope& scope) const {
     Roots roots(scope);
-    return fill(roots);
+    std::size_t left = bytes_max_;
+    return fill(roots, left);
 }
 
 }  // namespace stategraph::workflow::from_json

@@ -15,8 +15,9 @@ class Template {
 public:
     /// Throws InvalidArgumentError for a path whose first part does not exist.
     Template(const boost::json::value& json, std::size_t bytes_max);
-    /// Throws InvalidArgumentError if the value would have more bytes than it may.
-    boost::json::value fill(Roots& roots) const;
+    /// Throws InvalidArgumentError if the value would have more bytes than it may, or than are left, of which it takes
+    /// its own.
+    boost::json::value fill(Roots& roots, std::size_t& left) const;
     boost::json::value fill(const Scope& scope) const;
 
     struct Part;

@@ -14,10 +14,12 @@ namespace stategraph::workflow {
 /// What workflows from JSON may use, because their text may come from somebody else.
 struct JsonLimits {
     /// The largest value that a template makes and that a step takes, about as it is stored; of more than eight steps
-    /// in parallel, each takes less, and of more than eight elements of a foreach, each gives less. A larger one is an
-    /// error of its entry.
+    /// in parallel, each takes less, and of more than eight elements of a foreach, each gives less. So that a run keeps
+    /// no more than sixteen of them, they are smaller in a workflow with more entries; the turns of a loop give no more
+    /// than sixteen of them, and a condition compares with no more than eight. More is an error of its entry.
     std::size_t value_bytes_max = std::size_t{512} << 10U;
-    /// How often the body of a loop may run. It is an error of the loop to need more.
+    /// How often the body of a loop may run; of a loop inside of a loop or a foreach a tenth, inside of two a
+    /// hundredth, and at least once. It is an error of the loop to need more.
     std::int64_t iterations_max = 1000;
 };
 

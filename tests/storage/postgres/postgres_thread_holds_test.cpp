@@ -86,6 +86,42 @@ TEST_CASE("a thread of a PostgreSQL schema is held by one saver object at a time
     awaitNoHolds(schema);
 }
 
+TEST_CASE("a put beside the end of a run leaves no hold behind") {
+    const Schema schema;
+    const SaverPtr one = schema.open();
+    auto held = one->tryHold("t");
+    REQUIRE(held);
+    putOne(*one, {"t"}, {}, makeCommit(1, 0));
+    Raw end;
+    end.run("BEGIN");
+    end.run("SELECT 1 FROM " + schema.name() + ".holds WHERE thread = 't' FOR UPDATE");
+    // As a listing makes one, which says how the thread stands.
+    std::exception_ptr failure;
+    std::thread beside([&] {
+        try {
+            one->put({.log = {"t"},
+                      .expected_head = nthId(1),
+                      .commits = {},
+                      .writes = {},
+                      .outlook = {sg::Status::done, {}}});
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    });
+    patience::until([&] {
+        return Raw().run("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%" +
+                         schema.name() + "%'") != "0";
+    });
+    held.reset();
+    end.run("DELETE FROM " + schema.name() + ".holds WHERE thread = 't'");
+    end.run("COMMIT");
+    beside.join();
+    CHECK(failure == nullptr);
+    awaitNoHolds(schema);
+    const SaverPtr two = schema.open();
+    awaitHold(*two);
+}
+
 TEST_CASE("a hold of a PostgreSQL schema may outlive its saver") {
     const Schema schema;
     auto held = schema.open()->tryHold("t");

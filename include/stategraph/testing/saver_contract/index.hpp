@@ -85,8 +85,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     auto saver = factory.make();
     if (!saver->countThreads(1)) return;  // the saver keeps no index
     CHECK(saver->openThreads({})->empty());
-    CHECK(saver->newestThreads({})->empty());
-    CHECK(saver->dueThreads({})->empty());
+    CHECK((saver->newestThreads({})->empty() && saver->dueThreads({})->empty()));
     for (const char* name : {"b", "ccc", "a", "dd"}) putIndexed(*saver, {name}, 1, {});
     std::vector<std::string> listed;
     for (const auto& head : saver->list({.checkpoint_ns = "", .heads = true})) listed.push_back(head.thread_id);
@@ -106,6 +105,8 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     CHECK(some[1].thread_id == "a");
     CHECK(some[1].id == nthId(2));
     CHECK(some[2].thread_id == "b");
+    CHECK(saver->list({.checkpoint_ns = "", .limit = 1, .heads = true, .thread_ids = {"dd", "a"}}).size() == 1);
+    CHECK(idsOf(saver->list({.limit = 2, .thread_ids = {"b", "a", "dd"}})) == nthIds({1, 2}));
     std::erase(listed, "a");
     CHECK(openNames(*saver, 3) == listed);
     auto finished = newestOf(*saver, Status::done, 2);
@@ -121,6 +122,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     putIndexed(*saver, {"a", "child"}, 1, {});
     putIndexed(*saver, {"only a child", "child"}, 1, says_finished);
     putIndexed(*saver, {"b", "child"}, 1, says_finished);
+    CHECK(saver->list({.heads = true, .thread_ids = {"a"}}).size() == 2);
     CHECK(openNames(*saver, 10) == listed);
     CHECK(saver->countThreads(10)->done() == 1);
     CHECK(saver->countThreads(2)->open() == 2);
