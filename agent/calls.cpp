@@ -204,10 +204,6 @@ void describeIfAsked(const Ready& ready, const ToolCall& call, Runtime& runtime)
     stategraph::detail::describeDoubt(runtime, Value(question));
 }
 
-}  // namespace
-
-namespace {
-
 /// Returns the answer, or none if it is one to a question of another kind: such an answer lacks the member.
 template <class T>
 std::optional<T> answerAs(const Value& answer, const char* member) {

@@ -71,7 +71,7 @@ std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const R
     std::vector<Question> open = openQuestions(*plan, *at.state, true);
     std::erase_if(open, [](const Question& each) { return !each.is_due; });
     if (!target.question.empty()) return questionOfId(run_id, std::move(open), at, target.question);
-    // One that has been answered, by a run that died before it went on, is meant only if it is named.
+    // An answered question, whose run died before its step continued, is meant only if the target names it.
     if (target.step.empty() && target.label.empty())
         std::erase_if(open, [&](const Question& each) { return !isAsked(each, at.interrupts); });
     const std::string all = keysOf(open);

@@ -55,9 +55,9 @@ private:
     NodeIndex inferNode() const;
     LogSettings logSettings() const;
     Config commitEdits(std::vector<StateEdit>& edits);
+    bool hasEndedSuperstep() const;
     // Notes the record of the due task of the edited checkpoint that the edit replaces, if there is one. If Sends
     // created several tasks of a node, each edit replaces the next of them.
-    bool hasEndedSuperstep() const;
     void noteResult(const Node& node, detail::Writes& writes, const Routes& routes);
     // Calls the routers, which see the state with the edit's own writes.
     void askRouters(const Node& node, const detail::Writes& writes, Routes& routes);

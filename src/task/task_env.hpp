@@ -124,7 +124,7 @@ public:
     /// Returns why the run is to end immediately; none if it is not.
     std::optional<Status> stopStatus() const { return stop ? stop->requested() : std::nullopt; }
     /// Call it when what is due is not done because of a stop. Only a stop of the whole run counts: the time limit of a
-    /// call of a graph ends the call, and the run goes on.
+    /// call of a graph ends the call, and the run continues.
     void noteCut() noexcept;
     /// Returns whether nodes are called in a way that allows abandoning them.
     bool callsApart(const Node& node) const noexcept { return stop != nullptr || node.limits.any(); }

@@ -10,12 +10,6 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-agent::ToolOptions gated() {
-    agent::ToolOptions options;
-    options.approval = true;
-    return options;
-}
-
 /// Returns a message with fourteen calls, of which every third waits.
 model::Message fourteen() {
     std::vector<model::ToolCall> calls;

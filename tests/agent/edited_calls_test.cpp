@@ -16,12 +16,6 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-agent::ToolOptions gated() {
-    agent::ToolOptions options;
-    options.approval = true;
-    return options;
-}
-
 /// Decides about a call, blocking or awaited.
 sg::Result<agent::State> decide(const agent::Agent& helper, const char* call_id, agent::Decision decision,
                                 bool is_awaited = false) {

@@ -55,6 +55,13 @@ inline agent::Tool work(const std::shared_ptr<Ledger>& ledger, std::string name 
     });
 }
 
+/// Returns the options of a tool whose calls need an approval.
+inline agent::ToolOptions gated() {
+    agent::ToolOptions options;
+    options.approval = true;
+    return options;
+}
+
 /// Returns a call as a model writes it.
 inline model::ToolCall call(std::string provider_id, std::string what, std::string name = "work") {
     return {{}, std::move(provider_id), std::move(name), R"({"what":")" + what + R"("})"};

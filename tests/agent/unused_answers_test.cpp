@@ -15,12 +15,6 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-agent::ToolOptions gated() {
-    agent::ToolOptions options;
-    options.approval = true;
-    return options;
-}
-
 std::string argumentsOf(const agent::State& state, const std::string& tool) {
     for (const model::Message& message : state.messages) {
         for (const model::ToolCall& each : message.calls) {
@@ -37,8 +31,7 @@ void keep(sg::BaseCheckpointSaver& saver, const sg::Command<>& command) {
 
 }  // namespace
 
-TEST_CASE(
-    "a result that a client has given, or that a call was declined, is told though the user wrote before it was used") {
+TEST_CASE("a result of a client, and a refusal, count even if the user writes before the call has used them") {
     for (const bool is_exit : {false, true}) {
         CAPTURE(is_exit);
         const auto ledger = std::make_shared<Ledger>();
@@ -68,7 +61,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("arguments that a person has changed are told though the tool has a node of its own and fails") {
+TEST_CASE("the model hears the arguments that a person has changed, even if the tool has a node of its own and fails") {
     agent::ToolOptions options = gated();
     options.retry = sg::RetryPolicy{.max_attempts = 1};
     const auto removes = agent::tool<Job>("remove", options, [](const Job& job) -> std::string {
@@ -86,7 +79,8 @@ TEST_CASE("arguments that a person has changed are told though the tool has a no
     CHECK(argumentsOf(ended.values, "remove") == "/tmp/x");
 }
 
-TEST_CASE("arguments that a person has changed are told of a call that was broken off when the user wrote") {
+TEST_CASE(
+    "the model hears the arguments that a person has changed, even if the call was broken off when the user wrote") {
     agent::ToolOptions options = gated();
     options.on_failure = agent::OnToolFailure::end_run;
     const auto breaks = agent::tool<Job>("remove", options,

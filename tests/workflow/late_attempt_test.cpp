@@ -10,7 +10,7 @@
 
 #include "tests/workflow/definitions.hpp"
 
-// What is told of a workflow inside is told of its newest attempt, and of where it waits.
+// Views, answers and time travel use the newest attempt of a workflow inside, and what it has done until it waits.
 namespace sg = stategraph;
 namespace wf = stategraph::workflow;
 using namespace std::chrono_literals;
@@ -62,7 +62,7 @@ TEST_CASE("a question of the tenth attempt of a workflow inside is the run's, an
     }
 }
 
-TEST_CASE("time travel into a workflow that sleeps goes on from what it has done before it slept") {
+TEST_CASE("time travel into a workflow that sleeps continues with what it did before it slept") {
     using Kind = wf::Entry::Kind;
     using sg::Value;
     int notes = 0;
@@ -78,7 +78,7 @@ TEST_CASE("time travel into a workflow that sleeps goes on from what it has done
     const wf::Flow flow({.id = "w", .entries = {loop}}, {.checkpointer = std::make_shared<sg::MemorySaver>()});
     REQUIRE((flow.start("1", Value(0)).status == RunStatus::waiting));
     for (const int added : {11, 111, 1111}) {
-        // What has been added so far goes on after the sleep, and into the next turn.
+        // The step after the sleep, and the next turn, get what has been added so far.
         const auto run = flow.timeTravel("1", "body.note", {}, {});
         REQUIRE((run.status == RunStatus::waiting));
         CHECK(run.steps.at("body.add").output->as<int>() == added);
