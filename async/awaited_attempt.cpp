@@ -232,6 +232,7 @@ stategraph::Task<Attempt::End> AwaitedAttempt::await(std::shared_ptr<AwaitedAtte
 
 void AwaitedAttempt::start(Home home) {
     if (action_.start == nullptr) return call(home);
+    if (!mayCall()) return;
     place_ = std::make_shared<Place>(*this, home);
     runtime_.emplace(context_);
     std::exception_ptr thrown;

@@ -306,16 +306,19 @@ Async<RunOutcome> drive(Run& run, RunInput input, bool awaits) {
         failure = std::current_exception();
     }
     try {
-        failure ? run.storeFailure() : run.storeEnd();
+        if (!failure) run.storeEnd();
         stored.setUntil(PutQueue::Until::idle);
-        if (awaits) co_await stored;
-        log.wait();
-        if (failure) run.tellStored();
+        if (!failure && awaits) co_await stored;
+        if (!failure) log.wait();
     } catch (...) {
-        if (!failure) {  // the end could not be stored
-            leaving.isOver();
-            throw;
-        }
+        failure = std::current_exception();
+    }
+    try {
+        if (failure) run.storeFailure();
+        if (failure && awaits) co_await stored;
+        if (failure) log.wait();
+        if (failure) run.tellStored();
+    } catch (...) {  // the failure that is being reported matters more
     }
     run.tellIndex();
     if (awaits) co_await stored;

@@ -79,7 +79,7 @@ Task<std::optional<HubEvent>> nextInNode(std::shared_ptr<SubscriptionImpl> from,
     if (from == nullptr) co_return std::nullopt;
     const auto wake = [mailbox = from->mailbox] { mailbox->wakeReader(); };
     std::optional<HubEvent> event;
-    {
+    if (!stop.stop_requested()) {
         const std::stop_callback stops(stop, wake);
         event = co_await nextOf(from, {});
     }

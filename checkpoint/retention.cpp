@@ -5,6 +5,8 @@
 #include <exception>
 #include <system_error>
 
+#include <unistd.h>
+
 #include <stategraph/error.hpp>
 
 #include "src/value/times.hpp"
@@ -51,7 +53,8 @@ PruneRequest pruneAt(const RetentionOptions& options, std::chrono::system_clock:
             .rewrite = Rewrite::when_it_pays};
 }
 
-Retention::Retention(BaseCheckpointSaver& saver, const RetentionOptions& options) : saver_(saver), options_(options) {
+Retention::Retention(BaseCheckpointSaver& saver, const RetentionOptions& options)
+    : saver_(saver), options_(options), process_(::getpid()) {
     checkRetention(options);
     try {
         thread_ = std::thread([this]() noexcept { run(); });
@@ -67,6 +70,13 @@ Retention::~Retention() {
     }
     stop_.notify_all();
     thread_.join();
+}
+
+bool Retention::isOwnProcess() const noexcept { return process_ == ::getpid(); }
+
+void endRetention(std::unique_ptr<Retention>& retention) noexcept {
+    if (retention != nullptr && !retention->isOwnProcess()) (void)retention.release();
+    retention.reset();
 }
 
 RetentionReport Retention::report() const {

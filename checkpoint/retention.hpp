@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -30,6 +31,8 @@ public:
     ~Retention();
 
     RetentionReport report() const;
+    /// Whether its thread is of this process: a forked child has none.
+    bool isOwnProcess() const noexcept;
 
 private:
     void run() noexcept;
@@ -41,7 +44,11 @@ private:
     std::condition_variable stop_;
     bool is_stopping_ SG_GUARDED_BY(mutex_) = false;
     RetentionReport report_ SG_GUARDED_BY(mutex_);
+    const int process_;
     std::thread thread_;
 };
+
+/// Destroys it, except in a forked child, where that would wait for ever for the parent's thread: there it is left.
+void endRetention(std::unique_ptr<Retention>& retention) noexcept;
 
 }  // namespace stategraph::checkpoint

@@ -16,7 +16,7 @@ Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts)
     std::vector<std::string_view> flags = accepts.flags;
     flags.insert(flags.end(), {"--json", "--help"});
     std::vector<std::string_view> values = accepts.values;
-    values.insert(values.end(), {"--store", "--ns"});
+    values.emplace_back("--store");
     bool only_places = false;  // set after "--", for threads whose names begin with a hyphen
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string& word = words[i];
@@ -32,6 +32,8 @@ Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts)
         const std::string name = word.substr(0, equals);
         if (isOneOf(name, flags) && equals == std::string::npos) {
             given_[name];
+        } else if (name == "--ns" && !isOneOf(name, values)) {
+            throw UsageError{"this command takes whole threads, with the logs of their subgraphs: leave out --ns"};
         } else if (!isOneOf(name, values)) {
             throw UsageError{"there is no option " + word + "; 'stategraph help' lists them"};
         } else if (equals != std::string::npos) {

@@ -18,7 +18,7 @@ struct UsageError {
     std::string text;
 };
 
-/// The options of a command in addition to --store, --ns and --json, which all commands have.
+/// The options of a command in addition to --store and --json, which all commands have.
 struct Accepts {
     std::size_t places_min = 0;
     std::size_t places_max = 0;

@@ -31,7 +31,7 @@ void printHelp(std::ostream& out) {
            "--store PATH     the database, a RocksDB folder or a SQLite file, or the address that a\n"
            "                 running program's inspector printed; without it STATEGRAPH_STORE,\n"
            "                 this folder if it is one, or checkpoints\n"
-           "--ns NAMESPACE   the log of a subgraph\n"
+           "--ns NAMESPACE   the log of a subgraph, for commands that read a log\n"
            "--json           the same as JSON\n"
            "Exit codes: 0 done; 1 not found, or diff and check found something; 2 wrong arguments; 3 the store cannot "
            "be "
@@ -45,7 +45,7 @@ void printCompletion(std::ostream& out) {
     for (const Command& command : commands()) out << command.name << ' ';
     out << "help completion\" -- \"$word\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
     for (const Command& command : commands()) {
-        out << "  " << command.name << ") COMPREPLY=($(compgen -W \"--store --ns --json";
+        out << "  " << command.name << ") COMPREPLY=($(compgen -W \"--store --json";
         for (const auto flag : command.accepts.flags) out << ' ' << flag;
         for (const auto value : command.accepts.values) out << ' ' << value;
         out << "\" -- \"$word\")) ;;\n";
@@ -105,7 +105,7 @@ std::span<const Command> commands() {
         {"log",
          "THREAD [--graph] [--limit N]",
          "Lists a thread's checkpoints, the newest first; --graph draws its branches.",
-         {.places_min = 1, .places_max = 1, .flags = {"--graph"}, .values = {"--limit"}},
+         {.places_min = 1, .places_max = 1, .flags = {"--graph"}, .values = {"--limit", "--ns"}},
          showLog},
         {"show",
          "CHECKPOINT [--channel C] [--path /a/0] [--from N] [--count N] [--subgraphs]",
@@ -113,27 +113,27 @@ std::span<const Command> commands() {
          {.places_min = 1,
           .places_max = 1,
           .flags = {"--subgraphs"},
-          .values = {"--channel", "--path", "--from", "--count"}},
+          .values = {"--channel", "--path", "--from", "--count", "--ns"}},
          showCheckpoint},
         {"diff",
          "CHECKPOINT [CHECKPOINT]",
          "Shows what a checkpoint changed, or what differs between two.",
-         {.places_min = 1, .places_max = 2},
+         {.places_min = 1, .places_max = 2, .values = {"--ns"}},
          showDifference},
         {"why",
          "CHECKPOINT [TASK]",
          "Says what made the tasks of a checkpoint due.",
-         {.places_min = 1, .places_max = 2},
+         {.places_min = 1, .places_max = 2, .values = {"--ns"}},
          showCauses},
         {"blame",
          "CHECKPOINT CHANNEL [--limit N]",
          "Says which tasks wrote a channel, back to the first.",
-         {.places_min = 2, .places_max = 2, .values = {"--limit"}},
+         {.places_min = 2, .places_max = 2, .values = {"--limit", "--ns"}},
          showWriters},
         {"graph",
          "CHECKPOINT",
          "Shows the graph that made a checkpoint, as it was then.",
-         {.places_min = 1, .places_max = 1},
+         {.places_min = 1, .places_max = 1, .values = {"--ns"}},
          showGraph},
         {"stats",
          "[THREAD] [--threads] [--largest N]",
@@ -168,7 +168,10 @@ std::span<const Command> commands() {
          "CHECKPOINT CHANNEL=VALUE... [--as NODE] [--name GRAPH] | --raw [--any-kind] [--note TEXT]",
          "Has the running program write channels as a node would, through its reducers and types, as a new checkpoint; "
          "--raw sets them without the program, in a fork, if the values are of the stored kinds or with --any-kind.",
-         {.places_min = 2, .places_max = 64, .flags = {"--raw", "--any-kind"}, .values = {"--as", "--name", "--note"}},
+         {.places_min = 2,
+          .places_max = 64,
+          .flags = {"--raw", "--any-kind"},
+          .values = {"--as", "--name", "--note", "--ns"}},
          editThread,
          true},
         {"run",

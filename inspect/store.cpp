@@ -1,10 +1,12 @@
 #include "inspect/store.hpp"
 
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <system_error>
 
 #include <stategraph/error.hpp>
 #include <stategraph/export.hpp>
@@ -76,8 +78,11 @@ std::shared_ptr<BaseCheckpointSaver> readExport(const std::string& file, bool fo
                          "database");
     }
     std::ifstream in(file, std::ios::binary);
+    if (!in) throw SaverError("cannot open '" + file + "' to read it: " + std::generic_category().message(errno));
     auto saver = std::make_shared<MemorySaver>();
-    while (in.peek() != std::ifstream::traits_type::eof()) importThread(*saver, in, {.sealed = true});
+    do {
+        importThread(*saver, in, {.sealed = true});  // refuses an empty file
+    } while ((in >> std::ws).peek() != std::ifstream::traits_type::eof());
     return saver;
 }
 

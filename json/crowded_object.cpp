@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <random>
-#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -23,10 +22,9 @@ std::uint64_t nextNumber() {
     return number ^ (number >> 31U);
 }
 
-// Fewer names cost little even if all collide.
-constexpr std::size_t flood_min = 512;
 // Of names that nobody has chosen, a bucket has a few.
 constexpr unsigned crowd_max = 64;
+constexpr std::uint64_t begins = 16;
 
 // As Boost.JSON computes it; unchanged by what two names of one length share, except for the lowest byte of `begin`.
 std::uint64_t hashOf(std::string_view name, std::uint64_t begin) noexcept {
@@ -43,17 +41,24 @@ std::size_t capacityFor(std::size_t members) {
     return std::min(chosen, std::max(members, boost::json::object::max_size()));
 }
 
+FloodWatch::FloodWatch(std::size_t names_max) : buckets_(capacityFor(names_max) | 1U), counts_(begins * buckets_) {}
+
+bool FloodWatch::add(std::string_view name) noexcept {
+    bool is_flood = false;
+    for (std::uint64_t i = 0; i < begins; ++i) {
+        std::uint8_t& count = counts_[i * buckets_ + hashOf(name, 16 * i) % buckets_];
+        if (count >= crowd_max)
+            is_flood = true;
+        else
+            ++count;
+    }
+    return is_flood;
+}
+
 bool isFlood(std::span<const std::string_view> names) {
     if (names.size() < flood_min) return false;
-    const std::size_t buckets = capacityFor(names.size());
-    std::vector<std::uint16_t> counts;
-    for (std::uint64_t begin = 0; begin < 256; begin += 16) {
-        counts.assign(buckets, 0);
-        for (const std::string_view name : names) {
-            if (++counts[hashOf(name, begin) % buckets] > crowd_max) return true;
-        }
-    }
-    return false;
+    FloodWatch watch(names.size());
+    return std::ranges::any_of(names, [&](std::string_view name) { return watch.add(name); });
 }
 
 }  // namespace stategraph::detail

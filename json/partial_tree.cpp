@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include <stategraph/error.hpp>
-
-#include "json/crowded_object.hpp"
 
 namespace stategraph::detail {
 namespace {
@@ -32,6 +29,11 @@ std::size_t countRefused(json::string_view key, const json::value& value) {
     return count;
 }
 
+void refuseIf(bool is_flood) {
+    if (is_flood)
+        throw InvalidArgumentError("the partial JSON text has an object with members whose names have one hash");
+}
+
 }  // namespace
 
 void PartialTree::open(json::value value) {
@@ -55,19 +57,20 @@ json::value& PartialTree::place(json::value&& value) {
 }
 
 // The names come from outside, one by one.
-void PartialTree::makeRoom(json::object& object) {
-    std::vector<std::string_view> names;
-    for (const auto& member : object) names.emplace_back(member.key());
-    if (isFlood(names))
-        throw InvalidArgumentError("the partial JSON text has an object with members whose names have one hash");
-    object.reserve(capacityFor(2 * object.size()));
+void PartialTree::watchNames(Container& container, const json::object& object) {
+    container.watch = std::make_unique<FloodWatch>(object.capacity());
+    for (const auto& member : object) refuseIf(container.watch->add(member.key()));
 }
 
 json::value& PartialTree::placeInObject(json::object& object, json::value&& value) {
-    if (object.size() >= uncrowded_max && object.size() == object.capacity()) makeRoom(object);
+    Container& container = containers_.back();
+    const bool is_full = object.size() >= uncrowded_max && object.size() == object.capacity();
+    if (is_full) object.reserve(capacityFor(2 * object.size()));
+    if (object.size() >= flood_min && (is_full || !container.watch)) watchNames(container, object);
     const auto [entry, is_new] = object.emplace(key_, nullptr);
+    if (is_new && container.watch) refuseIf(container.watch->add(key_));
     if (is_new) {
-        if (key_ == proto || (containers_.back().is_constructor && key_ == prototype)) ++refused_keys_;
+        if (key_ == proto || (container.is_constructor && key_ == prototype)) ++refused_keys_;
     } else if (refused_keys_ != 0) {
         // This is as much work as building the replaced value was.
         refused_keys_ -= countRefused(key_, entry->value());

@@ -1,10 +1,13 @@
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <boost/json/value.hpp>
+
+#include "json/crowded_object.hpp"
 
 namespace stategraph::detail {
 
@@ -41,9 +44,10 @@ private:
     struct Container {
         boost::json::value* value;
         bool is_constructor;
+        std::unique_ptr<FloodWatch> watch = {};  // of an object with many members
     };
     boost::json::value& place(boost::json::value&& value);
-    static void makeRoom(boost::json::object& object);
+    static void watchNames(Container& container, const boost::json::object& object);
     boost::json::value& placeInObject(boost::json::object& object, boost::json::value&& value);
 
     boost::json::value root_ = nullptr;

@@ -24,6 +24,7 @@ public:
     Impl(Server server, ClientOptions options)
         : server_(std::move(server)), shared_(std::make_shared<detail::Shared>()) {
         shared_->options = std::move(options);
+        shared_->secrets = server_.connector()->secrets();
     }
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
@@ -156,6 +157,7 @@ Task<json::object> ask(std::shared_ptr<Sessions> sessions, detail::Outgoing requ
 template <class Sessions>
 Task<std::vector<ToolInfo>> listAll(std::shared_ptr<Sessions> sessions, CallOptions options) {
     const ClientOptions& limits = sessions->shared().options;
+    const Clock::time_point deadline = stategraph::detail::after(options.timeout.value_or(limits.timeout));
     std::vector<ToolInfo> tools;
     std::string cursor;
     for (std::size_t pages = 0;; ++pages) {
@@ -165,7 +167,11 @@ Task<std::vector<ToolInfo>> listAll(std::shared_ptr<Sessions> sessions, CallOpti
                                                                " pages, which is ClientOptions::max_pages");
         }
         detail::Outgoing request{"tools/list", {}, "the list of tools"};
-        if (!cursor.empty()) request.members = "\"cursor\":" + detail::quotedJson(cursor);
+        if (!cursor.empty()) {  // the limit is one for all pages
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+            options.timeout = std::max(left, std::chrono::milliseconds(1));
+            request.members = "\"cursor\":" + detail::quotedJson(cursor);
+        }
         Task<json::object> asked = ask(sessions, std::move(request), options);
         const json::object page = co_await std::move(asked);
         try {

@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::size_t piece_size = 16384;
 constexpr std::size_t kept_errors = 600;
+// How much of what a process had written before it ended is read, in pieces.
+constexpr int last_pieces = 64;
 /// How often a process is looked at if the system cannot report its end.
 constexpr int look_ms = 500;
 
@@ -121,7 +123,7 @@ bool ProcessWire::transfer() {
         while (::read(woken_.get(), ignored.data(), ignored.size()) > 0) {
         }
     }
-    if (polled[2].revents != 0) readErrors();
+    if (polled[2].revents != 0) (void)readErrors();
     if (polled[1].revents != 0) {
         if (!readMessages()) return false;
     } else if (child_.hasExited() && !hasOutput()) {  // processes that it started may keep the pipe open
@@ -151,15 +153,21 @@ bool ProcessWire::readMessages() {
     return !is_over;
 }
 
-void ProcessWire::readErrors() {
+bool ProcessWire::readErrors() {
     std::array<char, piece_size> buffer;
     bool is_over = false;
     const std::string_view piece = readPiece(child_.err, buffer, is_over);
     if (is_over) child_.err.close();
-    if (piece.empty()) return;
+    if (piece.empty()) return false;
     last_errors_ += piece;
     if (last_errors_.size() > kept_errors) last_errors_.erase(0, last_errors_.size() - kept_errors);
     if (options_->on_stderr) options_->on_stderr(piece);
+    return true;
+}
+
+void ProcessWire::readLastErrors() {
+    for (int left = last_pieces; left > 0 && child_.err.isOpen() && readErrors(); --left) {
+    }
 }
 
 void ProcessWire::writeQueued() {
@@ -189,7 +197,7 @@ std::string ProcessWire::whyItEnded() {
         pollfd exit{child_.exitDescriptor(), POLLIN, 0};
         ::poll(&exit, 1, 10);
     }
-    if (child_.err.isOpen()) readErrors();
+    readLastErrors();
     std::string why = child_.hasExited() ? "its process " + child_.fate() : "its process closed its standard output";
     if (!last_errors_.empty()) why += "; the end of what it wrote to stderr: " + quotedPart(last_errors_, kept_errors);
     return why;
@@ -209,10 +217,9 @@ bool ProcessWire::awaitExit(std::chrono::milliseconds limit) {
         bool is_over = false;
         if (polled[1].revents != 0) (void)readPiece(child_.out, buffer, is_over);
         if (is_over) child_.out.close();
-        is_over = false;
-        if (polled[2].revents != 0) (void)readPiece(child_.err, buffer, is_over);
-        if (is_over) child_.err.close();
+        if (polled[2].revents != 0) (void)readErrors();
     }
+    readLastErrors();
     return true;
 }
 

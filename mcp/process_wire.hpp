@@ -58,7 +58,9 @@ private:
     bool transfer();
     bool hasOutput() const;
     bool readMessages();
-    void readErrors();
+    /// Returns whether there was something to read.
+    bool readErrors();
+    void readLastErrors();
     void writeQueued();
     void wake() noexcept;
     bool isEnding();

@@ -32,7 +32,16 @@ std::string initializeParams() {
 }  // namespace
 
 McpError Shared::error(Failure failure, std::string_view text, std::int64_t code) const {
-    return {failure, "MCP server '" + options.name + "': " + std::string(text), code};
+    return {failure, "MCP server '" + options.name + "': " + redacted(std::string(text)), code};
+}
+
+std::string Shared::redacted(std::string text) const {
+    constexpr std::string_view instead = "…";
+    for (const std::string& secret : secrets) {
+        for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + instead.size()))
+            text.replace(at, secret.size(), instead);
+    }
+    return text;
 }
 
 Session::Session(std::shared_ptr<Shared> shared, const Connector& connector)
@@ -285,7 +294,8 @@ void Session::take(Incoming&& message, std::string_view text) {
 }
 
 void Session::takeVersion(Incoming&& message) {
-    if (message.kind == Incoming::Kind::error) return die("it refused `initialize`: " + quotedPart(message.error_text));
+    if (message.kind == Incoming::Kind::error)
+        return die("it refused `initialize`: " + quotedPart(shared_->redacted(message.error_text)));
     const std::string version = stringOf(message.content, "protocolVersion");
     if (std::find(versions.begin(), versions.end(), version) == versions.end()) {
         return die("it speaks version '" + quotedPart(version, 40) + "' of the protocol, and this client speaks " +
@@ -332,11 +342,11 @@ void Session::takeAnswer(Incoming&& message) {
         request->result = std::move(message.content);
         finish(*request, nullptr);
     } else {
-        finish(*request, std::make_exception_ptr(
-                             shared_->error(Failure::refused,
-                                            request->what + " was refused: " + message.error_text.substr(0, 4096) +
-                                                " (code " + std::to_string(message.error_code) + ")",
-                                            message.error_code)));
+        finish(*request, std::make_exception_ptr(shared_->error(
+                             Failure::refused,
+                             request->what + " was refused: " + shared_->redacted(message.error_text).substr(0, 4096) +
+                                 " (code " + std::to_string(message.error_code) + ")",
+                             message.error_code)));
     }
 }
 

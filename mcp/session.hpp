@@ -29,10 +29,13 @@ using Clock = std::chrono::steady_clock;
 /// What sessions of one client have in common.
 struct Shared {
     ClientOptions options;
+    std::vector<std::string> secrets = {};  // that errors must not show
     std::atomic<std::uint64_t> list_changes{0};
     std::atomic<std::uint64_t> starts{0};
 
-    /// An error that names the server.
+    /// Returns the text without the secrets.
+    std::string redacted(std::string text) const;
+    /// An error that names the server, without the secrets.
     McpError error(Failure failure, std::string_view text, std::int64_t code = 0) const;
 };
 

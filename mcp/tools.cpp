@@ -75,8 +75,8 @@ void addSchema(agent::Tool& tool, const ToolInfo& info, const ToolsOptions& opti
 }
 
 agent::ApprovalRule approvalOf(const ToolInfo& info, const ToolsOptions& options) {
-    if (info.read_only == true && options.trust_read_only) return {};
     if (info.destructive == true) return true;
+    if (info.read_only == true && options.trust_read_only) return {};
     return options.approval;
 }
 

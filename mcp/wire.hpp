@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // The interface between the protocol and the ways in which its messages travel.
 namespace stategraph::mcp::detail {
@@ -58,6 +59,8 @@ public:
     virtual ~Connector() = default;
     /// `sink` must exist until the wire is closed. Errors: std::exception that says why it failed.
     virtual std::unique_ptr<Wire> connect(WireSink& sink, const WireLimits& limits) const = 0;
+    /// Returns what errors must not show, the longest first.
+    virtual std::vector<std::string> secrets() const { return {}; }
 };
 
 }  // namespace stategraph::mcp::detail

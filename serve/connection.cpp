@@ -113,6 +113,7 @@ asio::awaitable<void> Connection::serve() {
             }
             break;
         }
+        const Streams::Answering answering(shared_->streams);
         if (is_unread) early->keep_alive(false);
         const Request request = parser.release();
         if (!early && asked.operation == "chat") {

@@ -157,7 +157,7 @@ asio::awaitable<bool> EventStream::tellAll() {
 /// Returns whether the run had no result but an error. Such an error is an answer of its own, and not a stream.
 bool EventStream::wasRefused(bool has_more) const {
     if (!source_.run || has_told_ || watch_->has_gone) return false;
-    return closing_.ending == Status::failed || (!has_more && source_.run->error());
+    return (closing_ && closing_->ending == Status::failed) || (!has_more && source_.run->error());
 }
 
 asio::awaitable<bool> EventStream::gather() {
@@ -169,8 +169,10 @@ asio::awaitable<bool> EventStream::gather() {
         if (!must_leave) event = co_await asyncNextOn(executor, source_.subscription);
         // The end of the run wakes a reader that may have looked for events just before they came.
         const bool has_failed = !event && source_.run && source_.run->hasFailed();
+        // Such as a workflow that somebody else has ended meanwhile: there was nothing to run.
+        const bool never_began = !event && source_.run && !events_.hasBegun() && source_.run->hasEnded();
         must_leave = !event && mustLeave();
-        if (has_failed || must_leave) event = source_.subscription.next(std::chrono::milliseconds(0));
+        if (has_failed || never_began || must_leave) event = source_.subscription.next(std::chrono::milliseconds(0));
         if (event) {
             take(*event);
             // Events that already wait go into the same piece.
@@ -185,11 +187,12 @@ asio::awaitable<bool> EventStream::gather() {
         }
         if (watch_->has_gone || source_.subscription.isClosed()) co_return false;
         if (has_failed) {
-            closing_ = {Status::failed, toldFailure(source_.run->error(), source_.error_text)};
+            closing_ = Closing{Status::failed, toldFailure(source_.run->error(), source_.error_text)};
             co_return false;
         }
+        if (never_began) co_return false;
         if (must_leave) {
-            if (!source_.run) closing_.ending = Status::drained;
+            if (!source_.run) closing_ = Closing{.ending = Status::drained};
             co_return false;
         }
         if (writer_.size() > 0) co_return true;
@@ -214,16 +217,18 @@ void EventStream::take(const HubEvent& event) {
     std::optional<HubEvent> changed = toldEvent(event, *source_.endpoint, source_.error_text);
     const HubEvent& told = changed ? *changed : event;
     if (const auto end = endOf(told)) {
-        closing_ = {end->ending, end->error};
+        closing_ = Closing{end->ending, end->error};
         is_over_ = endsWith(*end);
         has_told_end_ = true;
     }
     if (!tells(event.mode)) return;
     lines_.clear();
     encoder_->take(told, lines_);
-    for (const std::string& line : lines_) {
-        if (event.durable && writer_.isSse()) writer_.addPosition(event.position.toString());
-        writer_.add(line);
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+        // A client that comes back from there has the whole event.
+        const bool is_last = i + 1 == lines_.size();
+        if (is_last && event.durable && writer_.isSse()) writer_.addPosition(event.position.toString());
+        writer_.add(lines_[i]);
     }
 }
 
@@ -240,9 +245,17 @@ bool EventStream::endsWith(const EndOfRun& end) const noexcept {
     return !waits || shared_->is_draining;
 }
 
+/// How the thread stands for a client that has no events of a run's end, because it was not there.
+Closing EventStream::missedEnd() const {
+    if (events_.hasBegun()) return {};
+    Closing closing{.ending = source_.endpoint->endingOf(source_.thread)};
+    if (closing.ending == Status::failed) closing.error = "The run failed; the thread's state says why";
+    return closing;
+}
+
 void EventStream::close() {
     lines_.clear();
-    encoder_->close(closing_, lines_);
+    encoder_->close(closing_ ? *closing_ : missedEnd(), lines_);
     for (const std::string& line : lines_) writer_.add(line);
     if (shared_->is_draining) writer_.addRetry();
     writer_.addLast();

@@ -29,6 +29,8 @@ public:
         /// What the client is told of errors.
         ErrorText error_text = {};
         LookWhose whose = {};
+        /// The thread, as the client names it.
+        ThreadId thread = {};
     };
     EventStream(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, Source source, const Request& request);
     /// Also called if Asio destroyed the coroutine of `run` without resuming it, as it does without memory. The client
@@ -55,6 +57,7 @@ private:
     /// Whether the server drains, and no run is under way that could tell more.
     bool mustLeave() const;
     bool endsWith(const EndOfRun& end) const noexcept;
+    Closing missedEnd() const;
     void close();
     bool tells(StreamMode mode) const noexcept { return source_.protocol->modes.has(mode); }
 
@@ -67,7 +70,7 @@ private:
     Streams::Place place_;
     RunEvents events_;
     OwnEventsOnly own_;
-    Closing closing_;
+    std::optional<Closing> closing_;  // none until an end is told, or the server ends
     bool is_over_ = false;
     bool has_ended_ = false;  // whether `run` has reached its end
     bool is_head_sent_ = false;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include <boost/json.hpp>
@@ -7,8 +8,9 @@
 #include <stategraph/serve/protocol.hpp>
 
 namespace stategraph::serve {
-
 namespace {
+
+namespace json = boost::json;
 
 class OwnEvents final : public Encoder {
 public:
@@ -21,26 +23,36 @@ public:
         std::string line = text_.str();
         while (!line.empty() && line.back() == '\n') line.pop_back();
         lines.push_back(std::move(line));
-        if (const auto end = endOf(event)) has_told_drain_ = end->ending == Status::drained;
+        if (const auto end = endOf(event)) told_end_ = end->ending;
     }
-    /// A client that follows a thread without a run is told that the server ends.
+    /// A client that follows a thread without a run is told that the server ends; and one whose run was refused after
+    /// the response had begun, why.
     void close(const Closing& closing, std::vector<std::string>& lines) override {
-        if (closing.ending != Status::drained || has_told_drain_ || !tells_runs_) return;
+        if (!tells_runs_ || told_end_ == closing.ending) return;
         HubEvent event;
         event.mode = StreamMode::runs;
         event.step = -1;
-        event.data = Value(std::map<std::string, std::string>{{"event", "drain"}});
+        if (closing.ending == Status::drained) {
+            event.data = Value(std::map<std::string, std::string>{{"event", "drain"}});
+        } else if (closing.ending == Status::failed && !told_end_) {
+            event.data = Value(json::value{{"error", closing.error},
+                                           {"event", "end"},
+                                           {"status", toString(Status::failed)},
+                                           {"interrupts", json::array()},
+                                           {"wake_unix_ms", nullptr},
+                                           {"checkpoint_id", nullptr}});
+        } else {
+            return;
+        }
         take(event, lines);
     }
 
 private:
     const bool tells_runs_;
-    bool has_told_drain_ = false;
+    std::optional<Status> told_end_;
     std::ostringstream text_;
     NdjsonWriter writer_;
 };
-
-namespace json = boost::json;
 
 json::value typed(const char* type) { return {{"type", type}}; }
 

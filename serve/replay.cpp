@@ -146,8 +146,8 @@ const char* Replay::reasonOf(State state) noexcept {
                " (ServerOptions::replay_bytes_max); load the conversation when the run has ended";
     }
     if (state == State::failed) {
-        return "the server had no memory to keep the response for clients that reconnect; load the conversation when"
-               " the run has ended";
+        return "the server could not keep the response for clients that reconnect; load the conversation when the run"
+               " has ended";
     }
     return nullptr;
 }

@@ -236,7 +236,7 @@ EventStream::Source Connection::Operations::begin(const Protocol& protocol, cons
     const ThreadId name = endpoint_->threadOf(thread);
     EventStream::Source source{endpoint_,   &protocol,     endpoint_->hub().subscribe(name, options),
                                nullptr,     takes_answers, chat.shown,
-                               errorText(), whose()};
+                               errorText(), whose(),       thread};
     std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers{source.subscription.impl()};
     if (place.run()->replay()) {
         options = subscribing(shared(), *findProtocol(*endpoint_, "ui"));
@@ -313,7 +313,7 @@ EventStream::Source Connection::Operations::subscribe(const Protocol& protocol) 
     return EventStream::Source{
         endpoint_,   &protocol, endpoint_->hub().subscribe(endpoint_->threadOf(route_.thread), options),
         nullptr,     false,     {},
-        errorText(), whose()};
+        errorText(), whose(),   ThreadId(route_.thread)};
 }
 
 Connection::Reply Connection::Operations::events() {

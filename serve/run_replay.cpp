@@ -23,6 +23,9 @@ namespace stategraph::serve {
 namespace {
 
 constexpr std::size_t batch_bytes = 64U << 10U;
+// How often a recorder reads a store again that fails.
+constexpr int read_tries = 40;
+constexpr std::chrono::milliseconds read_pause{250};
 
 /// Returns a part of the protocol "ui" for a text that needs no escapes.
 std::string errorPart(const char* text) { return R"({"type":"error","errorText":")" + std::string(text) + "\"}"; }
@@ -41,17 +44,34 @@ asio::awaitable<void> write(Recording& from, Replay& replay) {
     if (!from.shown.empty()) encoder->continueFrom(from.shown);
     encoder->open(lines);
     add();
+    int failures = 0;
     for (;;) {
-        std::optional<HubEvent> event = co_await asyncNextOn(executor, from.subscription);
+        std::optional<HubEvent> event;
+        bool has_read = false;
+        try {
+            event = co_await asyncNextOn(executor, from.subscription);
+            has_read = true;
+        } catch (const SaverError&) {  // the store may come back: the subscription is where it was
+            if (++failures > read_tries) throw;
+        }
+        if (!has_read) {
+            asio::steady_timer pause(executor, read_pause);
+            boost::system::error_code ignored;
+            co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+            continue;
+        }
+        failures = 0;
         // The end of the run wakes a reader that may have looked for events just before they came.
         const bool has_failed = !event && from.run->hasFailed();
-        if (has_failed) event = from.subscription.next(std::chrono::milliseconds(0));
+        const bool never_began = !event && !events.hasBegun() && from.run->hasEnded();
+        if (has_failed || never_began) event = from.subscription.next(std::chrono::milliseconds(0));
         if (!event) {
             if (from.subscription.isClosed()) break;
             if (has_failed) {
                 closing = {Status::failed, toldFailure(from.run->error(), from.error_text)};
                 break;
             }
+            if (never_began) break;
             continue;
         }
         if (!own.allows(*event) || !events.belongs(*event)) continue;

@@ -276,14 +276,14 @@ private:
         shared->runs->drain();
         tellDrain(*shared);
     }
-    /// Returns whether nothing is left to wait for. Connections without a stream are closed. The others get time until
-    /// `until` to send what their clients have yet to receive.
+    /// Returns whether nothing is left to wait for. Connections without an answer under way are closed. The others get
+    /// time until `until` to send what their clients have yet to receive.
     bool hasDrained(Clock::time_point until) noexcept {
         if (Clock::now() >= until) return true;
         if (shared->runs->size() > 0) return false;
         if (looks_without_runs++ == 0) shared->streams.wakeAll();
         if (shared->connections == 0) return true;
-        if (looks_without_runs < 20 || shared->streams.size() > 0) return false;
+        if (looks_without_runs < 20 || shared->streams.answers() > 0) return false;
         boost::system::error_code ignored;
         acceptor.close(ignored);  // new clients would go on for ever
         closeAll();

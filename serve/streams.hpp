@@ -8,7 +8,7 @@
 
 namespace stategraph::serve {
 
-/// The responses that send events now. Safe from any thread. It must outlive its places.
+/// The answers under way, and those of them that send events. Safe from any thread. It must outlive its places.
 class Streams {
 public:
     using Reader = std::shared_ptr<stategraph::detail::SubscriptionImpl>;
@@ -33,6 +33,20 @@ public:
         std::list<Reader>::iterator place_;
     };
 
+    /// A request that was read, until its answer is sent, of events or not.
+    class Answering {
+    public:
+        explicit Answering(Streams& streams) noexcept : answers_(streams.answers_) { ++answers_; }
+        Answering(const Answering&) = delete;
+        Answering& operator=(const Answering&) = delete;
+        ~Answering() { --answers_; }
+
+    private:
+        std::atomic<std::size_t>& answers_;
+    };
+
+    /// How many answers are under way.
+    std::size_t answers() const noexcept { return answers_; }
     std::size_t size() const noexcept {
         const stategraph::detail::LockGuard lock(mutex_);
         return open_.size();
@@ -46,6 +60,7 @@ public:
     }
 
 private:
+    std::atomic<std::size_t> answers_ = 0;
     mutable stategraph::detail::Mutex mutex_;
     std::list<Reader> open_ SG_GUARDED_BY(mutex_);
 };

@@ -80,6 +80,27 @@ public:
         const RunStatus status = flow_.get(thread.toString()).status;
         return status == RunStatus::success || status == RunStatus::failed || status == RunStatus::canceled;
     }
+    Status endingOf(const ThreadId& thread) override {
+        using workflow::RunStatus;
+        switch (flow_.get(thread.toString()).status) {
+            case RunStatus::running:
+                return Status::in_flight;
+            case RunStatus::waiting:
+                return Status::sleeping;
+            case RunStatus::suspended:
+                return Status::interrupted;
+            case RunStatus::paused:
+                return Status::breakpoint;
+            case RunStatus::failed:
+                return Status::failed;
+            case RunStatus::canceled:
+                return Status::cancelled;
+            case RunStatus::pending:
+            case RunStatus::success:
+                break;
+        }
+        return Status::done;
+    }
     void cancel(const ThreadId& thread, RunControl* under_way) override {
         using workflow::RunStatus;
         const std::string run = thread.toString();

@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <cstdint>
 
 namespace stategraph::workers {
 
@@ -24,8 +25,9 @@ struct Agenda {
     Time next_claim;
     Time last_claim;
     Time next_forgetting;
-    bool may_be_more = false;  // whether the last claim got everything that it requested
-    bool is_woken = false;     // whether a notification has come since the last claim
+    bool may_be_more = false;   // whether the last claim got everything that it requested
+    bool is_woken = false;      // whether a notification has come since the last claim
+    std::uint64_t cancels = 0;  // how many notifications of cancels have come
 };
 
 }  // namespace stategraph::workers

@@ -46,8 +46,10 @@ void Keeper::claim() {
 std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
     ClaimRequest request{.worker = options.name, .lease = options.lease};
     std::vector<std::size_t> most;
+    std::uint64_t cancels = 0;
     {
         const detail::LockGuard lock(mutex);
+        cancels = agenda.cancels;
         std::vector<std::size_t> runs(options.queues.size(), 0);
         for (const auto& [thread_id, one] : held) {
             if (!one->is_done) ++runs[one->queue];
@@ -69,14 +71,16 @@ std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
         if (static_cast<std::size_t>(std::ranges::count_if(claims, of_queue)) < most[i]) is_empty[i] = true;
     }
     const std::size_t count = claims.size();
-    take(std::move(claims), begin + options.lease);
+    take(std::move(claims), begin + options.lease, cancels);
     return count;
 }
 
-void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end) {
+void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end, std::uint64_t cancels) {
     std::vector<std::shared_ptr<Held>> taken;
     taken.reserve(claims.size());
     detail::UniqueLock lock(mutex);
+    // A thread that was cancelled since it was claimed: the renewal that was to find out could not know the lease.
+    if (agenda.cancels != cancels) hasten();
     ++metrics.claims;
     for (Claim& claim : claims) {
         ++metrics.claimed;

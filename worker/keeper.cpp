@@ -65,6 +65,7 @@ void Keeper::wake(std::string_view queue_name) noexcept {
 void Keeper::wakeForCancel() noexcept {
     const detail::LockGuard lock(mutex);
     agenda.is_woken = true;
+    ++agenda.cancels;
     hasten();
     threads.notify(changed);
 }

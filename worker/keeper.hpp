@@ -76,7 +76,7 @@ struct Keeper {
     void claim() SG_EXCLUDES(mutex);
     /// Returns how many threads were claimed, or none if the queue could not be reached.
     std::optional<std::size_t> claimOnce(std::vector<bool>& is_empty) SG_EXCLUDES(mutex);
-    void take(std::vector<Claim> claims, Clock::time_point lease_end) SG_EXCLUDES(mutex);
+    void take(std::vector<Claim> claims, Clock::time_point lease_end, std::uint64_t cancels) SG_EXCLUDES(mutex);
     void forgetKeys() SG_EXCLUDES(mutex);
     /// Calls the queue. Returns false if that failed, which is reported.
     bool callQueue(const std::function<void()>& call) SG_EXCLUDES(mutex);

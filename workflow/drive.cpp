@@ -167,12 +167,13 @@ std::optional<std::chrono::system_clock::time_point> Drive::waitsUntil(const Res
 }
 
 RunView Drive::end(const Result<State>& result) {
-    if (result.status == Status::sleeping && !waits_) flow_->bells.ringAt(*result.wake_at);
     // Called before the result is looked at: a cancel is either seen here, or finds that the run is not under way.
     close();
+    // Whoever is woken leaves out runs that are under way.
+    if (result.status == Status::sleeping && !waits_) flow_->bells.ringAt(*result.wake_at);
     const bool stopped = isStopped();
     // If a caller was told that the run is canceled, it stays canceled, even if its last step had ended just before.
-    if (stopped && flow_->saver) flow_->end(run_id_, session_->isCancelStored());
+    if (stopped && flow_->saver) flow_->endAlone(run_id_, session_->isCancelStored());
     // The returned state is complete, unless something is due that only the store knows.
     const bool is_known = result.status == Status::done ||
                           (result.status == Status::interrupted && flow_->asks(result.values, result.interrupts));

@@ -187,27 +187,40 @@ void Flow::Impl::endAsRead(const std::string& run_id, const StateSnapshot<State>
                       {.as_node = wait_node, .only_at = at.config.checkpoint_id});
 }
 
+// The right to end a run, which one caller of this process has at a time.
+class Flow::Impl::Ending {
+public:
+    Ending(const Impl& flow, const std::string& run_id, bool unless_live) : flow_(flow), run_id_(run_id) {
+        stategraph::detail::UniqueLock lock(flow_.mutex);
+        flow_.ended.wait(lock.native(), [this]() SG_REQUIRES(flow_.mutex) { return !flow_.ending.contains(run_id_); });
+        has_it_ = !unless_live || !flow_.live.contains(run_id_);
+        if (has_it_) flow_.ending.insert(run_id_);
+    }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    ~Ending() {
+        if (!has_it_) return;
+        const stategraph::detail::LockGuard lock(flow_.mutex);
+        flow_.ending.erase(run_id_);
+        flow_.ended.notify_all();
+    }
+    bool hasIt() const noexcept { return has_it_; }
+
+private:
+    const Impl& flow_;
+    const std::string& run_id_;
+    bool has_it_ = false;
+};
+
+void Flow::Impl::endAlone(const std::string& run_id, bool ends_success) const {
+    const Ending ending(*this, run_id, false);
+    end(run_id, ends_success);
+}
+
 bool Flow::Impl::endUnlessLive(const std::string& run_id) const {
-    {
-        stategraph::detail::UniqueLock lock(mutex);
-        const auto isFree = [&]() SG_REQUIRES(mutex) { return !ending.contains(run_id); };
-        ended.wait(lock.native(), isFree);
-        if (live.contains(run_id)) return false;
-        ending.insert(run_id);
-    }
-    const auto leave = [&] {
-        const stategraph::detail::LockGuard lock(mutex);
-        ending.erase(run_id);
-        ended.notify_all();
-    };
-    try {
-        end(run_id);
-    } catch (...) {
-        leave();
-        throw;
-    }
-    leave();
-    return true;
+    const Ending ending(*this, run_id, true);
+    if (ending.hasIt()) end(run_id);
+    return ending.hasIt();
 }
 
 Flow::Flow(Definition definition, const CompileOptions& options) {

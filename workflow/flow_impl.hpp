@@ -54,7 +54,7 @@ struct Flow::Impl {
     mutable stategraph::detail::Mutex mutex = {};
     mutable Live live SG_GUARDED_BY(mutex) = {};
     mutable std::set<std::string> ending
-        SG_GUARDED_BY(mutex) = {};  // ids of runs of which endUnlessLive edits the thread
+        SG_GUARDED_BY(mutex) = {};  // ids of runs of which somebody edits the thread to end them
     mutable std::condition_variable ended = {};
     mutable Bells bells = {};
 
@@ -92,9 +92,12 @@ struct Flow::Impl {
     /// Returns none if no run is under way.
     std::optional<bool> cancelLive(const std::string& run_id) const;
     /// With `ends_success`, it also ends a run that has succeeded meanwhile.
+    class Ending;
     void end(const std::string& run_id, bool ends_success = false) const;
     void endAsRead(const std::string& run_id, const StateSnapshot<State>& at, bool ends_success) const;
-    /// Ends it unless it is under way in this process; a run that begins meanwhile waits. Returns false if it is.
+    /// Does the same when nobody else of this process ends it; a run that begins meanwhile waits.
+    void endAlone(const std::string& run_id, bool ends_success) const;
+    /// Ends it so, unless it is under way in this process. Returns false if it is.
     bool endUnlessLive(const std::string& run_id) const;
     /// Returns whether the workflow itself waits for answers, and not a graph inside a step.
     bool asks(const State& state, const std::vector<Interrupt>& interrupts) const {

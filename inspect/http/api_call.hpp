@@ -61,6 +61,8 @@ struct ApiRow {
 
 /// Returns the answer to a call, and sends later ones when they differ. Errors: those of the first answer.
 serve::HandlerAnswer followed(ApiCall& call, const ApiRow& row);
+/// Counts a client that follows the server for as long as the result exists. Errors: Refused (503) for one too many.
+std::shared_ptr<void> countedFollower(Api& api);
 
 serve::HandlerAnswer about(ApiCall& call);
 serve::HandlerAnswer threads(ApiCall& call);

@@ -49,10 +49,12 @@ rows::Checked checkGiven(const rows::Check& wanted, const Graphs& graphs) {
     MemorySaver given;
     std::istringstream lines(wanted.lines);
     rows::Checked checked;
-    while (lines.peek() != std::istringstream::traits_type::eof()) {
+    bool has_more = !wanted.lines.empty();
+    while (has_more) {
         const ThreadRows thread = importThread(given, lines, {.bytes_max = given_bytes_max});
         check(given, thread.thread_id, graphs, checked);
         given.deleteThread(thread.thread_id);
+        has_more = (lines >> std::ws).peek() != std::istringstream::traits_type::eof();
     }
     return checked;
 }

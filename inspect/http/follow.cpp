@@ -65,13 +65,15 @@ private:
 
 }  // namespace
 
+std::shared_ptr<void> countedFollower(Api& api) {
+    auto counted = api.addFollower();
+    if (counted) return counted;
+    throw Refused{503, "more than " + std::to_string(Api::followers_max) +
+                           " clients follow this server, and connections must remain for requests; close some pages"};
+}
+
 serve::HandlerAnswer followed(ApiCall& call, const ApiRow& row) {
-    auto counted = call.api.addFollower();
-    if (!counted) {
-        throw Refused{503,
-                      "more than " + std::to_string(Api::followers_max) +
-                          " clients follow this server, and connections must remain for requests; close some pages"};
-    }
+    auto counted = countedFollower(call.api);
     const auto follower = std::make_shared<Follower>(call, row, row.run(call).body, std::move(counted));
     return {.events = serve::HandlerEvents{
                 .next = [follower]() -> std::optional<std::string> { return follower->next(); }, .every = row.follow}};

@@ -227,12 +227,14 @@ serve::HandlerAnswer live(ApiCall& call) {
         if (std::ranges::find(hubs, hub) == hubs.end()) hubs.push_back(std::move(hub));
     }
     if (call.request.request.header("Accept").find("text/event-stream") == std::string_view::npos) return json(about);
+    auto counted = countedFollower(call.api);
     const auto reader = std::make_shared<LiveReader>(hubs, ThreadId(call.thread), about.hidden);
-    return {.events = serve::HandlerEvents{.next = [reader]() -> std::optional<std::string> {
-                                               const auto view = reader->next();
-                                               return view ? toJson(*view) : std::string();
-                                           },
-                                           .every = live_every}};
+    return {.events =
+                serve::HandlerEvents{.next = [reader, counted = std::move(counted)]() -> std::optional<std::string> {
+                                         const auto view = reader->next();
+                                         return view ? toJson(*view) : std::string();
+                                     },
+                                     .every = live_every}};
 }
 
 }  // namespace stategraph::inspect

@@ -45,6 +45,7 @@ void PageRuns::State::end(const std::string& thread, const std::exception_ptr& e
 }
 
 void PageRuns::begin(const std::string& thread, RunConfig config, const serve::Begin& work) {
+    config.thread_id = ThreadId(thread);  // before the run is noted, because the name may be refused
     auto control = std::make_shared<RunControl>();
     {
         const stategraph::detail::LockGuard lock(state_->mutex);
@@ -56,7 +57,6 @@ void PageRuns::begin(const std::string& thread, RunConfig config, const serve::B
         state_->runs.emplace(thread, control);
         state_->errors.erase(thread);
     }
-    config.thread_id = ThreadId(thread);
     config.control = std::move(control);
     try {
         spawn(Executor::common(), work(std::move(config)),

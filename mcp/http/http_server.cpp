@@ -1,9 +1,11 @@
 #include <stategraph/mcp/http.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <stategraph/error.hpp>
 
@@ -39,8 +41,10 @@ private:
 
 class HttpConnector final : public Connector {
 public:
-    HttpConnector(std::shared_ptr<const model::http::HttpClient> client, std::chrono::milliseconds end_wait)
-        : client_(std::move(client)), end_wait_(end_wait) {}
+    HttpConnector(std::shared_ptr<const model::http::HttpClient> client, std::chrono::milliseconds end_wait,
+                  std::vector<std::string> secrets)
+        : client_(std::move(client)), end_wait_(end_wait), secrets_(std::move(secrets)) {}
+    std::vector<std::string> secrets() const override { return secrets_; }
     std::unique_ptr<Wire> connect(WireSink& sink, const WireLimits& limits) const override {
         auto client = std::make_shared<model::http::HttpClient>(*client_);
         client->limits.connect_limit = limits.connect_timeout;
@@ -50,6 +54,7 @@ public:
 private:
     std::shared_ptr<const model::http::HttpClient> client_;
     std::chrono::milliseconds end_wait_;
+    std::vector<std::string> secrets_;
 };
 
 bool isAuthorization(std::string_view name) {
@@ -65,6 +70,23 @@ std::string secretOf(const HttpOptions& options) {
         if (isAuthorization(name)) return value.substr(value.find_last_of(' ') + 1);
     }
     return {};
+}
+
+/// The values of all headers, and what follows a scheme in them. Shorter ones could be any word.
+std::vector<std::string> secretsOf(const HttpOptions& options) {
+    constexpr std::size_t bytes_min = 6;
+    std::vector<std::string> secrets;
+    const auto add = [&](std::string_view text) {
+        while (text.ends_with(' ')) text.remove_suffix(1);
+        while (text.starts_with(' ')) text.remove_prefix(1);
+        if (text.size() >= bytes_min) secrets.emplace_back(text);
+    };
+    for (const auto& [name, value] : options.headers) {
+        add(value);
+        if (const std::size_t scheme = value.find(' '); scheme != std::string::npos) add(value.substr(scheme));
+    }
+    std::ranges::sort(secrets, std::greater<>(), &std::string::size);
+    return secrets;
 }
 
 }  // namespace
@@ -84,7 +106,8 @@ Server http(HttpOptions options) {
     if (client->path.empty()) client->path = "/";
     client->speaker.called = "the server";
     client->kept_header = "mcp-session-id";
-    return Server(std::make_shared<detail::HttpConnector>(std::move(client), options.end_wait));
+    return Server(
+        std::make_shared<detail::HttpConnector>(std::move(client), options.end_wait, detail::secretsOf(options)));
 }
 
 }  // namespace stategraph::mcp

@@ -105,6 +105,7 @@ void CurlLoop::leave(const std::shared_ptr<Transfer>& transfer) {
 }
 
 void CurlLoop::remove(const std::shared_ptr<Transfer>& transfer) {
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): `transfer` may be the element that is erased
     const std::shared_ptr<Transfer> held = transfer;
     transfers_.erase(held);
     curl_multi_remove_handle(multi_, held->handle());

@@ -68,11 +68,11 @@ void takeParts(const json::object& delta, AnswerDraft& draft) {
 
 }  // namespace
 
-OpenAiCalls::Open* OpenAiCalls::find(std::optional<std::int64_t> index) {
-    // The search begins with the newest call: if an index was used again, it means the call for which it was used last.
-    const auto found = std::find_if(open_.rbegin(), open_.rend(),
-                                    [&](const Open& each) { return index ? each.index == index : each.call == last_; });
-    return found != open_.rend() ? &*found : nullptr;
+std::optional<std::size_t> OpenAiCalls::find(std::optional<std::int64_t> index) const {
+    if (!index) return last_;
+    // If an index was used again, it means the call for which it was used last.
+    const auto found = newest_.find(*index);
+    return found != newest_.end() ? std::optional(found->second) : std::nullopt;
 }
 
 std::size_t OpenAiCalls::take(const json::object& delta, AnswerDraft& draft) {
@@ -82,27 +82,26 @@ std::size_t OpenAiCalls::take(const json::object& delta, AnswerDraft& draft) {
     const std::string_view name = function != nullptr ? textOf(*function, "name") : std::string_view();
     const std::string arguments = argumentsOf(function);
 
-    Open* open = find(index);
-    bool is_new = open == nullptr;
-    if (open != nullptr) {
-        const ToolCall& call = draft.call(open->call);
+    std::optional<std::size_t> open = find(index);
+    bool is_new = !open;
+    if (open) {
+        const ToolCall& call = draft.call(*open);
         const bool has_other_id = !id.empty() && !call.provider_id.empty() && call.provider_id != id;
         const bool has_other_name = !name.empty() && !call.name.empty() && (name != call.name || !arguments.empty());
         const bool has_same_id = !id.empty() && call.provider_id == id;
         is_new = has_other_id || (has_other_name && !has_same_id && (isWhole(call) || name != call.name));
     }
     if (is_new) {
-        const std::size_t place = draft.beginCall(name, id);
-        open_.push_back({index, place});
-        open = &open_.back();
+        open = draft.beginCall(name, id);
+        if (index) newest_.insert_or_assign(*index, *open);
     } else {
-        ToolCall& call = draft.call(open->call);
+        ToolCall& call = draft.call(*open);
         if (call.provider_id.empty()) call.provider_id = id;
-        if (call.name.empty() && !name.empty()) draft.nameCall(open->call, name);
+        if (call.name.empty() && !name.empty()) draft.nameCall(*open, name);
     }
-    last_ = open->call;
-    draft.addArguments(open->call, arguments);
-    return *last_;
+    last_ = open;
+    draft.addArguments(*open, arguments);
+    return *open;
 }
 
 void OpenAiAnswer::take(std::string_view name, std::string_view data) {

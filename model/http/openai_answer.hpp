@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <boost/json/fwd.hpp>
@@ -23,14 +24,11 @@ public:
     std::size_t take(const boost::json::object& delta, AnswerDraft& draft);
 
 private:
-    struct Open {
-        std::optional<std::int64_t> index;
-        std::size_t call = 0;  // its place in the draft
-    };
-    Open* find(std::optional<std::int64_t> index);
+    std::optional<std::size_t> find(std::optional<std::int64_t> index) const;
 
-    std::vector<Open> open_;  // sorted by when they were last begun
-    std::optional<std::size_t> last_;
+    // Calls are named by their places in the draft.
+    std::unordered_map<std::int64_t, std::size_t> newest_;  // by index, which a server may use again
+    std::optional<std::size_t> last_;                       // the one that was continued last
 };
 
 /// Reads the chunks of a streamed chat completion.

@@ -303,7 +303,7 @@ std::size_t Transfer::onBody(char* bytes, std::size_t, std::size_t size, void* s
 void Transfer::resume() { curl_easy_pause(easy_, CURLPAUSE_CONT); }
 
 void Transfer::closing(curl_socket_t socket) noexcept {
-    if (socket == socket_) is_delivered_ = isDelivered(socket);
+    if (socket == socket_ && !is_delivered_) is_delivered_ = isDelivered(socket);
 }
 
 // libcurl would repeat each request whose kept connection ended before any byte of the answer: it asks `onRepeat` and
@@ -312,10 +312,13 @@ bool Transfer::isRepeated(CURLcode code) {
     const LockGuard lock(mutex_);
     long connects = 0;
     curl_easy_getinfo(easy_, CURLINFO_NUM_CONNECTS, &connects);
-    const bool was_dead = code == CURLE_SEND_FAIL_REWIND ? sent_ < body_->size() || !is_delivered_
+    // Over TLS the connection's own last record counts as bytes that have not arrived, so that it says nothing.
+    const bool has_arrived = client_->url.is_tls || is_delivered_.value_or(true);
+    const bool was_dead = code == CURLE_SEND_FAIL_REWIND ? sent_ < body_->size() || !has_arrived
                                                          : code == CURLE_SEND_ERROR && connects == 0;
     if (!was_dead || head_bytes_ > 0 || std::exchange(was_repeated_, true)) return false;
     sent_ = 0;
+    is_delivered_.reset();
     is_connected_ = false;
     curl_easy_setopt(easy_, CURLOPT_FRESH_CONNECT, 1L);
     return true;

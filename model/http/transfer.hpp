@@ -118,7 +118,7 @@ private:
     std::array<char, CURL_ERROR_SIZE> error_{};
     std::size_t head_bytes_ = 0;
     std::size_t discarded_ = 0;
-    bool is_delivered_ = true;  // by the connection that was closed last
+    std::optional<bool> is_delivered_;  // by the connection that was closed first: libcurl may have opened another
     bool was_repeated_ = false;
 
     mutable stategraph::detail::Mutex mutex_;

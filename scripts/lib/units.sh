@@ -26,6 +26,12 @@ make_units() {
       of "${folder//\//_}" 1 "$folder"
     done < <(cpp_folders library | xargs -I{} find {} -name '*.cpp' -printf '%h\n' | LC_ALL=C sort -u |
       grep -vE '^(src|checkpoint|store|storage/memory)(/|$)')
+    # The kernel's header and glibc's of the same name cannot stand in one unit.
+    local alone
+    while read -r alone; do
+      sed -i "\\|^$alone\$|d" "$units"/*.unit
+      echo "$alone" >"$units/zz.${alone//\//_}.unit"
+    done < <(cat "$units"/*.unit | xargs grep -l '^#include <linux/tcp\.h>')
   fi
 
   use_unpacked_boost

@@ -308,16 +308,27 @@ bool isGone(BaseCheckpointSaver& saver, const std::string& thread_id) noexcept {
     }
 }
 
-// After a failure, removes everything of the thread. Errors: SaverError if that fails too.
-void takeBack(BaseCheckpointSaver& saver, const std::string& thread_id, const std::string& why) {
+// After a failure, removes everything of the thread, unless its root is another process's. Errors: SaverError if that
+// fails too, or if the thread stays.
+void takeBack(BaseCheckpointSaver& saver, const std::string& thread_id, const ReadLogs& logs, const std::string& why) {
+    const auto own = logs.find("");
+    std::optional<CheckpointTuple> root;
     try {
-        saver.deleteThread(thread_id);
+        root = saver.getTuple({.log = {thread_id}});
+        const bool has_own = own != logs.end() && !own->second.commits.empty();
+        if (!root || (has_own && root->head == own->second.commits.back().id)) {
+            saver.deleteThread(thread_id);
+            return;
+        }
     } catch (const std::exception& error) {
         if (isGone(saver, thread_id)) return;  // the thread could not be written in the first place
         throw SaverError("the import failed (" + why + "), and what was stored of it could not be deleted (" +
                              error.what() + "): delete the thread before you import it again",
                          {.thread_id = thread_id});
     }
+    throw SaverError(
+        "the import failed (" + why + "), and another process made the thread meanwhile; what it has stored stays",
+        {.thread_id = thread_id});
 }
 
 void putAll(BaseCheckpointSaver& saver, const std::string& thread_id, const ReadLogs& logs) {
@@ -334,10 +345,10 @@ void putAll(BaseCheckpointSaver& saver, const std::string& thread_id, const Read
             "that were stored before stay, and nothing reads them: " +
             error.message());
     } catch (const std::exception& error) {
-        takeBack(saver, thread_id, error.what());
+        takeBack(saver, thread_id, logs, error.what());
         throw;
     } catch (...) {
-        takeBack(saver, thread_id, "an exception of another type");
+        takeBack(saver, thread_id, logs, "an exception of another type");
         throw;
     }
 }

@@ -54,7 +54,7 @@ bool storeCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync,
     for (;;) {
         // The holder is asked even after the record has been put, because a run that had begun before would not know of
         // it.
-        if (const auto of_run = engine::ThreadClaim::cancelHolder(saver, log.thread_id, until))
+        if (const auto of_run = engine::ThreadClaim::cancelHolder(saver, log.thread_id, false, until))
             return *of_run || was_noted;
         if (was_noted) return true;
         const std::optional<bool> noted = noteCancel(saver, log, sync);
@@ -81,7 +81,7 @@ bool cancelThread(const Core& core, const ThreadId& thread_id, const CancelOptio
         if (!options.ends_run)
             return storeCancel(saver, {thread_id.view()}, options.durability == Durability::sync, until);
         for (;;) {
-            const std::optional<bool> of_run = engine::ThreadClaim::cancelHolder(saver, thread_id.view(), until);
+            const std::optional<bool> of_run = engine::ThreadClaim::cancelHolder(saver, thread_id.view(), true, until);
             if (of_run == false) return false;
             const bool was_stored = of_run.has_value();
             engine::ThreadClaim claim;

@@ -39,6 +39,20 @@ std::shared_ptr<detail::ThreadRead> readThread(const detail::Core& core, BaseChe
 
 namespace stategraph::detail {
 
+Status threadStatus(const Core& core, const ThreadId& thread_id) {
+    BaseCheckpointSaver& saver =
+        engine::historySaver(core, {.thread_id = thread_id, .checkpoint_id = {}, .checkpoint_ns = {}});
+    const auto open = saver.unfinishedThreads({.thread_ids = {thread_id.toString()}});
+    if (!open.empty()) return open.front().reason;
+    const LogName log{thread_id.view()};
+    CheckpointId head;
+    auto tuple = engine::findCurrent(saver, log, head);
+    if (!tuple) return Status::done;
+    const checkpoint::Folded at = checkpoint::fold(log, std::move(*tuple));
+    const bool is_cancelled = checkpoint::saysCancelled(engine::readRecords(log, at.commit.id, at.tuple.writes));
+    return is_cancelled ? Status::cancelled : Status::done;
+}
+
 std::shared_ptr<ThreadRead> readThread(const Core& core, const ThreadId& thread_id) {
     if (core.warmThreads() != nullptr) return nullptr;
     const Config config{.thread_id = thread_id};

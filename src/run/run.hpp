@@ -60,12 +60,14 @@ struct EndRow {
 ///         for each task in run.todo(): run.execute(task)   // anywhere, in any order, at once
 ///         run.endSuperstep();
 ///     }
-///     run.finish();
+///     run.storeEnd();
+///     run.tellIndex();
+///     run.tellFinish();
 ///
 /// Any of these may throw what the run fails with; then `fail()` stores what is to be kept. Only `execute` may be
 /// called from several threads.
 ///
-/// Each of begin, endSuperstep, finish and fail has parts, between which a driver that awaits the saver waits
+/// Each of begin, endSuperstep, the end and fail has parts, between which a driver that awaits the saver waits
 /// (async/drive.cpp): after `awaitPuts` none of the parts waits for a put.
 class Run {
 public:
@@ -97,9 +99,8 @@ public:
     void storeSuperstep();
     bool storesAtOnce() const noexcept { return env_.shared.config->durability == Durability::sync; }
     void leaveSuperstep();
-    /// Ends the run. The outcome exists as long as the run.
-    RunOutcome& finish();
-    /// The parts of `finish`. After `storeEnd` and after `tellIndex` the driver waits until the log is settled.
+    /// These end the run. After `storeEnd` and after `tellIndex` the driver waits until the log is settled. What
+    /// `tellFinish` returns exists as long as the run.
     void storeEnd();
     void tellIndex() noexcept;
     RunOutcome& tellFinish();

@@ -172,13 +172,6 @@ void Run::storeEnd() {
     if (env_.observation) observeStored(before, env_.place.step - 1, began);
 }
 
-RunOutcome& Run::finish() {
-    storeEnd();
-    env_.log.wait();
-    tellIndex();
-    return tellFinish();
-}
-
 RunOutcome& Run::tellFinish() {
     if (env_.link == nullptr) env_.shared.events->changed();
     if (isPaused() && env_.link == nullptr) showPause();

@@ -74,6 +74,21 @@ std::string_view messageId(std::string_view message) {
     return id;
 }
 
+// Returns whether a part says nothing besides its text that the part before it has not said.
+bool addsTextAlone(std::string_view part, std::string_view next) {
+    constexpr std::size_t members_max = 16;  // a part of a text has fewer
+    if (Decoder(part).map() > members_max || Decoder(next).map() > members_max) return false;
+    bool is_alone = true;
+    const bool is_read = forEachEntry(next, [&](std::string_view key, std::string_view value) {
+        bool is_same = key == "content";
+        forEachEntry(part, [&](std::string_view known, std::string_view said) {
+            is_same = is_same || (known == key && said == value);
+        });
+        is_alone = is_alone && is_same;
+    });
+    return is_read && is_alone;
+}
+
 std::optional<std::string_view> continuation(const StreamEvent& part, const StreamEvent& next) {
     if (part.mode != StreamMode::messages || next.mode != StreamMode::messages || part.node != next.node ||
         part.ns != next.ns)
@@ -83,8 +98,11 @@ std::optional<std::string_view> continuation(const StreamEvent& part, const Stre
     if (!first || !second || !first->delta || !second->delta || first->task_id != second->task_id ||
         first->attempt != second->attempt)
         return {};
-    if (messageId(first->message) != messageId(second->message) || !contentOf(first->message)) return {};
-    return contentOf(second->message);
+    const auto text = contentOf(second->message);
+    if (!text || messageId(first->message) != messageId(second->message) || !contentOf(first->message) ||
+        !addsTextAlone(first->message, second->message))
+        return {};
+    return text;
 }
 
 void append(StreamEvent& part, std::string_view text) {

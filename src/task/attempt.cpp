@@ -158,18 +158,25 @@ void Attempt::giveUp() {
     source_.request_stop();
     // A call of the node into the run that is under way is allowed to finish. What the node returns afterwards is
     // dropped, even if it checked its token, because a result cannot be distinguished from a reaction to the stop.
-    const detail::LockGuard entry(entry_);
-    detail::UniqueLock lock(mutex_);
-    // Nearly always they have ended. If nothing could wait for an attempt, its graphs are waited for here.
-    changed_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return graphs_inside_ == 0; });
-    given_up_ = true;
+    {
+        const detail::LockGuard entry(entry_);
+        detail::UniqueLock lock(mutex_);
+        // Nearly always they have ended. If nothing could wait for an attempt, its graphs are waited for here.
+        changed_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return graphs_inside_ == 0; });
+        given_up_ = true;
+        if (has_begun_) return;
+    }
+    releaseGraph();  // its thread has not come so far, and will not call the node
+}
+
+bool Attempt::mayCall() noexcept {
+    const detail::LockGuard lock(mutex_);
+    has_begun_ = !given_up_;
+    return has_begun_;
 }
 
 void Attempt::call() noexcept {
-    {
-        const detail::LockGuard lock(mutex_);
-        if (given_up_) return;
-    }
+    if (!mayCall()) return;
     detail::TaskResult result;
     std::exception_ptr thrown;
     try {

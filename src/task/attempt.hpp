@@ -94,6 +94,8 @@ public:
     virtual std::shared_ptr<void> keepNode() { return nullptr; }
 
 protected:
+    /// Returns whether the node may be called; false if the attempt was abandoned before. Call it before the node.
+    bool mayCall() noexcept SG_EXCLUDES(mutex_);
     /// Releases the graph, its store and the state. Call it on the node's thread, after the node has returned and
     /// before `end`: the code that `end` wakes may expect to be their only owner.
     void releaseGraph() noexcept;
@@ -134,6 +136,7 @@ protected:
     std::stop_source source_;
     bool done_ SG_GUARDED_BY(mutex_) = false;
     bool given_up_ SG_GUARDED_BY(mutex_) = false;
+    bool has_begun_ SG_GUARDED_BY(mutex_) = false;         // the node is called, or was
     std::size_t graphs_inside_ SG_GUARDED_BY(mutex_) = 0;  // the graphs under way that the node called
     std::optional<End> ending_ SG_GUARDED_BY(mutex_);      // the outcome once they have ended
     Clock::time_point begun_;

@@ -29,12 +29,25 @@ bool isRefusal(std::string_view error) noexcept {
 
 namespace detail {
 
+namespace {
+
+// Guards the lists of functions that are coroutines, of all tasks: those of one task resume on several threads. They
+// change when effects begin and end.
+Mutex& awaitedMutex() noexcept {
+    static constinit Mutex mutex;
+    return mutex;
+}
+
+}  // namespace
+
 CallQuestions::CallQuestions(const Effect& effect, Of part)
-    : effect_(effect),
-      context_(&effect.runtime_.taskContext()),
-      part_(part),
-      outer_(part == Of::awaited ? context_->awaited_calls : innermost_call) {
-    (part_ == Of::awaited ? context_->awaited_calls : innermost_call) = this;
+    : effect_(effect), context_(&effect.runtime_.taskContext()), part_(part) {
+    if (part_ == Of::awaited) {
+        const LockGuard lock(awaitedMutex());
+        outer_ = std::exchange(context_->awaited_calls, this);
+    } else {
+        outer_ = std::exchange(innermost_call, this);
+    }
 }
 
 TaskId CallQuestions::id() const {
@@ -42,8 +55,13 @@ TaskId CallQuestions::id() const {
 }
 
 CallQuestions::~CallQuestions() {
-    CallQuestions** place = part_ == Of::awaited ? &context_->awaited_calls : &innermost_call;
-    while (*place != this) place = &(*place)->outer_;  // needed because awaited ones end in any order
+    if (part_ != Of::awaited) {
+        innermost_call = outer_;
+        return;
+    }
+    const LockGuard lock(awaitedMutex());
+    CallQuestions** place = &context_->awaited_calls;
+    while (*place != this) place = &(*place)->outer_;  // they end in any order
     *place = outer_;
 }
 
@@ -54,13 +72,19 @@ struct Questions {
     static CallQuestions* callOf(const TaskContext& context) noexcept {
         CallQuestions* call = innermost_call;
         while (call != nullptr && call->context_ != &context) call = call->outer_;
-        return call != nullptr ? call : context.awaited_calls;
+        if (call != nullptr) return call;
+        const LockGuard lock(awaitedMutex());
+        return context.awaited_calls;
     }
 
     // If several coroutines are under way, it is not known which of them asks.
     static void check(const TaskContext& context, const Runtime& runtime) {
         const CallQuestions* const call = callOf(context);
-        if (call == nullptr || call->part_ != CallQuestions::Of::awaited || call->outer_ == nullptr) return;
+        if (call == nullptr || call->part_ != CallQuestions::Of::awaited) return;
+        {
+            const LockGuard lock(awaitedMutex());
+            if (context.awaited_calls == nullptr || context.awaited_calls->outer_ == nullptr) return;
+        }
         throw InvalidUpdateError("node '" + std::string(runtime.node()) +
                                      "' asks while it awaits several effects (onceAsync): await the effect that asks "
                                      "by itself, or ask outside of it",

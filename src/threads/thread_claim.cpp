@@ -1,5 +1,6 @@
 #include "src/threads/thread_claim.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -252,11 +253,18 @@ void ThreadClaim::takeCancels(StoreCancel store, void* context) noexcept {
     const detail::LockGuard lock(storing_);
     store_cancel_ = store;
     store_context_ = context;
-    if (store == nullptr) cancelled_ = false;
+    if (store != nullptr) return;
+    cancelled_ = Cancelled::no;
+    cancelling_.store(Cancelled::no, std::memory_order_relaxed);
+}
+
+bool ThreadClaim::endsByCancel() noexcept {
+    const detail::LockGuard lock(storing_);
+    return cancelled_ == Cancelled::ends;
 }
 
 std::optional<bool> ThreadClaim::cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id,
-                                              std::chrono::steady_clock::time_point until) {
+                                              bool ends_run, std::chrono::steady_clock::time_point until) {
     constexpr std::chrono::microseconds nap(100);
     ThreadClaim wanted;
     Shard& shard = wanted.nameThread(saver, thread_id, OnBusy::reject);
@@ -270,8 +278,10 @@ std::optional<bool> ThreadClaim::cancelHolder(const BaseCheckpointSaver& saver, 
             holder->storing_.assertHeld();
             if (holder->store_cancel_ != nullptr) {
                 lock.unlock();  // the holder continues to exist, because it does not end before it has this lock
+                // Before anybody can read the cancel, so that the run waits for this lock before its next superstep.
+                if (ends_run) holder->cancelling_.store(Cancelled::ends, std::memory_order_relaxed);
                 if (!holder->store_cancel_(holder->store_context_)) return false;
-                holder->cancelled_ = true;
+                holder->cancelled_ = std::max(holder->cancelled_, ends_run ? Cancelled::ends : Cancelled::goes_on);
                 return true;
             }
         }

@@ -80,24 +80,31 @@ public:
     /// Returns whether the thread has been cancelled. Call it under the lock of `storing`.
     bool isCancelled() const noexcept {
         storing_.assertHeld();
-        return cancelled_;
+        return cancelled_ != Cancelled::no;
     }
     /// Makes the run that holds the thread store that it is cancelled; it stores this with all its later commits too.
-    /// Returns true if that is stored, false if nothing is due, and none if no run holds the thread. Errors:
-    /// ThreadBusyError if the holder is not ready before `until`; any error of storing.
-    static std::optional<bool> cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id,
+    /// With `ends_run` the run is to end as if it were replaced: whoever has seen the cancel in the saver sees no later
+    /// superstep of it begin. Returns true if the cancel is stored, false if nothing is due, and none if no run holds
+    /// the thread. Errors: ThreadBusyError if the holder is not ready before `until`; any error of storing.
+    static std::optional<bool> cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id, bool ends_run,
                                             std::chrono::steady_clock::time_point until);
 
-    /// Returns whether a run waits that is to replace the holder. Safe from any thread.
-    bool isReplaced() const noexcept { return replaced_.load(std::memory_order_relaxed); }
+    /// Returns whether the holder is to end: a run waits that is to replace it, or its thread was cancelled so. Waits
+    /// for a cancel that is being stored. Safe from any thread.
+    bool isReplaced() noexcept {
+        return replaced_.load(std::memory_order_relaxed) ||
+               (cancelling_.load(std::memory_order_relaxed) == Cancelled::ends && endsByCancel());
+    }
 
 private:
+    enum class Cancelled : std::uint8_t { no, goes_on, ends };
     struct Shard;
     Shard& nameThread(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy) noexcept;
     Shard& shard() const noexcept;
     bool enter(Shard& shard) noexcept;
     void leave(Shard& shard) noexcept;
     void giveTurn() noexcept;
+    bool endsByCancel() noexcept;
     bool isFor(const ThreadClaim& other) const noexcept {
         return saver_ == other.saver_ && thread_id_ == other.thread_id_;
     }
@@ -111,7 +118,9 @@ private:
     bool is_first_ = false;  // whether it is the first in its line
     std::atomic<bool> replaced_{false};
     BriefLock storing_;
-    bool cancelled_ SG_GUARDED_BY(storing_) = false;
+    // How the thread is being cancelled, and how it is stored that it was.
+    std::atomic<Cancelled> cancelling_{Cancelled::no};
+    Cancelled cancelled_ SG_GUARDED_BY(storing_) = Cancelled::no;
     StoreCancel store_cancel_ SG_GUARDED_BY(storing_) = nullptr;
     void* store_context_ SG_GUARDED_BY(storing_) = nullptr;
     Turn turn_ = nullptr;  // set if it waits for its turn without blocking

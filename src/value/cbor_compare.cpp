@@ -1,9 +1,12 @@
 #include "src/value/cbor_compare.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include <stategraph/encoding.hpp>
 
@@ -93,12 +96,34 @@ std::optional<std::string_view> findKey(std::string_view map, std::string_view k
     return std::nullopt;
 }
 
+using Entry = std::pair<std::string_view, std::string_view>;
+
+// Returns the entries by key.
+std::vector<Entry> sortedEntries(std::string_view map) {
+    Decoder in(map);
+    std::vector<Entry> entries(in.map());
+    for (auto& [key, value] : entries) {
+        key = in.raw();
+        value = in.raw();
+    }
+    std::ranges::stable_sort(entries, {}, &Entry::first);
+    return entries;
+}
+
+std::optional<std::string_view> findKey(const std::vector<Entry>& sorted, std::string_view key) {
+    const auto found = std::ranges::lower_bound(sorted, key, {}, &Entry::first);
+    if (found == sorted.end() || found->first != key) return std::nullopt;
+    return found->second;
+}
+
 bool equalMaps(std::string_view a, std::string_view b) {
+    constexpr std::size_t few = 16;  // for these, sorting costs more than it saves
     Decoder left(a);
     Decoder right(b);
     const std::size_t count = left.map();
     if (right.map() != count) return false;
     bool in_step = true;
+    std::vector<Entry> sorted;
     for (std::size_t i = 0; i < count; ++i) {
         const std::string_view key = left.raw();
         const std::string_view value = left.raw();
@@ -107,7 +132,10 @@ bool equalMaps(std::string_view a, std::string_view b) {
             in_step = right.raw() == key;
             if (in_step) other = right.raw();
         }
-        if (!in_step) other = findKey(b, key);
+        if (!in_step) {
+            if (count > few && sorted.empty()) sorted = sortedEntries(b);
+            other = count > few ? findKey(sorted, key) : findKey(b, key);
+        }
         if (!other || !equalItems(value, *other)) return false;
     }
     return true;

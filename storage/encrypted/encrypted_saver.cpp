@@ -136,7 +136,7 @@ EncryptedSaver::EncryptedSaver(std::shared_ptr<BaseCheckpointSaver> inner, Encry
     if (retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *retention);
 }
 
-EncryptedSaver::~EncryptedSaver() { impl_->retention.reset(); }  // its thread calls prune
+EncryptedSaver::~EncryptedSaver() { checkpoint::endRetention(impl_->retention); }  // its thread calls prune
 
 RetentionReport EncryptedSaver::retentionReport() const {
     return impl_->retention ? impl_->retention->report() : RetentionReport();

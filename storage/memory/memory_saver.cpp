@@ -101,7 +101,7 @@ MemorySaver::MemorySaver(const MemorySaverOptions& options) : impl_(new Impl(opt
 
 MemorySaver::~MemorySaver() {
     impl_->is_closing = true;
-    impl_->retention.reset();  // its thread calls prune
+    checkpoint::endRetention(impl_->retention);  // its thread calls prune
 }
 
 RetentionReport MemorySaver::retentionReport() const {

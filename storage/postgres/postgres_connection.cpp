@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <poll.h>
@@ -93,6 +95,16 @@ std::string postgresPlace(const std::string& conninfo) {
     return "'" + database + "' at " + (host.empty() ? "this computer" : host) + ":" + value("port");
 }
 
+std::chrono::milliseconds connectTime(const std::string& conninfo, std::chrono::milliseconds otherwise) {
+    constexpr long most = 3600;
+    const Options given(PQconninfoParse(conninfo.c_str(), nullptr));
+    const std::string seconds = valueOf(given.get(), "connect_timeout");
+    long number = 0;
+    const auto [end, error] = std::from_chars(seconds.data(), seconds.data() + seconds.size(), number);
+    if (error != std::errc() || end != seconds.data() + seconds.size()) return otherwise;
+    return std::chrono::seconds(number > 0 ? std::min(number, most) : most);
+}
+
 PostgresConnection::PostgresConnection(const PostgresErrors& errors, const PostgresSettings& settings,
                                        std::atomic<std::uint64_t>& round_trips)
     : errors_(errors), settings_(settings), round_trips_(round_trips), process_(::getpid()) {
@@ -154,11 +166,13 @@ bool PostgresConnection::isIdle() const noexcept {
 
 bool PostgresConnection::waitFor(short events) const {
     for (;;) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
-        if (left.count() <= 0) return false;
+        // After the deadline it looks once more: a process that was paused may find the answer there.
+        const auto left = std::max(Clock::duration(0), deadline_ - Clock::now());
+        const auto wait = std::min(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(1000));
         pollfd poll{PQsocket(connection_), events, 0};
-        const int count = ::poll(&poll, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1000)));
+        const int count = ::poll(&poll, 1, static_cast<int>(wait.count()));
         if (count > 0 || (count < 0 && errno != EINTR)) return true;  // the next call reports an error
+        if (count == 0 && left.count() == 0) return false;
     }
 }
 

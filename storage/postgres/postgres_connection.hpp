@@ -31,6 +31,10 @@ struct PostgresSettings {
 /// messages.
 std::string postgresPlace(const std::string& conninfo);
 
+/// Returns the connect_timeout of a connection string, which counts seconds, at most an hour; or `otherwise` if it has
+/// none. (libpq heeds it only in calls that block.)
+std::chrono::milliseconds connectTime(const std::string& conninfo, std::chrono::milliseconds otherwise);
+
 /// A statement, and the name under which a connection prepares it.
 struct PostgresStatement {
     std::string name;

@@ -64,11 +64,12 @@ PostgresResult PostgresFence::run(PostgresConnection& connection, Access access,
     const auto deadline = std::chrono::steady_clock::now() + leaving_wait;
     auto pause = std::chrono::milliseconds(1);
     for (;;) {
+        const bool is_last = std::chrono::steady_clock::now() >= deadline;
         try {
             return runOnce(connection, access, threads, statement, parameters, work);
         } catch (const PostgresRefused& error) {
             if (error.sqlstate() != slot_is_elsewhere) throw;
-            const bool may_stay = stateIn(error) == SlotState::leaving && std::chrono::steady_clock::now() < deadline;
+            const bool may_stay = stateIn(error) == SlotState::leaving && !is_last;
             if (!may_stay) refuseMoved(connection, error, threads);
         }
         std::this_thread::sleep_for(pause);

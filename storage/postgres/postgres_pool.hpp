@@ -33,7 +33,7 @@ template <class Options>
 PostgresPoolSettings poolSettings(const std::string& conninfo, const Options& options) {
     PostgresPoolSettings settings{.connection = {.conninfo = conninfo,
                                                  .prepared_statements = options.prepared_statements,
-                                                 .connect_timeout = options.connect_timeout,
+                                                 .connect_timeout = connectTime(conninfo, options.connect_timeout),
                                                  .statement_timeout = options.statement_timeout},
                                   .schema = options.schema,
                                   .connections_max = options.connections_max,

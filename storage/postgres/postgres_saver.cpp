@@ -124,12 +124,11 @@ PostgresSaver::~PostgresSaver() {
     impl_->is_closing = true;
     // A child of a fork does not have the threads, and need not wait for them.
     if (!impl_->pool.isOwnProcess()) {
-        (void)impl_->retention.release();
         (void)impl_->notifier.release();
         (void)impl_->threads.release();
         (void)new (std::nothrow) std::shared_ptr(std::move(impl_->holds));
     }
-    impl_->retention.reset();  // its thread calls prune
+    checkpoint::endRetention(impl_->retention);  // its thread calls prune
     impl_->notifier.reset();
 }
 

@@ -206,11 +206,11 @@ PostgresThreadHolds::Clock::time_point PostgresThreadHolds::awaitSession() {
         thread_ = std::thread([this] { run(); });
     }
     const auto end = Clock::now() + settings_.reconnect_for;
-    failure_.clear();
+    const std::uint64_t own = tries_.begun + 1;  // one that is under way may have begun before the server was there
     changed_.wait(lock.native(), [&]() SG_REQUIRES(mutex_) {
-        return is_alive_ || (!failure_.empty() && (number_ == 0 || Clock::now() >= end));
+        return is_alive_ || (tries_.failed >= own && (number_ == 0 || Clock::now() >= end));
     });
-    if (!is_alive_) throw SaverError(failure_);
+    if (!is_alive_) throw SaverError(tries_.why);
     return came_;
 }
 
@@ -219,6 +219,7 @@ void PostgresThreadHolds::run() noexcept {
     for (;;) {
         std::string failure("it has ended");
         try {
+            noteTry();
             serve();
         } catch (...) {
             failure = textOf(std::current_exception());
@@ -227,13 +228,19 @@ void PostgresThreadHolds::run() noexcept {
             const detail::LockGuard lock(mutex_);
             if (is_alive_) pause = pause_min;
             is_alive_ = false;
-            failure_.swap(failure);
+            tries_.failed = tries_.begun;
+            tries_.why.swap(failure);
             if (is_ending_) return;
         }
         changed_.notify_all();
         signal_->waitFor(pause);
         pause = std::min(2 * pause, pause_max);
     }
+}
+
+void PostgresThreadHolds::noteTry() {
+    const detail::LockGuard lock(mutex_);
+    ++tries_.begun;
 }
 
 // Returns when the object ends.

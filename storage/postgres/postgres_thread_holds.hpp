@@ -54,11 +54,17 @@ private:
         bool has_ended = false;
         bool is_taken_again = false;  // so that it is not known which of the two a put has ended
     };
+    struct Tries {
+        std::uint64_t begun = 0;
+        std::uint64_t failed = 0;  // the number of the one that failed last
+        std::string why = {};
+    };
     using Ended = std::map<std::string, std::int64_t, std::less<>>;
 
     void giveBack(const std::string& thread_id) noexcept SG_EXCLUDES(mutex_);
     Clock::time_point awaitSession() SG_EXCLUDES(mutex_);
     void run() noexcept;
+    void noteTry() SG_EXCLUDES(mutex_);
     void serve();
     void lockNumber(PostgresConnection& connection);
     void sendEnded(PostgresConnection& session) SG_EXCLUDES(mutex_);
@@ -85,7 +91,7 @@ private:
     std::uint64_t ends_sent_ SG_GUARDED_BY(mutex_) = 0;  // how many of them were
     bool is_alive_ SG_GUARDED_BY(mutex_) = false;        // the session is there
     Clock::time_point came_ SG_GUARDED_BY(mutex_) = {};  // when it was opened first
-    std::string failure_ SG_GUARDED_BY(mutex_);          // why it is not
+    Tries tries_ SG_GUARDED_BY(mutex_) = {};             // to open the session
     bool is_ending_ SG_GUARDED_BY(mutex_) = false;
     std::thread thread_ SG_GUARDED_BY(mutex_);
 };

@@ -229,9 +229,7 @@ SqliteSaver::SqliteSaver(const std::string& path, const SqliteSaverOptions& opti
 
 SqliteSaver::~SqliteSaver() {
     impl_->is_closing = true;
-    // A child of a fork does not have the thread that prunes, and need not wait for it.
-    if (!impl_->database.isOwnProcess()) (void)impl_->retention.release();
-    impl_->retention.reset();  // its thread calls prune
+    checkpoint::endRetention(impl_->retention);  // its thread calls prune
 }
 
 std::string SqliteSaver::droppedAtOpening() const { return impl_->database.dropped(); }

@@ -95,8 +95,9 @@ TEST_CASE("awaited runs wait for their turn on a thread without blocking, first 
                              .compile({.checkpointer = store.open(), .executor = executor});
         std::vector<sg::Spawning<sg::Result<State>>> runs;
         for (int i = 0; i < 10; ++i) {
-            runs.push_back(sg::spawn(executor, app.asyncInvoke({sg::set(&State::foo, std::to_string(i))},
-                                                               {.thread_id = "t", .on_busy = sg::OnBusy::wait})));
+            runs.push_back(sg::spawn(
+                executor, app.asyncInvoke({sg::set(&State::foo, std::to_string(i))},
+                                          {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = 5min})));
         }
         for (std::size_t i = 0; i < runs.size(); ++i) {
             const auto result = runs[i].get();

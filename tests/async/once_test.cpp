@@ -1,8 +1,12 @@
 #include <chrono>
 #include <map>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <stategraph/codec_std.hpp>
+#include <stategraph/executor.hpp>
 #include <stategraph/retry.hpp>
 
 #include "tests/async/support.hpp"
@@ -117,4 +121,35 @@ TEST_CASE("in doubt somebody is asked about an awaited effect, and answers with 
         CHECK(done.values.bar == Strings{happened ? "paid by hand" : "pay done"});
         CHECK(log.take().size() == (happened ? 1U : 2U));
     }
+}
+
+TEST_CASE("effects that are awaited at the same time on several threads end in any order, and the node may ask after") {
+    const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 4});
+    Log log;
+    const auto node = [&](const State&, sg::Runtime& runtime) -> sg::Task<Update> {
+        std::vector<sg::Task<int>> effects;
+        effects.reserve(16);
+        for (int i = 0; i < 16; ++i) {
+            effects.push_back(sg::onceAsync(runtime, std::to_string(i), [&log, i]() -> sg::Task<int> {
+                co_await sg::sleepFor(std::chrono::milliseconds(1));
+                log.add("effect");
+                co_return i;
+            }));
+        }
+        const std::vector<int> all = co_await sg::whenAll(std::move(effects));
+        int sum = 0;
+        for (const int each : all) sum += each;
+        co_return bar(std::to_string(sum) + sg::interrupt<std::string>(runtime, "?"));
+    };
+    Graph graph;
+    graph.addNode("node", node).addEdge(sg::START, "node");
+    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .executor = executor});
+    for (int i = 0; i < 20; ++i) {
+        const std::string thread = std::to_string(i);
+        const auto asked = sg::spawn(executor, app.asyncInvoke(Update{}, {.thread_id = thread})).get();
+        REQUIRE(asked.interrupts.size() == 1);
+        const auto done = sg::spawn(executor, app.asyncInvoke(Command{.resume = "!"}, {.thread_id = thread})).get();
+        CHECK(done.values.bar == Strings{"120!"});
+    }
+    CHECK(log.take().size() == 20 * 16);
 }

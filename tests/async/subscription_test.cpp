@@ -216,6 +216,23 @@ TEST_CASE("a node that awaits another thread's events stops waiting when its run
     CHECK(again.get().values.bar == Strings{"told"});
 }
 
+TEST_CASE("a node whose run was stopped takes no waiting event, and the next reader is not woken by that") {
+    const App told = talks().compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    sg::StreamHub hub(told);
+    auto subscription = hub.subscribe("t", {.modes = modes});
+    told.invoke(Update{}, {.thread_id = "t", .hub = &hub});
+    const std::size_t waiting = subscription.waiting();
+    REQUIRE(waiting > 0);
+    const auto control = std::make_shared<sg::RunControl>();
+    const App app = chainOf([&](const State&, sg::Runtime& runtime) -> Task<Update> {
+                        control->requestStop();
+                        (void)co_await subscription.asyncNext(runtime);
+                        co_return bar("told");
+                    }).compile();
+    CHECK((sg::syncWait(app.asyncInvoke(Update{}, {.control = control})).status == sg::Status::cancelled));
+    for (std::size_t i = 0; i < waiting; ++i) CHECK(subscription.next(5min).has_value());
+}
+
 TEST_CASE("an awaited subscription that is slow has the limits of one that blocks") {
     const App app = talks().compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     sg::StreamHub hub(app);

@@ -234,7 +234,9 @@ private:
                     ended.error = response.body;
                 } else {
                     for (const json::object& line : response.objects()) ended.told.read(protocol_.name, line);
-                    ended.is_heard = true;
+                    // What is refused after the response has begun is told in it.
+                    ended.is_heard = !doing.must_fail;
+                    if (doing.must_fail) ended.error = ended.told.error;
                 }
             } else {
                 Listener listener(*hub_, thread, protocol_);

@@ -191,6 +191,31 @@ TEST_CASE("a thread that another process makes while one of its name is imported
     });
 }
 
+TEST_CASE("a thread that another process makes stays also if the import fails with an error of the storage") {
+    struct Meanwhile final : Door {
+        using Door::Door;
+        std::function<void()> then;
+        void put(const sg::PutRequest& request) override {
+            if (then && request.log.checkpoint_ns.empty()) {
+                std::exchange(then, {})();
+                throw sg::SaverError("the disk is full");
+            }
+            Door::put(request);
+        }
+    };
+    onSavers([](const Saver& store) {
+        Meanwhile saver(store);
+        Graph graph;
+        graph.addNode("a", appends("a")).addEdge(sg::START, "a");
+        const App app = graph.compile({.checkpointer = store});
+        saver.then = [&] { app.invoke(bar("i"), {.thread_id = "t"}); };
+        const auto error = thrown<sg::SaverError>([&] { imported(saver, sample()); });
+        CHECK(contains(error.what(), "the disk is full"));
+        CHECK(contains(error.what(), "another process made the thread"));
+        CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"i", "a"});
+    });
+}
+
 TEST_CASE("random lines, changed at random, are imported as they are or refused, and never half") {
     const std::uint64_t seed = tests::seed();
     CAPTURE(seed);

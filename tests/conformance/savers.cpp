@@ -1,5 +1,6 @@
 #include "tests/conformance/savers.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <stdexcept>
 
@@ -38,7 +39,12 @@ Savers::Savers(const std::string& kind) {
     if (kind.starts_with(postgres) && kind.size() > postgres.size()) {
 #if STATEGRAPH_HAS_POSTGRES
         shared_ = std::make_shared<sg::PostgresSaver>(
-            kind.substr(postgres.size()), sg::PostgresSaverOptions{.schema = "conformance", .set_up = true});
+            kind.substr(postgres.size()), sg::PostgresSaverOptions{.schema = "conformance",
+                                                                   .set_up = true,
+                                                                   .connection_wait = std::chrono::minutes(10),
+                                                                   .connect_timeout = std::chrono::minutes(10),
+                                                                   .statement_timeout = std::chrono::minutes(10),
+                                                                   .reconnect_for = std::chrono::minutes(10)});
         return;
 #else
         throw std::invalid_argument("--saver " + kind + ": this program was built without PostgreSQL");

@@ -271,6 +271,13 @@ TEST_CASE("wrong arguments say what is wrong, and a store that cannot be read is
     CHECK(database.run({"show", database.path, "done"}).error.find("named by --store") != std::string::npos);
 }
 
+TEST_CASE("a namespace is refused by commands that take a whole thread, and nothing is deleted") {
+    const Database database;
+    for (const char* const command : {"rm", "export", "fork"})
+        CHECK(database.run({command, "done", "--ns", "child"}).error.find("leave out --ns") != std::string::npos);
+    CHECK(lines(database.run({"log", "done"}).out) > 3);
+}
+
 TEST_CASE("hostile names and values are shown as text") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = graph().compile({.checkpointer = saver});

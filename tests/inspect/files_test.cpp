@@ -101,6 +101,18 @@ TEST_CASE("an import stores all threads of a file") {
     CHECK(listed.has("again"));
 }
 
+TEST_CASE("a file of exported threads that is empty or absent is refused, and a blank last line is not") {
+    const Database database;
+    const std::string file = (database.folder / "threads.ndjson").string();
+    std::ofstream(file).flush();
+    CHECK(runCommand({"check", file}).exit != Exit::done);
+    CHECK(runCommand({"check", (database.folder / "none.ndjson").string()}).exit != Exit::done);
+    REQUIRE(database.run({"export", "asks", file}).exit == Exit::done);
+    std::ofstream(file, std::ios::app) << "\n";
+    CHECK(runCommand({"check", file}).exit == Exit::done);
+    CHECK(runCommand({"ls", file}).out.find("asks") != std::string::npos);
+}
+
 TEST_CASE("a status that no thread can have is refused") {
     const Database database;
     const CommandRun refused = database.run({"ls", "--status", "faild"});

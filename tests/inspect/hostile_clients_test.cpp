@@ -69,8 +69,11 @@ TEST_CASE("the body of a request without the key is not waited for, however smal
 
 TEST_CASE("clients that follow leave connections for those that ask") {
     sg::inspect::Server server(asking(), {.key = key});
-    const std::string request =
-        "GET /api/threads/asks/head HTTP/1.1\r\nHost: 127.0.0.1\r\n" + key_field + "Accept: text/event-stream\r\n\r\n";
+    std::string what = "head";
+    SUBCASE("the newest checkpoint") {}
+    SUBCASE("live texts") { what = "live"; }
+    const std::string request = "GET /api/threads/asks/" + what + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + key_field +
+                                "Accept: text/event-stream\r\n\r\n";
     std::vector<std::unique_ptr<client::Connection>> following;
     std::size_t refused = 0;
     for (int i = 0; i < 200; ++i) {

@@ -112,6 +112,20 @@ TEST_CASE("random requests are answered or refused, and a read-only store stays 
     CHECK(client::get(server.port(), "/api/about", std::string("X-Stategraph-Key: ") + key + "\r\n").status == 200);
 }
 
+TEST_CASE("a run of a thread whose name is too long is refused, and leaves no run behind") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const auto app = graph().compile({.checkpointer = saver});
+    sg::inspect::Server server(saver, {.write = true, .key = key});  // its end waits for runs of the page
+    server.add("order", app);
+    const std::string fields = std::string("X-Stategraph-Key: ") + key + "\r\nContent-Type: application/json\r\n";
+    for (int i = 0; i < 100; ++i) {
+        const auto refused = client::post(server.port(), "/api/threads/" + std::string(200, 'x') + "/run",
+                                          R"({"input":{"topic":"tea"}})", fields);
+        CHECK(refused.status == 400);
+        CHECK(refused.body.find("too many runs") == std::string::npos);
+    }
+}
+
 TEST_CASE("a name with every odd character is shown") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = graph().compile({.checkpointer = saver});

@@ -30,7 +30,8 @@ CommandRun run(const std::vector<std::string>& arguments, std::istream* in = nul
 std::string storeOf(const postgres_tests::Schema& schema) {
     const std::string info = postgres_tests::conninfo();
     const std::size_t host = info.find("host=") + 5;
-    return "postgresql://sg@/postgres?host=" + info.substr(host, info.find(' ', host) - host) + "#" + schema.name();
+    return "postgresql://sg@/postgres?host=" + info.substr(host, info.find(' ', host) - host) +
+           "&connect_timeout=300#" + schema.name();
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ struct Commands : postgres_tests::Queue {
         const std::string info = postgres_tests::conninfo();
         const std::size_t host = info.find("host=") + 5;
         words.push_back("--store");
-        words.push_back("postgresql://sg@/postgres?host=" + info.substr(host, info.find(' ', host) - host) + "#" +
-                        schema.name());
+        words.push_back("postgresql://sg@/postgres?host=" + info.substr(host, info.find(' ', host) - host) +
+                        "&connect_timeout=300#" + schema.name());
         return inspected::runCommand(words);
     }
 };

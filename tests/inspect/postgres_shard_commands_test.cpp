@@ -45,7 +45,8 @@ struct Deployment {
     }
     static std::string address(const std::string& info) {
         const std::size_t host = info.find("host=") + 5;
-        return "postgresql://sg@/postgres?host=" + info.substr(host, info.find(' ', host) - host);
+        return "postgresql://sg@/postgres?host=" + info.substr(host, info.find(' ', host) - host) +
+               "&connect_timeout=300";
     }
     Said run(std::vector<std::string> words) const {
         words.insert(words.end(), {"--clusters", file});

@@ -162,7 +162,7 @@ TEST_CASE("a thread with a run that the page began is neither deleted nor pruned
     store.api.add("order", std::make_shared<sg::inspect::detail::GraphOnPage<Order, Order, Order>>(
                                appThatWaits(store.saver, held)));
     REQUIRE(store.post({{"threads", "runs", "run"}}, R"({"input":{"topic":"tea"}})").status == 202);
-    held->begun.get_future().wait();
+    REQUIRE(held->begun.get_future().wait_for(std::chrono::minutes(5)) == std::future_status::ready);
     const std::string newest = textAt(store.checkpoint("runs"), "/checkpoint_id");
     const auto deleted = store.post({{"threads", "runs", "delete"}}, R"({"newest":")" + newest + R"("})");
     CHECK(deleted.status == 409);

@@ -1,5 +1,6 @@
 #include <stategraph/detail/json_reading.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -200,13 +201,16 @@ TEST_CASE("an object with many names of one hash is refused, and costs no more t
     CHECK(!readJson(objectOf(names)).error);
     for (int i = 0; i < 1000; ++i) names.push_back("other" + std::to_string(i));
     const std::string hostile = objectOf(names);
-    for (const std::string& text : {hostile, R"([{"a":)" + hostile + "}]"}) {
+    std::reverse(names.begin(), names.end());
+    const std::string at_the_end = objectOf(names);
+    std::reverse(names.begin(), names.end());
+    for (const std::string& text : {hostile, at_the_end, R"([{"a":)" + hostile + "}]"}) {
         CHECK(readJson(text).error == json::error::object_too_large);
         CHECK_THROWS_AS(sg::parseJson(text), sg::InvalidArgumentError);
         sg::PartialJson partial;
         CHECK_THROWS_AS(partial.feed(text), sg::InvalidArgumentError);
     }
-    names.erase(names.begin(), names.begin() + 60);
+    names.erase(names.begin(), names.begin() + 80);
     CHECK(!readJson(objectOf(names)).error);
     sg::PartialJson partial;
     partial.feed(objectOf(names));

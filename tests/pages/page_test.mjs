@@ -8,11 +8,12 @@ import { eventually, run, serve } from "./served.mjs";
 const [program, executablePath] = process.argv.slice(2);
 const pause = 40;  // ms; a machine that is busy shows several pieces at once
 const server = await serve(program, pause);
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 300_000 });
 
 // A page, with everything that its list of items showed: [{name, length, fields, status}…], one entry for each change.
 async function open() {
   const page = await browser.newPage();
+  page.setDefaultTimeout(300_000);
   const faults = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("request", (request) => {

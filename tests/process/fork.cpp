@@ -182,6 +182,17 @@ bool childReadsMovedSlots() {
     return child.ended_well && child.said == "found" && readsMoved(*saver, *shards, name);
 }
 
+bool childEndsSaverThatPrunes() {
+    auto saver = std::make_unique<sg::MemorySaver>(
+        sg::MemorySaverOptions{.retention = sg::RetentionOptions{.keep_last = 3, .every = 1h}});
+    patience::until([&] { return saver->retentionReport().runs > 0; });
+    const Child child = inChild([&] {
+        saver.reset();
+        return std::string("ended");
+    });
+    return child.ended_well && child.said == "ended";
+}
+
 }  // namespace
 
 int main() {
@@ -208,6 +219,7 @@ int main() {
     }
     good = check(forksBesideExecutors(), "a fork finds executors whole or not at all") && good;
     good = check(childReadsMovedSlots(), "a child reads slots that have moved") && good;
+    good = check(childEndsSaverThatPrunes(), "a child destroys a saver that prunes, and ends") && good;
     const auto app = busy();
     const std::string did = useThreads(app);
     good = check(did == "4 3 4 4", did.c_str()) && good;

@@ -1,7 +1,8 @@
 // SECONDS: 40
 // A server and an inspector that may write, in one process, get requests that are anything at all: with the key,
 // against endpoints of an agent and a graph, in new and in known threads. Both go on, and what the process holds in
-// memory does not grow with the number of requests. STATEGRAPH_HOSTILE=1000000 sends more, by hand.
+// memory does not grow with the number of requests. STATEGRAPH_HOSTILE=1000000 sends more, by hand. Threads are deleted
+// again, because requests for long histories are slow, and the disk would fill.
 // NOT WITH: sanitize
 #include <array>
 #include <cstdlib>
@@ -149,6 +150,14 @@ sg::CompiledGraph<State> graphOn(const std::shared_ptr<sg::BaseCheckpointSaver>&
     return graph.compile({.checkpointer = saver});
 }
 
+void deleteThreads(sg::BaseCheckpointSaver& saver) {
+    for (;;) {
+        const auto some = saver.newestThreads({.limit = 1000});
+        if (!some || some->empty()) return;
+        for (const sg::IndexedThread& each : *some) saver.deleteThread(each.place.thread_id);
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -175,13 +184,16 @@ int main() {
         std::array<std::size_t, 2> parts{};
         long warm = 0;
         const std::size_t rounds = 10;
+        const std::size_t kept_for = 5'000;  // requests
         for (std::size_t round = 1; round <= rounds; ++round) {
             std::vector<std::jthread> senders;
             for (unsigned i = 0; i < 2; ++i)
                 senders.emplace_back([&, i] {
                     Sender sender(seed + 2 * static_cast<unsigned>(round) + i);
-                    for (std::size_t n = 0; n < wanted / rounds / 2; ++n)
+                    for (std::size_t n = 1; n <= wanted / rounds / 2; ++n) {
                         sender.send(i == 0 ? server.port() : inspector.port(), i == 0 ? to_server : to_inspector);
+                        if (i == 0 && n % kept_for == 0) deleteThreads(*saver);
+                    }
                     parts[i] += sender.parts();
                 });
             senders.clear();

@@ -63,6 +63,7 @@ bool inChild(std::unique_ptr<sg::SqliteSaver>& saver) {
 bool childIsRight(std::unique_ptr<sg::SqliteSaver>& saver) {
     const pid_t child = ::fork();
     if (child == 0) {
+        ::alarm(300);  // so that a hang ends
         const bool is_right = inChild(saver);
         std::fflush(stdout);
         ::_exit(is_right ? 0 : 1);
@@ -85,6 +86,7 @@ int main() {
     // Now no process has it open.
     const pid_t child = ::fork();
     if (child == 0) {
+        ::alarm(300);
         sg::SqliteSaver again(path);
         put(again, "of the child");
         ::_exit(again.list({}).size() == 3 ? 0 : 1);

@@ -19,8 +19,8 @@ namespace {
 
 /// The graph START -> slow -> last, whose first node waits for `go`.
 struct Slow {
-    std::promise<void> entered;
-    std::promise<void> go;
+    Signal entered;
+    Signal go;
     std::atomic<int> runs{0};
     Log log;
 
@@ -29,8 +29,8 @@ struct Slow {
         graph.addNode("slow", [this](const State& state) -> Update {
             log.add("slow:" + state.foo);
             if (runs++ == 0) {
-                entered.set_value();
-                go.get_future().wait();
+                entered.give();
+                go.await();
             }
             return bar("slow:" + state.foo);
         });
@@ -72,7 +72,7 @@ TEST_CASE("a second run on a busy thread is refused, and nothing of it is stored
         Slow slow;
         const App app = slow.app(store.open());
         auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
-        slow.entered.get_future().wait();
+        slow.entered.await();
         CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t"}), sg::ThreadBusyError);
         CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t"}), sg::ThreadBusyError);
         CHECK_THROWS_AS(app.updateState({.thread_id = "t"}, foo("3"), {.as_node = "slow"}), sg::ThreadBusyError);
@@ -85,7 +85,7 @@ TEST_CASE("a second run on a busy thread is refused, and nothing of it is stored
         }
         CHECK(app.getState({.thread_id = "t"}).values.foo == "1");  // reading is still possible
         CHECK((app.invoke(foo("other"), {.thread_id = "u"}).status == sg::Status::done));
-        slow.go.set_value();
+        slow.go.give();
         CHECK(first.get().values.bar == Strings{"slow:1", "last:1"});
         CHECK((app.invoke(foo("2"), {.thread_id = "t"}).status == sg::Status::done));
     });
@@ -95,10 +95,10 @@ TEST_CASE("a run that waits begins when the one before it has ended") {
     Slow slow;
     const App app = slow.app(std::make_shared<sg::MemorySaver>());
     auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
-    slow.entered.get_future().wait();
+    slow.entered.await();
     auto second = std::async(std::launch::async,
                              [&] { return app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait}); });
-    slow.go.set_value();
+    slow.go.give();
     CHECK((first.get().status == sg::Status::done));
     CHECK(second.get().values.bar == Strings{"slow:1", "last:1", "slow:2", "last:2"});
 }
@@ -107,13 +107,13 @@ TEST_CASE("a run waits no longer than its deadline") {
     Slow slow;
     const App app = slow.app(std::make_shared<sg::MemorySaver>());
     auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
-    slow.entered.get_future().wait();
+    slow.entered.await();
     CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = 5ms}),
                     sg::ThreadBusyError);
     CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = 0ms}),
                     sg::ThreadBusyError);
     CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .busy_timeout = -1ms}), sg::InvalidArgumentError);
-    slow.go.set_value();
+    slow.go.give();
     CHECK(first.get().values.bar == Strings{"slow:1", "last:1"});
 }
 
@@ -171,10 +171,10 @@ TEST_CASE("a run that no longer waits replaces no other run") {
     Slow slow;
     const App app = slow.app(std::make_shared<sg::MemorySaver>());
     auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
-    slow.entered.get_future().wait();
+    slow.entered.await();
     CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::replace, .busy_timeout = 5ms}),
                     sg::ThreadBusyError);
-    slow.go.set_value();
+    slow.go.give();
     const auto result = first.get();
     CHECK((result.status == sg::Status::done));
     CHECK(result.values.bar == Strings{"slow:1", "last:1"});

@@ -156,7 +156,7 @@ TEST_CASE("a run that is stopped waits no longer, and one whose first task was a
                 config.control = first;
                 first_status = app.invoke(Update{}, config).status;
             });
-            while (!leads) std::this_thread::yield();
+            patience::until([&]() -> bool { return leads; });
             std::jthread waiter([&] {
                 sg::RunConfig config;
                 config.control = second;
@@ -188,7 +188,7 @@ TEST_CASE("a run whose time is up waits no longer") {
                         return bar("a");
                     }).compile({.cache = std::make_shared<sg::MemoryCache>()});
     std::jthread leader([&] { CHECK(app.invoke(Update{}).values.bar == Strings{"a"}); });
-    while (counts.calls < 1) std::this_thread::yield();
+    patience::until([&] { return counts.calls >= 1; });
     CHECK((app.invoke(Update{}, {.timeout = 1ms}).status == Status::timed_out));
     gate.release();
 }
@@ -205,7 +205,7 @@ TEST_CASE("what is not kept is not waited for twice: each of the others runs") {
     sg::StateGraph<Scratch> graph;
     graph.addNode("a",
                   [&](const Scratch&) -> sg::Update<Scratch> {
-                      while (begun < 3) std::this_thread::yield();
+                      patience::until([&] { return begun >= 3; });
                       ++calls;
                       return {sg::set(&Scratch::note, "n")};
                   },

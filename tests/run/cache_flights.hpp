@@ -1,11 +1,11 @@
 #pragma once
 #include <atomic>
-#include <thread>
 
 #include <stategraph/executor.hpp>
 
 #include "tests/async/support.hpp"
 #include "tests/support/caches.hpp"
+#include "tests/support/until.hpp"
 
 // Graphs with equal tasks of which only one is to run.
 namespace cache_flights {
@@ -21,7 +21,7 @@ struct Counts {
     std::atomic<int> calls = 0;
 
     void awaitBegun(int number) const {
-        while (begun < number) std::this_thread::yield();
+        patience::until([&] { return begun >= number; });
     }
     sg::CachePolicy policy() {
         sg::CachePolicy policy;

@@ -245,15 +245,58 @@ TEST_CASE("a run that is under way ends before its next superstep, and its cance
 }
 
 TEST_CASE(
-    "a caller that does not wait for the run under way learns that the thread is busy, and the cancel is stored") {
-    Working working;
-    const auto saver = std::make_shared<sg::MemorySaver>();
-    const App app = working.app(saver);
-    working.work = [&] {
-        CHECK_THROWS_AS(app.cancelThread("t", {.busy_timeout = 0ms}), sg::ThreadBusyError);
-        CHECK(app.getState({.thread_id = "t"}).cancelled);
-    };
-    app.invoke(bar("in"), {.thread_id = "t"});
+    "a caller that does not wait for the run under way learns that the thread is busy, and the run ends nevertheless") {
+    for (const drivers::Driver& driver : drivers::all()) {
+        CAPTURE(driver.name);
+        Working working;
+        const auto saver = std::make_shared<sg::MemorySaver>();
+        const App app = working.app(saver);
+        working.work = [&] {
+            CHECK_THROWS_AS(app.cancelThread("t", {.busy_timeout = 0ms}), sg::ThreadBusyError);
+            CHECK(app.getState({.thread_id = "t"}).cancelled);
+        };
+        const auto outcome = driver.run(app, bar("in"), {.thread_id = "t"});
+        REQUIRE(outcome.what() == "");
+        CHECK((outcome.status == sg::Status::cancelled));
+        checkCancelled(app, "t");
+        CHECK(working.log.take().empty());
+        // The next run is not ended by it.
+        working.work = [] {};
+        CHECK((driver.run(app, bar("new"), {.thread_id = "t"}).status == sg::Status::done));
+    }
+}
+
+TEST_CASE("a cancel that could not be stored ends no run") {
+    using sg::testing::FaultSaver;
+    for (const drivers::Driver& driver : drivers::all()) {
+        CAPTURE(driver.name);
+        std::size_t refused = 0;
+        for (std::size_t fail_at = 1;; ++fail_at) {
+            CAPTURE(fail_at);
+            Working working;
+            const auto saver = std::make_shared<sg::MemorySaver>();
+            const auto faults = std::make_shared<FaultSaver>(
+                saver, sg::testing::FaultPlan{.fail_at = fail_at, .once = true, .calls = sg::testing::SaverCalls::put});
+            const App app = working.app(faults);
+            bool failed = false;
+            working.work = [&] {
+                try {
+                    (void)app.cancelThread("t", {.busy_timeout = 0ms});
+                } catch (const sg::ThreadBusyError&) {
+                } catch (const sg::SaverError&) {
+                    failed = true;
+                }
+            };
+            const auto outcome = driver.run(app, bar("in"), {.thread_id = "t"});
+            if (failed) {
+                ++refused;
+                CHECK((outcome.status == sg::Status::done));
+                CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"in", "work", "last"});
+            }
+            if (faults->failures() == 0) break;
+        }
+        CHECK(refused == 1);
+    }
 }
 
 TEST_CASE("a run of another process fails at its next commit when its thread is cancelled") {

@@ -51,7 +51,7 @@ TEST_CASE("a stopped run ends with what is committed, and a node that looks at i
         CHECK((reasonOf(saver) == Status::cancelled));
         CHECK(app.recover().empty());  // recover() does not continue a cancelled thread
         CHECK(app.getState(thread_t).next == Strings{"b"});
-        while (!saw) std::this_thread::yield();
+        patience::until([&]() -> bool { return saw; });
     });
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("a node that ignores its token is abandoned, and its late results are 
         }
         gate->open();
         gate->awaitLeft();
-        while (*refused < 2) std::this_thread::yield();
+        patience::until([&] { return *refused >= 2; });
         CHECK(graph.compile({.checkpointer = saver}).getState(thread_t).values.bar == Strings{"in", "again"});
     });
 }
@@ -106,11 +106,12 @@ TEST_CASE("stopping reaches parallel tasks, subgraphs and waits between attempts
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         auto control = std::make_shared<sg::RunControl>();
-        Log log;
-        std::latch busy(3);
+        // Shared with attempts that are abandoned, and may end after this.
+        const auto log = std::make_shared<Log>();
+        const auto busy = std::make_shared<std::latch>(3);
         const auto waits = [&](const char* name) {
-            return [&busy, name](const State&, sg::Runtime& rt) -> Update {
-                busy.count_down();
+            return [busy, name](const State&, sg::Runtime& rt) -> Update {
+                busy->count_down();
                 rt.waitFor(1h);
                 return bar(name);
             };
@@ -118,26 +119,31 @@ TEST_CASE("stopping reaches parallel tasks, subgraphs and waits between attempts
         Graph inner;
         inner.addNode("x", waits("x")).addEdge(sg::START, "x");
         Graph graph;
-        graph.addNode("quick", appends(log, "quick"))
+        graph
+            .addNode("quick",
+                     [log](const State&) -> Update {
+                         log->add("quick");
+                         return bar("quick");
+                     })
             .addNode("waits", waits("waits"))
             .addNode("sub", inner.compile())
             .addNode("fails",
-                     [&](const State&) -> Update {
-                         if (log.count("fails") == 0) busy.count_down();
-                         log.add("fails");
+                     [log, busy](const State&) -> Update {
+                         log->add("fails");
+                         if (log->count("fails") == 1) busy->count_down();
                          throw std::runtime_error("broken");
                      },
                      {.retry = {.max_attempts = 5, .initial_interval = 1h, .max_interval = 1h}});
         for (const char* name : {"quick", "waits", "sub", "fails"}) graph.addEdge(sg::START, name);
         const auto app = graph.compile({.checkpointer = saver});
         std::jthread stopper([&] {
-            busy.wait();
-            while (log.count("quick") == 0) std::this_thread::yield();
+            busy->wait();
+            patience::eventually([&] { return log->count("quick") != 0; });
             control->requestStop();
         });
         const auto result = app.invoke({}, with(control));
         CHECK((result.status == Status::cancelled));
-        CHECK(log.take() != Strings{});
+        CHECK(log->take() != Strings{});
         CHECK((reasonOf(saver) == Status::cancelled));
         for (const auto& task : app.getState(thread_t).tasks) CHECK_FALSE(task.error);
     });
@@ -320,7 +326,7 @@ bool abandonsHandler(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, cons
         CHECK(log->take() == Strings{"a"});
     }
     gate->open();
-    while (*refused < 1) std::this_thread::yield();
+    patience::until([&] { return *refused >= 1; });
     return true;
 }
 

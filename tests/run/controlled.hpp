@@ -14,20 +14,21 @@ using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;
 
-/// A gate at which nodes wait until the test opens it, even if they are stopped.
+/// A gate at which nodes wait until the test opens it, even if they are stopped. Nobody waits for more than five
+/// minutes.
 class Gate {
 public:
     void wait() {
         std::unique_lock lock(mutex_);
         ++waiting_;
         changed_.notify_all();
-        changed_.wait(lock, [this] { return open_; });
+        changed_.wait_for(lock, 5min, [this] { return open_; });
         ++left_;
         changed_.notify_all();
     }
     void awaitSomebody(int number = 1) {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return waiting_ >= number; });
+        changed_.wait_for(lock, 5min, [&] { return waiting_ >= number; });
     }
     void open() {
         const std::lock_guard lock(mutex_);
@@ -36,7 +37,7 @@ public:
     }
     void awaitLeft(int number = 1) {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return left_ >= number; });
+        changed_.wait_for(lock, 5min, [&] { return left_ >= number; });
     }
 
 private:

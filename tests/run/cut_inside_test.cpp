@@ -22,10 +22,10 @@ TEST_CASE("the time limit of a call ends the call, and a later question of the r
         CAPTURE(driver.name);
         CHECK(withEnoughTime(50ms, [&](std::chrono::milliseconds limit) {
             Log log;
-            std::atomic<int> calls = 0;
+            const auto calls = std::make_shared<std::atomic<int>>(0);  // an attempt that was given up may end later
             Graph inner;
-            inner.addNode("slow", [&](const State&, sg::Runtime& rt) -> Update {
-                if (++calls == 1) rt.waitFor(10min);
+            inner.addNode("slow", [calls](const State&, sg::Runtime& rt) -> Update {
+                if (++*calls == 1) rt.waitFor(10min);
                 return bar("slow");
             });
             inner.addEdge(sg::START, "slow");
@@ -42,7 +42,7 @@ TEST_CASE("the time limit of a call ends the call, and a later question of the r
             const auto saver = std::make_shared<sg::MemorySaver>();
             const App app = graph.compile({.checkpointer = saver});
             const auto asked = driver.run(app, Update{}, {.thread_id = "t"});
-            if (!asked.what().empty() || calls != 2) return false;  // it was too short for the second attempt
+            if (!asked.what().empty() || *calls != 2) return false;  // it was too short for the second attempt
             CHECK((asked.status == Status::interrupted));
             CHECK(asked.interrupts.size() == 1);
             CHECK((saver->unfinishedThreads().at(0).reason == Status::interrupted));

@@ -76,8 +76,8 @@ void leaveThread(Shape shape, const std::shared_ptr<sg::BaseCheckpointSaver>& st
 /// node "a" of the other's graph when both are ahead in their own.
 std::array<sg::RecoverReport, 2> recoverAtOnce(Shape shape, const std::shared_ptr<sg::BaseCheckpointSaver>& store,
                                                Log& log) {
-    std::latch have_read{4};  // each process has read both logs
-    std::array<std::atomic<bool>, 2> is_ahead = {};
+    Meeting have_read(4);  // each process has read both logs
+    std::array<Signal, 2> is_ahead;
     const auto recover = [&](int process) {
         std::array<std::atomic<bool>, 2> have_begun = {};
         return make(shape, std::make_shared<Door>(store), log,
@@ -85,13 +85,12 @@ std::array<sg::RecoverReport, 2> recoverAtOnce(Shape shape, const std::shared_pt
                         const auto number = static_cast<std::size_t>(graph);
                         if (node == "b") {
                             if (graph != process) return;
-                            is_ahead.at(number) = true;
-                            is_ahead.at(number).notify_all();
+                            is_ahead.at(number).give();
                             return;
                         }
-                        if (!have_begun.at(number).exchange(true)) have_read.arrive_and_wait();
+                        if (!have_begun.at(number).exchange(true)) have_read.arrive();
                         if (graph == process) return;
-                        for (std::atomic<bool>& ahead : is_ahead) ahead.wait(false);
+                        for (Signal& ahead : is_ahead) ahead.await();
                     })
             .recover();
     };

@@ -153,7 +153,7 @@ TEST_CASE("a thread that has ended begins again only if the client says so, and 
         CHECK(again.status == 409);
         CHECK(again.body.find("?again=1") != std::string::npos);
         CHECK(client::post(server.port(), start + "?again=1", body).status == 200);
-        CHECK(client::post(server.port(), start + "?only_new=1", body).status == 409);
+        CHECK(client::refused(server.port(), start + "?only_new=1", body).status == 409);
     }
     for (int i = 0; i < 2; ++i) CHECK(client::post(server.port(), "/agent/t/start", R"({"text":"hi"})").status == 200);
 }

@@ -38,9 +38,16 @@ private:
     int said_ = 0;
 };
 
+/// Options without heartbeats between the events of a busy machine.
+serve::ServerOptions patient() {
+    serve::ServerOptions options;
+    options.heartbeat = 5min;
+    return options;
+}
+
 class Served {
 public:
-    explicit Served(int most, serve::ServerOptions options = {}) : counter(std::make_shared<Counter>(most)) {
+    explicit Served(int most, serve::ServerOptions options = patient()) : counter(std::make_shared<Counter>(most)) {
         server.emplace(std::move(options));
         server->handle("own", [counter = counter](const serve::HandlerRequest& request) -> serve::HandlerAnswer {
             serve::HandlerEvents events{[counter] { return counter->next(); }, 1ms};

@@ -300,6 +300,21 @@ TEST_CASE("a server that drains answers, is not ready, begins no run, and leaves
     CHECK(result.values.said == std::vector<std::string>{"a", "first", "second"});
 }
 
+TEST_CASE("a server that drains sends the answers that are under way") {
+    const auto saver = std::make_shared<Away>();
+    gates::Gate gate;
+    saver->waits = &gate;
+    serve::Server server({.threads = 1});
+    server.add("echo", serve::endpoint(quick(saver)));
+    client::Connection probe(server.port());
+    probe.request("GET", "/ready");  // it waits for the store for three seconds
+    CHECK(client::get(server.port(), "/health").status == 200);
+    server.drain(1h);
+    CHECK(probe.read().status == 503);
+    gate.open();
+    server.wait();
+}
+
 TEST_CASE("the page of a chat whose server drains is told that the answer is not whole") {
     std::atomic<bool> is_in = false, may_end = false;
     Lines lines;

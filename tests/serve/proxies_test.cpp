@@ -153,6 +153,7 @@ struct Served {
     serve::ServerOptions options() {
         serve::ServerOptions made;
         made.hosts = {"localhost", "127.0.0.1"};
+        made.heartbeat = std::chrono::minutes(5);  // an empty line ends what is read
         made.per_client.proxies = {"127.0.0.1"};
         made.authorize = [this](const serve::RequestView& request) {
             const std::lock_guard lock(mutex);

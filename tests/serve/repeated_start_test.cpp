@@ -42,7 +42,7 @@ TEST_CASE("a start that is repeated begins one run if the client or the endpoint
     for (const std::string target : {"/any/t1/start?only_new=1", "/new/t1/start"}) {
         CAPTURE(target);
         CHECK(client::post(port, target, body).status == 200);
-        const auto again = client::post(port, target, body);
+        const auto again = client::refused(port, target, body);
         CHECK(again.status == 409);
         CHECK(again.body.find("has been begun before") != std::string::npos);
     }
@@ -62,6 +62,6 @@ TEST_CASE("a message for a new conversation begins one, and is refused when it c
         const std::string target = id.empty() ? "/a/t1/start?only_new=1" : "/a/t2/start?only_new=1";
         CAPTURE(body);
         CHECK(client::post(server.port(), target, body).status == 200);
-        CHECK(client::post(server.port(), target, body).status == 409);
+        CHECK(client::refused(server.port(), target, body).status == 409);
     }
 }

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -275,4 +276,85 @@ TEST_CASE("pieces of an answer that broke off are a step of their own for pages 
         if (type == "text-delta") told += text(line, "delta") + "| ";
     }
     CHECK(told == "start-step It | finish-step start-step It | is.| finish-step ");
+}
+
+TEST_CASE("a client that comes when its run has ended is told how the thread stands") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    sg::StateGraph<Note> graph;
+    graph.addNode("first", [](const Note&) -> sg::Update<Note> { return {}; });
+    graph.addNode("work", [](const Note& note, sg::Runtime& runtime) -> sg::Update<Note> {
+        if (note.text == "asks") (void)sg::interrupt<int>(runtime, "go on?");
+        if (note.text == "sleeps") runtime.sleepUntil(std::chrono::system_clock::now() + std::chrono::hours(1));
+        if (note.text == "fails") throw std::runtime_error("the bank is closed");
+        return {};
+    });
+    graph.addEdge(sg::START, "first").addEdge("first", "work");
+    const auto app = graph.compile({.checkpointer = saver});
+    const auto flow = wf::workflow<int>("orders")
+                          .then(wf::step("pay",
+                                         [](const int& n) {
+                                             if (n == 1) throw std::runtime_error("the bank is closed");
+                                             return n;
+                                         }))
+                          .commit({.checkpointer = saver});
+    serve::Server server;
+    server.add("g", serve::endpoint(app, allProtocols()));
+    server.add("orders", serve::endpoint(flow.flow(), allProtocols()));
+    const auto ending = [&](const std::string& thread, const std::string& protocol) {
+        const auto late = client::get(server.port(), "/" + thread + "/events?from=0&protocol=" + protocol);
+        CAPTURE(late.body);
+        CHECK(late.body.find("the bank is closed") == std::string::npos);
+        if (protocol == "steps") return text(late.objects().back(), "status");
+        const auto finish = linesWith(late, "type", "finish");
+        REQUIRE(finish.size() == 1);
+        CHECK((linesWith(late, "type", "error").size() == 1) == (thread.find("fail") != std::string::npos));
+        return text(finish.at(0).at("messageMetadata").as_object(), "status");
+    };
+    for (const char* const how : {"asks", "sleeps", "fails", "ends"})
+        client::post(server.port(), std::string("/g/") + how + "/start",
+                     std::string(R"({"input":{"text":")") + how + "\"}}");
+    client::post(server.port(), "/g/gone/start", R"({"input":{"text":"asks"}})");
+    CHECK(client::post(server.port(), "/g/gone/cancel", "").status == 200);
+    client::post(server.port(), "/orders/failed/start", R"({"input":1})");
+    client::post(server.port(), "/orders/good/start", R"({"input":2})");
+    for (const std::string protocol : {"steps", "ui"}) {
+        CAPTURE(protocol);
+        CHECK(ending("g/asks", protocol) == "interrupted");
+        CHECK(ending("g/sleeps", protocol) == "sleeping");
+        CHECK(ending("g/fails", protocol) == "failed");
+        CHECK(ending("g/ends", protocol) == "done");
+        CHECK(ending("g/gone", protocol) == "cancelled");
+        CHECK(ending("orders/failed", protocol) == "failed");
+        CHECK(ending("orders/good", protocol) == "done");
+    }
+}
+
+TEST_CASE("a client whose connection broke between two lines of one event gets the rest from its last position") {
+    const agent::Agent helper({.model = model::scripted({model::assistant({call("c1", "dig"), call("c2", "sow")}),
+                                                         model::assistant("It is done.")}),
+                               .tools = {work(std::make_shared<Ledger>())},
+                               .compile = stored()});
+    serve::Server server;
+    server.add("helper", serve::endpoint(helper, allProtocols()));
+    client::post(server.port(), "/helper/t/start", R"({"text":"go"})");
+    const std::string accept = "Accept: text/event-stream\r\n";
+    const std::string target = "/helper/t/events?protocol=ui&from=";
+    const std::string whole = client::get(server.port(), target + "0", accept).body;
+    std::size_t positions = 0;
+    for (std::size_t at = whole.find("id: "); at != std::string::npos; at = whole.find("id: ", at + 1), ++positions) {
+        const std::size_t end = whole.find('\n', at);
+        const std::size_t event_end = whole.find("\n\n", at) + 2;
+        const std::string later = client::get(server.port(), target + whole.substr(at + 4, end - at - 4), accept).body;
+        CAPTURE(later);
+        for (const std::string line : {"\"c1\"", "\"c2\"", "did "}) {
+            const auto count = [&](const std::string& text) {
+                std::size_t n = 0;
+                for (std::size_t i = text.find(line); i != std::string::npos; i = text.find(line, i + 1)) ++n;
+                return n;
+            };
+            CAPTURE(line);
+            CHECK(count(later) == count(whole.substr(event_end)));
+        }
+    }
+    CHECK(positions > 0);
 }

@@ -44,10 +44,10 @@ TEST_CASE("a workflow is started, asked, answered once, looked at and cancelled 
     client::post(port, "/sum/r2/start", R"({"input":1})");
     CHECK(client::post(port, "/sum/r2/cancel", "").status == 200);
     CHECK(json::parse(client::get(port, "/sum/r2/state").body).at("status") == "canceled");
-    CHECK(client::post(port, "/sum/r3/start", R"({"input":"text"})").status == 400);
-    CHECK(client::post(port, "/sum/r1/start?only_new=1", R"({"input":1})").status == 409);
+    CHECK(client::refused(port, "/sum/r3/start", R"({"input":"text"})").status == 400);
+    CHECK(client::refused(port, "/sum/r1/start?only_new=1", R"({"input":1})").status == 409);
     CHECK(client::post(port, "/sum/r4/start?only_new=1", R"({"input":1})").status == 200);
-    CHECK(client::post(port, "/sum/r4/start?only_new=1", R"({"input":1})").status == 409);
+    CHECK(client::refused(port, "/sum/r4/start?only_new=1", R"({"input":1})").status == 409);
     CHECK(client::post(port, "/sum/r3/decide", R"({"call_id":"x"})").status == 409);
 }
 

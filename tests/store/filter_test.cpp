@@ -69,6 +69,21 @@ TEST_CASE("the order of a map's entries does not matter to equality") {
     CHECK(!where("m").eq(Doc{{"a", 2}, {"c", 1}}).matches(value));
 }
 
+TEST_CASE("large maps in another order are compared in proportion to their size") {
+    std::string forwards;
+    std::string backwards;
+    for (int i = 0; i < 100'000; ++i) {
+        const std::string entry = '"' + std::to_string(i) + "\":" + std::to_string(i % 7);
+        forwards += (i == 0 ? "" : ",") + entry;
+        backwards.insert(0, entry + (i == 0 ? "" : ","));
+    }
+    const auto docOf = [](const std::string& map) { return json("{\"map\":{" + map + "}}"); };
+    const StoreFilter filter = where("map").eq(json("{" + backwards + "}"));
+    CHECK(filter.matches(docOf(forwards)));
+    forwards.replace(forwards.rfind(':') + 1, 1, "9");
+    CHECK(!filter.matches(docOf(forwards)));
+}
+
 TEST_CASE("a missing field counts as null, and null has no order") {
     CHECK(fits(where("nothing").eq(Value())));
     CHECK(fits(where("address.zip").eq(Value())));

@@ -6,6 +6,7 @@
 
 #include <stategraph/ndjson.hpp>
 #include <stategraph/stream_hub.hpp>
+#include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
@@ -86,6 +87,35 @@ TEST_CASE("subscribers and streams learn that a run begins and how it ends, in e
               }),
               ended("interrupted", "[\"name?\"]"));
         check(single(appends("a")), ended("breakpoint"), {.interrupt_before = {"x"}});
+    }
+}
+
+TEST_CASE("whichever put of a run fails, its end is reported, and as failed if the run failed, in every driver") {
+    using sg::testing::FaultSaver;
+    for (const drivers::Driver& driver : drivers::crossed()) {
+        for (const sg::Durability durability : {sg::Durability::exit, sg::Durability::async, sg::Durability::sync}) {
+            CAPTURE(driver.name);
+            CAPTURE(static_cast<int>(durability));
+            for (std::size_t fail_at = 1;; ++fail_at) {
+                CAPTURE(fail_at);
+                const auto faults = std::make_shared<FaultSaver>(
+                    std::make_shared<sg::MemorySaver>(),
+                    sg::testing::FaultPlan{.fail_at = fail_at, .once = true, .calls = sg::testing::SaverCalls::put});
+                const App app = single(appends("a"), faults);
+                sg::StreamHub hub(app);
+                auto subscription = hub.subscribe("t", {.modes = StreamMode::runs});
+                const auto outcome =
+                    driver.run(app, bar("in"), {.thread_id = "t", .durability = durability, .hub = &hub});
+                const Strings heard = told(take(subscription));
+                if (!heard.empty()) {
+                    REQUIRE(heard.size() == 2);
+                    CHECK(heard.front() == begun);
+                    CHECK((heard.back().find("\"status\":\"failed\"") != std::string::npos) == outcome.failed());
+                    CHECK((heard.back().find("\"status\":\"done\"") != std::string::npos) == !outcome.failed());
+                }
+                if (faults->failures() == 0) break;
+            }
+        }
     }
 }
 

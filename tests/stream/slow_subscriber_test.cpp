@@ -155,57 +155,6 @@ TEST_CASE("coalesce reports of values and checkpoints only the newest, and all u
     });
 }
 
-TEST_CASE("coalesce joins the parts of a message, each task's with its own") {
-    Graph graph;
-    graph.addNode("a", [](const State&, sg::Runtime& runtime) -> Update {
-        for (int i = 0; i < 20; ++i) {
-            runtime.emitMessage(sg::Message{.role = "assistant", .content = std::to_string(i % 10), .id = "m1"});
-            runtime.emitMessage(sg::Message{.role = "assistant", .content = ".", .id = "m2"});
-        }
-        return bar("a");
-    });
-    graph.addEdge(sg::START, "a");
-    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-    sg::StreamHub hub(app);
-    auto slow = hub.subscribe("t", {.modes = StreamMode::messages, .capacity = 2, .on_full = OnFull::coalesce});
-    app.invoke(bar("i"), config(hub));
-    CHECK(slow.dropped() == 0);
-    std::vector<std::string> contents;
-    while (const auto event = slow.next(0ms)) {
-        const std::string text = event->data.toJson();
-        const auto at = text.find("\"content\":\"") + 11;
-        contents.push_back(text.substr(at, text.find('"', at) - at));
-    }
-    CHECK(contents == Strings{"01234567890123456789", "...................."});
-}
-
-TEST_CASE("coalesce joins twenty thousand parts of a message to one long text, and finds it among the newest events") {
-    constexpr std::size_t parts = 20'000;
-    const std::string piece(100, 'x');
-    Graph graph;
-    graph.addNode("a", [&](const State&, sg::Runtime& runtime) -> Update {
-        for (int i = 0; i < 60; ++i)
-            runtime.emitMessage(sg::Message{.role = "assistant", .content = "?", .id = "other " + std::to_string(i)});
-        for (std::size_t i = 0; i < parts; ++i)
-            runtime.emitMessage(sg::Message{.role = "assistant", .content = piece, .id = "long"});
-        return bar("a");
-    });
-    graph.addEdge(sg::START, "a");
-    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-    sg::StreamHub hub(app);
-    auto slow = hub.subscribe("t", {.modes = StreamMode::messages,
-                                    .capacity = 61,
-                                    .capacity_bytes = 3 * parts * piece.size(),
-                                    .on_full = OnFull::coalesce});
-    app.invoke(bar("i"), config(hub));
-    CHECK(slow.dropped() == 0);
-    std::size_t events = 0;
-    std::string last;
-    for (; const auto event = slow.next(0ms); ++events) last = event->data.toJson();
-    CHECK(events == 61);
-    CHECK(last.find(std::string(parts * piece.size(), 'x')) != std::string::npos);
-}
-
 TEST_CASE("a disconnected subscriber learns of it and continues from its position") {
     savers::onEach([](savers::Store& store) {
         const App app = loop(store.open(), 50);

@@ -1,7 +1,6 @@
 // Threads whose workers died, locked rows, and graphs that no worker has: what a worker does about them.
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -10,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/enough_time.hpp"
+#include "tests/support/gate.hpp"
 #include "tests/worker/worker_helper.hpp"
 
 using namespace worker_tests;
@@ -57,40 +57,29 @@ TEST_CASE("a worker runs threads whose worker died a few at a time, and others o
 TEST_CASE("a thread that must run alone, and has waited for a lease, waits for what its worker runs") {
     Place on;
     on.submit("long", 1, "graph", 1);
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool may_end = false;
-    bool has_begun = false;
+    gates::Gate has_begun;
+    gates::Gate may_end;
+    std::atomic<bool> is_long_done{false};
     std::atomic<bool> were_together{false};
     Running running(on, quick({.slots = 4}));
     running.add("graph", [&](const Counted&, sg::Runtime& runtime) {
-        std::unique_lock lock(mutex);
         if (runtime.threadId() != "long") {
-            if (!may_end) were_together = true;
+            if (!is_long_done) were_together = true;
             return;
         }
-        has_begun = true;
-        changed.notify_all();
-        changed.wait(lock, [&] { return may_end; });
+        has_begun.open();
+        may_end.wait();
+        is_long_done = true;
     });
     running.start();
-    {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return has_begun; });
-    }
+    REQUIRE(has_begun.wait());
     // Made overdue in a queue that nobody serves, so that no worker takes it before.
     on.submit("apart", 1, "graph", 1, "elsewhere");
     postgres_tests::Raw().run("UPDATE " + on.schema.name() +
                               ".work SET epoch = 1, worker = 'dead', due = now() - interval '1 hour', together = 1, "
                               "queue = 'default' WHERE thread = 'apart'");
-    were_together = false;
     on.await([&] { return on.queue.find("apart")->worker != "dead"; });
-    CHECK_FALSE(were_together);
-    {
-        const std::lock_guard lock(mutex);
-        may_end = true;
-    }
-    changed.notify_all();
+    may_end.open();
     on.awaitGone("apart");
     on.awaitGone("long");
     CHECK_FALSE(were_together);
@@ -100,12 +89,20 @@ TEST_CASE("a locked row ends the run of its thread alone, is reported, and the t
     // The lease of the other thread must last until the run ends, although the machine may pause the worker.
     CHECK(withEnoughTime(1s, [](std::chrono::milliseconds lease) {
         Place on;
-        std::mutex mutex;
-        std::condition_variable changed;
-        bool may_end = false;
-        std::map<std::string, int> runs;
+        // Shared with nodes that are abandoned, and may end after this.
+        struct Nodes {
+            std::mutex mutex;
+            std::map<std::string, int> runs;
+            gates::Gate may_end;
+        };
+        const auto nodes = std::make_shared<Nodes>();
+        const auto runsOf = [nodes](const std::string& name) {
+            const std::lock_guard lock(nodes->mutex);
+            return nodes->runs[name];
+        };
         std::atomic<int> errors{0};
         std::atomic<int> lost{0};
+        std::atomic<int> others_lost{0};
         sg::WorkerOptions options = quick({.slots = 8, .lease = lease});
         options.on_error = [&](const std::exception_ptr& error) {
             try {
@@ -115,29 +112,28 @@ TEST_CASE("a locked row ends the run of its thread alone, is reported, and the t
                     ++errors;
             }
         };
-        options.on_left = [&](const sg::WorkerEvent& event) { lost += !event.outcome && event.thread_id == "locked"; };
+        options.on_left = [&](const sg::WorkerEvent& event) {
+            if (!event.outcome) ++(event.thread_id == "locked" ? lost : others_lost);
+        };
         Running running(on, std::move(options));
-        running.add("graph", [&](const Counted&, sg::Runtime& runtime) {
-            std::unique_lock lock(mutex);
-            ++runs[std::string(runtime.threadId())];
-            changed.notify_all();
-            changed.wait(lock, [&] { return may_end; });
+        running.add("graph", [nodes](const Counted&, sg::Runtime& runtime) {
+            {
+                const std::lock_guard lock(nodes->mutex);
+                ++nodes->runs[std::string(runtime.threadId())];
+            }
+            nodes->may_end.wait();
         });
         for (const char* name : {"locked", "other"}) on.submit(name, 1, "graph", 1);
         running.start();
-        {
-            std::unique_lock lock(mutex);
-            changed.wait(lock, [&] { return runs.size() == 2; });
-        }
+        const auto isAnyLost = [&] { return running.worker.metrics().leases_lost > 0; };
+        // After a lost lease a thread is run apart from others, so that the two would not be together any more.
+        on.await([&] { return (runsOf("locked") > 0 && runsOf("other") > 0) || isAnyLost(); });
         postgres_tests::Raw raw;
         raw.run("BEGIN; SELECT 1 FROM " + on.schema.name() + ".work WHERE thread = 'locked' FOR UPDATE");
-        on.await([&] { return errors > 0 || running.worker.metrics().leases_lost > 0; });
-        {
-            const std::lock_guard lock(mutex);
-            may_end = true;
-        }
-        changed.notify_all();
-        if (errors == 0) return false;  // a lease was lost before
+        const bool was_early = isAnyLost();
+        if (!was_early) on.await([&] { return errors > 0 || others_lost > 0; });
+        nodes->may_end.open();
+        if (was_early || errors == 0) return false;
         on.awaitGone("other");
         CHECK(on.queue.find("locked"));
         raw.run("ROLLBACK");
@@ -145,7 +141,7 @@ TEST_CASE("a locked row ends the run of its thread alone, is reported, and the t
         CHECK(on.log("locked") == logOf({1}, 1));
         running.stop();  // on_left has returned
         CHECK(lost > 0);
-        return runs["other"] == 1;
+        return runsOf("other") == 1;
     }));
 }
 

@@ -140,13 +140,13 @@ TEST_CASE("an input that is not of the graph's type sets its thread aside, and s
 TEST_CASE("nodes that never return neither keep a worker from other work, nor from ending") {
     Place on;
     std::atomic<int> stuck{0};
-    std::atomic<bool> may_return{false};
+    const auto may_return = std::make_shared<std::atomic<bool>>(false);  // abandoned nodes may look after this
     {
         Running running(on, quick({.slots = 8, .drain_timeout = 50ms}));
-        running.add("graph", [&](const Counted& state, sg::Runtime&) {
+        running.add("graph", [&stuck, may_return](const Counted& state, sg::Runtime&) {
             if (state.input != 1) return;
             ++stuck;
-            patience::until([&]() -> bool { return may_return; });  // it does not look whether it is to end
+            patience::until([&]() -> bool { return *may_return; });  // it does not look whether it is to end
         });
         running.start();
         for (int i = 0; i < 7; ++i) on.submit(nameOf(i), 1);
@@ -162,7 +162,7 @@ TEST_CASE("nodes that never return neither keep a worker from other work, nor fr
     }
     for (int i = 1; i < 7; ++i) CHECK(on.queue.find(nameOf(i))->epoch == 0);
     Running other(on, quick());
-    may_return = true;
+    *may_return = true;
     other.add("graph");
     other.start();
     for (int i = 1; i < 7; ++i) {
@@ -243,24 +243,25 @@ TEST_CASE("a put that takes longer than a lease is stored once, even if another 
     // A busy machine may lose many leases of a second.
     Running first(on, quick({.name = "first", .lease = 1s, .attempts_max = 1000}));
     Running second(on, quick({.name = "second", .lease = 1s, .attempts_max = 1000}));
-    std::atomic<bool> is_locked{false};
-    std::atomic<bool> was_there{false};
-    const auto node = [&](const Counted& state, sg::Runtime&) {
+    // Shared with nodes that are abandoned, and may end after this.
+    const auto is_locked = std::make_shared<std::atomic<bool>>(false);
+    const auto was_there = std::make_shared<std::atomic<bool>>(false);
+    const auto node = [is_locked, was_there](const Counted& state, sg::Runtime&) {
         if (state.n != 2) return;
-        was_there = true;
-        patience::until([&]() -> bool { return is_locked; });
+        *was_there = true;
+        patience::until([&]() -> bool { return *is_locked; });
     };
     first.add("graph", node);
     second.add("graph", node);
     first.start();
     second.start();
     on.submit("t", 1);
-    on.await([&] { return was_there.load(); });
+    on.await([&] { return was_there->load(); });
     {
         // As a backup or another client may: no commit can be stored meanwhile, and nothing be claimed of the thread.
         PGconn* const client = PQconnectdb(postgres_tests::conninfo().c_str());
         PQclear(PQexec(client, ("BEGIN; SELECT FROM \"" + on.schema.name() + "\".logs FOR UPDATE").c_str()));
-        is_locked = true;
+        *is_locked = true;
         std::this_thread::sleep_for(3s);  // sleeps: longer than the lease
         PQclear(PQexec(client, "COMMIT"));
         PQfinish(client);

@@ -15,6 +15,7 @@
 #include <stategraph/answer.hpp>
 #include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
+#include <stategraph/fork.hpp>
 #include <stategraph/unfinished.hpp>
 
 #include "tests/support/enough_time.hpp"
@@ -147,6 +148,24 @@ TEST_CASE("a run that fails is tried again, and set aside with its error when it
     running.stop();  // on_left has returned
     const std::lock_guard lock(mutex);
     CHECK(errors.size() == 6);  // the first attempt on the failing input made progress
+}
+
+TEST_CASE("a thread that was set aside and mended by a fork continues after retry, and takes its next input") {
+    Place on;
+    std::atomic<bool> is_broken{true};
+    Running running(on, quick({.attempts_max = 2}));
+    running.add("graph", [&](const Counted& state, sg::Runtime&) {
+        if (state.n == 3 && is_broken) throw std::runtime_error("poison");
+    });
+    running.start();
+    on.submit("t", 1);
+    on.await([&] { return !on.queue.setAside().empty(); });
+    is_broken = false;
+    (void)sg::fork(*on.saver, {.thread_id = "t"});
+    CHECK(on.queue.retry("t"));
+    on.submit("t", 2);
+    on.awaitGone("t");
+    CHECK(on.log("t") == logOf({1, 2}));
 }
 
 TEST_CASE("an input that the graph cannot take, and a run into its limit, are set aside and not lost") {

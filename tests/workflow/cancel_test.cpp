@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "tests/support/hand_home.hpp"
 #include "tests/support/meanwhile.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/until.hpp"
 
 // A run that is cancelled while a step executes: what is stored then, and how another process continues.
 namespace sg = stategraph;
@@ -309,4 +311,24 @@ TEST_CASE("a step that cancels its run and then asks or bails leaves it canceled
                   .foreach (asks)
                   .commit({.checkpointer = saver}));
     });
+}
+
+TEST_CASE("whoever else cancels a run at the same time, its caller is told that it is canceled") {
+    for (int round = 0; round < 100; ++round) {
+        CAPTURE(round);
+        Cancelled run;
+        const auto flow = wf::workflow<int>("w").then(run.step).then(run.next).commit({.checkpointer = run.saver});
+        std::atomic<bool> is_in = false;
+        std::vector<std::jthread> others;
+        run.work = [&] {
+            if (is_in.exchange(true)) return;
+            for (int i = 0; i < 3; ++i)
+                others.emplace_back([&] { CHECK((flow.cancel("1").status == RunStatus::canceled)); });
+            patience::until([&] { return run.saver->unfinishedThreads().empty(); });  // the first cancel is stored
+        };
+        CHECK((flow.start("1", 1).status == RunStatus::canceled));
+        others.clear();
+        CHECK((flow.get("1").status == RunStatus::canceled));
+        CHECK(run.later == 0);
+    }
 }

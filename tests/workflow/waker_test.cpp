@@ -16,6 +16,7 @@
 
 #include "tests/support/enough_time.hpp"
 #include "tests/support/manual_clock.hpp"
+#include "tests/support/until.hpp"
 
 // A waker resumes runs that sleep.
 namespace sg = stategraph;
@@ -69,6 +70,17 @@ TEST_CASE("a waker resumes runs that fall asleep while it is there, and those th
         CHECK((other.get("before").status == RunStatus::waiting));  // that run is not among the waker's runs
         return true;
     }));
+}
+
+TEST_CASE("a waker that looks once an hour resumes each run, also one whose sleep is over while it is stopping") {
+    const auto flow =
+        wf::workflow<int>("nap").sleep(1ms).then(inc).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    const wf::Waker waker({flow.flow()}, {.poll_interval = 1h});
+    for (int i = 0; i < 200; ++i) {
+        const std::string run = std::to_string(i);
+        (void)flow.start(run, 1);
+        REQUIRE(patience::eventually([&] { return flow.get(run).status == RunStatus::success; }));
+    }
 }
 
 TEST_CASE("a waker reports a run that was left at a step that its workflow no longer has") {

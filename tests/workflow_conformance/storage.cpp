@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include <stategraph/error.hpp>
 #include <stategraph/memory_saver.hpp>
 #if STATEGRAPH_HAS_ROCKSDB
 #include <stategraph/rocksdb_saver.hpp>
@@ -38,7 +39,12 @@ void Storage::open() {
 #if STATEGRAPH_HAS_POSTGRES
     } else if (kind_.starts_with("postgres:")) {
         saver_ = std::make_shared<sg::PostgresSaver>(
-            place, sg::PostgresSaverOptions{.schema = "workflow_conformance", .set_up = true});
+            place, sg::PostgresSaverOptions{.schema = "workflow_conformance",
+                                            .set_up = true,
+                                            .connection_wait = std::chrono::minutes(10),
+                                            .connect_timeout = std::chrono::minutes(10),
+                                            .statement_timeout = std::chrono::minutes(10),
+                                            .reconnect_for = std::chrono::minutes(10)});
 #endif
     } else {
         throw std::invalid_argument(
@@ -61,7 +67,14 @@ void Storage::reopen() {
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));  // sleeps: between two looks
     }
-    open();
+    for (;;) {
+        try {
+            return open();
+        } catch (const sg::SaverError&) {  // it is being destroyed
+            if (std::chrono::steady_clock::now() > end) throw;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // sleeps: between two tries
+    }
 }
 
 }  // namespace workflow_conformance

@@ -25,6 +25,10 @@ public:
 /// graph keeps threads warm. Errors: as getState.
 std::shared_ptr<ThreadRead> readThread(const Core& core, const ThreadId& thread_id);
 
+/// Returns how the thread stands: what it waits for, in_flight while it is due, cancelled, or done if nothing of it is
+/// due. Errors: MissingCheckpointerError, SaverError, CorruptCheckpointError.
+Status threadStatus(const Core& core, const ThreadId& thread_id);
+
 /// Runs like `invoke`. If the thread has not changed since `read` was read of it, the run begins with that and does not
 /// decode the thread again; `read` can only be destroyed afterwards.
 void invokeAfter(const Core& core, ThreadRead& read, RunInput&& input, const RunConfig& config, RunOutcome& outcome,

@@ -13,7 +13,8 @@ namespace stategraph::mcp {
 struct HttpOptions {
     /// Its address, such as "https://example.com/mcp". Required.
     std::string url = {};
-    /// Header fields of each request, such as {"Authorization", "Bearer …"}. Error messages do not show their values.
+    /// Header fields of each request, such as {"Authorization", "Bearer …"}. Error messages do not show their
+    /// values, if they have six bytes or more.
     std::vector<std::pair<std::string, std::string>> headers = {};
     /// A PEM file of the certificates to trust, instead of the system's.
     std::string ca_file = {};

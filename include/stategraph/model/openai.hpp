@@ -28,9 +28,9 @@ struct OpenAiOptions {
     HttpOptions http = {};
 };
 
-/// A model behind `POST base_url/chat/completions`, streamed. Each answer has a connection of its own, which is closed
-/// when the answer is complete, when the request is stopped and when its task is destroyed. Deltas are reported where
-/// the awaiting coroutine lives.
+/// A model behind `POST base_url/chat/completions`, streamed. A connection is kept when an answer has ended, and used
+/// by later requests to the same server (docs/agents.md). If a request is stopped, or its task is destroyed before the
+/// end, it is closed, or with HTTP/2 the request's part of it. Deltas are reported where the awaiting coroutine lives.
 ///
 /// Request::output becomes `response_format` (json_schema); it is strict if the schema is one that OpenAI takes as
 /// strict: every object lists all its properties as required and allows no others. A member of Settings::extra that is

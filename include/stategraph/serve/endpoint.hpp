@@ -10,6 +10,7 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/compiled_graph.hpp>
+#include <stategraph/detail/thread_read.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/json_schema.hpp>
 #include <stategraph/run_control.hpp>
@@ -86,6 +87,8 @@ public:
     /// Whether the thread has run to its end, so that a start begins on it again, which a client must ask for. A thread
     /// that goes on with each start, as a conversation does, has none.
     virtual bool hasEnded(const ThreadId& /*thread*/) { return false; }
+    /// How the thread stands, for a client that was not there when its run ended.
+    virtual Status endingOf(const ThreadId& /*thread*/) { return Status::done; }
     /// Stops the run that is under way here (`under_way` is its control), or with null ends the thread, so that
     /// nothing of it is due or open.
     virtual void cancel(const ThreadId& thread, RunControl* under_way) = 0;
@@ -171,6 +174,13 @@ public:
             return !at.config.checkpoint_id.empty() && at.next.empty();
         } catch (const MissingCheckpointerError&) {
             return false;
+        }
+    }
+    Status endingOf(const ThreadId& thread) override {
+        try {
+            return stategraph::detail::threadStatus(*graph_.core(), thread);
+        } catch (const MissingCheckpointerError&) {
+            return Status::done;
         }
     }
     void cancel(const ThreadId& thread, RunControl* under_way) override {

@@ -82,8 +82,13 @@ inline std::shared_ptr<stategraph::BaseCheckpointSaver> openSaver(const std::fil
 #if STATEGRAPH_HAS_POSTGRES
     if (isOnPostgres(folder))
         return std::make_shared<stategraph::PostgresSaver>(
-            conninfoOf(folder),
-            stategraph::PostgresSaverOptions{.schema = schemaOf(folder), .set_up = !read_only, .read_only = read_only});
+            conninfoOf(folder), stategraph::PostgresSaverOptions{.schema = schemaOf(folder),
+                                                                 .set_up = !read_only,
+                                                                 .read_only = read_only,
+                                                                 .connection_wait = std::chrono::minutes(10),
+                                                                 .connect_timeout = std::chrono::minutes(10),
+                                                                 .statement_timeout = std::chrono::minutes(10),
+                                                                 .reconnect_for = std::chrono::minutes(10)});
 #endif
     return std::make_shared<stategraph::RocksDBSaver>((folder / "db").string(),
                                                       stategraph::RocksDBSaverOptions{.read_only = read_only});

@@ -44,8 +44,9 @@ void repeat(Peer& peer, const std::string& bytes, int times = 1'000'000) {
         peer.send(bytes);
     }
 }
+/// Sends a byte each 20 ms, and never the last one.
 void drip(Peer& peer, const std::string& bytes) {
-    for (const char c : bytes) {
+    for (const char c : std::string_view(bytes).substr(0, bytes.size() - 1)) {
         if (peer.waitForEnd(20ms)) return;
         peer.send(std::string(1, c));
     }

@@ -224,6 +224,19 @@ TEST_CASE("a refusal says the status, what the server wrote and what to do, and 
     CHECK_FALSE(has(text, "key-1"));
 }
 
+TEST_CASE("an error of JSON-RPC shows no header's value, whatever its name") {
+    const ScriptedServer server(serving([](Peer& peer, const Got& got) {
+        peer.send(asJson(R"({"jsonrpc":"2.0","id":)" + json::serialize(got.body.at("id")) +
+                         R"(,"error":{"code":-32001,"message":"neither key-11 nor secret-22 nor Basic abc-33"}})"));
+    }));
+    const mcp::Client client = connect(
+        server.url(), {},
+        {.headers = {{"X-API-Key", "key-11"}, {"X-Other", "Bearer secret-22 "}, {"Authorization", "Basic abc-33"}}});
+    const std::string text = failureOf([&] { client.callTool("echo", {}); }).what();
+    CHECK(has(text, "was refused: neither"));
+    for (const char* const secret : {"key-11", "secret-22", "abc-33"}) CHECK_FALSE(has(text, secret));
+}
+
 TEST_CASE("a server that cannot be reached is an error that names its address, at most as often as the option says") {
     const std::string url = "http://127.0.0.1:1";  // no port that the system gives to another program
     const mcp::Client client = connect(url, {.max_restarts = 1});

@@ -64,7 +64,9 @@ struct StuckServer {
 };
 
 std::shared_ptr<const md::Model> modelOf(const ScriptedServer& server) {
-    return md::openai({.base_url = server.url(), .model = "m", .http = {.idle_limit = 15min, .max_retry_wait = 15min}});
+    return md::openai({.base_url = server.url(),
+                       .model = "m",
+                       .http = {.connect_limit = 5min, .idle_limit = 15min, .max_retry_wait = 15min}});
 }
 
 struct State {

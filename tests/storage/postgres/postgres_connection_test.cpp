@@ -7,6 +7,9 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <stategraph/error.hpp>
 #include <stategraph/postgres_saver.hpp>
@@ -15,6 +18,7 @@
 #include "tests/storage/postgres/postgres_helper.hpp"
 #include "tests/storage/postgres/postgres_proxy.hpp"
 #include "tests/support/enough_time.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/support/until.hpp"
 
 using namespace postgres_tests;
@@ -203,6 +207,24 @@ TEST_CASE("more calls than connections wait for each other, and one that waits f
     for (auto& each : threads) each.join();
     CHECK(stored == 8);
     CHECK(patient->list({.checkpoint_ns = "", .heads = true}).size() == 9);
+}
+
+TEST_CASE("a server that does not answer is an error in time, and a connect_timeout of the connection string counts") {
+    const TemporaryFolder folder;
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    const std::string path = (folder / ".s.PGSQL.5432").string();
+    REQUIRE(path.size() < sizeof address.sun_path);
+    path.copy(address.sun_path, path.size());
+    const int silent = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(::bind(silent, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    REQUIRE(::listen(silent, 16) == 0);
+    const auto said = [&](const std::string& more, const PostgresSaverOptions& options) {
+        return databaseError([&] { const PostgresSaver saver("host=" + folder.path().string() + more, options); });
+    };
+    POSTGRES_SAYS(said(" user=sg", {.connect_timeout = 20ms}), "the server did not answer within 20 ms");
+    POSTGRES_SAYS(said(" user=sg connect_timeout=1", {.connect_timeout = 5min}), "did not answer within 1000 ms");
+    POSTGRES_SAYS(said(" user=sg connect_timeout=soon", {.connect_timeout = 20ms}), "did not answer within 20 ms");
+    ::close(silent);
 }
 
 TEST_CASE("a statement that takes too long is abandoned, stores nothing, and the next one works") {

@@ -51,7 +51,8 @@ public:
         } catch (const std::exception&) {  // it ends with the process in any case
         }
     }
-    std::string conninfo() const { return "host=" + folder_.string() + " user=sg dbname=postgres"; }
+    /// A busy server may take longer to answer than connecting may take by default.
+    std::string conninfo() const { return "host=" + folder_.string() + " user=sg dbname=postgres connect_timeout=300"; }
     const fs::path& folder() const noexcept { return folder_; }
     /// Ends the server as a crash would, or starts it again on its files.
     void down() const { run("down"); }

@@ -50,7 +50,9 @@ public:
         ::close(listener_);
     }
 
-    std::string address() const { return "host=" + folder_.path().string() + " user=sg dbname=postgres"; }
+    std::string address() const {
+        return "host=" + folder_.path().string() + " user=sg dbname=postgres connect_timeout=300";
+    }
     /// Cuts the next connection whose client sends these bytes, once.
     void cut(Cut how, std::string_view at) {
         const std::lock_guard lock(mutex_);

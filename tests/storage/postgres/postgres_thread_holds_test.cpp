@@ -366,6 +366,14 @@ TEST_CASE("a run keeps its thread while the server crashes and starts again") {
     const App app = appOf(schema.open(), [&] {
         server.down();
         server.up();
+        // Others take a thread over if its session does not come back for some seconds, as on a machine that pauses it.
+        patience::until([&] {
+            try {
+                return !sessionOf(schema, "t", server.conninfo()).empty();
+            } catch (const std::runtime_error&) {  // it is not up
+                return false;
+            }
+        });
         const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
         while (!is_refused && std::chrono::steady_clock::now() < end) {
             try {

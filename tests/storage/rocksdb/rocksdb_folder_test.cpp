@@ -64,10 +64,11 @@ private:
 
 /// Whether another process could take RocksDB's lock.
 bool isLocked(const fs::path& folder) {
+    const std::string lock = (folder / "LOCK").string();
     const pid_t child = ::fork();
     if (child == 0) {
         // Only system calls: other threads may have held locks at the fork.
-        const int file = ::open((folder / "LOCK").c_str(), O_RDWR);
+        const int file = ::open(lock.c_str(), O_RDWR);
         struct flock wanted {};
         wanted.l_type = F_WRLCK;
         ::_exit(file < 0 ? 2 : ::fcntl(file, F_SETLK, &wanted) == 0 ? 0 : 1);

@@ -109,13 +109,18 @@ TEST_CASE("saver, store and cache share a SQLite file, at the same time too, and
     const auto cache = std::make_shared<sg::SqliteCache>("threads.db");
     // [end one file]
     {
+        // A busy machine may pause the thread that has the file for longer than the default busy_timeout.
+        constexpr std::chrono::minutes patience(5);
+        sg::SqliteSaver saves("threads.db", {.busy_timeout = patience});
+        sg::SqliteStore stores("threads.db", {}, {.busy_timeout = patience});
+        sg::SqliteCache caches("threads.db", {.busy_timeout = patience});
         std::vector<std::jthread> threads;
-        threads.emplace_back([&] { testing::putLine(*saver, {"t"}, 50); });
+        threads.emplace_back([&] { testing::putLine(saves, {"t"}, 50); });
         threads.emplace_back([&] {
-            for (int i = 0; i < 50; ++i) store->put({"n"}, std::to_string(i), Doc{{"v", "x"}});
+            for (int i = 0; i < 50; ++i) stores.put({"n"}, std::to_string(i), Doc{{"v", "x"}});
         });
         threads.emplace_back([&] {
-            for (int i = 0; i < 50; ++i) cache->set("n", std::to_string(i), "value", {});
+            for (int i = 0; i < 50; ++i) caches.set("n", std::to_string(i), "value", {});
         });
     }
     CHECK(testing::listIds(*saver, {"t"}).size() == 50);

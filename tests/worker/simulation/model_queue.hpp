@@ -192,6 +192,7 @@ inline bool ModelQueue::retry(std::string_view thread_id, Time now) {
     ModelWork* const work = find(thread_id);
     if (!work || !work->is_aside) return false;
     work->is_aside = false;
+    work->is_woken = true;
     work->attempts = 0;
     work->due = now;
     work->refused.clear();
