@@ -305,20 +305,24 @@ Async<RunOutcome> drive(Run& run, RunInput input, bool awaits) {
     } catch (...) {
         failure = std::current_exception();
     }
-    try {
-        if (!failure) run.storeEnd();
-        stored.setUntil(PutQueue::Until::idle);
-        if (!failure && awaits) co_await stored;
-        if (!failure) log.wait();
-    } catch (...) {
-        failure = std::current_exception();
+    stored.setUntil(PutQueue::Until::idle);
+    if (!failure) {
+        try {
+            run.storeEnd();
+            if (awaits) co_await stored;
+            log.wait();
+        } catch (...) {
+            failure = std::current_exception();
+        }
     }
-    try {
-        if (failure) run.storeFailure();
-        if (failure && awaits) co_await stored;
-        if (failure) log.wait();
-        if (failure) run.tellStored();
-    } catch (...) {  // the failure that is being reported matters more
+    if (failure) {
+        try {
+            run.storeFailure();
+            if (awaits) co_await stored;
+            log.wait();
+            run.tellStored();
+        } catch (...) {  // the failure that is being reported matters more
+        }
     }
     run.tellIndex();
     if (awaits) co_await stored;

@@ -21,8 +21,8 @@ inline constexpr std::size_t flood_min = 512;
 
 /// Finds out whether so many names of an object have one hash, all 64 bits of it, that Boost's table would compare each
 /// with each, whatever its capacity. The hash begins with the table's address, of which only the lowest byte decides
-/// whether names of one length collide; all 16 that an address may have are tried. It needs 16 bytes a name. Not safe
-/// from several threads.
+/// whether names of one length collide; all 16 that an address may have are tried. Not safe from several
+/// threads. Cost: 16 to 32 bytes for each of the names that it is made for.
 class FloodWatch {
 public:
     /// For at most so many names.

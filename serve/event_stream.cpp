@@ -245,7 +245,7 @@ bool EventStream::endsWith(const EndOfRun& end) const noexcept {
     return !waits || shared_->is_draining;
 }
 
-/// How the thread stands for a client that has no events of a run's end, because it was not there.
+/// The thread's status, for a client without events of a run's end: it connected later, or no run began.
 Closing EventStream::missedEnd() const {
     if (events_.hasBegun()) return {};
     Closing closing{.ending = source_.endpoint->endingOf(source_.thread)};

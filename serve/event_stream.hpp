@@ -70,7 +70,7 @@ private:
     Streams::Place place_;
     RunEvents events_;
     OwnEventsOnly own_;
-    std::optional<Closing> closing_;  // none until an end is told, or the server ends
+    std::optional<Closing> closing_;  // none until a run or the server ends
     bool is_over_ = false;
     bool has_ended_ = false;  // whether `run` has reached its end
     bool is_head_sent_ = false;

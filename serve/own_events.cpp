@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 
+#include <stategraph/json.hpp>
 #include <stategraph/serve/protocol.hpp>
 
 namespace stategraph::serve {
@@ -25,8 +26,8 @@ public:
         lines.push_back(std::move(line));
         if (const auto end = endOf(event)) told_end_ = end->ending;
     }
-    /// A client that follows a thread without a run is told that the server ends; and one whose run was refused after
-    /// the response had begun, why.
+    /// Reports the server's end to a client that follows a thread without a run, and the error of a run that was
+    /// refused after the response had begun.
     void close(const Closing& closing, std::vector<std::string>& lines) override {
         if (!tells_runs_ || told_end_ == closing.ending) return;
         HubEvent event;

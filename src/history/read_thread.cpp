@@ -2,11 +2,13 @@
 
 #include <stategraph/detail/thread_read.hpp>
 #include <stategraph/error.hpp>
+#include <stategraph/unfinished.hpp>
 
 #include "checkpoint/paths.hpp"
 #include "src/commit/open_questions.hpp"
 #include "src/commit/restore.hpp"
 #include "src/commit/thread_reading.hpp"
+#include "src/commit/visit.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
 

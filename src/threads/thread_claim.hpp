@@ -83,9 +83,9 @@ public:
         return cancelled_ != Cancelled::no;
     }
     /// Makes the run that holds the thread store that it is cancelled; it stores this with all its later commits too.
-    /// With `ends_run` the run is to end as if it were replaced: whoever has seen the cancel in the saver sees no later
-    /// superstep of it begin. Returns true if the cancel is stored, false if nothing is due, and none if no run holds
-    /// the thread. Errors: ThreadBusyError if the holder is not ready before `until`; any error of storing.
+    /// With `ends_run` the run ends as if it were replaced, and begins no superstep after the cancel can be read.
+    /// Returns true if the cancel is stored, false if nothing is due, and none if no run holds the thread. Errors:
+    /// ThreadBusyError if the holder is not ready before `until`; any error of storing.
     static std::optional<bool> cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id, bool ends_run,
                                             std::chrono::steady_clock::time_point until);
 

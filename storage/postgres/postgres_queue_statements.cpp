@@ -38,7 +38,7 @@ constexpr const char* wake_sql =
     "UPDATE {S}.work w SET is_woken = true, due = CASE WHEN w.epoch = 0 AND NOT w.is_aside THEN least(w.due, now()) "
     "ELSE w.due END WHERE w.thread = $1 RETURNING 1::bigint";
 
-// It is woken, because somebody may have mended it by a fork or an edit, which workers leave to whoever made them.
+// It is woken: workers do not resume a fork or an edit by themselves, and one of these may have mended the thread.
 constexpr const char* retry_sql =
     "UPDATE {S}.work w SET is_aside = false, is_woken = true, attempts = 0, due = now(), refused = '{}' WHERE "
     "w.thread = $1 AND w.is_aside RETURNING 1::bigint";

@@ -234,7 +234,7 @@ private:
                     ended.error = response.body;
                 } else {
                     for (const json::object& line : response.objects()) ended.told.read(protocol_.name, line);
-                    // What is refused after the response has begun is told in it.
+                    // The response reports a refusal that comes after its beginning.
                     ended.is_heard = !doing.must_fail;
                     if (doing.must_fail) ended.error = ended.told.error;
                 }

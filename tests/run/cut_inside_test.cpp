@@ -22,7 +22,7 @@ TEST_CASE("the time limit of a call ends the call, and a later question of the r
         CAPTURE(driver.name);
         CHECK(withEnoughTime(50ms, [&](std::chrono::milliseconds limit) {
             Log log;
-            const auto calls = std::make_shared<std::atomic<int>>(0);  // an attempt that was given up may end later
+            const auto calls = std::make_shared<std::atomic<int>>(0);  // an abandoned attempt may end later
             Graph inner;
             inner.addNode("slow", [calls](const State&, sg::Runtime& rt) -> Update {
                 if (++*calls == 1) rt.waitFor(10min);

@@ -183,7 +183,7 @@ TEST_CASE("a run that is abandoned in a call continues there") {
 TEST_CASE("a stop, a drain and the limits of a node reach the graph that it calls") {
     for (const bool awaited : {false, true}) {
         CAPTURE(awaited);
-        const auto log = std::make_shared<Log>();  // an attempt that was given up may end later
+        const auto log = std::make_shared<Log>();  // an abandoned attempt may end later
         // On the first visit its second step waits until the run is ended.
         const auto make = [&](std::shared_ptr<std::atomic<int>> visits, std::function<void(sg::Runtime&)> wait) {
             sg::StateGraph<Work, Work, WorkResult> graph;

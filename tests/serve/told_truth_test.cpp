@@ -278,7 +278,7 @@ TEST_CASE("pieces of an answer that broke off are a step of their own for pages 
     CHECK(told == "start-step It | finish-step start-step It | is.| finish-step ");
 }
 
-TEST_CASE("a client that comes when its run has ended is told how the thread stands") {
+TEST_CASE("a client that connects after its run has ended gets the thread's status") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     sg::StateGraph<Note> graph;
     graph.addNode("first", [](const Note&) -> sg::Update<Note> { return {}; });

@@ -313,7 +313,7 @@ TEST_CASE("a step that cancels its run and then asks or bails leaves it canceled
     });
 }
 
-TEST_CASE("whoever else cancels a run at the same time, its caller is told that it is canceled") {
+TEST_CASE("the caller of a run learns that it is canceled, however many callers cancel it at the same time") {
     for (int round = 0; round < 100; ++round) {
         CAPTURE(round);
         Cancelled run;

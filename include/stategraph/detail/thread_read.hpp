@@ -25,7 +25,7 @@ public:
 /// graph keeps threads warm. Errors: as getState.
 std::shared_ptr<ThreadRead> readThread(const Core& core, const ThreadId& thread_id);
 
-/// Returns how the thread stands: what it waits for, in_flight while it is due, cancelled, or done if nothing of it is
+/// Returns the thread's status: what it waits for, in_flight while it is due, cancelled, or done if nothing of it is
 /// due. Errors: MissingCheckpointerError, SaverError, CorruptCheckpointError.
 Status threadStatus(const Core& core, const ThreadId& thread_id);
 

@@ -87,7 +87,7 @@ public:
     /// Whether the thread has run to its end, so that a start begins on it again, which a client must ask for. A thread
     /// that goes on with each start, as a conversation does, has none.
     virtual bool hasEnded(const ThreadId& /*thread*/) { return false; }
-    /// How the thread stands, for a client that was not there when its run ended.
+    /// The thread's status, for a client that connects after its run has ended.
     virtual Status endingOf(const ThreadId& /*thread*/) { return Status::done; }
     /// Stops the run that is under way here (`under_way` is its control), or with null ends the thread, so that
     /// nothing of it is due or open.
