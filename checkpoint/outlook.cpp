@@ -19,6 +19,11 @@ std::optional<ThreadOutlook> outlookOfRun(std::string_view word) {
     return {};
 }
 
+std::optional<ThreadOutlook> outlookOfRun(const TaskFields& run) {
+    if (run.node == run_failed && run.error) return ThreadOutlook{Status::failed, {}};
+    return outlookOfRun(run.node);
+}
+
 Status OpenTasks::status(std::string_view run_word) const noexcept {
     if (any_failed && run_word == run_failed) return Status::failed;  // the others were not started after the failure
     if (any_waits) return Status::in_flight;

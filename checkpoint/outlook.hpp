@@ -4,12 +4,16 @@
 
 #include <stategraph/status.hpp>
 
+#include "checkpoint/task_fields.hpp"
+
 // How a thread stands: what the record of its last run says, or else the records of the tasks that are due.
 namespace stategraph::checkpoint {
 
 /// Returns what the record of the last run at a checkpoint (run_path) says by itself, or none if its tasks' records
 /// decide. A word of a later version says nothing.
 std::optional<ThreadOutlook> outlookOfRun(std::string_view word);
+/// The same, of the whole record: one with an error is that of a superstep that failed as a whole.
+std::optional<ThreadOutlook> outlookOfRun(const TaskFields& run);
 
 /// How the tasks stand that are due and have not finished.
 struct OpenTasks {

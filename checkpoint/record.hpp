@@ -54,7 +54,7 @@
 //                    "node":       text
 //                    "took":       [int, uint]      microseconds: when it began, since its checkpoint was made; how long it took until
 //                                                 this was written; absent: not known
-//                    "error":      text             of the last failed attempt
+//                    "error":      text             of the last failed attempt; of the row "run", why the superstep has failed as a whole
 //                    "gates":      [bytes(16)…]     of the row "run", the checkpoints of this superstep at whose breakpoints a run stopped
 //                    "sends":      [[node, value]…]
 //                    "effect":     [uint, value?]   of an effect's row: how often it was begun, its result

@@ -101,7 +101,10 @@ Examined examine(const ListedCheckpoint& head, const Metadata& filter) {
     }
     const auto* run = checkpoint::findRecord(records, checkpoint::run_path);
     ThreadOutlook outlook{takeTasks(due, run, thread), {}};
-    if (const auto said = run != nullptr ? checkpoint::outlookOfRun(run->node) : std::nullopt) outlook = *said;
+    if (const auto said = run != nullptr ? checkpoint::outlookOfRun(*run) : std::nullopt) {
+        outlook = *said;
+        if (run->error) thread.error = std::string(*run->error);
+    }
     if (outlook.status == Status::done || !hasMetadata(commit.metadata, filter)) return {.outlook = outlook};
     thread.reason = outlook.status;
     thread.wake_at = outlook.due;

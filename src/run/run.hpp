@@ -51,6 +51,7 @@ struct EndRow {
     bool has_due = false;
     ThreadOutlook outlook = {};  // what the row says about the thread, if it is stored
     std::string stored = {};     // the row as it is in the log; guarded by the claim's lock
+    std::string error = {};      // why the superstep has failed as a whole, if no state can have what its tasks wrote
 };
 
 /// One run of a graph in one namespace: a state machine that its driver feeds with executed tasks.
@@ -210,6 +211,7 @@ private:
     void executeWithin(TaskWindow& window);
 
     // Supersteps end in superstep_end.cpp.
+    bool joinTasks();
     void applyAll();
     void advanceAll();
     void tellSuperstep();

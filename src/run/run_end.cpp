@@ -215,6 +215,7 @@ void Run::storeFailure() noexcept {
         if (env_.link == nullptr && env_.shared.check != nullptr) env_.shared.check->reached = env_.log.head();
         if (env_.link == nullptr && !was_refused &&
             (end_row_.says_running || end_row_.if_it_throws == checkpoint::run_at_limit || leftSome() ||
+             !end_row_.error.empty() ||
              (env_.superstep && env_.superstep->hasFailed() && env_.shared.gates.anyStopIn({})))) {
             note(end_row_.if_it_throws);
         }
@@ -281,6 +282,7 @@ void Run::note(std::string_view end) {
 // Returns what the thread waits for if its run's row says `end`.
 ThreadOutlook Run::outlookAfter(std::string_view end) const {
     if (const auto outlook = checkpoint::outlookOfRun(end)) return *outlook;
+    if (end == checkpoint::run_failed && !end_row_.error.empty()) return {Status::failed, {}};
     const ThreadOutlook of_tasks = outlookOfTasks();
     const bool fails = end == checkpoint::run_failed && of_tasks.status == Status::failed;
     return fails ? of_tasks : ThreadOutlook();
@@ -358,6 +360,7 @@ void Run::tellIndex() noexcept {
 std::string Run::noteRecord(std::string_view end) const {
     checkpoint::TaskFields fields;
     fields.node = end;
+    if (end == checkpoint::run_failed && !end_row_.error.empty()) fields.error = end_row_.error;
     fields.gates = env_.shared.gates.toStore(end == checkpoint::run_at_breakpoint);
     std::string record;
     checkpoint::writeTask(env_.place.checkpoint, fields, record);

@@ -20,10 +20,23 @@ void Run::storeSuperstep() {
     for (Task* task : env_.superstep->todo()) {
         if (task->extra().inner_ids) env_.ids.observe(*task->extra().inner_ids);
     }
+    try {
+        if (!joinTasks()) return;
+    } catch (const InvalidUpdateError&) {
+        // No state can have what the tasks wrote, so it would fail in each run. A task's own failure is in its record.
+        if (!env_.superstep->hasFailed()) end_row_.error = describedOrEmpty(std::current_exception());
+        throw;
+    }
+    commit(Source::loop);
+    env_.superstep->setApplied(false);
+}
+
+// Takes what the tasks wrote, and where they lead. Returns false if the run pauses instead.
+bool Run::joinTasks() {
     const auto is_done = [](const Task* task) { return task->isDone(); };
     if (!std::ranges::all_of(env_.superstep->tasks(), is_done) && endUnfinished()) {
         if (env_.observation) env_.observation.superstepEnds(outcome_.status);
-        return;
+        return false;
     }
     const bool has_lasting = topology().has_lasting;
     if (has_lasting) findEndedVisits();  // called before the state changes, because the keys of visits are made from it
@@ -32,8 +45,7 @@ void Run::storeSuperstep() {
     if (has_lasting) {
         for (const auto& visit : env_.memory->superstep.ended_visits) env_.schedule.setVisit(visit.log, visit.at);
     }
-    commit(Source::loop);
-    env_.superstep->setApplied(false);
+    return true;
 }
 
 void Run::applyAll() {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include <stategraph/read_checkpoint.hpp>
 
+#include "checkpoint/paths.hpp"
 #include "src/commit/restore.hpp"
 #include "src/history/read_called.hpp"
 #include "src/stream/events.hpp"
@@ -135,6 +137,24 @@ const LedTo* CommitEvents::ledTo(const ListedCheckpoint& listed, const checkpoin
     return &made;
 }
 
+// The tasks whose results new input took along (Run::takeFinished): those of the superstep that waited at the thread's
+// newest checkpoint. A superstep that failed as a whole has results that no state can have.
+std::vector<TaskSnapshot> CommitEvents::takenTasks(const ListedCheckpoint& listed,
+                                                   const checkpoint::CommitFields& commit) {
+    if (commit.source != Source::input || !commit.parent || commit.base != commit.id) return {};
+    const auto at = std::ranges::find(rows_, listed.id, &ListedCheckpoint::id);
+    if (at == rows_.end() || at == rows_.begin()) return {};
+    const ListedCheckpoint& before = *std::prev(at);
+    if (before.id != commit.parent || before.writes.empty()) return {};
+    const auto fields = checkpoint::readCommit({thread_id_.view(), log_.ns, before.id}, before.bytes);
+    const engine::Records records = engine::readRecords(name(), before.id, before.writes);
+    const checkpoint::TaskFields* const run = engine::findRecord(records, checkpoint::run_path);
+    if (run != nullptr && run->error) return {};
+    auto tasks = engine::describe(name(), fields, dueTasks(before.id, fields, records, true), true, {}).tasks;
+    std::erase_if(tasks, [](const TaskSnapshot& task) { return !task.finished; });
+    return tasks;
+}
+
 // Whether the superstep that led to a commit wrote something. Operations alone do not show this if they are the
 // whole state, or channels that ended.
 bool CommitEvents::changesValues(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) {
@@ -162,9 +182,9 @@ bool CommitEvents::changesValues(const ListedCheckpoint& listed, const checkpoin
 void CommitEvents::addUpdates(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit,
                               const Take& take) {
     const LedTo* const led = ledTo(listed, commit);
-    if (led == nullptr) return;
+    const std::vector<TaskSnapshot> taken = led == nullptr ? takenTasks(listed, commit) : std::vector<TaskSnapshot>();
     std::uint32_t index = 0;
-    for (const TaskSnapshot& task : led->tasks) {
+    for (const TaskSnapshot& task : led != nullptr ? led->tasks : taken) {
         if (task.name == start_name || !task.finished) continue;
         StreamEvent event = make(StreamMode::updates, commit.step);
         event.node = task.name;

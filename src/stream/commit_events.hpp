@@ -77,6 +77,7 @@ private:
     Value returned(const Value& written) const;
     StreamEvent make(StreamMode mode, std::int64_t step) const;
     std::optional<ListedCheckpoint> parentRow(CheckpointId id) const;
+    std::vector<TaskSnapshot> takenTasks(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit);
     bool changesValues(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit);
     void addUpdates(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit, const Take& take);
     Value checkpointOf(CheckpointId id, const checkpoint::CommitFields& commit, const Value& state);
