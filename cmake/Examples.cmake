@@ -24,7 +24,10 @@ function(stategraph_example name)
   endforeach()
   add_executable(example_${name} ${ARGN})
   set(needs_server OFF)
-  if("stategraph::postgres" IN_LIST libraries OR "stategraph::worker" IN_LIST libraries)
+  if("stategraph::postgres" IN_LIST libraries
+     OR "stategraph::postgres_shards" IN_LIST libraries
+     OR "stategraph::queue" IN_LIST libraries
+     OR "stategraph::worker" IN_LIST libraries)
     set(needs_server ON)
   endif()
   set_target_properties(example_${name} PROPERTIES CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY

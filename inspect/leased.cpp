@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include <stategraph/error.hpp>
-#if STATEGRAPH_HAS_POSTGRES
+#if STATEGRAPH_HAS_QUEUE
 #include <stategraph/postgres_queue.hpp>
 #include <stategraph/postgres_saver.hpp>
 #endif
@@ -11,7 +11,7 @@
 namespace stategraph::inspect {
 
 void refuseLeased(const std::shared_ptr<BaseCheckpointSaver>& saver, const std::string& thread_id) {
-#if STATEGRAPH_HAS_POSTGRES
+#if STATEGRAPH_HAS_QUEUE
     const auto postgres = std::dynamic_pointer_cast<PostgresSaver>(saver);
     if (!postgres) return;
     const auto queued = PostgresQueue(postgres).find(thread_id);

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "inspect/queue_views.hpp"
-#if STATEGRAPH_HAS_POSTGRES
+#if STATEGRAPH_HAS_QUEUE
 #include <stategraph/postgres_queue.hpp>
 #include <stategraph/postgres_saver.hpp>
 #endif
@@ -11,7 +11,7 @@
 // Threads that workers have set aside, in lists of threads: their log does not say it.
 namespace stategraph::inspect {
 
-#if STATEGRAPH_HAS_POSTGRES
+#if STATEGRAPH_HAS_QUEUE
 namespace {
 
 // Far more than people look at.

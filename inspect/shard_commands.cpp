@@ -16,7 +16,7 @@
 
 // slots, move-slots, resume-moves and check-slots: the slots of a sharded deployment (docs/sharding.md).
 namespace stategraph::inspect {
-#if STATEGRAPH_HAS_POSTGRES
+#if STATEGRAPH_HAS_POSTGRES_SHARDS
 namespace {
 
 struct ClusterView {

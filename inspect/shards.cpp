@@ -53,7 +53,7 @@ std::string rangesOf(const std::vector<std::size_t>& slots) {
     return text;
 }
 
-#if STATEGRAPH_HAS_POSTGRES
+#if STATEGRAPH_HAS_POSTGRES_SHARDS
 std::vector<PostgresCluster> readClusters(const std::string& file) {
     std::ifstream in(file);
     if (!in) throw UsageError{"the file of clusters '" + file + "' cannot be read"};

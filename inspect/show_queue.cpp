@@ -9,7 +9,7 @@
 
 #include "inspect/commands.hpp"
 #include "inspect/queue_views.hpp"
-#if STATEGRAPH_HAS_POSTGRES
+#if STATEGRAPH_HAS_QUEUE
 #include <stategraph/postgres_queue.hpp>
 #include <stategraph/postgres_saver.hpp>
 #endif
@@ -17,7 +17,7 @@
 // queue: what the workers of a PostgreSQL database do, and what people do about its threads.
 namespace stategraph::inspect {
 
-#if STATEGRAPH_HAS_POSTGRES
+#if STATEGRAPH_HAS_QUEUE
 namespace {
 
 using Clock = std::chrono::system_clock;

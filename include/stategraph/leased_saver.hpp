@@ -18,7 +18,7 @@ namespace stategraph {
 ///
 /// A put to a thread without a lease here throws LeaseLostError and asks nobody: also one of an attempt that was
 /// abandoned, or of a run that ended. Reading and pruning need no lease. To answer, edit or delete from outside, use
-/// the PostgresSaver itself. An EncryptedSaver can wrap it. Safe from any thread.
+/// the PostgresSaver itself. An EncryptedSaver can wrap it. Safe from any thread. Link `stategraph::queue`.
 class LeasedSaver final : public ForwardingSaver {
 public:
     /// Writes through `saver`. Errors: InvalidArgumentError for null.

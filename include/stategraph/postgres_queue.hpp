@@ -231,7 +231,8 @@ struct Release {
 /// number of processes.
 ///
 /// Errors of all calls: SaverError; InvalidArgumentError for names that are empty or too long (a thread id has at most
-/// ThreadId::size_max bytes). A call whose connection breaks is made once more over a new one.
+/// ThreadId::size_max bytes). A call whose connection breaks is made once more over a new one. Link
+/// `stategraph::queue`.
 class PostgresQueue {
 public:
     /// Uses the database of `saver`. Errors: InvalidArgumentError for null.

@@ -104,7 +104,7 @@ struct ShardsStatus {
 /// in its own transaction, whichever program makes it, so that a program with an old map writes nothing to a cluster
 /// that has lost the slot.
 ///
-/// A cluster is connected to when it is first needed. Safe from any thread.
+/// A cluster is connected to when it is first needed. Safe from any thread. Link `stategraph::postgres_shards`.
 class PostgresShards final : public Shards {
 public:
     /// Uses these clusters. Errors: InvalidArgumentError for no clusters, and for names and options that cannot be.

@@ -16,7 +16,7 @@ namespace stategraph {
 
 /// Each thread's place in the queue is in the cluster that has the thread's slot, and moves with it. The calls are
 /// those of PostgresQueue, with the same errors; if a slot has moved, the call goes to its new cluster. Safe from any
-/// thread.
+/// thread. Link `stategraph::postgres_shards`.
 class ShardedQueue {
 public:
     /// Uses the clusters of `saver`. Errors: InvalidArgumentError for null, and for shards that are not PostgresShards.

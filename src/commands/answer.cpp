@@ -7,9 +7,9 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/commit_fields.hpp"
-#include "checkpoint/due_tasks.hpp"
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/commit_fields.hpp"
+#include "src/checkpoint/due_tasks.hpp"
+#include "src/checkpoint/paths.hpp"
 #include "src/commands/store.hpp"
 #include "src/commit/changed_records.hpp"
 #include "src/commit/open_questions.hpp"

@@ -9,7 +9,7 @@
 #include <stategraph/record.hpp>
 #include <stategraph/version.hpp>
 
-#include "checkpoint/sealed_record.hpp"
+#include "src/checkpoint/sealed_record.hpp"
 #include "src/commands/exported_graphs.hpp"
 #include "src/commands/links.hpp"
 #include "src/commands/thread_line.hpp"

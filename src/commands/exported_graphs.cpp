@@ -6,8 +6,8 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/commit_fields.hpp"
-#include "checkpoint/sealed_record.hpp"
+#include "src/checkpoint/commit_fields.hpp"
+#include "src/checkpoint/sealed_record.hpp"
 
 namespace stategraph::commands {
 

@@ -8,9 +8,9 @@
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
 
-#include "checkpoint/due_tasks.hpp"
-#include "checkpoint/paths.hpp"
-#include "checkpoint/thread_summary.hpp"
+#include "src/checkpoint/due_tasks.hpp"
+#include "src/checkpoint/paths.hpp"
+#include "src/checkpoint/thread_summary.hpp"
 #include "src/commands/store.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/metadata.hpp"

@@ -4,7 +4,7 @@
 
 #include <stategraph/fork.hpp>
 
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 
 // What fork and editRaw have in common.
 namespace stategraph::commands {

@@ -10,9 +10,9 @@
 #include <stategraph/export.hpp>
 #include <stategraph/record.hpp>
 
-#include "checkpoint/record.hpp"
-#include "checkpoint/repeated_values.hpp"
-#include "checkpoint/sealed_record.hpp"
+#include "src/checkpoint/record.hpp"
+#include "src/checkpoint/repeated_values.hpp"
+#include "src/checkpoint/sealed_record.hpp"
 #include "src/commands/exported_graphs.hpp"
 #include "src/commands/links.hpp"
 #include "src/commands/store.hpp"

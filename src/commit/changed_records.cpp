@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/paths.hpp"
 
 namespace stategraph::engine {
 

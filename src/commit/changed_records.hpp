@@ -8,7 +8,7 @@
 
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/due_tasks.hpp"
+#include "src/checkpoint/due_tasks.hpp"
 
 // The rows of records that are changed where they are stored: answers to questions, questions that are closed. Used by
 // a run that takes answers, by the command that stores them, and by edits.
@@ -22,7 +22,7 @@ public:
     ChangedRecords(const CheckpointTuple& tuple, const checkpoint::Records& records,
                    const std::set<std::string_view>& changed);
 
-    /// Says at the checkpoint how its last run ended, in a word of checkpoint/paths.hpp.
+    /// Says at the checkpoint how its last run ended, in a word of src/checkpoint/paths.hpp.
     void noteRun(std::string_view word);
     std::span<const WriteRow> rows() const noexcept { return rows_; }
 

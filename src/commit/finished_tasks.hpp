@@ -1,7 +1,7 @@
 #pragma once
 #include <span>
 
-#include "checkpoint/due_tasks.hpp"
+#include "src/checkpoint/due_tasks.hpp"
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"
 

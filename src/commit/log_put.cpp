@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "checkpoint/thread_summary.hpp"
+#include "src/checkpoint/thread_summary.hpp"
 #include "src/commit/log_writer.hpp"
 
 // Stores the records of a log at the times and in the way that the run's durability prescribes.

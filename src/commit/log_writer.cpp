@@ -7,8 +7,8 @@
 #include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
-#include "checkpoint/materialise.hpp"
-#include "checkpoint/repeated_values.hpp"
+#include "src/checkpoint/materialise.hpp"
+#include "src/checkpoint/repeated_values.hpp"
 #include "src/commit/store_description.hpp"
 #include "src/commit/task_record.hpp"
 

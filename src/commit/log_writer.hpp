@@ -14,8 +14,8 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/fold.hpp"
-#include "checkpoint/record_frame.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/record_frame.hpp"
 #include "src/commit/schedule_fields.hpp"
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"

@@ -7,7 +7,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/paths.hpp"
 
 namespace stategraph::engine {
 namespace {

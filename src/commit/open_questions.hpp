@@ -8,7 +8,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/interrupt.hpp>
 
-#include "checkpoint/due_tasks.hpp"
+#include "src/checkpoint/due_tasks.hpp"
 
 // Finds the questions of a checkpoint that wait for an answer, and matches answers with them. Used by a run that is
 // resumed and by the command that stores answers without a run.

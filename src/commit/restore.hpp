@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/fold.hpp"
-#include "checkpoint/task_fields.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/task_fields.hpp"
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"
 

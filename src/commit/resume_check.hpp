@@ -1,7 +1,7 @@
 #pragma once
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/due_tasks.hpp"
+#include "src/checkpoint/due_tasks.hpp"
 #include "src/commit/restore.hpp"
 
 // Checks whether this program can resume what another version of it stored. A run calls it before it writes anything,

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 #include "src/superstep/schedule.hpp"
 
 namespace stategraph::detail {

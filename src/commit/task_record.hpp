@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/paths.hpp"
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/paths.hpp"
+#include "src/checkpoint/record.hpp"
 #include "src/superstep/encoded_items.hpp"
 #include "src/superstep/schedule.hpp"
 

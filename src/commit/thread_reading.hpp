@@ -1,7 +1,7 @@
 #pragma once
 #include <stategraph/detail/thread_read.hpp>
 
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 #include "src/superstep/apply.hpp"
 
 namespace stategraph::engine {

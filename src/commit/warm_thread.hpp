@@ -5,7 +5,7 @@
 
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 #include "src/commit/log_writer.hpp"
 #include "src/graph/core.hpp"
 #include "src/graph/warm_cache.hpp"

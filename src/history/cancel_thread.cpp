@@ -5,7 +5,7 @@
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/error.hpp>
 
-#include "checkpoint/thread_summary.hpp"
+#include "src/checkpoint/thread_summary.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/commit/visit.hpp"
 #include "src/history/checkpoint_view.hpp"

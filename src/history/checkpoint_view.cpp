@@ -7,8 +7,8 @@
 #include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
-#include "checkpoint/record_frame.hpp"
-#include "checkpoint/repeated_values.hpp"
+#include "src/checkpoint/record_frame.hpp"
+#include "src/checkpoint/repeated_values.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/value/times.hpp"

@@ -7,8 +7,8 @@
 
 #include <stategraph/detail/core.hpp>
 
-#include "checkpoint/due_tasks.hpp"
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/due_tasks.hpp"
+#include "src/checkpoint/fold.hpp"
 #include "src/graph/core.hpp"
 #include "src/superstep/apply.hpp"
 

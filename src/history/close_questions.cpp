@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "checkpoint/due_tasks.hpp"
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/due_tasks.hpp"
+#include "src/checkpoint/paths.hpp"
 #include "src/commit/changed_records.hpp"
 #include "src/commit/visit.hpp"
 

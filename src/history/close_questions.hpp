@@ -1,7 +1,7 @@
 #pragma once
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/commit_fields.hpp"
+#include "src/checkpoint/commit_fields.hpp"
 
 // The questions of a subgraph's tasks are stored with the thread's own task, which takes their answers. An edit inside
 // the subgraph replaces the tasks that asked, so that their questions are not asked any more.

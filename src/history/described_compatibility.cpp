@@ -6,8 +6,8 @@
 #include <stategraph/error.hpp>
 #include <stategraph/graph_description.hpp>
 
-#include "checkpoint/due_tasks.hpp"
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/due_tasks.hpp"
+#include "src/checkpoint/fold.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/restore.hpp"
 

@@ -8,7 +8,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/runtime.hpp>
 
-#include "checkpoint/outlook.hpp"
+#include "src/checkpoint/outlook.hpp"
 #include "src/commit/finished_tasks.hpp"
 #include "src/commit/newest_check.hpp"
 #include "src/commit/restore.hpp"

@@ -9,8 +9,8 @@
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/config.hpp>
 
-#include "checkpoint/fold.hpp"
-#include "checkpoint/task_fields.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/task_fields.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/log_writer.hpp"
 #include "src/commit/visit.hpp"

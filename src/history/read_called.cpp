@@ -5,7 +5,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/materialise.hpp"
+#include "src/checkpoint/materialise.hpp"
 #include "src/commit/restore.hpp"
 #include "src/graph/namespaces.hpp"
 

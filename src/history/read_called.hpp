@@ -6,7 +6,7 @@
 
 #include <stategraph/detail/core.hpp>
 
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 #include "src/history/checkpoint_view.hpp"
 
 // Reads logs of graphs that nodes call. The graph around does not know them, so they are read without their graph:

@@ -4,7 +4,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/unfinished.hpp>
 
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/paths.hpp"
 #include "src/commit/open_questions.hpp"
 #include "src/commit/restore.hpp"
 #include "src/commit/thread_reading.hpp"

@@ -9,7 +9,7 @@
 #include <stategraph/detail/core.hpp>
 #include <stategraph/snapshot.hpp>
 
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 #include "src/superstep/apply.hpp"
 
 // Gives the values of one checkpoint after the other, for a walk through a history.

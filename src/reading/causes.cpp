@@ -6,9 +6,9 @@
 
 #include <stategraph/graph_description.hpp>
 
-#include "checkpoint/due_tasks.hpp"
-#include "checkpoint/fold.hpp"
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/due_tasks.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/paths.hpp"
 #include "src/commit/ids.hpp"
 #include "src/reading/join_arrivals.hpp"
 #include "src/reading/log_page.hpp"

@@ -4,8 +4,8 @@
 
 #include <stategraph/checkpoint_changes.hpp>
 
-#include "checkpoint/commit_fields.hpp"
-#include "checkpoint/repeated_values.hpp"
+#include "src/checkpoint/commit_fields.hpp"
+#include "src/checkpoint/repeated_values.hpp"
 
 // Shows operations of commits as data.
 namespace stategraph::reading {

@@ -3,7 +3,7 @@
 
 #include <stategraph/checkpoint_changes.hpp>
 
-#include "checkpoint/due_tasks.hpp"
+#include "src/checkpoint/due_tasks.hpp"
 #include "src/reading/branch_reader.hpp"
 #include "src/reading/changes.hpp"
 

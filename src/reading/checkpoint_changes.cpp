@@ -6,7 +6,7 @@
 
 #include <stategraph/read_checkpoint.hpp>
 
-#include "checkpoint/record_frame.hpp"
+#include "src/checkpoint/record_frame.hpp"
 #include "src/reading/changes.hpp"
 #include "src/reading/log_page.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <stategraph/graph_description.hpp>
 
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 
 // Provides what a stored description adds to a log: the initial values of channels, and the names that users know.
 namespace stategraph::reading {

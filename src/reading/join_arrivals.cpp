@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 #include "src/reading/branch_reader.hpp"
 
 namespace stategraph::reading {

@@ -5,7 +5,7 @@
 
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 
 namespace stategraph::reading {
 

@@ -4,7 +4,7 @@
 
 #include <stategraph/graph_description.hpp>
 
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/read_called.hpp"
 #include "src/reading/described.hpp"

@@ -2,7 +2,7 @@
 
 #include <stategraph/graph_description.hpp>
 
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 #include "src/reading/log_page.hpp"
 
 namespace stategraph {

@@ -4,7 +4,7 @@
 
 #include <stategraph/graph_description.hpp>
 
-#include "checkpoint/due_tasks.hpp"
+#include "src/checkpoint/due_tasks.hpp"
 
 namespace stategraph::reading {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "checkpoint/due_tasks.hpp"
-#include "checkpoint/sealed_record.hpp"
+#include "src/checkpoint/due_tasks.hpp"
+#include "src/checkpoint/sealed_record.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/reading/log_page.hpp"
 

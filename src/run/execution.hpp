@@ -42,7 +42,7 @@ public:
                !env_.is_inside_flight && !task_.record.failure;
     }
     /// The counterpart of `once` for those, and the awaited form of the wait that `waitAfter` sleeps; both are in
-    /// async/execution.cpp.
+    /// src/async/execution.cpp.
     stategraph::Task<bool> onceAsync(int number);
     std::chrono::nanoseconds waitTime(int number) const;
 

@@ -7,7 +7,7 @@
 #include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/paths.hpp"
 #include "src/run/invoke.hpp"
 #include "src/superstep/task_context.hpp"
 

@@ -5,7 +5,7 @@
 #include <stategraph/detail/channel_kind.hpp>
 #include <stategraph/encoding.hpp>
 
-#include "checkpoint/record_parts.hpp"
+#include "src/checkpoint/record_parts.hpp"
 #include "src/commit/task_record.hpp"
 
 namespace stategraph::engine {

@@ -11,8 +11,8 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/find_unfinished.hpp"
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/reading/find_unfinished.hpp"
 #include "src/run/invoke.hpp"
 #include "src/run/rival_runs.hpp"
 

@@ -9,8 +9,8 @@
 
 #include <stategraph/executor.hpp>
 
-#include "checkpoint/due_tasks.hpp"
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/due_tasks.hpp"
+#include "src/checkpoint/paths.hpp"
 #include "src/commit/restore.hpp"
 #include "src/task/task_env.hpp"
 
@@ -69,7 +69,7 @@ struct EndRow {
 /// called from several threads.
 ///
 /// Each of begin, endSuperstep, the end and fail has parts, between which a driver that awaits the saver waits
-/// (async/drive.cpp): after `awaitPuts` none of the parts waits for a put.
+/// (src/async/drive.cpp): after `awaitPuts` none of the parts waits for a put.
 class Run {
 public:
     /// `place` is where the state is created (State); null means in an object that the run owns.

@@ -3,7 +3,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/outlook.hpp"
+#include "src/checkpoint/outlook.hpp"
 #include "src/commit/open_questions.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/run/run.hpp"

@@ -7,7 +7,7 @@
 #include <stategraph/ids.hpp>
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 #include "src/graph/core.hpp"
 #include "src/step/task.hpp"
 

@@ -10,8 +10,8 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/value.hpp>
 
-#include "checkpoint/due_tasks.hpp"
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/due_tasks.hpp"
+#include "src/checkpoint/fold.hpp"
 #include "src/step/travel.hpp"
 
 namespace stategraph::engine {

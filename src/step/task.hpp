@@ -14,7 +14,7 @@
 #include <stategraph/runtime.hpp>
 #include <stategraph/stream.hpp>
 
-#include "checkpoint/task_fields.hpp"
+#include "src/checkpoint/task_fields.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/run_times.hpp"
 #include "src/commit/visit.hpp"

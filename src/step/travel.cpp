@@ -2,7 +2,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 #include "src/commit/resume_check.hpp"
 #include "src/graph/namespaces.hpp"
 

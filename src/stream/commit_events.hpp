@@ -7,7 +7,7 @@
 
 #include <stategraph/stream_hub.hpp>
 
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/reading/shown_names.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <stategraph/graph_description.hpp>
 
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/paths.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/visit.hpp"
 #include "src/graph/core.hpp"

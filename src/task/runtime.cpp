@@ -8,7 +8,7 @@
 #include <stategraph/detail/doubt.hpp>
 #include <stategraph/detail/parting.hpp>
 
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/paths.hpp"
 #include "src/superstep/task_context.hpp"
 #include "src/task/task_questions.hpp"
 #include "src/value/times.hpp"

@@ -9,7 +9,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/sealed_record.hpp"
+#include "src/checkpoint/sealed_record.hpp"
 
 namespace stategraph::checkpoint {
 namespace {

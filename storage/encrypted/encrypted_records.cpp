@@ -2,7 +2,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/record_frame.hpp"
+#include "src/checkpoint/record_frame.hpp"
 
 namespace stategraph::checkpoint {
 

@@ -9,7 +9,7 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/sealed_record.hpp"
+#include "src/checkpoint/sealed_record.hpp"
 #include "storage/encrypted/encrypted_box.hpp"
 #include "storage/encrypted/encrypted_keys.hpp"
 

@@ -7,7 +7,7 @@
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
 
-#include "checkpoint/sealed_record.hpp"
+#include "src/checkpoint/sealed_record.hpp"
 #include "storage/encrypted/encrypted_box.hpp"
 #include "storage/encrypted/encrypted_keys.hpp"
 

@@ -9,12 +9,12 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver_rules.hpp>
 
-#include "checkpoint/copy_thread.hpp"
-#include "checkpoint/retention.hpp"
-#include "checkpoint/sealed_record.hpp"
+#include "src/checkpoint/sealed_record.hpp"
 #include "storage/encrypted/encrypted_box.hpp"
 #include "storage/encrypted/encrypted_keys.hpp"
 #include "storage/encrypted/encrypted_records.hpp"
+#include "storage/saver/copy_thread.hpp"
+#include "storage/saver/retention.hpp"
 
 namespace stategraph {
 namespace {

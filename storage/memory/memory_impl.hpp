@@ -11,10 +11,10 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/memory_saver.hpp>
 
-#include "checkpoint/retention.hpp"
 #include "storage/memory/memory_names.hpp"
 #include "storage/memory/memory_size.hpp"
 #include "storage/memory/memory_thread.hpp"
+#include "storage/saver/retention.hpp"
 
 namespace stategraph {
 

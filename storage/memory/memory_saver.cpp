@@ -9,10 +9,10 @@
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
 
-#include "checkpoint/branch_walk.hpp"
-#include "checkpoint/damaged.hpp"
 #include "storage/memory/memory_impl.hpp"
 #include "storage/memory/memory_prune.hpp"
+#include "storage/saver/branch_walk.hpp"
+#include "storage/saver/damaged.hpp"
 
 namespace stategraph {
 namespace {

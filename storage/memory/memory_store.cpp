@@ -8,7 +8,7 @@
 
 #include <stategraph/detail/mutex.hpp>
 
-#include "store/engine.hpp"
+#include "storage/store/engine.hpp"
 
 namespace stategraph {
 namespace {

@@ -16,9 +16,9 @@
 
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/index_place.hpp"
-#include "checkpoint/thread_order.hpp"
 #include "src/value/comparisons.hpp"
+#include "storage/saver/index_place.hpp"
+#include "storage/saver/thread_order.hpp"
 
 // The data that the memory saver keeps for a thread, and the table to find it. It does not lock.
 namespace stategraph::checkpoint {

@@ -9,7 +9,7 @@
 #include "storage/postgres/postgres_parts.hpp"
 #include "storage/postgres/postgres_pool.hpp"
 #include "storage/postgres/postgres_tables.hpp"
-#include "store/cache_counts.hpp"
+#include "storage/store/cache_counts.hpp"
 
 namespace stategraph {
 namespace {

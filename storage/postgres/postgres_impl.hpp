@@ -11,8 +11,6 @@
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/saver_rules.hpp>
 
-#include "checkpoint/call_threads.hpp"
-#include "checkpoint/retention.hpp"
 #include "storage/postgres/postgres_fence.hpp"
 #include "storage/postgres/postgres_joiner.hpp"
 #include "storage/postgres/postgres_notifier.hpp"
@@ -20,6 +18,8 @@
 #include "storage/postgres/postgres_statements.hpp"
 #include "storage/postgres/postgres_tables.hpp"
 #include "storage/postgres/postgres_thread_holds.hpp"
+#include "storage/saver/call_threads.hpp"
+#include "storage/saver/retention.hpp"
 
 // What the PostgreSQL saver's files share. postgres_tables.hpp defines the rows. A call stores or removes rows in a
 // single statement, which is a transaction (a prune uses one transaction for each thread), and reads them in a single

@@ -8,9 +8,9 @@
 
 #include <stategraph/postgres_saver.hpp>
 
-#include "checkpoint/index_place.hpp"
 #include "src/value/times.hpp"
 #include "storage/postgres/postgres_impl.hpp"
+#include "storage/saver/index_place.hpp"
 
 namespace stategraph {
 namespace checkpoint {

@@ -6,7 +6,7 @@
 // The tables of stores and caches, which may be in a schema with those of a saver, or without them. {S} is the schema.
 //
 //   parts         one row per part: its name, the version of its tables
-//   store         one row per row of store/keys.hpp. Its key is split into head, the first 2,000 bytes, and tail, the
+//   store         one row per row of storage/store/keys.hpp. Its key is split into head, the first 2,000 bytes, and tail, the
 //                 rest, because an index takes no longer ones. `digest` is the SHA-256 of a tail that is not empty
 //   cache         one row per entry: the SHA-256 of its namespace and of its key; the number of its write, which
 //                 ascends; its expiry, in microseconds since 1970 (0 means never); the bytes that it counts; its

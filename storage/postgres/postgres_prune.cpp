@@ -4,8 +4,8 @@
 #include <stategraph/record.hpp>
 #include <stategraph/sharded_saver.hpp>
 
-#include "checkpoint/damaged.hpp"
 #include "storage/postgres/postgres_impl.hpp"
+#include "storage/saver/damaged.hpp"
 
 // Deletes and prunes.
 namespace stategraph {

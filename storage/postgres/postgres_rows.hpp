@@ -6,7 +6,7 @@
 
 #include "storage/postgres/postgres_pool.hpp"
 #include "storage/postgres/postgres_row_statements.hpp"
-#include "store/rows.hpp"
+#include "storage/store/rows.hpp"
 
 namespace stategraph::checkpoint {
 

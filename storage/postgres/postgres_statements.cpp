@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/branch_walk.hpp"
 #include "storage/postgres/postgres_index.hpp"
 #include "storage/postgres/postgres_joined_statement.hpp"
 #include "storage/postgres/postgres_shard_tables.hpp"
 #include "storage/postgres/postgres_tables.hpp"
+#include "storage/saver/branch_walk.hpp"
 
 namespace stategraph::checkpoint {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "storage/postgres/postgres_parts.hpp"
 #include "storage/postgres/postgres_rows.hpp"
-#include "store/check.hpp"
-#include "store/engine.hpp"
+#include "storage/store/check.hpp"
+#include "storage/store/engine.hpp"
 
 namespace stategraph {
 namespace {

@@ -10,7 +10,7 @@
 #include "src/value/bytes.hpp"
 #include "src/value/times.hpp"
 #include "storage/rocksdb/rocksdb_database.hpp"
-#include "store/cache_counts.hpp"
+#include "storage/store/cache_counts.hpp"
 
 // Rows:
 //   "e" size(ns) ns key    -> expires number value    the entry; when it expires, in microseconds since 1970 (0: never), its number

@@ -9,8 +9,8 @@
 
 #include <rocksdb/file_system.h>
 
-#include "checkpoint/owner_files.hpp"
 #include "storage/rocksdb/rocksdb_bytes.hpp"
+#include "storage/saver/owner_files.hpp"
 
 // What is read of a table, whose numbers are little endian:
 // - The last 53 bytes are its footer: the kind of the checksums (1 byte), where the index of the describing blocks is,

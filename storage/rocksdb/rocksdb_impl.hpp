@@ -14,14 +14,14 @@
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/saver_rules.hpp>
 
-#include "checkpoint/index_place.hpp"
-#include "checkpoint/log_gate.hpp"
-#include "checkpoint/retention.hpp"
 #include "storage/rocksdb/rocksdb_database.hpp"
 #include "storage/rocksdb/rocksdb_first_due.hpp"
 #include "storage/rocksdb/rocksdb_keys.hpp"
 #include "storage/rocksdb/rocksdb_open_threads.hpp"
 #include "storage/rocksdb/rocksdb_row_locks.hpp"
+#include "storage/saver/index_place.hpp"
+#include "storage/saver/log_gate.hpp"
+#include "storage/saver/retention.hpp"
 
 // What the RocksDB saver's files share. rocksdb_keys.cpp defines the rows. A call stores or removes rows in one
 // WriteBatch (a prune in one for each thread), and reads them through one iterator or one snapshot, so that they are

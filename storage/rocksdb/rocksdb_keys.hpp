@@ -5,7 +5,7 @@
 
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/index_place.hpp"
+#include "storage/saver/index_place.hpp"
 
 // The keys of a RocksDB database; rocksdb_keys.cpp has their grammar.
 namespace stategraph::checkpoint {

@@ -7,7 +7,7 @@
 #include <rocksdb/table.h>
 #include <unistd.h>
 
-#include "checkpoint/owner_files.hpp"
+#include "storage/saver/owner_files.hpp"
 
 namespace stategraph::checkpoint {
 namespace {

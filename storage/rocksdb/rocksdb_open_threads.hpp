@@ -13,8 +13,8 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/index_place.hpp"
 #include "storage/rocksdb/rocksdb_keys.hpp"
+#include "storage/saver/index_place.hpp"
 
 namespace stategraph::checkpoint {
 

@@ -4,9 +4,9 @@
 
 #include <stategraph/record.hpp>
 
-#include "checkpoint/damaged.hpp"
 #include "src/value/bytes.hpp"
 #include "storage/rocksdb/rocksdb_impl.hpp"
+#include "storage/saver/damaged.hpp"
 
 // Deletes and prunes threads, and returns space.
 namespace stategraph {

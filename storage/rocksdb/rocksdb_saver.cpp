@@ -4,9 +4,9 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/branch_walk.hpp"
 #include "src/value/bytes.hpp"
 #include "storage/rocksdb/rocksdb_impl.hpp"
+#include "storage/saver/branch_walk.hpp"
 
 // Stores and reads; rocksdb_prune.cpp removes.
 namespace stategraph {

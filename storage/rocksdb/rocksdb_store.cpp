@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "storage/rocksdb/rocksdb_database.hpp"
-#include "store/check.hpp"
-#include "store/engine.hpp"
-#include "store/keys.hpp"
+#include "storage/store/check.hpp"
+#include "storage/store/engine.hpp"
+#include "storage/store/keys.hpp"
 
 namespace stategraph {
 namespace {

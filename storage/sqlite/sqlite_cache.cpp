@@ -8,7 +8,7 @@
 #include "src/value/times.hpp"
 #include "storage/sqlite/sqlite_database.hpp"
 #include "storage/sqlite/sqlite_tables.hpp"
-#include "store/cache_counts.hpp"
+#include "storage/store/cache_counts.hpp"
 
 // Every change of entries changes their counts in the same transaction.
 namespace stategraph {

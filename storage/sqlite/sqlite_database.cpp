@@ -7,7 +7,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/owner_files.hpp"
+#include "storage/saver/owner_files.hpp"
 #include "storage/sqlite/sqlite_log_scan.hpp"
 
 namespace stategraph::checkpoint {

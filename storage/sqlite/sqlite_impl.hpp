@@ -13,7 +13,7 @@
 #include <stategraph/saver_rules.hpp>
 #include <stategraph/sqlite_saver.hpp>
 
-#include "checkpoint/retention.hpp"
+#include "storage/saver/retention.hpp"
 #include "storage/sqlite/sqlite_database.hpp"
 #include "storage/sqlite/sqlite_thread_holds.hpp"
 

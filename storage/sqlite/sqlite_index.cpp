@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/index_place.hpp"
+#include "storage/saver/index_place.hpp"
 #include "storage/sqlite/sqlite_impl.hpp"
 
 // Keeps the index of threads, which has a row for each thread, in the transaction that stores.

@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "checkpoint/owner_files.hpp"
+#include "storage/saver/owner_files.hpp"
 #include "storage/sqlite/sqlite_database.hpp"
 #include "storage/sqlite/sqlite_tables.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <stategraph/record.hpp>
 
-#include "checkpoint/damaged.hpp"
+#include "storage/saver/damaged.hpp"
 #include "storage/sqlite/sqlite_impl.hpp"
 
 // Deletes and prunes threads.

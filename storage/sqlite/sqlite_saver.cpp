@@ -6,8 +6,8 @@
 
 #include <stategraph/record.hpp>
 
-#include "checkpoint/branch_walk.hpp"
 #include "src/value/bytes.hpp"
+#include "storage/saver/branch_walk.hpp"
 #include "storage/sqlite/sqlite_impl.hpp"
 
 // Stores and reads; sqlite_prune.cpp removes.

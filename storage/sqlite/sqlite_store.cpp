@@ -4,8 +4,8 @@
 
 #include "storage/sqlite/sqlite_database.hpp"
 #include "storage/sqlite/sqlite_tables.hpp"
-#include "store/check.hpp"
-#include "store/engine.hpp"
+#include "storage/store/check.hpp"
+#include "storage/store/engine.hpp"
 
 namespace stategraph {
 namespace {

@@ -14,7 +14,7 @@
 // A file that was opened for a store or a cache also has the tables of that part, and lists it in `parts`:
 //
 //   parts         one row per part: its name, the version of its tables
-//   store         one row per row of store/keys.hpp
+//   store         one row per row of storage/store/keys.hpp
 //   cache         one row per entry: its namespace and key; its expiry, in microseconds since 1970 (0 means never); the
 //                 number of its last write, which ascends; the bytes that it counts; its value
 //   cache_counts  one row: the bytes that all entries count, and the number of the next write

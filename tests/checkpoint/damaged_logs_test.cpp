@@ -6,7 +6,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/record_frame.hpp"
+#include "src/checkpoint/record_frame.hpp"
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/checkpoint/long_log.hpp"
 #include "tests/support/savers.hpp"

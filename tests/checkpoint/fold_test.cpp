@@ -1,5 +1,5 @@
 // NOT WITH: sanitize=thread
-#include "checkpoint/fold.hpp"
+#include "src/checkpoint/fold.hpp"
 
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@
 #include <stategraph/testing/saver_contract/support.hpp>
 #include <stategraph/value.hpp>
 
-#include "checkpoint/materialise.hpp"
+#include "src/checkpoint/materialise.hpp"
 #include "tests/checkpoint/bytes.hpp"
 
 // Reads a checkpoint from commits that the test creates.

@@ -1,4 +1,4 @@
-// The grammar of records is a comment where they are written (checkpoint/record.hpp), and docs/checkpoint_format.md
+// The grammar of records is a comment where they are written (src/checkpoint/record.hpp), and docs/checkpoint_format.md
 // explains it. Both name the keys that are written, and no others.
 // NOT WITH: sanitize=thread
 #include <filesystem>
@@ -13,9 +13,9 @@
 
 #include <stategraph/encoding.hpp>
 
-#include "checkpoint/paths.hpp"
-#include "checkpoint/record.hpp"
-#include "checkpoint/record_frame.hpp"
+#include "src/checkpoint/paths.hpp"
+#include "src/checkpoint/record.hpp"
+#include "src/checkpoint/record_frame.hpp"
 
 namespace cp = stategraph::checkpoint;
 using stategraph::CheckpointId;
@@ -115,7 +115,7 @@ Keys writtenOfTask() {
 }
 
 TEST_CASE("the grammar of records names the keys that are written, and no others") {
-    const std::string grammar = textOf("checkpoint/record.hpp");
+    const std::string grammar = textOf("src/checkpoint/record.hpp");
     const std::regex key(R"re("([a-z]+)":)re");
     CHECK(matches(between(grammar, "header      :=", "ref         :="), key) == writtenOfCommit());
     CHECK(matches(between(grammar, "pending write body :=", "Pending writes are keyed"), key) == writtenOfTask());
@@ -139,7 +139,7 @@ TEST_CASE("the document of the format names the keys that are written") {
 }
 
 TEST_CASE("grammar and document name how a run may have ended") {
-    const std::string grammar = textOf("checkpoint/record.hpp");
+    const std::string grammar = textOf("src/checkpoint/record.hpp");
     const std::string document = textOf("docs/checkpoint_format.md");
     for (const std::string_view word :
          {cp::run_goes_on, cp::run_failed, cp::run_at_breakpoint, cp::run_interrupted, cp::run_at_limit,

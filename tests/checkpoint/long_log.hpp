@@ -6,8 +6,8 @@
 #include <stategraph/testing/saver_contract/support.hpp>
 #include <stategraph/value.hpp>
 
-#include "checkpoint/fold.hpp"
-#include "checkpoint/materialise.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/materialise.hpp"
 
 // Logs that are longer than what savers read unseen, built by the test.
 namespace long_logs {

@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include "checkpoint/branch_walk.hpp"
-#include "checkpoint/fold.hpp"
-#include "checkpoint/materialise.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/materialise.hpp"
+#include "storage/saver/branch_walk.hpp"
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/checkpoint/long_log.hpp"
 #include "tests/support/encryption.hpp"

@@ -1,5 +1,5 @@
 // NOT WITH: sanitize=thread
-#include "checkpoint/materialise.hpp"
+#include "src/checkpoint/materialise.hpp"
 
 #include <map>
 

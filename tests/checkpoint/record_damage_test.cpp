@@ -1,6 +1,6 @@
 // SECONDS: 30
 // NOT WITH: sanitize=thread
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 
 #include <random>
 
@@ -11,7 +11,7 @@
 #include <stategraph/record.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-#include "checkpoint/record_frame.hpp"
+#include "src/checkpoint/record_frame.hpp"
 #include "tests/checkpoint/records.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/seed.hpp"

@@ -1,5 +1,5 @@
 // NOT WITH: sanitize=thread
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 
 #include <doctest/doctest.h>
 

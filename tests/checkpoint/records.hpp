@@ -1,5 +1,5 @@
 #pragma once
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 
 #include <doctest/doctest.h>
 

@@ -13,9 +13,9 @@
 #include <stategraph/error.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-#include "checkpoint/fold.hpp"
-#include "checkpoint/record_frame.hpp"
-#include "checkpoint/repeated_values.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/record_frame.hpp"
+#include "src/checkpoint/repeated_values.hpp"
 
 #include "tests/support/seed.hpp"
 

@@ -1,4 +1,4 @@
-#include "checkpoint/thread_summary.hpp"
+#include "src/checkpoint/thread_summary.hpp"
 
 #include <random>
 #include <string>

@@ -5,10 +5,10 @@
 #include <stategraph/saver_rules.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-#include "checkpoint/commit_fields.hpp"
-#include "checkpoint/fold.hpp"
-#include "checkpoint/materialise.hpp"
-#include "checkpoint/record_frame.hpp"
+#include "src/checkpoint/commit_fields.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/materialise.hpp"
+#include "src/checkpoint/record_frame.hpp"
 
 // A commit that is rewritten with everything from which it was read.
 namespace stategraph::checkpoint {

@@ -6,8 +6,8 @@
 #include <stategraph/answer.hpp>
 #include <stategraph/testing/fault_saver.hpp>
 
-#include "checkpoint/paths.hpp"
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/paths.hpp"
+#include "src/checkpoint/record.hpp"
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/commands/threads.hpp"
 #include "tests/fault/rounds.hpp"

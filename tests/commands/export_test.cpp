@@ -5,7 +5,7 @@
 #include <stategraph/saver_rules.hpp>
 #include <stategraph/testing/fault_saver.hpp>
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 #include "tests/commands/exports.hpp"
 #include "tests/commands/threads.hpp"
 #include "tests/support/meanwhile.hpp"

@@ -6,7 +6,7 @@
 #include <stategraph/saver_rules.hpp>
 #include <stategraph/testing/fault_saver.hpp>
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 #include "tests/commands/threads.hpp"
 
 // A thread with all kinds of rows, and its lines.

@@ -7,7 +7,7 @@
 #include <stategraph/messages.hpp>
 #include <stategraph/stategraph.hpp>
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 
 // A commit contains each new message once, in the operation on the list. What its task wrote is the same.
 namespace sg = stategraph;

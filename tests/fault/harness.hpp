@@ -10,8 +10,8 @@
 
 #include <stategraph/memory_saver.hpp>
 
-#include "checkpoint/fold.hpp"
-#include "checkpoint/materialise.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/materialise.hpp"
 #include "tests/fault/fault_graph.hpp"
 #include "tests/support/drivers.hpp"
 

@@ -8,9 +8,9 @@
 #include <stategraph/codec_std.hpp>
 #include <stategraph/stategraph.hpp>
 
-#include "checkpoint/fold.hpp"
-#include "checkpoint/materialise.hpp"
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/materialise.hpp"
+#include "src/checkpoint/record.hpp"
 #include "tests/fuzz/targets.hpp"
 #include "tests/support/record_frame.hpp"
 

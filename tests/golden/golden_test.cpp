@@ -11,7 +11,7 @@
 #include <stategraph/rocksdb_saver.hpp>
 #endif
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 #include "tests/golden/rows.hpp"
 #include "tests/golden/threads_v1.hpp"
 #include "tests/support/temporary_folder.hpp"

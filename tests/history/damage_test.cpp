@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <stategraph/stategraph.hpp>
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"

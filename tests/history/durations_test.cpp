@@ -6,7 +6,7 @@
 #include <stategraph/cache.hpp>
 #include <stategraph/encrypted_saver.hpp>
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 #include "tests/history/timed_graphs.hpp"
 #include "tests/support/drivers.hpp"
 #include "tests/support/encryption.hpp"

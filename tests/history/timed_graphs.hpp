@@ -6,7 +6,7 @@
 
 #include <stategraph/codec_std.hpp>
 
-#include "checkpoint/record.hpp"
+#include "src/checkpoint/record.hpp"
 #include "tests/support/fixed_ids.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/moved_clock.hpp"

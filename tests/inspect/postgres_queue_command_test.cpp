@@ -7,7 +7,7 @@
 #include <stategraph/inspect/command.hpp>
 
 #include "tests/inspect/command_run.hpp"
-#include "tests/storage/postgres/postgres_queue_helper.hpp"
+#include "tests/worker/queue/postgres_queue_helper.hpp"
 
 using namespace stategraph;
 using inspect::Exit;

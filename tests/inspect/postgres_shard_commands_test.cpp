@@ -15,7 +15,7 @@
 #include <stategraph/json.hpp>
 
 #include "inspect/shards.hpp"
-#include "tests/storage/sharded/slot_moves_helper.hpp"
+#include "tests/storage/sharded/postgres/slot_moves_helper.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace slot_moves;

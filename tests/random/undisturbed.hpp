@@ -8,8 +8,8 @@
 
 #include <stategraph/memory_saver.hpp>
 
-#include "checkpoint/fold.hpp"
-#include "checkpoint/materialise.hpp"
+#include "src/checkpoint/fold.hpp"
+#include "src/checkpoint/materialise.hpp"
 #include "tests/random/graph.hpp"
 
 // An undisturbed run of a random graph, and what it stores.

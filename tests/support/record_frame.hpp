@@ -9,7 +9,7 @@
 
 #include <stategraph/ids.hpp>
 
-// The frame of a record as checkpoint/record_frame.cpp writes it: a version byte, the checksum, the body.
+// The frame of a record as src/checkpoint/record_frame.cpp writes it: a version byte, the checksum, the body.
 namespace frames {
 
 inline constexpr std::size_t frame_size = 9;

@@ -11,7 +11,7 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/sharded_queue.hpp>
 
-#include "tests/storage/sharded/postgres_shards_helper.hpp"
+#include "tests/storage/sharded/postgres/postgres_shards_helper.hpp"
 #include "tests/support/until.hpp"
 #include "tests/worker/worker_helper.hpp"
 

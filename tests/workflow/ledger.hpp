@@ -102,7 +102,7 @@ public:
         const bool is_inside = !request.log.checkpoint_ns.empty();
         if (!request.commits.empty()) ledger_->storeLog(is_inside);
         for (const auto& write : request.writes) {
-            // The format is in checkpoint/record.hpp.
+            // The format is in src/checkpoint/record.hpp.
             const bool has_finished = write.bytes.find("writes") != std::string_view::npos;
             ledger_->storeTask(is_inside, write.path, has_finished);
         }

@@ -6,7 +6,7 @@
 
 namespace stategraph::checkpoint {
 
-/// An operation of the log: how a superstep changed a channel. checkpoint/record.hpp has the grammar.
+/// An operation of the log: how a superstep changed a channel. src/checkpoint/record.hpp has the grammar.
 enum class LogOp : char { set = '=', append = '+', put = '|', edit = '~', clear = '-' };
 
 /// How a task writes a channel, before the reducer.

@@ -5,9 +5,9 @@
 
 #include <stategraph/testing/saver_contract/support.hpp>
 
-#include "checkpoint/record.hpp"
-#include "checkpoint/record_frame.hpp"
-#include "checkpoint/sealed_record.hpp"
+#include "src/checkpoint/record.hpp"
+#include "src/checkpoint/record_frame.hpp"
+#include "src/checkpoint/sealed_record.hpp"
 #include "tests/support/encryption.hpp"
 
 // What an attacker who has the store but not the key can do to rows, and what can be read without a key.
@@ -265,7 +265,7 @@ TEST_CASE("damaged encrypted rows are read without a key as something or refused
 }
 
 TEST_CASE("a row that another program encrypted by the written grammar is read") {
-    // Made with Python's cryptography package (AESGCM) from the grammar in checkpoint/record.hpp.
+    // Made with Python's cryptography package (AESGCM) from the grammar in src/checkpoint/record.hpp.
     const std::string_view hex =
         "83a1646f70656ef5616b4ca0a1a2a3a4a5a6a7a8a9aaab305f97f5c9e072c371894c65b3a0fd16dccf11402fa018f91fa930f666413b";
     std::string row;

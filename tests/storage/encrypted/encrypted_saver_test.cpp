@@ -11,7 +11,7 @@
 #endif
 #include <stategraph/testing/saver_contract.hpp>
 
-#include "checkpoint/sealed_record.hpp"
+#include "src/checkpoint/sealed_record.hpp"
 #include "tests/support/encryption.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/temporary_folder.hpp"

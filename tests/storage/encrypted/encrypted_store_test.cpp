@@ -14,7 +14,7 @@
 #include <stategraph/rocksdb_store.hpp>
 #endif
 
-#include "tests/store/stores.hpp"
+#include "tests/storage/store/stores.hpp"
 #include "tests/support/encryption.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,7 +1,7 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/checkpoint/damaged_threads.hpp"
+#include "tests/storage/saver/damaged_threads.hpp"
 #include "tests/support/encryption.hpp"
 
 // Many encrypted threads: those of other keys and damaged ones are skipped, and kept commits are encrypted

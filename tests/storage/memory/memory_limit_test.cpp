@@ -11,7 +11,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-#include "checkpoint/commit_fields.hpp"
+#include "src/checkpoint/commit_fields.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/seed.hpp"
 

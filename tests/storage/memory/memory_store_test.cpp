@@ -1,7 +1,7 @@
 // NOT WITH: sanitize=thread
 #include <stategraph/memory_store.hpp>
 
-#include "tests/store/stores.hpp"
+#include "tests/storage/store/stores.hpp"
 
 namespace stategraph {
 namespace {

@@ -19,8 +19,8 @@
 #include <stategraph/stream_hub.hpp>
 
 #include "storage/postgres/postgres_notices.hpp"
-#include "tests/storage/postgres/postgres_queue_helper.hpp"
 #include "tests/support/until.hpp"
+#include "tests/worker/queue/postgres_queue_helper.hpp"
 
 namespace sg = stategraph;
 using namespace std::chrono_literals;

@@ -13,7 +13,7 @@
 #include <stategraph/postgres_store.hpp>
 
 #include "tests/storage/postgres/postgres_helper.hpp"
-#include "tests/store/shared_items.hpp"
+#include "tests/storage/store/shared_items.hpp"
 #include "tests/support/helper_process.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/until.hpp"

@@ -20,8 +20,8 @@
 
 #include "tests/storage/postgres/postgres_helper.hpp"
 #include "tests/storage/postgres/postgres_proxy.hpp"
-#include "tests/store/shared_items.hpp"
-#include "tests/store/stores.hpp"
+#include "tests/storage/store/shared_items.hpp"
+#include "tests/storage/store/stores.hpp"
 #include "tests/support/enough_time.hpp"
 
 namespace sg = stategraph;

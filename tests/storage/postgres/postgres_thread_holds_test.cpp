@@ -12,12 +12,12 @@
 #include <stategraph/error.hpp>
 #include <stategraph/recover.hpp>
 
-#include "tests/storage/postgres/postgres_queue_helper.hpp"
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/helper_process.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/until.hpp"
+#include "tests/worker/queue/postgres_queue_helper.hpp"
 
 using namespace graphs;
 using namespace postgres_tests;

@@ -9,9 +9,9 @@
 
 #include <stategraph/rocksdb_saver.hpp>
 
-#include "store/keys.hpp"
+#include "storage/store/keys.hpp"
 #include "tests/checkpoint/bytes.hpp"
-#include "tests/store/stores.hpp"
+#include "tests/storage/store/stores.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace stategraph {

@@ -18,8 +18,8 @@
 
 #include "tests/storage/sqlite/failing_vfs.hpp"
 #include "tests/storage/sqlite/sqlite_helper.hpp"
-#include "tests/store/shared_items.hpp"
-#include "tests/store/stores.hpp"
+#include "tests/storage/store/shared_items.hpp"
+#include "tests/storage/store/stores.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sg = stategraph;

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "tests/storage/postgres/postgres_helper.hpp"
-#include "tests/store/stores.hpp"
+#include "tests/storage/store/stores.hpp"
 #include "tests/support/caches.hpp"
 
 namespace {

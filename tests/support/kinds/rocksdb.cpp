@@ -6,7 +6,7 @@
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/rocksdb_store.hpp>
 
-#include "tests/store/stores.hpp"
+#include "tests/storage/store/stores.hpp"
 #include "tests/support/caches.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -7,7 +7,7 @@
 #include <stategraph/sqlite_saver.hpp>
 #include <stategraph/sqlite_store.hpp>
 
-#include "tests/store/stores.hpp"
+#include "tests/storage/store/stores.hpp"
 #include "tests/support/caches.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/temporary_folder.hpp"

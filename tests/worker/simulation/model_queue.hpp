@@ -63,7 +63,7 @@ struct ModelThread {
 };
 
 /// The tables of the queue as values: each function does what the statement of that name in
-/// storage/postgres/postgres_queue_statements.cpp does, at a time that it is given. The test
+/// worker/queue/postgres_queue_statements.cpp does, at a time that it is given. The test
 /// postgres_model_test.cpp compares both, operation by operation.
 struct ModelQueue {
     std::map<std::string, ModelThread, std::less<>> threads;

@@ -12,7 +12,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "tests/storage/postgres/postgres_queue_helper.hpp"
+#include "tests/worker/queue/postgres_queue_helper.hpp"
 #include "tests/worker/simulation/model_server.hpp"
 
 namespace {

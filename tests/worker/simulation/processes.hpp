@@ -12,9 +12,9 @@
 #include <stategraph/async.hpp>
 #include <stategraph/saver.hpp>
 
-#include "storage/postgres/lease_book.hpp"
 #include "tests/worker/simulation/link.hpp"
 #include "worker/lease_queue.hpp"
+#include "worker/queue/lease_book.hpp"
 #include "worker/threads.hpp"
 
 // What a worker's process has, over a link to the server of the simulation in place of libpq and the operating system.

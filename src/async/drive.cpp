@@ -1,0 +1,346 @@
+#include "src/async/drive.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <stategraph/detail/run_threads.hpp>
+
+#include "src/async/blocking_call.hpp"
+#include "src/async/group.hpp"
+#include "src/async/stop_wait.hpp"
+#include "src/async/stored.hpp"
+#include "src/run/execution.hpp"
+#include "src/run/task_turns.hpp"
+#include "src/run/task_window.hpp"
+#include "src/value/times.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+using detail::RunInput;
+
+StopWait waitAfter(Run& run, const Execution& execution, int number) {
+    return waitUntil(detail::after(execution.waitTime(number)), run.env().stop.get());
+}
+
+// Makes one attempt. Returns false if the task is to be tried again.
+Async<bool> tryOnce(Run& run, Task& task, int number, Spread spread) {
+    Execution execution(run.env(), task);
+    if (execution.isAsync() || (spread == Spread::here && execution.mayBeCalledHere())) {
+        const bool done = co_await execution.onceAsync(number);
+        co_return done;
+    }
+    if (spread != Spread::elsewhere) co_return execution.once(number);
+    bool done = false;
+    const auto call = [&execution, &done, number]() noexcept { done = execution.once(number); };
+    co_await BlockingCall(*run.shared().executor, call);
+    co_return done;
+}
+
+Async<> executeTask(Run& run, Task& task, Spread spread) {
+    for (int number = 1;; ++number) {
+        const bool done = co_await tryOnce(run, task, number, spread);
+        if (done) co_return;
+        const Execution execution(run.env(), task);
+        co_await waitAfter(run, execution, number);
+    }
+}
+
+Async<> executeInTurn(Run& run, Spread spread) {
+    TaskTurns turns(run.env().memory->superstep.in_turn, run.todo());
+    while (Task* const task = turns.next()) {
+        const Execution execution(run.env(), *task);
+        if (turns.number() > 1) co_await waitAfter(run, execution, turns.number() - 1);
+        const bool done = co_await tryOnce(run, *task, turns.number(), spread);
+        if (!done) turns.again();
+    }
+}
+
+// Takes tasks until there are none. As many coroutines do this as tasks may run at the same time.
+Async<> takeTasks(Run& run, TaskWindow& window) {
+    for (Task* task = window.take(nullptr); task != nullptr; task = window.take(task)) {
+        try {
+            co_await executeTask(run, *task, Spread::elsewhere);
+        } catch (...) {  // there is no memory or thread, so this task fails alone
+            Execution(run.env(), *task).couldNotRun(std::current_exception());
+        }
+    }
+}
+
+Async<> executeTogether(Run& run) {
+    TaskWindow window(run.env().topology(), run.todo());
+    std::vector<Async<>> hands;
+    const std::size_t count = std::min(window.hands(), run.shared().concurrency);
+    hands.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) hands.push_back(takeTasks(run, window));
+    Group group(std::move(hands));
+    co_await group;
+}
+
+bool blocks(Run& run, Task& task) noexcept { return Execution(run.env(), task).isPlain(); }
+
+// If a run is destroyed while it waits, it leaves its thread as it is.
+class Leaving {
+public:
+    explicit Leaving(Run& run) noexcept : run_(&run) {}
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+    ~Leaving() {
+        if (run_ != nullptr) run_->leave();
+    }
+    void isOver() noexcept { run_ = nullptr; }
+
+private:
+    Run* run_;
+};
+
+}  // namespace
+
+namespace {
+
+// Awaits the head of the line, the end of the time that the run may wait, or the end of the run. Returns whether it
+// became the head.
+class Turn {
+public:
+    explicit Turn(RunShared& shared) noexcept
+        : shared_(shared), until_(times::after(Clock::now(), shared.config->busy_timeout)) {
+        if (shared.stop == nullptr || !shared.stop->deadline()) return;
+        run_ends_first_ = *shared.stop->deadline() < until_;
+        if (run_ends_first_) until_ = *shared.stop->deadline();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() {
+        if (is_in_line_ && shared_.claim.leaveLine()) shared_.claim.release();
+    }
+
+    bool await_ready() {
+        const RunConfig& config = *shared_.config;
+        const bool is_head = shared_.claim.enterLine(*shared_.saver, config.thread_id.view(), config.on_busy,
+                                                     config.busy_timeout, come, this);
+        is_in_line_ = true;
+        return is_head;
+    }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) {
+        wakeup_.prepare(detail::homeOf(coroutine), coroutine);
+        const detail::LockGuard lock(mutex_);
+        wakeup_.postAt(until_);
+        if (shared_.stop != nullptr) watch_.watch(shared_.stop->token());
+        is_suspended_ = true;
+        if (has_come_) wakeup_.wake();
+    }
+    bool await_resume() {
+        { const detail::LockGuard lock(mutex_); }  // another thread may resume this before await_suspend has returned
+        is_in_line_ = false;
+        return shared_.claim.leaveLine();
+    }
+    /// Whether the run may wait no longer.
+    bool isOver() const noexcept { return isStopped() || Clock::now() >= until_; }
+    /// For a run that did not get its turn.
+    [[noreturn]] void refuse() const {
+        const std::string_view thread_id = shared_.config->thread_id.view();
+        if (run_ends_first_ || isStopped()) ThreadClaim::refuseStopped(thread_id);
+        ThreadClaim::refuse(thread_id, shared_.config->busy_timeout);
+    }
+
+private:
+    static void come(void* context) {
+        auto& self = *static_cast<Turn*>(context);
+        const detail::LockGuard lock(self.mutex_);
+        self.has_come_ = true;
+        // Set in addition to the timer; the first of both resumes the coroutine.
+        if (self.is_suspended_) self.wakeup_.wake();
+    }
+
+    bool isStopped() const noexcept { return shared_.stop != nullptr && shared_.stop->token().stop_requested(); }
+
+    RunShared& shared_;
+    Clock::time_point until_;
+    bool run_ends_first_ = false;
+    detail::Mutex mutex_;
+    detail::Wakeup wakeup_;
+    StopWatch watch_{wakeup_};
+    bool is_in_line_ = false;
+    bool is_suspended_ SG_GUARDED_BY(mutex_) = false;
+    bool has_come_ SG_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+namespace {
+
+bool asksToHold(const BaseCheckpointSaver& saver) noexcept { return saver.holdsThreads() && saver.answersLater(); }
+
+// As ThreadClaim::tryHold, for a saver that asks a server: a thread that may be blocked waits for the answer.
+Async<bool> tryHold(RunShared& shared) {
+    bool is_held = false;
+    std::exception_ptr failure;
+    const auto call = [&]() noexcept {
+        try {
+            is_held = shared.claim.tryHold(*shared.saver);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    };
+    co_await BlockingCall(*shared.executor, call);
+    if (failure) std::rethrow_exception(failure);
+    co_return is_held;
+}
+
+}  // namespace
+
+Async<> awaitTurn(RunShared& shared) {
+    const RunConfig& config = *shared.config;
+    if (shared.saver == nullptr) co_return;
+    if (config.on_busy == OnBusy::reject) {
+        if (!asksToHold(*shared.saver)) co_return;
+        // If another run has the thread, the run is refused when it begins.
+        shared.claim.acquire(*shared.saver, config.thread_id.view(), config.on_busy, config.busy_timeout);
+        (void)co_await tryHold(shared);
+        co_return;
+    }
+    Turn turn(shared);
+    const bool is_mine = co_await turn;
+    if (is_mine) {
+        // A run of another process tells nobody when it ends.
+        while (asksToHold(*shared.saver) ? !co_await tryHold(shared) : !shared.claim.tryHold(*shared.saver)) {
+            if (turn.isOver()) turn.refuse();
+            co_await waitUntil(times::after(Clock::now(), ThreadClaim::look_interval), shared.stop.get());
+        }
+        co_return;
+    }
+    turn.refuse();
+}
+
+bool isAllInline(Run& run, Spread spread) noexcept {
+    if (run.todo().empty()) return true;
+    Task& first = *run.todo().front();
+    if (run.todo().size() > 1 || !blocks(run, first)) return false;
+    return spread != Spread::here || !Execution(run.env(), first).mayBeCalledHere();
+}
+
+Async<> executeAllAsync(Run& run, Spread spread) {
+    const std::span<Task* const> todo = run.todo();
+    if (todo.empty()) co_return;
+    try {
+        if (todo.size() == 1 && spread == Spread::here) {
+            co_await executeTask(run, *todo.front(), spread);
+        } else if (std::all_of(todo.begin(), todo.end(), [&](Task* task) { return blocks(run, *task); })) {
+            // The tasks are executed as in a blocking run, by a thread that may be blocked.
+            const auto call = [&run]() noexcept { run.executeAll(); };
+            co_await BlockingCall(*run.shared().executor, call);
+        } else if (todo.size() == 1) {
+            co_await executeTask(run, *todo.front(), spread);
+        } else if (run.shared().concurrency == 1) {
+            co_await executeInTurn(run, spread);
+        } else {
+            co_await executeTogether(run);
+        }
+    } catch (...) {  // there is no memory or thread, so every task that has not ended fails with that error
+        for (Task* task : todo) Execution(run.env(), *task).couldNotRun(std::current_exception());
+    }
+}
+
+Async<> readFirst(Run& run) {
+    if (!run.env().log.isAwaited()) co_return;
+    // The checkpoints around it are stored before anything of the inner log (Run::load).
+    for (const ParentLink* outer = run.env().link; outer != nullptr; outer = outer->env->link)
+        co_await Stored(outer->env->log, PutQueue::Until::commits);
+    const auto query = run.toRead();
+    if (!query) co_return;
+    std::optional<CheckpointTuple> tuple = co_await TupleRead(*run.shared().saver, *query);
+    run.haveRead(std::move(tuple));
+}
+
+Async<> beginAsync(Run& run, RunInput&& input) {
+    run.awaitPuts();
+    run.enter(input);
+    co_await readFirst(run);
+    run.start(std::move(input));
+    co_await Stored(run.env().log);
+    run.env().log.wait();
+}
+
+namespace {
+
+Spread spreadAt(const detail::Home& home) noexcept {
+    return detail::RunThreads::isHome(home) ? Spread::here : Spread::usual;
+}
+
+// A superstep ends as in Run::drive. If the saver answers later (`awaits`), no thread waits for it: this awaits it
+// wherever that one waits for a put. The end is in the same coroutine, because there may be no memory for another one.
+Async<RunOutcome> drive(Run& run, RunInput input, bool awaits) {
+    Leaving leaving(run);
+    LogWriter& log = run.env().log;
+    Stored stored(log);  // one for all waits, which keeps the frame small
+    const Spread spread = spreadAt(co_await detail::OwnHome());
+    std::exception_ptr failure;
+    try {
+        if (awaits) {
+            co_await beginAsync(run, std::move(input));
+        } else {
+            run.begin(std::move(input));
+        }
+        while (run.next()) {
+            if (isAllInline(run, spread)) {
+                run.executeAll();
+            } else {
+                co_await executeAllAsync(run, spread);
+            }
+            if (awaits) {
+                stored.setUntil(PutQueue::Until::room);
+                co_await stored;
+                log.waitForRoom();
+            }
+            run.storeSuperstep();
+            if (awaits && run.storesAtOnce()) {
+                stored.setUntil(PutQueue::Until::idle);
+                co_await stored;
+                log.wait();
+            }
+            run.leaveSuperstep();
+            if (run.isPaused()) break;
+        }
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    stored.setUntil(PutQueue::Until::idle);
+    if (!failure) {
+        try {
+            run.storeEnd();
+            if (awaits) co_await stored;
+            log.wait();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    }
+    if (failure) {
+        try {
+            run.storeFailure();
+            if (awaits) co_await stored;
+            log.wait();
+            run.tellStored();
+        } catch (...) {  // the failure that is being reported matters more
+        }
+    }
+    run.tellIndex();
+    if (awaits) co_await stored;
+    leaving.isOver();
+    if (!failure) co_return std::move(run.tellFinish());
+    try {
+        std::rethrow_exception(failure);
+    } catch (...) {
+        run.tellFailure();
+        throw;
+    }
+}
+
+}  // namespace
+
+Async<RunOutcome> driveAsync(Run& run, RunInput input) {
+    const bool awaits = run.awaitPuts();
+    return drive(run, std::move(input), awaits);
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,287 @@
+#include <stategraph/postgres_queue.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <stategraph/detail/utf8.hpp>
+#include <stategraph/error.hpp>
+
+#include "src/value/times.hpp"
+#include "storage/postgres/postgres_impl.hpp"
+#include "worker/queue/postgres_queue_calls.hpp"
+
+// The calls of the queue that give work, take it and give it back. Those that read are in postgres_queue_view.cpp, and
+// those of leases in postgres_queue_leases.cpp.
+namespace stategraph {
+namespace {
+
+using checkpoint::PostgresArray;
+using checkpoint::PostgresConnection;
+using checkpoint::PostgresFence;
+using checkpoint::PostgresParameters;
+using checkpoint::PostgresResult;
+constexpr int submit_tries_max = 5;
+
+void checkName(const char* what, std::string_view name) {
+    constexpr std::size_t most = PostgresQueue::name_bytes_max;
+    const bool is_short = !name.empty() && name.size() <= most && name.find('\0') == name.npos;
+    if (is_short && detail::isUtf8(name)) return;
+    const std::string wrong = is_short ? "is not UTF-8" : "has " + std::to_string(name.size()) + " bytes";
+    throw InvalidArgumentError("the name of a " + std::string(what) + " " + wrong +
+                               "; in the queue it must have 1 to " + std::to_string(most) +
+                               " bytes of UTF-8, and none of value 0");
+}
+
+void checkInput(const QueuedInput& input) {
+    (void)ThreadId(input.thread_id);
+    if (input.thread_id.empty()) throw InvalidArgumentError("an input names no thread; set QueuedInput::thread_id");
+    if (input.key.size() > PostgresQueue::key_bytes_max)
+        throw InvalidArgumentError("the key of an input has " + std::to_string(input.key.size()) +
+                                       " bytes; it may have at most " + std::to_string(PostgresQueue::key_bytes_max),
+                                   {.thread_id = input.thread_id});
+    checkName("graph", input.graph);
+    checkName("queue", input.queue);
+    const std::size_t bytes = input.input.bytes().size();
+    if (bytes > PostgresQueue::input_bytes_max)
+        throw InvalidArgumentError("an input has " + std::to_string(bytes) + " bytes; the queue stores at most " +
+                                       std::to_string(PostgresQueue::input_bytes_max) +
+                                       ": store it elsewhere, and submit where it is",
+                                   {.thread_id = input.thread_id});
+}
+
+Claim claimOf(const PostgresResult& rows, int row) {
+    Claim claim;
+    claim.thread_id = rows.copy(row, 0);
+    claim.queue = rows.copy(row, 1);
+    claim.graph = rows.copy(row, 2);
+    claim.epoch = rows.number(row, 3);
+    claim.state = queue::stateOf(rows.number(row, 4));
+    claim.attempts = rows.number(row, 5);
+    claim.is_woken = rows.flag(row, 6);
+    claim.is_cancelled = rows.flag(row, 7);
+    if (!rows.isNull(row, 8)) claim.head = rows.id(row, 8);
+    if (!rows.isNull(row, 9)) {
+        const CheckpointId version = rows.id(row, 9);
+        claim.version = GraphFingerprint{version.high(), version.low()};
+    }
+    claim.error = rows.copy(row, 10);
+    if (!rows.isNull(row, 11)) {
+        claim.input_number = rows.number(row, 11);
+        // The other claimed threads must not wait for this one.
+        try {
+            claim.input = Value::fromCbor(rows.copy(row, 12));
+        } catch (const Error& why) {
+            claim.unreadable = "its input " + std::to_string(*claim.input_number) +
+                               " cannot be read: " + why.message() +
+                               "; withdraw it (PostgresQueue::withdraw), and let workers try the thread again (retry)";
+        }
+    }
+    if (!rows.isNull(row, 13)) claim.uptime = rows.number(row, 13);
+    claim.due = times::ofUnixMs(rows.number(row, 14));
+    claim.apart = rows.number(row, 15);
+    return claim;
+}
+
+// The database names the input by its place, counted from 1.
+void refuseInput(std::span<const QueuedInput> inputs, const checkpoint::PostgresRefused& error) {
+    const bool is_full = error.sqlstate() == "SG004";
+    if (!is_full && error.sqlstate() != "SG005") return;
+    const QueuedInput& input = inputs[std::stoul(error.said()) - 1];
+    if (is_full)
+        throw InvalidArgumentError("the thread has " + std::to_string(PostgresQueue::inputs_max) +
+                                       " inputs that wait, and takes no more: wait until its runs have taken some. "
+                                       "Nothing of the call was stored",
+                                   {.thread_id = input.thread_id});
+    throw InvalidArgumentError("the thread is in the queue with another graph than '" + input.graph +
+                                   "': submit this input when that is done, or to another thread. Nothing of the call "
+                                   "was stored",
+                               {.thread_id = input.thread_id});
+}
+
+// Calls `run(PostgresConnection&)`. It calls it again after a conflict with others, and over a new connection only if
+// `run` may be executed twice.
+template <class Run>
+PostgresResult submitOver(checkpoint::PostgresPool& pool, bool may_repeat, Run run) {
+    if (may_repeat) return pool.repeat(run);
+    checkpoint::PostgresPool::Lease connection(pool);
+    try {
+        return run(*connection);
+    } catch (const checkpoint::PostgresLost& error) {
+        throw SaverError(error.message() +
+                         "; whether the inputs were stored is not known: give inputs keys (QueuedInput::key), and a "
+                         "call whose connection breaks is repeated");
+    }
+}
+
+// Returns the milliseconds for the statement: a wake time or a delay, depending on the outcome.
+std::int64_t timeOf(const Release& release) {
+    if (release.outcome == WorkOutcome::sleeps && release.wake_at) return times::unixMs(*release.wake_at);
+    return release.outcome == WorkOutcome::retry ? std::max<std::int64_t>(release.delay.count(), 0) : 0;
+}
+
+}  // namespace
+
+std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) {
+    if (inputs.empty()) return {};
+    saver_->impl_->checkWritable();
+    PostgresArray threads(checkpoint::bytea_type);
+    PostgresArray queues(checkpoint::text_type);
+    PostgresArray graphs(checkpoint::text_type);
+    PostgresArray keys(checkpoint::bytea_type);
+    PostgresArray values(checkpoint::bytea_type);
+    std::vector<std::string_view> names;
+    bool has_keys = true;
+    for (const QueuedInput& input : inputs) {
+        checkInput(input);
+        names.push_back(input.thread_id);
+        threads.add(input.thread_id);
+        queues.add(input.queue);
+        graphs.add(input.graph);
+        keys.add(input.key);
+        values.add(input.input.bytes());
+        has_keys = has_keys && !input.key.empty();
+    }
+    PostgresParameters parameters;
+    for (const PostgresArray* array : {&threads, &queues, &graphs, &keys, &values}) parameters.owned(array->encoded());
+    parameters.number(static_cast<std::int64_t>(inputs_max));
+    const auto run = [&](PostgresConnection& connection) {
+        return saver_->impl_->fence.run(connection, PostgresFence::Access::append, names, statements_->submit,
+                                        parameters, "submit inputs");
+    };
+    PostgresResult rows;
+    for (int tries = 1; rows.rows() == 0; ++tries) {
+        try {
+            rows = submitOver(saver_->impl_->pool, has_keys, run);
+        } catch (const checkpoint::PostgresRefused& error) {
+            refuseInput(inputs, error);
+            if (!error.mayBeRetried() || tries == submit_tries_max) throw;
+        }
+    }
+    std::string_view told;  // queues are seldom mixed
+    for (const QueuedInput& input : inputs) {
+        if (input.queue != told) saver_->impl_->tellOthers(PostgresNotice::work, told = input.queue);
+    }
+    std::vector<Receipt> receipts;
+    for (int row = 0; row < rows.rows(); ++row) receipts.push_back({rows.number(row, 2), rows.number(row, 1) == 0});
+    return receipts;
+}
+
+Receipt PostgresQueue::submit(const QueuedInput& input) { return submit(std::span(&input, 1)).front(); }
+
+bool PostgresQueue::withdraw(std::string_view thread_id, std::int64_t number) {
+    (void)ThreadId(thread_id);
+    return queue::changeThread(*saver_->impl_, thread_id, statements_->withdraw,
+                               PostgresParameters().bytes(thread_id).number(number), "withdraw an input")
+               .rows() > 0;
+}
+
+bool PostgresQueue::cancel(std::string_view thread_id) {
+    (void)ThreadId(thread_id);
+    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->cancel,
+                                              PostgresParameters().bytes(thread_id), "cancel a thread")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::cancel);
+    return is_there;
+}
+
+bool PostgresQueue::wake(std::string_view thread_id) {
+    (void)ThreadId(thread_id);
+    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->wake,
+                                              PostgresParameters().bytes(thread_id), "wake a thread")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
+    return is_there;
+}
+
+bool PostgresQueue::retry(std::string_view thread_id) {
+    (void)ThreadId(thread_id);
+    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->retry,
+                                              PostgresParameters().bytes(thread_id), "retry a thread")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
+    return is_there;
+}
+
+bool PostgresQueue::takeBack(std::string_view thread_id) {
+    (void)ThreadId(thread_id);
+    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->free,
+                                              PostgresParameters().bytes(thread_id), "take a thread back")
+                              .rows() > 0;
+    if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
+    return is_there;
+}
+
+bool PostgresQueue::putAside(std::string_view thread_id, std::string_view reason) {
+    (void)ThreadId(thread_id);
+    return queue::changeThread(*saver_->impl_, thread_id, statements_->put_aside,
+                               PostgresParameters().bytes(thread_id).text(queue::asText(reason)), "set a thread aside")
+               .rows() > 0;
+}
+
+void PostgresQueue::checkClaim(const ClaimRequest& request) {
+    checkName("worker", request.worker);
+    queue::checkLease(request.lease);
+    for (const ClaimedGraph& graph : request.graphs) checkName("graph", graph.name);
+    for (const ClaimedQueue& queue : request.queues) checkName("queue", queue.name);
+}
+
+std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
+    checkClaim(request);
+    PostgresArray graphs(checkpoint::text_type);
+    PostgresArray versions(checkpoint::uuid_type);
+    for (const ClaimedGraph& graph : request.graphs) graphs.add(graph.name);
+    for (const ClaimedGraph& graph : request.graphs) versions.addId(queue::idOf(graph.version));
+    PostgresArray queues(checkpoint::text_type);
+    PostgresArray counts(checkpoint::bigint_type);
+    PostgresArray after(checkpoint::bigint_type);
+    for (const ClaimedQueue& queue : request.queues) {
+        queues.add(queue.name);
+        counts.addNumber(static_cast<std::int64_t>(queue.most));
+        after.addNumber(queue.due_after ? times::unixMs(*queue.due_after) : 0);
+    }
+    PostgresParameters parameters;
+    parameters.text(request.worker).number(request.lease.count());
+    for (const PostgresArray* array : {&graphs, &versions, &queues, &counts, &after})
+        parameters.owned(array->encoded());
+    parameters.number(static_cast<std::int64_t>(request.running));
+    const PostgresResult rows = queue::change(*saver_->impl_, statements_->claim, parameters, "claim threads");
+    std::vector<Claim> claims;
+    for (int row = 0; row < rows.rows(); ++row) claims.push_back(claimOf(rows, row));
+    return claims;
+}
+
+std::vector<std::string> PostgresQueue::release(std::span<const Release> releases) {
+    if (releases.empty()) return {};
+    PostgresArray threads(checkpoint::bytea_type);
+    PostgresArray epochs(checkpoint::bigint_type);
+    PostgresArray outcomes(checkpoint::bigint_type);
+    PostgresArray times(checkpoint::bigint_type);
+    PostgresArray errors(checkpoint::text_type);
+    PostgresArray versions(checkpoint::uuid_type);
+    PostgresArray uptimes(checkpoint::bigint_type);
+    for (const Release& each : releases) {
+        threads.add(each.thread_id);
+        epochs.addNumber(each.epoch);
+        outcomes.addNumber(static_cast<std::int64_t>(each.outcome));
+        times.addNumber(timeOf(each));
+        errors.add(queue::asText(each.error));
+        versions.addId(queue::idOf(each.version));
+        uptimes.addNumber(each.uptime);
+    }
+    PostgresParameters parameters;
+    for (const PostgresArray* array : {&threads, &epochs, &outcomes, &times, &errors, &versions, &uptimes})
+        parameters.owned(array->encoded());
+    const PostgresResult rows = queue::change(*saver_->impl_, statements_->release, parameters, "give threads back");
+    std::vector<std::string> released;
+    for (int row = 0; row < rows.rows(); ++row) released.push_back(rows.copy(row, 0));
+    return released;
+}
+
+std::size_t PostgresQueue::forgetKeys(std::chrono::milliseconds kept) {
+    constexpr std::int64_t at_once = 1000;
+    const PostgresResult rows = queue::change(*saver_->impl_, statements_->forget_keys,
+                                              PostgresParameters().number(kept.count()).number(at_once), "forget keys");
+    return static_cast<std::size_t>(rows.number(0, 0));
+}
+
+}  // namespace stategraph

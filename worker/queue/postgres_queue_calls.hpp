@@ -1,0 +1,50 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <stategraph/postgres_queue.hpp>
+
+#include "storage/postgres/postgres_impl.hpp"
+#include "worker/queue/postgres_queue_statements.hpp"
+
+// What the calls of the queue have in common.
+namespace stategraph::queue {
+
+/// A number that no state has, in a row of another program, counts as begun, so that its run is looked for.
+inline WorkState stateOf(std::int64_t number) noexcept {
+    const bool is_known = number >= 0 && number <= static_cast<std::int64_t>(WorkState::sleeping);
+    return is_known ? static_cast<WorkState>(number) : WorkState::begun;
+}
+
+inline CheckpointId idOf(const GraphFingerprint& version) { return {version.graph, version.schema}; }
+
+/// Throws InvalidArgumentError for a lease that is too short or too long.
+void checkLease(std::chrono::milliseconds lease);
+
+/// Makes a text valid for PostgreSQL, which requires UTF-8 without a byte 0; an error of a node may be anything.
+std::string asText(std::string_view text);
+
+/// Runs a statement that changes the queue, and repeats it over a new connection if this one breaks.
+template <class Impl>
+checkpoint::PostgresResult change(Impl& saver, const checkpoint::PostgresStatement& statement,
+                                  const checkpoint::PostgresParameters& parameters, const char* work) {
+    saver.checkWritable();
+    return saver.pool.repeat(
+        [&](checkpoint::PostgresConnection& connection) { return connection.run(statement, parameters, work); });
+}
+
+/// The same for one thread, whose slot must be here.
+template <class Impl>
+checkpoint::PostgresResult changeThread(Impl& saver, std::string_view thread_id,
+                                        const checkpoint::PostgresStatement& statement,
+                                        const checkpoint::PostgresParameters& parameters, const char* work) {
+    saver.checkWritable();
+    return saver.pool.repeat([&](checkpoint::PostgresConnection& connection) {
+        return saver.fence.run(connection, checkpoint::PostgresFence::Access::append, thread_id, statement, parameters,
+                               work);
+    });
+}
+
+}  // namespace stategraph::queue

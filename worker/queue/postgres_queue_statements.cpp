@@ -1,0 +1,273 @@
+#include "worker/queue/postgres_queue_statements.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/postgres/postgres_hold_tables.hpp"
+#include "storage/postgres/postgres_shard_tables.hpp"
+#include "storage/postgres/postgres_tables.hpp"
+
+// Statements for several threads lock their rows in the order of names, so that two of them cannot wait for each other.
+// Decisions are made from the locked row, which is its newest version.
+namespace stategraph {
+namespace {
+
+constexpr const char* ms = " * interval '1 millisecond'";
+
+constexpr const char* submit_sql =
+    "SELECT n, answer::bigint, seq, set_config('synchronous_commit', 'on', true) "
+    "FROM {S}.submit($1,$2,$3,$4,$5,$6) ORDER BY n";
+
+// An idle thread without other work leaves the queue when a worker next looks at it.
+constexpr const char* withdraw_sql =
+    "WITH k AS MATERIALIZED (SELECT thread FROM {S}.work WHERE thread = $1 FOR NO KEY UPDATE), "
+    "i AS (DELETE FROM {S}.inputs i USING k WHERE i.thread = k.thread AND i.seq = $2 AND i.taken IS NULL "
+    "RETURNING i.thread) "
+    "UPDATE {S}.work w SET inputs = w.inputs - 1 FROM i WHERE w.thread = i.thread RETURNING 1::bigint";
+
+constexpr const char* cancel_sql =
+    "WITH k AS MATERIALIZED (SELECT thread FROM {S}.work WHERE thread = $1 FOR NO KEY UPDATE), "
+    "i AS (DELETE FROM {S}.inputs i USING k WHERE i.thread = k.thread AND i.taken IS NULL RETURNING 1), "
+    "n AS MATERIALIZED (SELECT count(*)::int AS dropped FROM i) "
+    "UPDATE {S}.work w SET is_cancelled = true, is_aside = false, inputs = w.inputs - n.dropped, "
+    "due = CASE WHEN w.epoch = 0 THEN now() ELSE w.due END FROM n WHERE w.thread = $1 "
+    "RETURNING 1::bigint, set_config('synchronous_commit', 'on', true)";
+
+constexpr const char* wake_sql =
+    "UPDATE {S}.work w SET is_woken = true, due = CASE WHEN w.epoch = 0 AND NOT w.is_aside THEN least(w.due, now()) "
+    "ELSE w.due END WHERE w.thread = $1 RETURNING 1::bigint";
+
+// It is woken: workers do not resume a fork or an edit by themselves, and one of these may have mended the thread.
+constexpr const char* retry_sql =
+    "UPDATE {S}.work w SET is_aside = false, is_woken = true, attempts = 0, due = now(), refused = '{}' WHERE "
+    "w.thread = $1 AND w.is_aside RETURNING 1::bigint";
+
+// What the workers that are alive serve.
+constexpr const char* alive =
+    "WITH a AS MATERIALIZED (SELECT k.queues, g.graph, g.version FROM {S}.workers k, unnest(k.graphs, k.versions) AS g "
+    "(graph, version) WHERE k.until > now()) ";
+
+// The QueueStanding of a row, as a number. One that is due is unserved if workers serve its queue and none of them has
+// its graph in a version that did not refuse it, or if there are workers and none has the graph. Without any worker it
+// is ready for the first that comes.
+constexpr const char* standing = R"(CASE WHEN w.due <= now() THEN CASE WHEN NOT w.is_cancelled AND NOT EXISTS
+    (SELECT FROM a WHERE a.graph = w.graph AND w.queue = ANY (a.queues) AND NOT a.version = ANY (w.refused))
+    AND (EXISTS (SELECT FROM a WHERE w.queue = ANY (a.queues)) OR (EXISTS (SELECT FROM a)
+    AND NOT EXISTS (SELECT FROM a WHERE a.graph = w.graph))) THEN 6 ELSE 0 END
+    WHEN w.due IS NULL THEN CASE WHEN w.is_aside THEN 5 ELSE 4 END
+    WHEN w.epoch <> 0 THEN 1 WHEN w.state <> 3 THEN 2 ELSE 3 END)";
+
+std::string threadsSql(const std::string& which) {
+    return std::string(alive) +
+           "SELECT w.thread, w.queue, w.graph, w.state::bigint, (extract(epoch FROM w.due) * 1000)::bigint, w.epoch, "
+           "coalesce(w.worker, ''), w.attempts::bigint, w.inputs::bigint, w.is_aside, w.is_cancelled, "
+           "coalesce(w.error, ''), w.standing::bigint, (extract(epoch FROM w.since) * 1000)::bigint, w.apart::bigint "
+           "FROM (SELECT w.*, " +
+           standing + " AS standing FROM {S}.work w WHERE " + which + ") w";
+}
+
+std::string statsSql(const std::string& is_here) {
+    const auto count = [](int number) {
+        return "count(*) FILTER (WHERE x.standing = " + std::to_string(number) + "), ";
+    };
+    return std::string(alive) + "SELECT x.queue, " + count(0) + count(1) + count(2) + count(3) + count(4) + count(5) +
+           R"(coalesce(sum(x.inputs), 0)::bigint,
+    coalesce(extract(epoch FROM now() - min(x.due) FILTER (WHERE x.standing = 0)) * 1000, 0)::bigint,
+    count(*) FILTER (WHERE x.standing = 6) FROM (SELECT w.*, )" +
+           standing + " AS standing FROM {S}.work w WHERE true" + is_here +
+           R"() x GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
+}
+
+// Rows of workers that have long been gone are removed when one comes.
+std::string enlistSql() {
+    return std::string("WITH s AS (") + checkpoint::postgres_note_start +
+           "), d AS (DELETE FROM {S}.workers WHERE $1 = 0 AND until < now() - interval '1 day') "
+           "INSERT INTO {S}.workers AS k (number, name, queues, graphs, versions, slots, until) VALUES (CASE WHEN $1 = "
+           "0 THEN "
+           "nextval('{S}.epochs') ELSE $1 END, $2, $3, $4, $5, $6, now() + $7 * interval '1 millisecond') "
+           "ON CONFLICT (number) DO UPDATE SET until = excluded.until RETURNING k.number";
+}
+
+constexpr const char* workers_sql =
+    "SELECT k.number, k.name, k.slots, (extract(epoch FROM k.since) * 1000)::bigint, "
+    "(extract(epoch FROM k.until) * 1000)::bigint, k.until > now(), (SELECT count(*) FROM {S}.work w WHERE w.worker = "
+    "k.name AND w.epoch <> 0), i.is_graph, i.name FROM {S}.workers k, LATERAL (SELECT false AS is_graph, q AS name "
+    "FROM "
+    "unnest(k.queues) AS q UNION ALL SELECT true, g FROM unnest(k.graphs) AS g) i ORDER BY k.number, i.is_graph, "
+    "i.name COLLATE \"C\"";
+
+// The worker that has it finds out when it next renews its leases, or stores something.
+constexpr const char* free_sql =
+    "UPDATE {S}.work w SET epoch = 0, worker = NULL, due = now(), since = now() WHERE w.thread = $1 AND w.epoch <> 0 "
+    "RETURNING 1::bigint, set_config('synchronous_commit', 'on', true)";
+constexpr const char* put_aside_sql =
+    "UPDATE {S}.work w SET epoch = 0, worker = NULL, due = NULL, is_aside = true, since = now(), error = $2 WHERE "
+    "w.thread = $1 AND NOT w.is_aside RETURNING 1::bigint, set_config('synchronous_commit', 'on', true)";
+
+// A thread whose lease ran out was held by a process that died, was frozen or was cut off. It may be what killed it, so
+// it is tried again with a quarter of those that were together with it, and in the end alone. Until it was tried alone,
+// nothing says that it is to blame. A thread with such a limit that was not run says nothing either.
+constexpr const char* apart_if_claimed =
+    "CASE WHEN w.epoch = 0 OR (w.apart > 0 AND NOT w.is_begun) THEN w.apart "
+    "WHEN w.apart = 0 THEN greatest(1, (w.together + 3) / 4) ELSE (w.apart + 3) / 4 END";
+
+// A thread's old entries in the index of due threads, which are dead, stay in it while somebody has an older
+// transaction open. They are at the lower end, where a claim begins: `after` is where it begins instead.
+//
+// A run has made progress if the newest commit differs from that of the last claim. A claim is on the server's disk
+// when it is answered, so a crash cannot give its epoch to another one.
+//
+// Threads are taken in turn as long as each of them may be with all that the worker has then. One that has waited for
+// a lease may be taken first though the worker has too many: the worker ends these before it begins it. A cancelled
+// thread needs no graph. A thread that a run outside the queue holds stays due until it is given back.
+std::string claimSql(const std::string& is_here) {
+    return std::string(R"(
+WITH g AS MATERIALIZED (SELECT * FROM unnest($3, $4) AS g (graph, version)),
+q AS MATERIALIZED (SELECT c.*, u.place FROM unnest($5, $6, $7) WITH ORDINALITY AS u (queue, most, after, place),
+    LATERAL (SELECT w.thread, w.version AS began, w.is_woken, g.version, w.due AS was, w.epoch <> 0 AS is_lost,
+        w.due <= now() - $2)") +
+           ms + R"( AND (w.epoch <> 0 OR w.apart > 0) AS is_overdue, )" + apart_if_claimed +
+           R"( AS apart FROM {S}.work w LEFT JOIN g ON g.graph = w.graph
+    WHERE w.queue = u.queue AND w.due <= now() AND w.due > timestamptz 'epoch' + u.after * interval '1 millisecond'
+    AND (w.is_cancelled OR (g.graph IS NOT NULL AND NOT g.version = ANY (w.refused)))
+    AND ((w.epoch = 0 AND w.apart = 0) OR w.due <= now() - $2)" +
+           ms + " OR " + apart_if_claimed + " > $8)" + is_here + R"(
+    AND NOT EXISTS (SELECT FROM {S}.holds d WHERE d.thread = w.thread AND NOT {S}.is_holder_gone(d.holder))
+    ORDER BY w.due LIMIT u.most FOR UPDATE OF w SKIP LOCKED) c),
+u AS MATERIALIZED (SELECT * FROM {S}.unheld(ARRAY(SELECT q.thread FROM q)) AS u (thread)),
+h AS MATERIALIZED (SELECT q.*, (SELECT c.id FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c
+        WHERE c.log = l.log ORDER BY c.prev DESC LIMIT 1) c WHERE l.thread = q.thread AND l.ns = '') AS head
+    FROM q JOIN u ON u.thread = q.thread),
+r AS MATERIALIZED (SELECT h.*, row_number() OVER o AS n,
+    min(CASE h.apart WHEN 0 THEN 2147483647 ELSE h.apart END) OVER o AS room
+    FROM h WINDOW o AS (ORDER BY NOT h.is_overdue, h.place, h.was, h.thread ROWS UNBOUNDED PRECEDING)),
+k AS MATERIALIZED (SELECT r.*, count(*) OVER () AS many FROM r WHERE r.n = 1 OR $8 + r.n <= r.room),
+t AS (UPDATE {S}.work w SET due = now() + $2)" +
+           ms + R"(, epoch = nextval('{S}.epochs'), worker = $1, is_woken = false,
+    attempts = CASE WHEN w.head IS DISTINCT FROM k.head THEN 1
+        WHEN k.is_lost AND NOT (w.apart = 1 AND w.is_begun) THEN greatest(w.attempts, 1)
+        ELSE least(w.attempts, 2147483646) + 1 END,
+    apart = CASE WHEN k.is_lost AND w.head IS DISTINCT FROM k.head THEN greatest(1, (w.together + 3) / 4)
+        ELSE k.apart END, together = $8 + k.many, is_begun = false,
+    head = k.head, version = k.version, since = now()
+    FROM k WHERE w.thread = k.thread
+    RETURNING w.thread, w.queue, w.graph, w.epoch, w.state, w.attempts, k.is_woken, w.is_cancelled, k.head, k.began,
+        w.error, k.was, w.apart),
+n AS (INSERT INTO {S}.uptime (number) SELECT nextval('{S}.epochs') WHERE NOT EXISTS (SELECT FROM {S}.uptime)
+    ON CONFLICT DO NOTHING RETURNING number)
+SELECT t.thread, t.queue, t.graph, t.epoch, t.state::bigint, t.attempts::bigint, t.is_woken, t.is_cancelled, t.head,
+    t.began, coalesce(t.error, ''), i.seq, i.input,
+    (SELECT n.number FROM n UNION ALL SELECT u.number FROM {S}.uptime u LIMIT 1),
+    (extract(epoch FROM t.was) * 1000)::bigint, t.apart::bigint, set_config('synchronous_commit', 'on', true)
+FROM t LEFT JOIN LATERAL (SELECT i.seq, i.input FROM {S}.inputs i WHERE t.state = 0 AND i.thread = t.thread AND
+    i.taken IS NULL ORDER BY i.seq LIMIT 1) i ON true)";
+}
+
+// It is on the server's disk before the thread is run.
+std::string beginSql(const std::string& is_here) {
+    return std::string(
+               "WITH k AS MATERIALIZED (SELECT w.thread FROM unnest($1, $2) AS u (thread, epoch) JOIN {S}.work w ON "
+               "w.thread = u.thread AND w.epoch = u.epoch") +
+           is_here +
+           " ORDER BY w.thread FOR NO KEY UPDATE OF w SKIP LOCKED), p AS (UPDATE {S}.work w SET is_begun = true FROM k "
+           "WHERE w.thread = k.thread) SELECT thread, set_config('synchronous_commit', 'on', true) FROM k";
+}
+
+// A row that another transaction has locked is not waited for: the leases of the others must not wait for it.
+std::string renewSql(const std::string& is_here) {
+    return std::string(
+               "WITH v AS MATERIALIZED (SELECT w.thread, w.epoch, w.is_cancelled FROM unnest($1, $2) AS u (thread, "
+               "epoch) JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch") +
+           is_here +
+           "), k AS MATERIALIZED (SELECT w.thread FROM v JOIN {S}.work w ON w.thread = v.thread AND w.epoch = v.epoch "
+           "ORDER BY w.thread FOR NO KEY UPDATE OF w SKIP LOCKED), "
+           "p AS (UPDATE {S}.work w SET due = now() + $3" +
+           ms +
+           " FROM k WHERE w.thread = k.thread) SELECT v.thread, v.is_cancelled, k.thread IS NOT NULL FROM v LEFT JOIN "
+           "k ON k.thread = v.thread";
+}
+
+// After a crash of the server, what a run stored `async` may be lost, and the outcome may refer to it. Such a thread is
+// due, so that a worker looks at what is stored. Outcomes are numbers of WorkOutcome. At most the 16 newest refusals
+// are kept. A thread that was run, and came back, has not killed its process. It waits for rows that others
+// have locked, because a thread that was left out would stay leased.
+std::string releaseSql(const std::string& is_here) {
+    return std::string(R"(
+WITH k AS MATERIALIZED (SELECT w.thread, w.inputs, w.is_woken, w.is_cancelled, u.ms, u.error, u.version,
+    CASE WHEN u.outcome IN (0, 1, 3, 4) AND u.uptime <> 0
+        AND NOT EXISTS (SELECT FROM {S}.uptime x WHERE x.number = u.uptime) THEN 2 ELSE u.outcome END AS outcome
+    FROM unnest($1, $2, $3, $4, $5, $6, $7) AS u (thread, epoch, outcome, ms, error, version, uptime)
+    JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch)") +
+           is_here + R"( ORDER BY w.thread FOR UPDATE OF w),
+e AS MATERIALIZED (SELECT k.*, k.outcome IN (0, 1) AND k.inputs = 0 AND (k.outcome = 1 OR NOT k.is_woken) AS is_done
+    FROM k),
+d AS (DELETE FROM {S}.work w USING e WHERE w.thread = e.thread AND e.is_done),
+p AS (UPDATE {S}.work w SET epoch = 0, worker = NULL, since = now(),
+    state = CASE WHEN e.outcome IN (0, 1) THEN 0 WHEN e.outcome = 3 THEN 2 WHEN e.outcome = 4 THEN 3 ELSE w.state END,
+    due = CASE WHEN e.outcome IN (0, 1, 2, 7) OR e.is_cancelled THEN now()
+        WHEN e.outcome = 6 THEN NULL
+        WHEN e.outcome = 5 THEN now() + e.ms)" +
+           ms + R"( WHEN e.is_woken THEN now()
+        WHEN e.outcome = 4 THEN greatest(to_timestamp(e.ms / 1000.0), now() + interval '50 milliseconds') END,
+    attempts = CASE WHEN e.outcome IN (0, 1, 3, 4) THEN 0 WHEN e.outcome IN (2, 7) THEN greatest(w.attempts - 1, 0)
+        ELSE w.attempts END,
+    refused = CASE WHEN e.outcome <> 7 THEN w.refused ELSE w.refused[greatest(1, cardinality(w.refused) - 14):] ||
+        e.version END,
+    version = CASE WHEN e.outcome = 7 THEN NULL ELSE w.version END,
+    apart = CASE WHEN e.outcome IN (2, 6, 7) THEN w.apart ELSE 0 END,
+    is_cancelled = e.is_cancelled AND e.outcome <> 1, is_aside = e.outcome = 6 AND NOT e.is_cancelled,
+    error = nullif(e.error, '')
+    FROM e WHERE w.thread = e.thread AND NOT e.is_done)
+SELECT thread FROM k)";
+}
+
+constexpr const char* forget_keys_sql =
+    "WITH o AS MATERIALIZED (SELECT thread, seq FROM {S}.inputs WHERE taken < now() - $1 * interval '1 millisecond' "
+    "ORDER BY taken LIMIT $2 FOR UPDATE SKIP LOCKED), d AS (DELETE FROM {S}.inputs i USING o WHERE i.thread = o.thread "
+    "AND i.seq = o.seq RETURNING 1) SELECT count(*) FROM d";
+
+}  // namespace
+
+PostgresQueue::Statements::Statements(const std::string& quoted_schema, bool has_slots) {
+    using namespace checkpoint;
+    const auto make = [&](const char* name, const std::string& sql, std::vector<Oid> types) {
+        return PostgresStatement{name, inSchema(sql, quoted_schema), std::move(types)};
+    };
+    submit =
+        make("q_submit", submit_sql,
+             {bytea_array_type, text_array_type, text_array_type, bytea_array_type, bytea_array_type, bigint_type});
+    withdraw = make("q_withdraw", withdraw_sql, {bytea_type, bigint_type});
+    cancel = make("q_cancel", cancel_sql, {bytea_type});
+    wake = make("q_wake", wake_sql, {bytea_type});
+    retry = make("q_retry", retry_sql, {bytea_type});
+    find = make("q_find", threadsSql("w.thread = $1"), {bytea_type});
+    const std::string is_here = threadIsHere(has_slots, "w.thread", true);
+    const std::string is_seen_here = threadIsHere(has_slots, "w.thread");
+    set_aside =
+        make("q_set_aside", threadsSql("w.is_aside AND w.thread > $1" + is_seen_here) + " ORDER BY w.thread LIMIT $2",
+             {bytea_type, bigint_type});
+    list =
+        make("q_list",
+             threadsSql("w.thread > $1" + is_seen_here) + " WHERE $3 < 0 OR w.standing = $3 ORDER BY w.thread LIMIT $2",
+             {bytea_type, bigint_type, bigint_type});
+    stats = make("q_stats", statsSql(is_seen_here), {});
+    claim = make("q_claim", claimSql(is_here),
+                 {text_type, bigint_type, text_array_type, uuid_array_type, text_array_type, bigint_array_type,
+                  bigint_array_type, bigint_type});
+    begin = make("q_begin", beginSql(is_here), {bytea_array_type, bigint_array_type});
+    renew = make("q_renew", renewSql(is_here), {bytea_array_type, bigint_array_type, bigint_type});
+    release = make("q_release", releaseSql(is_here),
+                   {bytea_array_type, bigint_array_type, bigint_array_type, bigint_array_type, text_array_type,
+                    uuid_array_type, bigint_array_type});
+    free = make("q_free", free_sql, {bytea_type});
+    put_aside = make("q_put_aside", put_aside_sql, {bytea_type, text_type});
+    enlist =
+        make("q_enlist", enlistSql(),
+             {bigint_type, text_type, text_array_type, text_array_type, uuid_array_type, bigint_type, bigint_type});
+    leave = make("q_leave", "DELETE FROM {S}.workers WHERE number = $1", {bigint_type});
+    workers = make("q_workers", workers_sql, {});
+    forget_keys = make("q_forget_keys", forget_keys_sql, {bigint_type, bigint_type});
+}
+
+}  // namespace stategraph
