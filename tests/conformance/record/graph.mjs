@@ -38,7 +38,7 @@ function choose(branch, state) {
   return [];
 }
 
-// What one execution of a node returns. `place` is its graph's enclosing nodes' names, joined by |.
+// One execution of a node. `key` is the node's among those that fail.
 class Execution {
   update = {};
   targets = null;
@@ -92,6 +92,7 @@ class Execution {
   }
 }
 
+// `place` is the names of the nodes around the graph, joined by |.
 function addNode(graph, node, place, world) {
   const options = {
     ...(node.defer ? { defer: true } : {}),
