@@ -87,6 +87,23 @@ void Execution::attempt(int number) {
     endAttempt(context, cached);
 }
 
+// Ends the attempt if a refusal was noted: a node that met one may have caught it. A task that has ended beside the one
+// that was refused has happened, so its result is kept if nobody has stored anything in its place.
+void Execution::endRefused(RunTaskContext& context) {
+    const bool has_result = !asked_ && !task_.result.to_parent && !isAlone() && env_.hasSaver();
+    if (has_result && !env_.shared.refusal.hasMet(env_.idOf(task_))) {
+        try {
+            takeResult();
+            Runtime runtime(context);
+            if (!node_.branches.empty()) route(runtime);
+            env_.storeRecord(task_, true);
+        } catch (...) {  // another writer was first here, too, or the result is none; the run is refused either way
+        }
+    }
+    asked_.reset();
+    Refusal::refuse();
+}
+
 void Execution::call(RunTaskContext& context) {
     if (task_.planned.node == env_.topology().start) {
         // The input is copied, because the superstep may have to be repeated.

@@ -59,6 +59,7 @@ private:
     void attempt(int number);
     RunTaskContext beginAttempt(int number);
     void endAttempt(RunTaskContext& context, CachedTask& cached);
+    [[noreturn]] void endRefused(RunTaskContext& context);
     void call(RunTaskContext& context);
     void callNode(Runtime& runtime, RunTaskContext& context);
     void callApart(const detail::NodeAction& action, RunTaskContext& context, std::shared_ptr<const void> input,
@@ -121,7 +122,7 @@ inline RunTaskContext Execution::beginAttempt(int number) {
 }
 
 inline void Execution::endAttempt(RunTaskContext& context, CachedTask& cached) {
-    env_.shared.refusal.check();  // a node may have caught it
+    if (env_.shared.refusal.isNoted()) [[unlikely]] endRefused(context);
     if (asked_) return;
     if (task_.result.to_parent) {
         cached.drop();
