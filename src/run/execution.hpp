@@ -38,8 +38,8 @@ public:
     /// Returns whether a run that is awaited on detail::RunThreads awaits the attempt too: its node blocks, and may be
     /// abandoned.
     bool mayBeCalledHere() const noexcept {
-        return !isAsync() && task_.planned.node != env_.topology().start && env_.callsApart(node_) && !node_.cache &&
-               !env_.is_inside_flight && !task_.record.failure;
+        return !isAsync() && task_.planned.node != env_.topology().start && env_.callsApart(node_) &&
+               !task_.record.failure;
     }
     /// The counterpart of `once` for those, and the awaited form of the wait that `waitAfter` sleeps; both are in
     /// src/async/execution.cpp.
