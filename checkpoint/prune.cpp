@@ -5,6 +5,8 @@
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
 
+#include "checkpoint/prune_rules.hpp"
+
 namespace stategraph::checkpoint {
 
 namespace {

@@ -2,7 +2,7 @@
 #include <optional>
 #include <span>
 
-#include <stategraph/saver_rules.hpp>
+#include "checkpoint/prune_rules.hpp"
 
 namespace stategraph::commands {
 

@@ -3,8 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <stategraph/saver_rules.hpp>
-
+#include "checkpoint/prune_rules.hpp"
 #include "storage/memory/memory_thread.hpp"
 
 // Prunes a thread in memory. It does not lock.

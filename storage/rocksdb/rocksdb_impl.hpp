@@ -16,6 +16,7 @@
 
 #include "checkpoint/index_place.hpp"
 #include "checkpoint/log_gate.hpp"
+#include "checkpoint/prune_rules.hpp"
 #include "checkpoint/retention.hpp"
 #include "storage/rocksdb/rocksdb_database.hpp"
 #include "storage/rocksdb/rocksdb_first_due.hpp"
