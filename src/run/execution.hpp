@@ -122,7 +122,8 @@ inline RunTaskContext Execution::beginAttempt(int number) {
 }
 
 inline void Execution::endAttempt(RunTaskContext& context, CachedTask& cached) {
-    if (env_.shared.refusal.isNoted()) [[unlikely]] endRefused(context);
+    if (env_.shared.refusal.isNoted()) [[unlikely]]
+        endRefused(context);
     if (asked_) return;
     if (task_.result.to_parent) {
         cached.drop();

@@ -55,7 +55,7 @@ private:
     mutable detail::Mutex mutex_;
     std::set<std::string, std::less<>> met_ SG_GUARDED_BY(mutex_);  // the beginnings of the paths of tasks' effects
     bool knows_all_met_ SG_GUARDED_BY(mutex_) = true;               // false: there was no memory
-    std::exception_ptr first_ SG_GUARDED_BY(mutex_);  // a copy, to which no other thread adds a context
+    std::exception_ptr first_ SG_GUARDED_BY(mutex_);                // a copy, to which no other thread adds a context
 };
 
 /// Returns whether an exception says that another writer was first.
