@@ -1,6 +1,5 @@
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
