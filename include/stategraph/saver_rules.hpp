@@ -57,8 +57,8 @@ void checkAncestors(const PutRequest& request, Exists exists) {
 /// Refuses the write if its row states an expectation and the stored row (none: there is no such row) differs from it.
 void checkExpected(const LogName& log, const WriteRow& row, const std::optional<std::string_view>& stored);
 
-/// Refuses a request that does not fit what is stored. It is the last thing that a `put` does before it stores, while no
-/// other writer can change the log. `head` is the log's newest commit, or none. `has_commit(const LogName&,
+/// Refuses a request that does not fit what is stored. It is the last thing that a `put` does before it stores, while
+/// no other writer can change the log. `head` is the log's newest commit, or none. `has_commit(const LogName&,
 /// CheckpointId)` says whether a log of the thread has a commit; `find_write(const WriteRow&)` returns the bytes of the
 /// row with this checkpoint and path, as std::optional. Both are called only for what the request asks. Throws
 /// ConcurrentUpdateError.

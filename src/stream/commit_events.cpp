@@ -116,7 +116,8 @@ std::vector<engine::DueTask> CommitEvents::dueTasks(CheckpointId id, const check
 }
 
 const LedTo* CommitEvents::ledTo(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) {
-    if (commit.source != Source::loop || commit.folds != 1 || !commit.parent) return nullptr;
+    const bool takes = mayTake(listed, commit);
+    if ((commit.source != Source::loop && !takes) || commit.folds != 1 || !commit.parent) return nullptr;
     if (led_to_ && led_to_->commit == listed.id) return &*led_to_;
     led_to_.reset();
     std::optional<ListedCheckpoint> parent = parentRow(commit.parent);
@@ -127,7 +128,9 @@ const LedTo* CommitEvents::ledTo(const ListedCheckpoint& listed, const checkpoin
         made.before = checkpoint::readCommit({thread_id_.view(), log_.ns, made.row.id}, made.row.bytes);
         made.records = engine::readRecords(name(), made.row.id, made.row.writes);
         made.due = dueTasks(made.row.id, made.before, made.records, true);
-        made.tasks = engine::describe(name(), made.before, made.due, true, StoredCommit{listed.id, listed.bytes}).tasks;
+        if (takes) leaveTaken(made);
+        const auto follower = takes ? std::nullopt : std::optional(StoredCommit{listed.id, listed.bytes});
+        made.tasks = engine::describe(name(), made.before, made.due, true, follower).tasks;
     } catch (...) {
         led_to_.reset();
         throw;
@@ -136,22 +139,21 @@ const LedTo* CommitEvents::ledTo(const ListedCheckpoint& listed, const checkpoin
     return &made;
 }
 
-// The tasks whose results new input took along (Run::takeFinished): those of the superstep that waited at the thread's
-// newest checkpoint. A superstep that failed as a whole has results that no state can have.
-std::vector<TaskSnapshot> CommitEvents::takenTasks(const ListedCheckpoint& listed,
-                                                   const checkpoint::CommitFields& commit) {
-    if (commit.source != Source::input || !commit.parent || commit.base != commit.id) return {};
+// Whether it may be a commit of new input that took along what the finished tasks of a superstep had written that
+// waited at the thread's newest checkpoint (Run::takeFinished).
+bool CommitEvents::mayTake(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) const {
+    if (commit.source != Source::input || commit.base != commit.id) return false;
     const auto at = std::ranges::find(rows_, listed.id, &ListedCheckpoint::id);
-    if (at == rows_.end() || at == rows_.begin()) return {};
+    if (at == rows_.end() || at == rows_.begin()) return false;
     const ListedCheckpoint& before = *std::prev(at);
-    if (before.id != commit.parent || before.writes.empty()) return {};
-    const auto fields = checkpoint::readCommit({thread_id_.view(), log_.ns, before.id}, before.bytes);
-    const engine::Records records = engine::readRecords(name(), before.id, before.writes);
-    const checkpoint::TaskFields* const run = engine::findRecord(records, checkpoint::run_path);
-    if (run != nullptr && run->error) return {};
-    auto tasks = engine::describe(name(), fields, dueTasks(before.id, fields, records, true), true, {}).tasks;
-    std::erase_if(tasks, [](const TaskSnapshot& task) { return !task.finished; });
-    return tasks;
+    return before.id == commit.parent && !before.writes.empty();
+}
+
+// Leaves the tasks that had finished. A superstep that failed as a whole has results that no state can have.
+void CommitEvents::leaveTaken(LedTo& made) {
+    const checkpoint::TaskFields* const run = engine::findRecord(made.records, checkpoint::run_path);
+    const bool has_failed = run != nullptr && run->error.has_value();
+    std::erase_if(made.due, [&](const engine::DueTask& task) { return has_failed || !task.finished; });
 }
 
 // Whether the superstep that led to a commit wrote something. Operations alone do not show this if they are the
@@ -181,9 +183,9 @@ bool CommitEvents::changesValues(const ListedCheckpoint& listed, const checkpoin
 void CommitEvents::addUpdates(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit,
                               const Take& take) {
     const LedTo* const led = ledTo(listed, commit);
-    const std::vector<TaskSnapshot> taken = led == nullptr ? takenTasks(listed, commit) : std::vector<TaskSnapshot>();
+    if (led == nullptr) return;
     std::uint32_t index = 0;
-    for (const TaskSnapshot& task : led != nullptr ? led->tasks : taken) {
+    for (const TaskSnapshot& task : led->tasks) {
         if (task.name == start_name || !task.finished) continue;
         StreamEvent event = make(StreamMode::updates, commit.step);
         event.node = task.name;

@@ -59,7 +59,7 @@ public:
     void forgetStates() noexcept { lineage_.reset(); }
 
     /// The tasks whose superstep led to a commit, with what they wrote: in their records, or if there was one, in the
-    /// commit. Null where that is not known: its checkpoint was pruned, or the commit covers several supersteps. Until
+    /// commit. Of new input those whose results it took along. Null where that is not known: its checkpoint was pruned, or the commit covers several supersteps. Until
     /// the next call.
     const LedTo* ledTo(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit);
     /// Calls `take(event, index)` for each event of a commit. `shows_state`: also for values and checkpoints.
@@ -81,7 +81,8 @@ private:
     Value returned(const Value& written) const;
     StreamEvent make(StreamMode mode, std::int64_t step) const;
     std::optional<ListedCheckpoint> parentRow(CheckpointId id) const;
-    std::vector<TaskSnapshot> takenTasks(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit);
+    bool mayTake(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) const;
+    static void leaveTaken(LedTo& made);
     bool changesValues(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit);
     void addUpdates(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit, const Take& take);
     Value checkpointOf(CheckpointId id, const checkpoint::CommitFields& commit, const Value& state);

@@ -23,9 +23,12 @@ class Watched final : public Door {
 public:
     using Door::Door;
     std::atomic<bool> was_refused{false};
+    bool refuses_effects = false;
 
     void put(const sg::PutRequest& request) override {
         try {
+            if (refuses_effects && !request.writes.empty() && request.writes.front().path.starts_with("once:"))
+                throw sg::ConcurrentUpdateError("another process has begun this effect");
             Door::put(request);
         } catch (const sg::ConcurrentUpdateError&) {
             was_refused = true;
@@ -63,11 +66,10 @@ Graph graphOf(World& world) {
             world.is_answered = true;
             await(world.watched->was_refused);
         }
-        if (world.catches) {
-            try {
-                runtime.once("pay", [] { return 1; });
-            } catch (const sg::ConcurrentUpdateError&) {
-            }
+        if (world.is_second && world.catches) {
+            world.watched->refuses_effects = true;
+            CHECK_THROWS_AS(runtime.once("pay", [] { return 1; }), sg::ConcurrentUpdateError);
+            world.watched->refuses_effects = false;
         }
         world.log.add("works");
         return bar(said);

@@ -43,15 +43,18 @@ TEST_CASE("a superstep that several runs took, in several processes, is read onc
     });
 }
 
-TEST_CASE("a superstep that new input drops, and the visit of a task that ran again, are not reported") {
+TEST_CASE(
+    "new input reports what it takes along; what it drops, and the visit of a task that ran again, are not reported") {
     savers::onEach([](savers::Store& store) {
         const App app = asking(store.open());
         app.invoke(bar("i"), {.thread_id = "t"});
-        app.invoke(bar("other"), {.thread_id = "t"});  // drops the superstep
+        app.invoke(bar("other"), {.thread_id = "t"});  // drops the question, and takes along what "other" did
         const auto state = app.getState({.thread_id = "t"});
         app.invoke(sg::RESUME, state.config);  // runs the tasks of this one again
         app.invoke(Command{.resume = "Ada"}, {.thread_id = "t"});
-        CHECK(texts(late(app)) == updates_of_asking);
+        Strings expected{updates_of_asking[0], updates_of_asking[4]};
+        expected.insert(expected.end(), updates_of_asking.begin(), updates_of_asking.end());
+        CHECK(texts(late(app)) == expected);
     });
 }
 
