@@ -59,8 +59,8 @@ public:
     void forgetStates() noexcept { lineage_.reset(); }
 
     /// The tasks whose superstep led to a commit, with what they wrote: in their records, or if there was one, in the
-    /// commit. Of new input those whose results it took along. Null where that is not known: its checkpoint was pruned, or the commit covers several supersteps. Until
-    /// the next call.
+    /// commit. Of new input those whose results it took along. Null where that is not known: its checkpoint was pruned,
+    /// or the commit covers several supersteps. Until the next call.
     const LedTo* ledTo(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit);
     /// Calls `take(event, index)` for each event of a commit. `shows_state`: also for values and checkpoints.
     using Take = std::function<void(StreamEvent&& event, std::uint32_t index)>;
