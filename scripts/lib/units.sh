@@ -20,12 +20,13 @@ make_units() {
       shift 2
       find "$@" -maxdepth "$depth" -name '*.cpp' | LC_ALL=C sort | split -l 10 -a 2 --additional-suffix=.unit - "$units/$name."
     }
-    of core 9 src checkpoint store storage/memory
+    # shellcheck disable=SC2046
+    of core 9 $(find src -mindepth 1 -maxdepth 1 -type d ! -name async) storage/memory storage/saver storage/store
     local folder
     while read -r folder; do
       of "${folder//\//_}" 1 "$folder"
-    done < <(cpp_folders library | xargs -I{} find {} -name '*.cpp' -printf '%h\n' | LC_ALL=C sort -u |
-      grep -vE '^(src|checkpoint|store|storage/memory)(/|$)')
+    done < <(echo src/async && cpp_folders library | xargs -I{} find {} -name '*.cpp' -printf '%h\n' | LC_ALL=C sort -u |
+      grep -vE '^(src|storage/(memory|saver|store))(/|$)')
     # The kernel's header and glibc's of the same name cannot stand in one unit.
     local alone
     while read -r alone; do

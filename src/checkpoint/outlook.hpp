@@ -4,7 +4,7 @@
 
 #include <stategraph/status.hpp>
 
-#include "checkpoint/task_fields.hpp"
+#include "src/checkpoint/task_fields.hpp"
 
 // How a thread stands: what the record of its last run says, or else the records of the tasks that are due.
 namespace stategraph::checkpoint {

@@ -7,7 +7,7 @@
 
 #include <stategraph/read_checkpoint.hpp>
 
-#include "checkpoint/paths.hpp"
+#include "src/checkpoint/paths.hpp"
 #include "src/commit/restore.hpp"
 #include "src/history/read_called.hpp"
 #include "src/stream/events.hpp"
