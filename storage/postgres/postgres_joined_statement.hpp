@@ -12,8 +12,8 @@ namespace stategraph::checkpoint {
 /// PutRequest::outlook (null: none) and placeKeptFrom(last id), which are read for a thread's own log alone; the
 /// lease's epoch (null: none is asked for); the number of the input that is taken (null: none); the summary (null:
 /// none); and the first commit's id. Then arrays with an element for each further commit: the place from 1 of its put,
-/// the id of the commit before it, its id, parent, base and bytes. Last, an array with the epoch of each put's hold (null:
-/// none is asked for). No log occurs in two puts.
+/// the id of the commit before it, its id, parent, base and bytes. Last, an array with the epoch of each put's hold
+/// (null: none is asked for). No log occurs in two puts.
 ///
 /// Rows: the places from 1 of the puts that are stored. Each of them was compared with its own log's head, and its
 /// lease was checked; those that are not returned have stored nothing, for a reason that the statement does
