@@ -41,7 +41,8 @@ std::string literalsOf(const std::string& source) {
 
 std::string allLiterals() {
     std::string all;
-    for (const char* room : {"agent", "include", "inspect", "json", "model", "serve", "src", "storage", "workflow"}) {
+    for (const char* room :
+         {"agent", "include", "inspect", "json", "model", "serve", "src", "storage", "worker", "workflow"}) {
         for (const auto& entry : fs::recursive_directory_iterator(home / room)) {
             const auto ending = entry.path().extension();
             if (ending == ".cpp" || ending == ".hpp") all += literalsOf(textOf(entry.path()));

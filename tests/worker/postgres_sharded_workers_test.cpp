@@ -18,10 +18,11 @@ TEST_CASE("threads are spread over servers, inputs go to the server of their thr
     const Place first;
     const Place second;
     // [begin spread]
-    const std::vector<std::shared_ptr<sg::PostgresSaver>> servers{first.saver, second.saver};  // one a server
+    // Each is std::make_shared<sg::PostgresSaver>("postgresql://agent@db1.internal/threads") or the like.
+    const std::vector<std::shared_ptr<sg::PostgresSaver>> servers{first.saver, second.saver};
     const auto saver = std::make_shared<sg::ShardedSaver>(
         std::vector<sg::NamedShard>{{.name = "db1", .saver = servers[0]}, {.name = "db2", .saver = servers[1]}});
-    const auto app = countingGraph({.checkpointer = saver});
+    const auto app = countingGraph({.checkpointer = saver});  // compiles a graph
     // [end spread]
     // [begin workers]
     std::vector<sg::PostgresQueue> queues;
