@@ -22,7 +22,7 @@ namespace stategraph::serve {
 
 namespace {
 
-constexpr std::size_t batch_bytes = 64U << 10U;
+constexpr std::size_t replay_batch_bytes = 64U << 10U;
 // How often a recorder reads a store again that fails.
 constexpr int read_tries = 40;
 constexpr std::chrono::milliseconds read_pause{250};
@@ -166,7 +166,7 @@ asio::awaitable<bool> tellAll(const Shared& shared, EventWriter& writer, ReplayR
     while (is_sent && !reader.hasGone()) {
         lines.clear();
         reader.beginReading();
-        const Replay::State state = replay.read(place, batch_bytes, lines);
+        const Replay::State state = replay.read(place, replay_batch_bytes, lines);
         for (const std::string& line : lines) writer.add(line);
         if (lines.empty() && is_due) writer.addHeartbeat();
         if (const char* const reason = Replay::reasonOf(state)) writer.add(errorPart(reason));

@@ -14,11 +14,11 @@ namespace {
 
 using workflow::Flow;
 
-struct Start {
+struct WorkflowStart {
     Value input = {};
     std::optional<workflow::Values> state = {};
     static constexpr auto fields() {
-        return stategraph::fields(field("input", &Start::input), field("state", &Start::state));
+        return stategraph::fields(field("input", &WorkflowStart::input), field("state", &WorkflowStart::state));
     }
 };
 struct Resume {
@@ -142,7 +142,7 @@ public:
 
 private:
     Begin start(const std::string& run, const Value& body) const {
-        const auto given = body.asStrict<Start>();
+        const auto given = body.asStrict<WorkflowStart>();
         return [flow = flow_, run, given](RunConfig config) {
             workflow::RunOptions options = optionsOf(config);
             options.state = given.state;

@@ -65,6 +65,10 @@ if [[ $expected != *.session.txt ]]; then
   exit
 fi
 
+if [ ! -e "$expected" ]; then
+  echo "There is no ${expected%.session.txt}.txt and no $expected, which say what $program prints."
+  exit 1
+fi
 mapfile -t lines <"$expected"
 command='' wanted=()
 run_command() {

@@ -19,13 +19,13 @@ std::string pathOf(const Plan& plan, const TaskSnapshot& task, const Place*& pla
     return place == nullptr ? std::string() : place->path + "[" + std::to_string(task.input.as<Item>().index) + "]";
 }
 
-void add(const Plan& plan, const TaskSnapshot& task, std::vector<QuestionView>& questions) {
+void addQuestions(const Plan& plan, const TaskSnapshot& task, std::vector<QuestionView>& questions) {
     const Place* place = nullptr;
     const std::string path = pathOf(plan, task, place);
     if (place == nullptr) return;
     if (const CallSnapshot* const call = place->nested ? newestCall(task) : nullptr) {
         for (const TaskSnapshot& inside : call->state->tasks) {
-            if (!inside.finished) add(*place->nested->plan, inside, questions);
+            if (!inside.finished) addQuestions(*place->nested->plan, inside, questions);
         }
         return;
     }
@@ -38,7 +38,7 @@ void add(const Plan& plan, const TaskSnapshot& task, std::vector<QuestionView>& 
 std::vector<QuestionView> innerQuestions(const Plan& plan, const std::vector<TaskSnapshot>& tasks) {
     std::vector<QuestionView> questions;
     for (const TaskSnapshot& task : tasks) {
-        if (!task.finished && !task.open_interrupts.empty()) add(plan, task, questions);
+        if (!task.finished && !task.open_interrupts.empty()) addQuestions(plan, task, questions);
     }
     return questions;
 }

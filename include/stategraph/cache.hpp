@@ -33,16 +33,11 @@ public:
     virtual void clear(std::string_view ns) = 0;
     /// Removes all entries.
     virtual void clear() = 0;
-
-    /// Is called for statistics only: a task waited for an equal one, and `lookups` of its calls of `get` found
-    /// nothing. `is_given`: it took the other task's result.
-    virtual void waitedFor([[maybe_unused]] std::uint64_t lookups, [[maybe_unused]] bool is_given) noexcept {}
 };
 
 /// How a cache was used since it was created.
 struct CacheStats {
-    /// How often `get` found an entry, and how often none. A task that waited for an equal one and took its result
-    /// counts as a hit, so each miss is a node or a call that was executed.
+    /// How often `get` found an entry, and how often none.
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
     /// How often `set` kept an entry; a value that is too large is not kept.
@@ -73,7 +68,6 @@ public:
     void remove(std::string_view ns, std::string_view key) override;
     void clear(std::string_view ns) override;
     void clear() override;
-    void waitedFor(std::uint64_t lookups, bool is_given) noexcept override;
 
     /// The bytes that count towards the limit.
     std::size_t storedBytes() const;

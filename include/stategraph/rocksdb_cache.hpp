@@ -40,7 +40,6 @@ public:
     void remove(std::string_view ns, std::string_view key) override;
     void clear(std::string_view ns) override;
     void clear() override;
-    void waitedFor(std::uint64_t lookups, bool is_given) noexcept override;
 
     /// The bytes that count towards the limit.
     std::uint64_t storedBytes() const;

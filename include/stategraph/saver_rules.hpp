@@ -2,15 +2,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <stategraph/detail/chrono.hpp>
-#include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
 // For authors of savers: what all savers check and refuse, and what a prune may drop. docs/savers.md shows how it is
@@ -59,6 +57,23 @@ void checkAncestors(const PutRequest& request, Exists exists) {
 /// Refuses the write if its row states an expectation and the stored row (none: there is no such row) differs from it.
 void checkExpected(const LogName& log, const WriteRow& row, const std::optional<std::string_view>& stored);
 
+/// Refuses a request that does not fit what is stored. It is the last thing that a `put` does before it stores, while no
+/// other writer can change the log. `head` is the log's newest commit, or none. `has_commit(const LogName&,
+/// CheckpointId)` says whether a log of the thread has a commit; `find_write(const WriteRow&)` returns the bytes of the
+/// row with this checkpoint and path, as std::optional. Both are called only for what the request asks. Throws
+/// ConcurrentUpdateError.
+template <class HasCommit, class FindWrite>
+void checkStored(const PutRequest& request, CheckpointId head, HasCommit has_commit, FindWrite find_write) {
+    if (head != request.expected_head) refuseHead(request.log, request.expected_head, head);
+    if (request.root && !has_commit(LogName{request.log.thread_id}, request.root)) refuseRoot(request);
+    for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
+        for (const WriteRow& row : rows) {
+            if (row.expected) checkExpected(request.log, row, find_write(row));
+        }
+    }
+    checkAncestors(request, [&](CheckpointId id) { return has_commit(request.log, id); });
+}
+
 /// Throws InvalidArgumentError: a copy's target has checkpoints.
 [[noreturn]] void refuseCopy(std::string_view from, std::string_view to);
 
@@ -67,31 +82,6 @@ void checkCopyTarget(std::string_view to);
 
 /// Lists the threads of a query with ListQuery::thread_ids by a query for each of them.
 std::vector<ListedCheckpoint> listEach(BaseCheckpointSaver& saver, const ListQuery& query);
-
-/// A commit's place in its log.
-struct CommitLinks {
-    CheckpointId id;
-    CheckpointId parent;
-    CheckpointId base;
-    CheckpointId root = {};  // RecordLinks::root
-    std::size_t bytes = 0;   // the size of its record, for Rewrite::when_it_pays
-    /// The same as RecordLinks::visits. Without them a kept checkpoint might not find what a subgraph's log, which
-    /// lives with the thread, remembers.
-    std::vector<VisitLink> visits = {};
-    bool has_all_visits = false;
-    std::optional<CheckpointId> around = {};  // RecordLinks::around
-};
-
-/// What a prune must know about a log that has commits.
-struct LogLinks {
-    std::string_view checkpoint_ns;
-    /// The whole log, oldest first.
-    std::vector<CommitLinks> commits;
-    /// The checkpoints whose pending writes hold an open interrupt, in any order.
-    std::vector<CheckpointId> interrupted;
-    /// For PruneRequest::rewriter.
-    std::string_view thread_id = {};
-};
 
 /// Throws InvalidArgumentError if the request names no rule, or would keep no commit.
 void checkPrune(const PruneRequest& request);
@@ -104,106 +94,63 @@ void checkPrune(const PruneRequest& request);
 /// and edited: only the program knows what it holds at first. Cost: that of reading it.
 std::string wholeCommit(const LogName& log, CheckpointTuple tuple);
 
-/// The commits of one log that the request's rules for commits (keep_last, older_than) may drop without any rewriting,
-/// oldest first.
-///
-/// `log` is the whole log, oldest first; `interrupted` are the checkpoints whose pending writes hold an open interrupt,
-/// in any order. Kept is what any rule of the request keeps, the head, `interrupted`, and for each of them its
-/// ancestors back to its base, or to one that is its own base. `PruneRequest::rewrite` is ignored.
-/// Cost: n log n. Errors: as `checkPrune`.
-std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<const CheckpointId> interrupted,
-                                    const PruneRequest& request);
-
-/// Whether a namespace belongs to one task of the root graph ("node:task" and everything below it), and not to a node
-/// in all of a thread ("node").
-bool livesForOneTask(std::string_view checkpoint_ns) noexcept;
-
 /// What a prune does to one log.
 struct LogPlan {
-    /// The commits to drop, oldest first, with their pending writes. If they are all commits of the log, all its
-    /// pending writes are dropped.
+    /// The commits to drop, oldest first, with their pending writes.
     std::vector<CheckpointId> dropped;
-    /// Commits that replace those with the same ids, oldest first, in the same atomic step. Empty if nothing is
-    /// dropped.
+    /// Commits that replace those with the same ids, oldest first. Empty if nothing is dropped.
     std::vector<StoredCommit> rewritten;
+    std::string checkpoint_ns = {};
+    /// Whether `dropped` are all commits of the log: all its pending writes are dropped with them.
+    bool is_whole = false;
 };
 
-/// What a prune does to the logs of one thread.
-///
-/// For a log that lives with the thread, the rules also keep the commits with which visits from kept checkpoints of the
-/// graph around it begin, be it where an earlier visit has left the log or an edit, and the newest commit of each visit
-/// that a kept checkpoint of the root's log has begun. If a kept checkpoint begins with an edit, the commits between it
-/// and the one at which the edit was made are kept too, because they say that the edit is on its branch. The newest
-/// edit that was made when the graph around it had no checkpoint is kept, because that graph may begin anew. A log that
-/// lived for one task is dropped as a whole, including its head, when the root's log has continued and no longer keeps
-/// that task's checkpoint. All other logs: `droppable`, or with rewriting only what the rules keep. Answers are stored
-/// only with the root's task, so a subgraph's question is open only while the root's checkpoint has an open one.
-class ThreadPrune {
+/// What a prune does to one thread, in one atomic step.
+struct ThreadPlan {
+    /// Drop the thread with all its rows; `logs` is empty then.
+    bool drops_thread = false;
+    /// The logs of which something is dropped.
+    std::vector<LogPlan> logs = {};
+    /// How many commits are dropped.
+    std::size_t dropped_commits = 0;
+};
+
+/// The rows of one thread, from which it is decided what a prune does to the thread. Add all of them, while there is no
+/// writer; memory holds what readLinks returns for each commit.
+class ThreadRows {
 public:
     /// Returns the bytes of a commit of the log with this namespace.
     using ReadRecord = std::function<std::string(std::string_view checkpoint_ns, CheckpointId)>;
-    static constexpr std::size_t rewrite_bytes_max = std::size_t{1} << 30U;
 
-    /// The request must outlive it. A log is not rewritten if a thread's rewritten records would then be read from more
-    /// than `bytes_max` bytes in total, because all of them are in memory, and in one atomic write.
-    explicit ThreadPrune(const PruneRequest& request, std::size_t bytes_max = rewrite_bytes_max)
-        : request_(request), rewrite_bytes_left_(bytes_max) {
-        checkPrune(request);
-    }
+    explicit ThreadRows(std::string_view thread_id);
+    ThreadRows(const ThreadRows&) = delete;
+    ThreadRows& operator=(const ThreadRows&) = delete;
+    ~ThreadRows();
 
-    /// Returns what the prune does to each log. `logs` are all logs of the thread that have commits: the root's first,
-    /// if there is one, and each log before the logs inside it ("a" before "a|b"). The order of their names is such an
-    /// order. `read` is called for the commits from which the commits to be rewritten are read, if there are any. Its
-    /// exceptions pass through, except that a CorruptCheckpointError means that this log is not rewritten. Without
-    /// `read` nothing is rewritten. Call it once.
-    std::vector<LogPlan> plan(std::span<const LogLinks> logs, const ReadRecord& read);
+    /// Begins a log, whose rows follow. The root's is the first, and each log comes before the logs inside it ("a"
+    /// before "a|b"), as in the order of bytes.
+    void addLog(std::string_view checkpoint_ns);
+    /// Adds a commit, oldest first. Throws CorruptCheckpointError if its links cannot be read.
+    void addCommit(CheckpointId id, std::string_view bytes);
+    /// Adds a pending write, in any order. Throws CorruptCheckpointError if it cannot be read.
+    void addWrite(CheckpointId id, std::string_view path, std::string_view bytes);
 
-private:
-    using Ids = std::vector<CheckpointId>;
-
-    void noteEdits(const LogLinks& log);
-    LogPlan planLog(const LogLinks& log, const ReadRecord& read);
-    LogPlan planCommits(const LogLinks& log, std::span<const CheckpointId> waiting, const ReadRecord& read);
-    bool isWaiting(const LogLinks& log, CheckpointId interrupted) const noexcept;
-    void addVisits(const LogLinks& log, std::vector<CheckpointId>& waiting) const;
-    void rememberVisits(const LogLinks& log, const LogPlan& plan);
-
-    const PruneRequest& request_;
-    std::size_t rewrite_bytes_left_;
-    CheckpointId root_head_;
-    std::vector<CheckpointId> root_kept_;
-    std::vector<CheckpointId> root_interrupted_;
-    // By namespace: what kept checkpoints begin visits with.
-    std::map<std::string, Ids, std::less<>> remembered_;
-    // By namespace and RecordLinks::around: the newest edit of a log that lives with the thread.
-    std::map<std::string, std::map<CheckpointId, CheckpointId>, std::less<>> edits_;
-};
-
-/// Whether a thread is in use, for threads_unused_since: it has a due task or an open question, or its newest commit is
-/// not older. Call `add` for every log, the root's first, because it has all open questions, including those of
-/// subgraphs. Logs of tasks that the root's log has passed do not count.
-class ThreadUse {
-public:
-    explicit ThreadUse(std::chrono::system_clock::time_point since) noexcept : since_(since) {}
-
-    /// `has_open_interrupt` (bool()) is called last, because it may have to read all pending writes of the log.
-    template <typename F>
-    void add(std::string_view checkpoint_ns, CheckpointId head, const RecordLinks& links, F&& has_open_interrupt) {
-        has_commits_ = true;
-        if (checkpoint_ns.empty()) root_head_ = head;
-        if (is_used_ || isLeftBehind(checkpoint_ns, head, links)) return;
-        const bool has_questions = checkpoint_ns.empty() || root_head_.empty();
-        is_used_ = head.time() >= since_ || !links.is_finished || (has_questions && has_open_interrupt());
-    }
-    bool isUsed() const noexcept { return is_used_ || !has_commits_; }
+    /// Returns what the prune does to the thread. `read` is called for the commits from which the commits to be
+    /// rewritten are read, if there are any. Its exceptions pass through, except that a CorruptCheckpointError means
+    /// that this log is not rewritten. Without `read` nothing is rewritten. Errors: as `checkPrune`.
+    ThreadPlan plan(const PruneRequest& request, const ReadRecord& read) const;
 
 private:
-    bool isLeftBehind(std::string_view checkpoint_ns, CheckpointId head, const RecordLinks& links) const noexcept;
-
-    std::chrono::system_clock::time_point since_;
-    CheckpointId root_head_;
-    bool is_used_ = false;
-    bool has_commits_ = false;
+    struct Rows;
+    std::unique_ptr<Rows> rows_;
 };
+
+/// Prunes the thread of the request, or every thread, and returns how many commits were dropped. `next` returns the
+/// first thread after this one (none: the first of all), or none; `prune_thread` prunes one thread in one atomic step,
+/// and changes nothing if it throws. A thread that cannot be read is noted (PruneRequest::damaged), unless the request
+/// names it. Errors: as `checkPrune`.
+std::size_t pruneThreads(const PruneRequest& request,
+                         const std::function<std::optional<std::string>(const std::optional<std::string>& last)>& next,
+                         const std::function<std::size_t(const std::string& thread_id)>& prune_thread);
 
 }  // namespace stategraph::checkpoint

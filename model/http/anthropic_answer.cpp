@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-FinishReason reasonOf(std::string_view text) {
+FinishReason stopReasonOf(std::string_view text) {
     if (text == "end_turn" || text == "stop_sequence") return FinishReason::stop;
     if (text == "tool_use") return FinishReason::tool_calls;
     if (text == "max_tokens" || text == "model_context_window_exceeded") return FinishReason::length;
@@ -25,7 +25,7 @@ FinishReason reasonOf(std::string_view text) {
 
 constexpr std::string_view result_ending = "_tool_result";
 
-bool isOwnCall(std::string_view type) { return type.ends_with("_tool_use"); }
+bool isOwnToolUse(std::string_view type) { return type.ends_with("_tool_use"); }
 bool isOwnResult(std::string_view type) { return type.ends_with(result_ending); }
 
 }  // namespace
@@ -55,7 +55,7 @@ void AnthropicAnswer::take(std::string_view name, std::string_view data) {
         if (const json::object* usage = objectOf(*event, "usage")) takeUsage(*usage);
         const json::object* delta = objectOf(*event, "delta");
         const std::string_view reason = delta != nullptr ? textOf(*delta, "stop_reason") : std::string_view();
-        if (!reason.empty()) finish_reason_ = reasonOf(reason);
+        if (!reason.empty()) finish_reason_ = stopReasonOf(reason);
     } else if (type == "message_stop") {
         is_over_ = true;
     }
@@ -72,7 +72,7 @@ void AnthropicAnswer::beginMessage(const json::object& message) {
     reply_.model = textOf(message, "model");
     if (const json::object* usage = objectOf(message, "usage")) takeUsage(*usage);
     if (const std::string_view reason = textOf(message, "stop_reason"); !reason.empty())
-        finish_reason_ = reasonOf(reason);
+        finish_reason_ = stopReasonOf(reason);
     // An answer that does not grow, such as calls that the provider's own code makes, may be whole at the beginning.
     const json::array* content = arrayOf(message, "content");
     for (std::size_t i = 0; content != nullptr && i < content->size(); ++i) {
@@ -101,7 +101,7 @@ void AnthropicAnswer::beginBlock(const json::object& event) {
         const json::object* input = objectOf(*block, "input");
         if (input != nullptr && !input->empty()) call.input = detail::jsonText(*input);
         calls_[*index] = std::move(call);
-    } else if (isOwnCall(type) || isOwnResult(type)) {
+    } else if (isOwnToolUse(type) || isOwnResult(type)) {
         own_blocks_[*index] = {*block, {}};
     }
 }
@@ -141,7 +141,7 @@ void AnthropicAnswer::endBlock(const json::object& event) {
 }
 
 void AnthropicAnswer::endOwnBlock(OwnBlock&& own) {
-    const bool is_call = isOwnCall(textOf(own.block, "type"));
+    const bool is_call = isOwnToolUse(textOf(own.block, "type"));
     if (is_call) {
         std::optional<json::value> input = parseJsonText(own.input);
         if (input && input->is_object()) own.block["input"] = std::move(*input);

@@ -121,7 +121,7 @@ json::array messagesOf(const Request& request, bool send_reasoning, std::string_
     return messages;
 }
 
-void putTools(json::object& body, const Request& request) {
+void putFunctions(json::object& body, const Request& request) {
     if (request.tools.empty()) return;
     json::array tools;
     for (const ToolDescription& tool : request.tools) {
@@ -172,7 +172,7 @@ void putSettings(json::object& body, const Settings& own, const Settings& defaul
 std::string openAiBody(const OpenAiOptions& options, const Request& request, std::string_view host) {
     json::object body{{"model", options.model}, {"stream", true}, {"stream_options", {{"include_usage", true}}}};
     body["messages"] = messagesOf(request, options.send_reasoning, host);
-    putTools(body, request);
+    putFunctions(body, request);
     if (request.output) putOutput(body, *request.output);
     putSettings(body, request.settings, options.settings, options.max_tokens_member);
     // The choice `none` would not keep a server from using these tools, so they are left out.

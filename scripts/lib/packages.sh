@@ -3,7 +3,7 @@
 #
 #   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, SQLite, OpenSSL, libcurl, RE2
 #   need_packages check   and doctest, libpq (scripts/check.sh)
-#   need_packages tests   and doctest, Google Benchmark, pkg-config, nginx, Caddy, curl
+#   need_packages tests   and doctest, Google Benchmark, LMDB, pkg-config, nginx, Caddy, curl
 #   need_packages site    and what makes the site (Doxygen, MkDocs)
 #   need_packages benchmarks  and Google Benchmark, gnuplot
 #   need_packages postgres  and libpq, a PostgreSQL server for tests
@@ -230,6 +230,7 @@ need_packages() {
     tests)
       has_header doctest/doctest.h || missing+=(doctest-dev)
       has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
+      has_header lmdb.h || missing+=(liblmdb-dev) # examples/lmdb_saver
       have pkg-config || missing+=(pkg-config)
       # Proxies in front of a server (tests/serve/proxies_test.cpp), and what asks them.
       have nginx || [ -x /usr/sbin/nginx ] || missing+=(nginx-light)

@@ -39,6 +39,7 @@ Task<> AsyncCall::drive(void* values) {
     try {
         if (put) co_await EffectStored(std::move(put));
     } catch (...) {
+        call.noteRefusal();
         thrown = std::current_exception();
     }
     markingFailures([&] {

@@ -2,7 +2,7 @@
 #include <optional>
 #include <span>
 
-#include <stategraph/saver_rules.hpp>
+#include "src/checkpoint/commit_links.hpp"
 
 namespace stategraph::commands {
 

@@ -5,8 +5,8 @@
 #include <stategraph/config.hpp>
 #include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
-#include <stategraph/saver_rules.hpp>
 
+#include "src/checkpoint/commit_links.hpp"
 #include "src/graph/core.hpp"
 #include "src/graph/namespaces.hpp"
 

@@ -80,11 +80,26 @@ bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) con
 
 void Execution::attempt(int number) {
     RunTaskContext context = beginAttempt(number);
-    std::optional<FlightMark> mark;
-    if (env_.is_inside_flight) mark.emplace();  // this thread may differ from the leader's
     CachedTask cached(env_, task_, context);
-    if (!cached.restoreOrLead()) call(context);
+    if (!cached.restore()) call(context);
     endAttempt(context, cached);
+}
+
+// Ends the attempt if a refusal was noted: a node that met one may have caught it. A task that has ended beside the one
+// that was refused has happened, so its result is kept if nobody has stored anything in its place.
+void Execution::endRefused(RunTaskContext& context) {
+    const bool has_result = !asked_ && !task_.result.to_parent && !isAlone() && env_.hasSaver();
+    if (has_result && !env_.shared.refusal.hasMet(env_.idOf(task_))) {
+        try {
+            takeResult();
+            Runtime runtime(context);
+            if (!node_.branches.empty()) route(runtime);
+            env_.storeRecord(task_, true);
+        } catch (...) {  // another writer was first here, too, or the result is none; the run is refused either way
+        }
+    }
+    asked_.reset();
+    Refusal::refuse();
 }
 
 void Execution::call(RunTaskContext& context) {
@@ -113,17 +128,10 @@ void Execution::callNode(Runtime& runtime, RunTaskContext& context) {
     }
 }
 
-void Execution::callApart(const detail::NodeAction& called, RunTaskContext& context, std::shared_ptr<const void> input,
+void Execution::callApart(const detail::NodeAction& action, RunTaskContext& context, std::shared_ptr<const void> input,
                           const AttemptLimits& limits) {
-    const detail::NodeAction* action = &called;
-    if (task_.leads_flight || env_.is_inside_flight) {
-        const auto marked = std::make_shared<ActionInFlight>(called, std::move(input));
-        action = &marked->outer;
-        // The mark then exists as long as the attempt.
-        input = std::shared_ptr<const void>(marked, marked->input.get());
-    }
-    const auto attempt = std::make_shared<Attempt>(env_.core().shared_from_this(), *action, std::move(input), context,
-                                                   env_.stop, limits);
+    const auto attempt =
+        std::make_shared<Attempt>(env_.core().shared_from_this(), action, std::move(input), context, env_.stop, limits);
     takeAttempt(*attempt, attempt->run(), context, limits);
 }
 

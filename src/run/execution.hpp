@@ -38,8 +38,8 @@ public:
     /// Returns whether a run that is awaited on detail::RunThreads awaits the attempt too: its node blocks, and may be
     /// abandoned.
     bool mayBeCalledHere() const noexcept {
-        return !isAsync() && task_.planned.node != env_.topology().start && env_.callsApart(node_) && !node_.cache &&
-               !env_.is_inside_flight && !task_.record.failure;
+        return !isAsync() && task_.planned.node != env_.topology().start && env_.callsApart(node_) &&
+               !task_.record.failure;
     }
     /// The counterpart of `once` for those, and the awaited form of the wait that `waitAfter` sleeps; both are in
     /// src/async/execution.cpp.
@@ -59,6 +59,7 @@ private:
     void attempt(int number);
     RunTaskContext beginAttempt(int number);
     void endAttempt(RunTaskContext& context, CachedTask& cached);
+    [[noreturn]] void endRefused(RunTaskContext& context);
     void call(RunTaskContext& context);
     void callNode(Runtime& runtime, RunTaskContext& context);
     void callApart(const detail::NodeAction& action, RunTaskContext& context, std::shared_ptr<const void> input,
@@ -121,7 +122,8 @@ inline RunTaskContext Execution::beginAttempt(int number) {
 }
 
 inline void Execution::endAttempt(RunTaskContext& context, CachedTask& cached) {
-    env_.shared.refusal.check();  // a node may have caught it
+    if (env_.shared.refusal.isNoted()) [[unlikely]]
+        endRefused(context);
     if (asked_) return;
     if (task_.result.to_parent) {
         cached.drop();

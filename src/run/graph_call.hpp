@@ -36,10 +36,15 @@ public:
     template <class F>
     void end(void* values, F drive) {
         checkEnd(drive);
-        detail::markingFailures([&] {
-            env_->storeEffect(path_, result());
-            giveResult(values);
-        });
+        try {
+            detail::markingFailures([&] {
+                env_->storeEffect(path_, result());
+                giveResult(values);
+            });
+        } catch (...) {
+            noteRefusal();
+            throw;
+        }
     }
     /// The same for a coroutine, in two parts: the first one returns what is to be awaited before the second one, or
     /// null.
@@ -49,6 +54,10 @@ public:
         return detail::markingFailures([&] { return env_->storeEffectLater(path_, result()); });
     }
     void giveResult(void* values);
+    /// Call it if the call has thrown: a task that was refused must not count, whatever it makes of that.
+    void noteRefusal() noexcept {
+        if (env_->shared.refusal.isNoted()) env_->shared.refusal.noteCall(env_->place.idOf(*task_));
+    }
 
 private:
     void check() const;
@@ -64,6 +73,9 @@ private:
             env_->teller.noteInside(env_->place.idOf(*task_), *core_, child_->state());
         } catch (ParentCommandSignal& signal) {
             adoptCommand(signal, env_->core().schema(), env_->nodeOf(*task_));
+            throw;
+        } catch (...) {
+            noteRefusal();
             throw;
         }
     }

@@ -7,7 +7,6 @@
 #include "src/commit/thread_reading.hpp"
 #include "src/run/hub.hpp"
 #include "src/run/invoke.hpp"
-#include "src/task/flight.hpp"
 #include "src/value/times.hpp"
 
 // Turns a call into a run: checks what a run shares with the runs inside it.
@@ -71,8 +70,7 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
                                                   : std::numeric_limits<std::size_t>::max(),
             .events = &events,
             .metadata = encodeMetadata(config.metadata),
-            .stop = std::move(stop),
-            .is_inside_flight = isInsideFlight()};
+            .stop = std::move(stop)};
 }
 
 void* placeOf(const Core& core, const RunShared& shared, void* values) noexcept {

@@ -138,9 +138,8 @@ struct Task {
     detail::TaskResult result;
     Routes routes;
     TaskRecord record;
-    TaskId id;                  // computed when it is needed
-    bool leads_flight = false;  // whether equal tasks wait for it
-    bool is_empty = true;       // whether it has been cleared since it was used
+    TaskId id;             // computed when it is needed
+    bool is_empty = true;  // whether it has been cleared since it was used
 
     const TaskExtra& extra() const noexcept { return extra_; }
     /// Returns the extra data for changes.

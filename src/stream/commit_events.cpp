@@ -17,7 +17,6 @@
 namespace stategraph::stream {
 namespace {
 
-constexpr std::string_view start_name = "__start__";
 // Behind the updates, however many those are.
 constexpr std::uint32_t values_index = 1U << 30U;
 constexpr std::uint32_t checkpoint_index = values_index + 1;

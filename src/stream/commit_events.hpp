@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <stategraph/stream_hub.hpp>
@@ -12,6 +13,9 @@
 #include "src/reading/shown_names.hpp"
 
 namespace stategraph::stream {
+
+/// The virtual node that takes a run's input, of which nothing is told.
+inline constexpr std::string_view start_name = "__start__";
 
 /// The number of a checkpoint.
 std::int64_t sequenceOf(CheckpointId id) noexcept;

@@ -10,9 +10,9 @@ namespace stategraph::stream {
 namespace {
 
 // How many ids of a visit are kept at most; those of a longer visit are read again.
-constexpr std::size_t ids_max = 32768;
-constexpr std::size_t rows_at_once = 16;
-constexpr std::size_t page_max = 64;
+constexpr std::size_t visit_ids_max = 32768;
+constexpr std::size_t visit_rows_at_once = 16;
+constexpr std::size_t visit_page_max = 64;
 
 }  // namespace
 
@@ -72,13 +72,13 @@ private:
     void find() {
         Way way{.wanted = end_};
         CheckpointId before = end_ ? detail::nextId(end_) : CheckpointId();
-        for (std::size_t limit = rows_at_once + 1;; limit = page_max) {
+        for (std::size_t limit = visit_rows_at_once + 1;; limit = visit_page_max) {
             std::vector<ListedCheckpoint> page = saver_.list(query(before, limit));
             if (page.empty()) break;
             before = page.back().id;
             const bool is_over = std::any_of(page.begin(), page.end(),
                                              [&](const ListedCheckpoint& listed) { return !goOn(listed, way); });
-            if (limit <= rows_at_once + 1) {  // few commits: they need not be read again
+            if (limit <= visit_rows_at_once + 1) {  // few commits: they need not be read again
                 std::reverse(page.begin(), page.end());
                 events_.setRows(std::move(page));
             }
@@ -99,7 +99,7 @@ private:
         if (way.wanted.empty() && isLaterEdit(commit)) return true;
         if (way.wanted && listed.id != way.wanted) return false;  // it was pruned
         if (!engine::isOfVisit(commit, outer_ns_, outer_) || sequenceOf(listed.id) <= after_) return false;
-        if (way.ids.size() == ids_max) {
+        if (way.ids.size() == visit_ids_max) {
             way.ids.pop_back();
             way.is_cut = true;
         }
@@ -109,7 +109,7 @@ private:
     }
 
     void readRows() {
-        const std::size_t count = std::min(ids_.size(), rows_at_once);
+        const std::size_t count = std::min(ids_.size(), visit_rows_at_once);
         std::vector<ListedCheckpoint> rows = saver_.list(query(detail::nextId(ids_[count - 1]), count + 1));
         std::reverse(rows.begin(), rows.end());
         events_.setRows(std::move(rows));

@@ -13,7 +13,6 @@
 namespace stategraph::stream {
 namespace {
 
-constexpr std::string_view start_name = "__start__";
 constexpr std::string_view result_suffix = ":result";
 
 std::string below(std::string_view log, std::string_view name) {

@@ -1,7 +1,6 @@
 #include "src/task/cached_task.hpp"
 
-#include <algorithm>
-#include <new>
+#include <utility>
 
 #include <stategraph/error.hpp>
 
@@ -79,47 +78,14 @@ void CachedTask::open(TaskEnv& env, Task& task, detail::TaskContext& context) {
                          .key = std::move(name.key)});
 }
 
-bool CachedTask::restore() {
-    if (!entry_) return false;
+bool CachedTask::restoreEntry() {
     std::optional<std::string> stored;
     try {
         stored = entry_->cache.get(entry_->policy.ns, entry_->key);
     } catch (...) {
         return false;
     }
-    if (!stored) ++entry_->misses;
     return stored && take(*stored);
-}
-
-bool CachedTask::restoreEntryOrLead() {
-    BaseCache& cache = entry_->cache;
-    // The cache counts a miss each time that it is asked, and at most one of them is an execution.
-    const auto correct = [&cache](std::uint64_t misses, bool is_given) {
-        if (misses > 0) cache.waitedFor(misses, is_given);
-    };
-    while (entry_) {
-        const std::uint64_t ended = FlightSeat::ended();
-        const std::uint64_t misses = entry_->misses;
-        if (restore()) {
-            correct(misses, false);
-            return true;
-        }
-        FlightSeat::Answer answer = FlightSeat::Answer::alone;
-        try {
-            answer = seat_.join(entry_->env, entry_->task, entry_->cache, entry_->policy.ns, entry_->key, ended);
-        } catch (const std::bad_alloc&) {
-            // The task runs, and no other task waits for it.
-        } catch (const detail::StopSignal&) {
-            correct(entry_->misses, false);
-            throw;
-        }
-        if (answer == FlightSeat::Answer::again) continue;
-        const std::uint64_t all_misses = entry_->misses;
-        const bool is_given = answer == FlightSeat::Answer::given && take(seat_.result());
-        correct(is_given ? all_misses : all_misses - std::min<std::uint64_t>(all_misses, 1), is_given);
-        return is_given;
-    }
-    return false;
 }
 
 // Returns false if the entry is of no use.
@@ -193,17 +159,11 @@ void CachedTask::noteEntryRoutes() {
 
 void CachedTask::storeEntry() noexcept {
     try {
-        if (TaskQuestions(entry_->env, entry_->task).hasAnswers()) return drop();
+        if (TaskQuestions(entry_->env, entry_->task).hasAnswers()) return;
         entry_->cache.set(entry_->policy.ns, entry_->key, entry_->value, entry_->policy.ttl);
     } catch (...) {
-        // This task has its result, and one of the waiting tasks runs.
+        // This task has its result, and the next one with this key runs.
     }
-    seat_.give(std::move(entry_->value));
-}
-
-void CachedTask::drop() noexcept {
-    entry_.reset();
-    seat_.dismiss();
 }
 
 }  // namespace stategraph::engine

@@ -4,7 +4,6 @@
 
 #include <stategraph/cache.hpp>
 
-#include "src/task/flight.hpp"
 #include "src/task/task_env.hpp"
 
 namespace stategraph::engine {
@@ -23,10 +22,7 @@ public:
         if (env.nodeOf(task).cache) open(env, task, context);
     }
     /// Returns true if the task has its result.
-    bool restore();
-    /// Does the same. If an equal task is under way, waits for it; afterwards, equal tasks may wait for this one.
-    /// Errors: StopSignal.
-    bool restoreOrLead() { return entry_ && restoreEntryOrLead(); }
+    bool restore() { return entry_ && restoreEntry(); }
     /// Notes what the node returned, before anything is done with it, and the routes to which that alone led.
     void noteWrites() {
         if (entry_) noteEntryWrites();
@@ -39,7 +35,7 @@ public:
         if (entry_) storeEntry();
     }
     /// Call it instead of `store` if the task's result is not for other tasks.
-    void drop() noexcept;
+    void drop() noexcept { entry_.reset(); }
 
 private:
     struct Entry {
@@ -52,11 +48,10 @@ private:
         std::string key;
         std::string writes = {};
         std::string value = {};
-        std::uint64_t misses = 0;  // how often the cache was asked without success
     };
 
     // Most nodes have no cache, and nothing is called then.
-    bool restoreEntryOrLead();
+    bool restoreEntry();
     void noteEntryWrites();
     void noteEntryRoutes();
     void storeEntry() noexcept;
@@ -65,7 +60,6 @@ private:
     bool read(std::string_view stored);
 
     std::optional<Entry> entry_;
-    FlightSeat seat_;
 };
 
 }  // namespace stategraph::engine

@@ -33,6 +33,7 @@ public:
         } else {
             effects_.forgetSent(path_);
             refusal_.notePut(failure);
+            if (isRefusal(failure)) refusal_.noteEffect(path_);
         }
         const detail::LockGuard lock(mutex_);
         failure_ = std::move(failure);

@@ -14,7 +14,6 @@
 #include "src/graph/policies.hpp"
 #include "src/superstep/task_context.hpp"
 #include "src/task/cache_entry.hpp"
-#include "src/task/flight.hpp"
 #include "src/task/questions.hpp"
 #include "src/task/task_env.hpp"
 #include "src/value/bytes.hpp"
@@ -55,13 +54,9 @@ const Core& coreOf(Runtime& runtime) { return runtime.taskContext().core(); }
 
 void FlowCall::makeUnlessBegun() noexcept {
     if (is_begun_.exchange(true)) return;
-    {
-        std::optional<engine::FlightMark> mark;
-        if (is_inside_flight_) mark.emplace();
-        const FlowCall* const outer = std::exchange(started_call, this);
-        make();
-        started_call = outer;
-    }
+    const FlowCall* const outer = std::exchange(started_call, this);
+    make();
+    started_call = outer;
     const detail::LockGuard lock(mutex_);
     is_done_.store(true, std::memory_order_release);
     ended_.notify_all();
@@ -87,7 +82,6 @@ FlowThreads::~FlowThreads() {
 }
 
 void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
-    call->is_inside_flight_ = engine::isInsideFlight();
     impl_->forgetEnded();
     impl_->calls.push_back(call);
     try {

@@ -87,6 +87,7 @@ void TaskEnv::storeEffect(const std::string& path, Effects::Entry entry) {
             outermost.log.putTaskNow({outermost.place.checkpoint, path, record, expectedOf(entry, before)});
         } catch (...) {
             shared.effects.forgetSent(path);
+            if (isRefusal(std::current_exception())) shared.refusal.noteEffect(path);
             throw;
         }
     }

@@ -54,7 +54,6 @@ struct RunShared {
     std::vector<TravelStop> stops = {};
     std::vector<detail::AbandonedTask> abandoned = {};  // what the input of the root's run has left unfinished
     RunCheck* check = nullptr;                          // null if the caller of the root's run has nothing to check
-    bool is_inside_flight = false;                      // whether a node began it for whose task others may wait
     // Whether only its beginning is stored, for another run to continue; then nothing is reported.
     bool is_submission = false;
 };

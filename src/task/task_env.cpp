@@ -33,11 +33,6 @@ std::shared_ptr<RunStop> stopOf(const RunShared& shared, const ParentLink* link)
 
 constexpr int usual_limit = 25;
 
-bool isInsideFlightOf(const RunShared& shared, const ParentLink* link) noexcept {
-    if (link == nullptr) return shared.is_inside_flight;
-    return link->task->leads_flight || link->env->is_inside_flight;
-}
-
 // Returns the limit of the run, or of the graph, or of the graph around it.
 int limitOf(const detail::Core& core, const RunConfig& config, const ParentLink* link) noexcept {
     if (config.recursion_limit) return *config.recursion_limit;
@@ -56,7 +51,6 @@ TaskEnv::TaskEnv(const detail::Core& graph, RunShared& run, const ParentLink* ou
     : shared(run),
       link(outer),
       stop(stopOf(run, outer)),
-      is_inside_flight(isInsideFlightOf(run, outer)),
       place(placeOf(graph, run, outer)),
       state(graph.schema(), object),
       ids(idsOf(graph, run, outer)),

@@ -92,9 +92,6 @@ public:
     const ParentLink* const link;  // to the outer run; null if this is the root
     const std::shared_ptr<RunStop>
         stop;  // what may end it, or null: the root's, or that of a call, which a node's limits may end too
-    // Whether it is part of a task for which others may wait (Flight). A task becomes a leader before a run inside it
-    // is created.
-    const bool is_inside_flight;
     Place place;
     RunState state;
     RunMemoryLoan memory;

@@ -2,6 +2,8 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/checkpoint/paths.hpp"
+
 namespace stategraph::engine {
 namespace {
 
@@ -34,6 +36,34 @@ void Refusal::noteTask(const std::exception_ptr& thrown) noexcept {
     const detail::LockGuard lock(mutex_);
     if (!first_) first_ = std::move(copy);
     is_noted_.store(true, std::memory_order_release);
+}
+
+template <class F>
+void Refusal::noteMet(F begin) noexcept {
+    const detail::LockGuard lock(mutex_);
+    try {
+        met_.emplace(begin());
+    } catch (...) {
+        knows_all_met_ = false;
+    }
+}
+
+// All of a task's effects have paths that begin alike.
+void Refusal::noteEffect(std::string_view path) noexcept {
+    noteMet([&] { return path.substr(0, checkpoint::effectPath(TaskId(), {}).size()); });
+}
+
+void Refusal::noteCall(TaskId task) noexcept {
+    noteMet([&] { return checkpoint::effectPath(task, {}); });
+}
+
+bool Refusal::hasMet(TaskId task) const noexcept {
+    const detail::LockGuard lock(mutex_);
+    try {
+        return !knows_all_met_ || met_.contains(checkpoint::effectPath(task, {}));
+    } catch (...) {
+        return true;
+    }
 }
 
 void Refusal::refuse() {

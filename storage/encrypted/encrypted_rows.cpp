@@ -127,6 +127,5 @@ void EncryptedCache::set(std::string_view ns, std::string_view key, std::string_
 void EncryptedCache::remove(std::string_view ns, std::string_view key) { inner_->remove(ns, key); }
 void EncryptedCache::clear(std::string_view ns) { inner_->clear(ns); }
 void EncryptedCache::clear() { inner_->clear(); }
-void EncryptedCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept { inner_->waitedFor(lookups, is_given); }
 
 }  // namespace stategraph

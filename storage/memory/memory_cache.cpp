@@ -125,12 +125,6 @@ void MemoryCache::clear() {
     impl_->bytes = 0;
 }
 
-void MemoryCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
-    const detail::LockGuard lock(impl_->mutex);
-    impl_->stats.misses -= std::min(lookups, impl_->stats.misses);
-    impl_->stats.hits += is_given ? 1 : 0;
-}
-
 std::size_t MemoryCache::storedBytes() const {
     const detail::LockGuard lock(impl_->mutex);
     return impl_->bytes;

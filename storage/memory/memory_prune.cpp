@@ -15,13 +15,11 @@ bool hasOpenInterrupts(std::string_view thread_id, std::string_view ns, const Lo
     });
 }
 
-LogLinks linksOf(std::string_view thread_id, std::string_view ns, const Log& log) {
+LogLinks readLog(std::string_view thread_id, std::string_view ns, const Log& log) {
     LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = {}, .thread_id = thread_id};
     links.commits.reserve(log.commits.size());
     for (const auto& commit : log.commits) {
-        RecordLinks record = readLinks({thread_id, ns, commit.id}, commit.bytes());
-        links.commits.push_back({commit.id, record.parent, record.base, record.root, commit.size,
-                                 std::move(record.visits), record.has_all_visits, record.around});
+        links.commits.push_back(linksOf(commit.id, readLinks({thread_id, ns, commit.id}, commit.bytes()), commit.size));
     }
     for (const auto& [key, bytes] : log.pending) {
         if (hasOpenInterrupt({thread_id, ns, key.id, key.path}, bytes)) links.interrupted.push_back(key.id);
@@ -31,7 +29,8 @@ LogLinks linksOf(std::string_view thread_id, std::string_view ns, const Log& log
 
 void pruneLog(const LogPrune& prune) {
     Log& log = prune.log;
-    const auto& [dropped, rewritten] = prune.plan;
+    const auto& dropped = prune.plan.dropped;
+    const auto& rewritten = prune.plan.rewritten;
     if (dropped.empty()) return;
     const auto is_dropped = [&ids = dropped](CheckpointId id) {
         return std::binary_search(ids.begin(), ids.end(), id);
@@ -82,7 +81,7 @@ std::vector<LogPrune> planThread(Thread& thread, const PruneRequest& request) {
     std::vector<LogLinks> links;
     thread.forEachLog([&](std::string_view ns, Log& log) {
         logs.push_back(&log);
-        links.push_back(linksOf(thread.name, ns, log));
+        links.push_back(readLog(thread.name, ns, log));
     });
     const auto read = [&](std::string_view ns, CheckpointId id) {
         const Log& log =

@@ -3,9 +3,8 @@
 #include <cstddef>
 #include <vector>
 
-#include <stategraph/saver_rules.hpp>
-
 #include "storage/memory/memory_thread.hpp"
+#include "storage/saver/prune_rules.hpp"
 
 // Prunes a thread in memory. It does not lock.
 namespace stategraph::checkpoint {

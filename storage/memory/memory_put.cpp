@@ -1,6 +1,5 @@
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -20,19 +19,19 @@ using checkpoint::PendingWrites;
 using checkpoint::Thread;
 using checkpoint::WriteKey;
 
-// Throws unless each row that says what it expects finds it in the log (null: an empty one).
-void checkExpected(const PutRequest& request, const Log* log) {
-    for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
-        for (const WriteRow& row : rows) {
-            if (!row.expected) continue;
-            std::optional<std::string_view> stored;
-            if (log) {
-                const auto at = log->pending.find(checkpoint::WriteKeyView{row.checkpoint_id, row.path});
-                if (at != log->pending.end()) stored = at->second;
-            }
-            checkpoint::checkExpected(request.log, row, stored);
-        }
-    }
+// Throws unless the request fits the log (null: an empty one) of the thread (null: a new one).
+void checkStored(const PutRequest& request, Thread* thread, const Log* log) {
+    checkpoint::checkStored(
+        request, log ? log->head() : CheckpointId(),
+        [&](const LogName& name, CheckpointId id) {
+            const Log* const asked = thread ? thread->find(name.checkpoint_ns) : nullptr;
+            return asked != nullptr && asked->has(id);
+        },
+        [&](const WriteRow& row) -> std::optional<std::string_view> {
+            if (!log) return {};
+            const auto at = log->pending.find(checkpoint::WriteKeyView{row.checkpoint_id, row.path});
+            return at == log->pending.end() ? std::nullopt : std::optional<std::string_view>(at->second);
+        });
 }
 
 // Moves rows into a log, without an allocation. Returns how many bytes the rows counted that they replace.
@@ -85,12 +84,10 @@ void MemorySaver::Impl::putNothing(const PutRequest& request) {
     const detail::LockGuard lock(shard.mutex);
     Thread* const thread = shard.threads.find(name);
     const Log* const log = thread ? thread->find(request.log.checkpoint_ns) : nullptr;
-    const CheckpointId head = log ? log->head() : CheckpointId();
-    if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
-    checkExpected(request, log);
+    checkStored(request, thread, log);
     if (!thread || !request.log.checkpoint_ns.empty()) return;
     const std::size_t freed = thread->summary.size();
-    shard.index.note(*thread, head, request.outlook, std::move(summary));
+    shard.index.note(*thread, request.expected_head, request.outlook, std::move(summary));
     room.keep(added, freed);
     thread->bytes += added - freed;
     shard.bytes += added - freed;
@@ -122,14 +119,7 @@ void MemorySaver::put(const PutRequest& request) {
     const detail::LockGuard lock(shard.mutex);
     Thread* thread = shard.threads.find(name);
     Log* log = thread ? thread->find(request.log.checkpoint_ns) : nullptr;
-    const CheckpointId head = log ? log->head() : CheckpointId();
-    if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
-    if (request.root) {
-        const Log* const root = thread ? thread->find("") : nullptr;
-        if (root == nullptr || !root->has(request.root)) checkpoint::refuseRoot(request);
-    }
-    checkExpected(request, log);
-    checkpoint::checkAncestors(request, [log](CheckpointId id) { return log != nullptr && log->has(id); });
+    checkStored(request, thread, log);
     std::size_t freed = 0;
     if (!thread) {
         thread = &shard.threads.insert(name, checkpoint::makeThread(name.text));

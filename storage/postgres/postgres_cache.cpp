@@ -141,10 +141,6 @@ void PostgresCache::clear(std::string_view ns) {
 
 void PostgresCache::clear() { (void)impl_->run(impl_->statements.clear_all, {}, work_write); }
 
-void PostgresCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
-    impl_->counts.waitedFor(lookups, is_given);
-}
-
 std::uint64_t PostgresCache::storedBytes() const {
     return static_cast<std::uint64_t>(
         impl_->run(impl_->statements.count, {}, "read the size of the cache").number(0, 0));

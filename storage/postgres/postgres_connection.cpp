@@ -38,7 +38,7 @@ std::string valueOf(const PQconninfoOption* options, std::string_view keyword) {
     return {};
 }
 
-std::string milliseconds(std::chrono::milliseconds time) { return std::to_string(time.count()) + " ms"; }
+std::string inMilliseconds(std::chrono::milliseconds time) { return std::to_string(time.count()) + " ms"; }
 
 PostgresFailure failureOf(const PGresult* result, const PGconn* connection) {
     const auto field = [&](int code) {
@@ -132,7 +132,7 @@ void PostgresConnection::connect() {
         PQstatus(connection_) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
     while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
         if (!waitFor(status == PGRES_POLLING_READING ? POLLIN : POLLOUT))
-            errors_.refuseOpening("the server did not answer within " + milliseconds(settings_.connect_timeout) +
+            errors_.refuseOpening("the server did not answer within " + inMilliseconds(settings_.connect_timeout) +
                                   "; check the address, or raise connect_timeout");
         status = PQconnectPoll(connection_);
     }
@@ -193,7 +193,7 @@ void PostgresConnection::flush(std::string_view work) {
         if (left < 0) lose(work, PQerrorMessage(connection_));
         if (left == 0) return;
         if (!waitFor(POLLIN | POLLOUT))
-            lose(work, "the server accepted no more of it within " + milliseconds(answerTime(settings_)));
+            lose(work, "the server accepted no more of it within " + inMilliseconds(answerTime(settings_)));
         // Reading prevents both sides from waiting for the other one to read.
         if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
     }
@@ -201,7 +201,7 @@ void PostgresConnection::flush(std::string_view work) {
 
 PGresult* PostgresConnection::nextResult(std::string_view work) {
     while (PQisBusy(connection_) != 0) {
-        if (!waitFor(POLLIN)) lose(work, "no answer came within " + milliseconds(answerTime(settings_)));
+        if (!waitFor(POLLIN)) lose(work, "no answer came within " + inMilliseconds(answerTime(settings_)));
         if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
     }
     return PQgetResult(connection_);

@@ -5,6 +5,7 @@
 
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/saver/damaged.hpp"
+#include "storage/saver/prune_rules.hpp"
 
 // Deletes and prunes.
 namespace stategraph {
@@ -39,9 +40,7 @@ std::vector<PostgresLog> readThread(PostgresConnection& connection, const Postgr
         const CheckpointId id = row.id(0, 3);
         if (row.number(0, 2) == 0) {
             log.newest = readLinks({thread_id, ns, id}, row.bytes(0, 5));
-            const RecordLinks& links = log.newest;
-            log.commits.push_back({id, links.parent, links.base, links.root, row.bytes(0, 5).size(), links.visits,
-                                   links.has_all_visits, links.around});
+            log.commits.push_back(checkpoint::linksOf(id, log.newest, row.bytes(0, 5).size()));
         } else if (hasOpenInterrupt({thread_id, ns, id, row.bytes(0, 4)}, row.bytes(0, 5))) {
             log.interrupted.push_back(id);
         }

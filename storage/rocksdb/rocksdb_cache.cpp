@@ -190,10 +190,6 @@ void RocksDBCache::remove(std::string_view ns, std::string_view key) { impl_->dr
 void RocksDBCache::clear(std::string_view ns) { impl_->dropAll(spaceOf(ns)); }
 void RocksDBCache::clear() { impl_->dropAll("e"); }
 
-void RocksDBCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
-    impl_->counts.waitedFor(lookups, is_given);
-}
-
 std::uint64_t RocksDBCache::storedBytes() const {
     const detail::LockGuard lock(impl_->mutex);
     return impl_->bytes;

@@ -21,6 +21,7 @@
 #include "storage/rocksdb/rocksdb_row_locks.hpp"
 #include "storage/saver/index_place.hpp"
 #include "storage/saver/log_gate.hpp"
+#include "storage/saver/prune_rules.hpp"
 #include "storage/saver/retention.hpp"
 
 // What the RocksDB saver's files share. rocksdb_keys.cpp defines the rows. A call stores or removes rows in one

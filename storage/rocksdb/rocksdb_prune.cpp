@@ -204,9 +204,8 @@ checkpoint::LogLinks RocksDBSaver::Impl::readLog(Cursor& rows, Cursor& write_row
         .checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}, .thread_id = log.thread_id};
     for (; rows.isIn(prefix); rows.next()) {
         const CheckpointId id = idAt(rows, prefix.size());
-        RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value());
-        links.commits.push_back({id, record.parent, record.base, record.root, rows.value().size(),
-                                 std::move(record.visits), record.has_all_visits, record.around});
+        links.commits.push_back(checkpoint::linksOf(id, readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value()),
+                                                    rows.value().size()));
     }
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
         const checkpoint::ParsedKey key = write_rows.parsed();
@@ -218,7 +217,8 @@ checkpoint::LogLinks RocksDBSaver::Impl::readLog(Cursor& rows, Cursor& write_row
 
 void RocksDBSaver::Impl::pruneLog(Cursor& write_rows, const checkpoint::LogLinks& links,
                                   const checkpoint::LogPlan& plan, rocksdb::WriteBatch& batch, Dropped& total) {
-    const auto& [dropped, rewritten] = plan;
+    const auto& dropped = plan.dropped;
+    const auto& rewritten = plan.rewritten;
     if (dropped.empty()) return;
     const LogName log{links.thread_id, links.checkpoint_ns};
     const std::string writes_prefix = checkpoint::logPrefix(Table::writes, log);

@@ -5,6 +5,8 @@
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
 
+#include "storage/saver/prune_rules.hpp"
+
 namespace stategraph::checkpoint {
 
 namespace {
@@ -242,12 +244,6 @@ std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<
     if (!hasCommitRules(request)) return {};
     const std::vector<Mark> marks = markAll(log, interrupted, request);
     return idsWhere(log, [&](std::size_t i) { return !marks[i].wanted && !marks[i].linked; });
-}
-
-bool livesForOneTask(std::string_view checkpoint_ns) noexcept {
-    const std::string_view outermost = checkpoint_ns.substr(0, checkpoint_ns.find('|'));
-    const std::size_t colon = outermost.find(':');
-    return colon != std::string_view::npos && !outermost.substr(colon).starts_with(":=");  // otherwise a key follows
 }
 
 bool ThreadPrune::isWaiting(const LogLinks& log, CheckpointId interrupted) const noexcept {

@@ -185,10 +185,6 @@ void SqliteCache::clear() {
     });
 }
 
-void SqliteCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
-    impl_->counts.waitedFor(lookups, is_given);
-}
-
 std::uint64_t SqliteCache::storedBytes() const {
     SqliteDatabase::Reading reading(impl_->database);
     return readCounts(reading.connection()).bytes;

@@ -1,9 +1,10 @@
-#include <algorithm>
-#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include <stategraph/record.hpp>
 
-#include "storage/saver/damaged.hpp"
+#include "storage/saver/prune_rules.hpp"
 #include "storage/sqlite/sqlite_impl.hpp"
 
 // Deletes and prunes threads.
@@ -26,12 +27,6 @@ constexpr const char* select_log_writes =
 constexpr const char* count_bytes =
     "SELECT (page_count-freelist_count)*page_size FROM pragma_page_count(), pragma_freelist_count(), "
     "pragma_page_size()";
-
-struct SqliteLogPrune {
-    std::string ns;
-    std::size_t commits = 0;
-    checkpoint::LogPlan plan;
-};
 
 std::size_t dropThread(SqliteConnection& connection, std::string_view thread_id) {
     SqliteQuery(connection, delete_writes, "delete a thread").bind(thread_id).finish();
@@ -64,65 +59,39 @@ bool isUnused(SqliteConnection& connection, std::string_view thread_id, std::chr
     return !use.isUsed();
 }
 
-checkpoint::LogLinks linksOf(SqliteConnection& connection, const LogName& log) {
-    checkpoint::LogLinks links{
-        .checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}, .thread_id = log.thread_id};
-    SqliteQuery commits(connection, select_log, "read a thread's commits");
-    commits.bind(log);
-    while (commits.step()) {
-        const CheckpointId id = commits.id(0);
-        RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, commits.bytes(1));
-        links.commits.push_back({id, record.parent, record.base, record.root, commits.bytes(1).size(),
-                                 std::move(record.visits), record.has_all_visits, record.around});
-    }
-    SqliteQuery writes(connection, select_log_writes, "read pending writes");
-    writes.bind(log);
-    while (writes.step()) {
-        const CheckpointId id = writes.id(0);
-        if (hasOpenInterrupt({log.thread_id, log.checkpoint_ns, id, writes.bytes(1)}, writes.bytes(2)))
-            links.interrupted.push_back(id);
-    }
-    return links;
-}
-
 // The order of bytes has the root's log first, and "a" before "a|b".
-std::vector<SqliteLogPrune> planThread(SqliteConnection& connection, std::string_view thread_id,
-                                       const PruneRequest& request) {
-    std::deque<std::string> names;
-    std::vector<checkpoint::LogLinks> logs;
-    auto ns = checkpoint::namespaceFrom(connection, thread_id, "");
-    while (ns) {
-        names.push_back(std::move(*ns));
-        logs.push_back(linksOf(connection, {thread_id, names.back()}));
-        ns = checkpoint::namespaceFrom(connection, thread_id, checkpoint::nameAfter(names.back()));
+checkpoint::ThreadPlan planThread(SqliteConnection& connection, std::string_view thread_id,
+                                  const PruneRequest& request) {
+    checkpoint::ThreadRows rows(thread_id);
+    for (auto ns = checkpoint::namespaceFrom(connection, thread_id, ""); ns;
+         ns = checkpoint::namespaceFrom(connection, thread_id, checkpoint::nameAfter(*ns))) {
+        const LogName log{thread_id, *ns};
+        rows.addLog(*ns);
+        SqliteQuery commits(connection, select_log, "read a thread's commits");
+        commits.bind(log);
+        while (commits.step()) rows.addCommit(commits.id(0), commits.bytes(1));
+        SqliteQuery writes(connection, select_log_writes, "read pending writes");
+        writes.bind(log);
+        while (writes.step()) rows.addWrite(writes.id(0), writes.bytes(1), writes.bytes(2));
     }
-    const auto read = [&](std::string_view of, CheckpointId id) {
+    return rows.plan(request, [&](std::string_view of, CheckpointId id) {
         auto record = checkpoint::readSqliteCommit(connection, {thread_id, of}, id);
         if (!record)
             connection.errors().failUnreadable(
                 "is damaged: a commit that is listed cannot be found; restore it from a copy");
         return std::move(*record);
-    };
-    std::vector<checkpoint::LogPlan> planned = checkpoint::ThreadPrune(request).plan(logs, read);
-    std::vector<SqliteLogPrune> plans;
-    for (std::size_t i = 0; i < logs.size(); ++i) {
-        if (!planned[i].dropped.empty())
-            plans.push_back({std::move(names[i]), logs[i].commits.size(), std::move(planned[i])});
-    }
-    return plans;
+    });
 }
 
-std::size_t applyPlan(SqliteConnection& connection, const LogName& log, const SqliteLogPrune& prune) {
+void applyPlan(SqliteConnection& connection, const LogName& log, const checkpoint::LogPlan& plan) {
     constexpr const char* work = "prune a thread";
-    const bool is_whole = prune.plan.dropped.size() == prune.commits;
-    for (const CheckpointId id : prune.plan.dropped) {
+    for (const CheckpointId id : plan.dropped) {
         SqliteQuery(connection, delete_commit, work).bind(log).bind(id).finish();
-        if (!is_whole) SqliteQuery(connection, delete_writes_of, work).bind(log).bind(id).finish();
+        if (!plan.is_whole) SqliteQuery(connection, delete_writes_of, work).bind(log).bind(id).finish();
     }
-    if (is_whole) SqliteQuery(connection, delete_writes_of_log, work).bind(log).finish();
-    for (const StoredCommit& commit : prune.plan.rewritten)
+    if (plan.is_whole) SqliteQuery(connection, delete_writes_of_log, work).bind(log).finish();
+    for (const StoredCommit& commit : plan.rewritten)
         SqliteQuery(connection, rewrite_commit, work).bind(log).bind(commit.id).bind(commit.bytes).finish();
-    return prune.plan.dropped.size();
 }
 
 }  // namespace
@@ -138,25 +107,21 @@ void SqliteSaver::deleteThread(std::string_view thread_id) {
 // Prunes one thread at a time. It is read first while writers need not wait, and again while they do, because a writer
 // may have built on what is being dropped.
 std::size_t SqliteSaver::Impl::pruneThread(const std::string& thread_id, const PruneRequest& request) {
-    const auto& since = request.threads_unused_since;
     const bool drops_commits = request.keep_last || request.older_than;
     {
         SqliteDatabase::Reading reading(database);
         SqliteConnection& connection = reading.connection();
-        const bool is_unused = since && isUnused(connection, thread_id, *since);
-        if (!is_unused && (!drops_commits || planThread(connection, thread_id, request).empty())) return 0;
+        if (!drops_commits && !isUnused(connection, thread_id, *request.threads_unused_since)) return 0;
+        if (drops_commits && planThread(connection, thread_id, request).dropped_commits == 0) return 0;
     }
     std::size_t dropped = 0;
     database.write(
         false,
         [&](SqliteConnection& connection) {
-            dropped = 0;
-            if (since && isUnused(connection, thread_id, *since)) {
-                dropped = dropThread(connection, thread_id);
-            } else if (drops_commits) {
-                for (const SqliteLogPrune& log : planThread(connection, thread_id, request))
-                    dropped += applyPlan(connection, {thread_id, log.ns}, log);
-            }
+            const checkpoint::ThreadPlan plan = planThread(connection, thread_id, request);
+            dropped = plan.dropped_commits;
+            if (plan.drops_thread) dropThread(connection, thread_id);
+            for (const checkpoint::LogPlan& log : plan.logs) applyPlan(connection, {thread_id, log.checkpoint_ns}, log);
         },
         SqliteDatabase::Batch::alone);
     return dropped;
@@ -164,22 +129,14 @@ std::size_t SqliteSaver::Impl::pruneThread(const std::string& thread_id, const P
 
 std::size_t SqliteSaver::prune(const PruneRequest& request) {
     impl_->database.checkWritable();
-    checkpoint::checkPrune(request);
-    if (request.thread_id)
-        return checkpoint::ofSqliteLog({*request.thread_id},
-                                       [&] { return impl_->pruneThread(*request.thread_id, request); });
-    std::size_t dropped = 0;
-    const auto nextThread = [&](const std::string& from) {
+    const auto next = [&](const std::optional<std::string>& last) -> std::optional<std::string> {
+        if (impl_->is_closing) return std::nullopt;
         SqliteDatabase::Reading reading(impl_->database);
-        return checkpoint::threadFrom(reading.connection(), from);
+        return checkpoint::threadFrom(reading.connection(), last ? checkpoint::nameAfter(*last) : "");
     };
-    for (auto thread_id = nextThread(""); thread_id && !impl_->is_closing;
-         thread_id = nextThread(checkpoint::nameAfter(*thread_id))) {
-        checkpoint::pruneOrNote(request, *thread_id, [&] {
-            checkpoint::ofSqliteLog({*thread_id}, [&] { dropped += impl_->pruneThread(*thread_id, request); });
-        });
-    }
-    return dropped;
+    return checkpoint::pruneThreads(request, next, [&](const std::string& thread_id) {
+        return checkpoint::ofSqliteLog({thread_id}, [&] { return impl_->pruneThread(thread_id, request); });
+    });
 }
 
 std::optional<std::uint64_t> SqliteSaver::storedBytes() {

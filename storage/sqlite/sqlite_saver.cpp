@@ -96,21 +96,16 @@ std::string keyOf(const GraphFingerprint& fingerprint) {
 // Everything that may be refused comes before the first row.
 void putRows(SqliteConnection& connection, const PutRequest& request) {
     const LogName& log = request.log;
-    const CheckpointId head = checkpoint::headOf(connection, log);
-    if (head != request.expected_head) checkpoint::refuseHead(log, request.expected_head, head);
-    if (request.root && !checkpoint::readSqliteCommit(connection, {log.thread_id}, request.root))
-        checkpoint::refuseRoot(request);
-    for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
-        for (const WriteRow& row : rows) {
-            if (!row.expected) continue;
+    checkpoint::checkStored(
+        request, checkpoint::headOf(connection, log),
+        [&](const LogName& name, CheckpointId id) {
+            return checkpoint::readSqliteCommit(connection, name, id).has_value();
+        },
+        [&](const WriteRow& row) -> std::optional<std::string> {
             SqliteQuery query(connection, select_write, "read a pending write");
-            const bool is_there = query.bind(log).bind(row.checkpoint_id).bind(row.path).step();
-            checkpoint::checkExpected(log, row,
-                                      is_there ? std::optional<std::string_view>(query.bytes(0)) : std::nullopt);
-        }
-    }
-    checkpoint::checkAncestors(
-        request, [&](CheckpointId id) { return checkpoint::readSqliteCommit(connection, log, id).has_value(); });
+            if (!query.bind(log).bind(row.checkpoint_id).bind(row.path).step()) return std::nullopt;
+            return std::string(query.bytes(0));
+        });
     checkpoint::noteInIndex(connection, request);
     for (const CommitRow& row : request.commits) {
         SqliteQuery query(connection, insert_commit, "store a commit");

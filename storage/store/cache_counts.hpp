@@ -12,11 +12,6 @@ public:
     void found() noexcept { hits_.fetch_add(1, std::memory_order_relaxed); }
     void missed() noexcept { misses_.fetch_add(1, std::memory_order_relaxed); }
     void kept() noexcept { stores_.fetch_add(1, std::memory_order_relaxed); }
-    /// Works like BaseCache::waitedFor.
-    void waitedFor(std::uint64_t lookups, bool is_given) noexcept {
-        misses_.fetch_sub(lookups, std::memory_order_relaxed);
-        hits_.fetch_add(is_given ? 1 : 0, std::memory_order_relaxed);
-    }
     CacheStats stats() const noexcept {
         return {.hits = hits_.load(std::memory_order_relaxed),
                 .misses = misses_.load(std::memory_order_relaxed),

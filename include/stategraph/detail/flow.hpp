@@ -44,7 +44,6 @@ private:
     std::condition_variable ended_;
     std::atomic<bool> is_begun_ = false;
     std::atomic<bool> is_done_ = false;
-    bool is_inside_flight_ = false;
 };
 
 /// The calls that a Flow started, all of which end before it is destroyed; and the place of the Flow, from which the

@@ -6,9 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/error.hpp>
-#include <stategraph/saver_rules.hpp>
 #include <stategraph/testing/saver_contract/prune_rewrite.hpp>
 
+#include "storage/saver/prune_rules.hpp"
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/support/savers.hpp"
 

@@ -7,9 +7,9 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/error.hpp>
-#include <stategraph/saver_rules.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
+#include "storage/saver/prune_rules.hpp"
 #include "tests/support/seed.hpp"
 
 namespace stategraph::testing {

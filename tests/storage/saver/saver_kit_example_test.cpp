@@ -1,10 +1,8 @@
 // A minimal saver on std::map, and its tests. docs/savers.md explains it.
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,24 +25,17 @@ public:
         sg::checkpoint::checkPut(request);
         const std::lock_guard lock(mutex_);
         const Log* const log = find(request.log);
+        const auto hasCommit = [this](const sg::LogName& name, CheckpointId id) {
+            const Log* const asked = find(name);
+            return asked != nullptr && asked->commits.contains(id);
+        };
+        const auto findWrite = [log](const sg::WriteRow& row) -> std::optional<std::string> {
+            if (!log) return {};
+            const auto at = log->writes.find({row.checkpoint_id, std::string(row.path)});
+            return at == log->writes.end() ? std::nullopt : std::optional(at->second);
+        };
         const CheckpointId head = log && !log->commits.empty() ? log->commits.rbegin()->first : CheckpointId();
-        if (head != request.expected_head) sg::checkpoint::refuseHead(request.log, request.expected_head, head);
-        if (request.root) {
-            const Log* const root = find({request.log.thread_id});
-            if (!root || !root->commits.contains(request.root)) sg::checkpoint::refuseRoot(request);
-        }
-        for (const std::span<const sg::WriteRow> rows : {request.compared, request.writes}) {
-            for (const auto& row : rows) {
-                std::optional<std::string_view> stored;
-                if (const auto key = std::pair(row.checkpoint_id, std::string(row.path));
-                    log && log->writes.contains(key)) {
-                    stored = log->writes.at(key);
-                }
-                sg::checkpoint::checkExpected(request.log, row, stored);
-            }
-        }
-        sg::checkpoint::checkAncestors(request,
-                                       [log](CheckpointId id) { return log != nullptr && log->commits.contains(id); });
+        sg::checkpoint::checkStored(request, head, hasCommit, findWrite);
         if (request.commits.empty() && request.writes.empty()) return;
         Log& target = threads_[std::string(request.log.thread_id)][std::string(request.log.checkpoint_ns)];
         for (const auto& row : request.commits) target.commits.emplace(row.id, row.bytes);
@@ -111,17 +102,17 @@ public:
         }
     }
 
+    // [begin prune]
     std::size_t prune(const sg::PruneRequest& request) override {
-        sg::checkpoint::checkPrune(request);
         const std::lock_guard lock(mutex_);
-        std::size_t dropped = 0;
-        for (auto& [thread_id, logs] : threads_) {
-            if (request.thread_id && thread_id != *request.thread_id) continue;
-            dropped += pruneThread(thread_id, logs, request);
-        }
-        std::erase_if(threads_, [](const auto& thread) { return thread.second.empty(); });
-        return dropped;
+        const auto next = [this](const std::optional<std::string>& last) {
+            const auto at = last ? threads_.upper_bound(*last) : threads_.begin();
+            return at == threads_.end() ? std::nullopt : std::optional(at->first);
+        };
+        return sg::checkpoint::pruneThreads(request, next,
+                                            [&](const std::string& id) { return pruneOne(id, request); });
     }
+    // [end prune]
 
 private:
     using Commits = std::map<CheckpointId, std::string>;
@@ -150,68 +141,33 @@ private:
         return sg::readLinks({log.thread_id, log.checkpoint_ns, commit.first}, commit.second);
     }
 
-    static std::vector<CheckpointId> interruptedIn(const sg::LogName& name, const Log& log) {
-        std::vector<CheckpointId> interrupted;
-        for (const auto& [key, bytes] : log.writes) {
-            const sg::RowKey row{name.thread_id, name.checkpoint_ns, key.first, key.second};
-            if (sg::hasOpenInterrupt(row, bytes)) interrupted.push_back(key.first);
+    // [begin prune_one]
+    std::size_t pruneOne(const std::string& thread_id, const sg::PruneRequest& request) {
+        const auto thread = threads_.find(thread_id);
+        if (thread == threads_.end()) return 0;
+        sg::checkpoint::ThreadRows rows(thread_id);
+        for (const auto& [ns, log] : thread->second) {
+            rows.addLog(ns);
+            for (const auto& [id, bytes] : log.commits) rows.addCommit(id, bytes);
+            for (const auto& [key, bytes] : log.writes) rows.addWrite(key.first, key.second, bytes);
         }
-        return interrupted;
-    }
-
-    static std::size_t pruneThread(std::string_view thread_id, Logs& logs, const sg::PruneRequest& request) {
-        std::size_t dropped = 0;
-        if (request.threads_unused_since) {
-            sg::checkpoint::ThreadUse use(*request.threads_unused_since);
-            for (const auto& [ns, log] : logs) {
-                if (log.commits.empty()) continue;
-                const sg::LogName name{thread_id, ns};
-                dropped += log.commits.size();
-                use.add(ns, log.commits.rbegin()->first, linksOf(name, *log.commits.rbegin()),
-                        [&] { return !interruptedIn(name, log).empty(); });
-            }
-            if (!use.isUsed()) {
-                logs.clear();
-                return dropped;
-            }
-            dropped = 0;
-        }
-        std::vector<sg::checkpoint::LogLinks> all;
-        for (const auto& [ns, log] : logs) {
-            const sg::LogName name{thread_id, ns};
-            sg::checkpoint::LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = interruptedIn(name, log)};
-            for (const auto& commit : log.commits) {
-                const sg::RecordLinks record = linksOf(name, commit);
-                links.commits.push_back({.id = commit.first,
-                                         .parent = record.parent,
-                                         .base = record.base,
-                                         .root = record.root,
-                                         .bytes = commit.second.size(),
-                                         .visits = record.visits,
-                                         .has_all_visits = record.has_all_visits,
-                                         .around = record.around});
-            }
-            if (!links.commits.empty()) all.push_back(std::move(links));
-        }
-        const auto read = [&logs](std::string_view ns, CheckpointId id) {
-            return logs.find(ns)->second.commits.at(id);
+        const auto read = [&](std::string_view ns, CheckpointId id) {
+            return thread->second.find(ns)->second.commits.at(id);
         };
-        const std::vector<sg::checkpoint::LogPlan> plans = sg::checkpoint::ThreadPrune(request).plan(all, read);
-        for (std::size_t i = 0; i < plans.size(); ++i) {
-            const sg::checkpoint::LogPlan& plan = plans[i];
-            const std::vector<CheckpointId>& ids = plan.dropped;
-            Log& log = logs.find(all[i].checkpoint_ns)->second;
-            const bool is_whole = ids.size() == log.commits.size();
-            for (const CheckpointId id : ids) log.commits.erase(id);
-            for (const sg::StoredCommit& commit : plan.rewritten) log.commits.at(commit.id) = commit.bytes;
-            std::erase_if(log.writes, [&](const auto& write) {
-                return (is_whole && !ids.empty()) || std::binary_search(ids.begin(), ids.end(), write.first.first);
-            });
-            dropped += ids.size();
+        const sg::checkpoint::ThreadPlan plan = rows.plan(request, read);
+        for (const sg::checkpoint::LogPlan& each : plan.logs) {
+            Log& log = thread->second.find(each.checkpoint_ns)->second;
+            for (const sg::StoredCommit& commit : each.rewritten) log.commits.at(commit.id) = commit.bytes;
+            for (const CheckpointId id : each.dropped) {
+                log.commits.erase(id);
+                std::erase_if(log.writes, [id](const auto& write) { return write.first.first == id; });
+            }
+            if (each.is_whole) thread->second.erase(each.checkpoint_ns);
         }
-        std::erase_if(logs, [](const auto& log) { return log.second.commits.empty() && log.second.writes.empty(); });
-        return dropped;
+        if (plan.drops_thread || thread->second.empty()) threads_.erase(thread);
+        return plan.dropped_commits;
     }
+    // [end prune_one]
 
     std::mutex mutex_;
     std::map<std::string, Logs> threads_;
