@@ -37,7 +37,6 @@ function(stategraph_example name)
   add_executable(example_${name} ${ARGN})
   set(needs_server OFF)
   if("stategraph::postgres" IN_LIST libraries
-     OR "stategraph::postgres_shards" IN_LIST libraries
      OR "stategraph::queue" IN_LIST libraries
      OR "stategraph::worker" IN_LIST libraries)
     set(needs_server ON)

@@ -48,9 +48,7 @@ Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts)
     if (places_.size() < accepts.places_min) throw UsageError{"an argument is missing"};
     if (places_.size() > accepts.places_max)
         throw UsageError{"'" + places_[accepts.places_max] + "' is one argument too many" +
-                         (accepts.place_is_store || isOneOf("--clusters", values)
-                              ? ""
-                              : "; the store is named by --store or STATEGRAPH_STORE")};
+                         (accepts.place_is_store ? "" : "; the store is named by --store or STATEGRAPH_STORE")};
     if (accepts.place_is_store && !places_.empty() && !given_.emplace("--store", std::vector{places_.front()}).second)
         throw UsageError{"the database is named twice: '" + places_.front() + "' and by --store"};
 }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <stategraph/error.hpp>
-#include <stategraph/memory_saver.hpp>
 
 #include "inspect/commands.hpp"
 
@@ -76,12 +75,6 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
         return Exit::done;
     }
     Terminal terminal(out, options.colour && !arguments.has("--json"), options.columns);
-    if (command->has_clusters) {
-        if (arguments.has("--store")) throw UsageError{"'" + words[0] + "' takes clusters, and no --store"};
-        const auto none = std::make_shared<MemorySaver>();
-        Call call{arguments, *none, terminal, options.in != nullptr ? *options.in : std::cin};
-        return command->run(call);
-    }
     const bool for_writing = (command->writes && !arguments.has("--dry-run")) || arguments.has("--write");
     const auto saver = openStore(arguments, options, for_writing, command->follows);
     Call call{arguments, *saver,
@@ -94,7 +87,7 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
 
 // This function is longer than others because it is the table of all commands.
 std::span<const Command> commands() {
-    static const std::array<Command, 23> all = {{
+    static const std::array<Command, 19> all = {{
         {"ls",
          "[STORE] [--status STATUS] [--since 1h] [--text TEXT] [--metadata NAME=VALUE] [--limit N]",
          "Lists threads, the newest first: status, age, step, what is due, questions, errors.",
@@ -230,39 +223,6 @@ std::span<const Command> commands() {
          "worker, or sets it aside.",
          {.places_max = 2, .flags = {"--prometheus"}, .values = {"--reason", "--standing", "--limit"}},
          showQueue,
-         true},
-        {"slots",
-         "--clusters FILE",
-         "Shows which cluster of a sharded deployment has which slots, and moves under way. FILE has a line NAME "
-         "ADDRESS for each cluster.",
-         {.values = {"--clusters"}},
-         showSlots,
-         false,
-         false,
-         true},
-        {"move-slots",
-         "SLOTS CLUSTER --clusters FILE [--threads-at-once N]",
-         "Moves slots, such as 0-99,512, with their threads to a cluster, while programs run.",
-         {.places_min = 2, .places_max = 2, .values = {"--clusters", "--threads-at-once"}},
-         moveSlots,
-         true,
-         false,
-         true},
-        {"resume-moves",
-         "--clusters FILE [--threads-at-once N]",
-         "Continues the moves that broke off, and clears what they left.",
-         {.values = {"--clusters", "--threads-at-once"}},
-         resumeMoves,
-         true,
-         false,
-         true},
-        {"check-slots",
-         "--clusters FILE",
-         "Checks that each slot is in one cluster, that no move broke off, and that no other cluster has rows of it.",
-         {.values = {"--clusters"}},
-         checkSlots,
-         false,
-         false,
          true},
     }};
     return all;

@@ -39,8 +39,6 @@ struct Command {
     bool writes = false;
     /// Whether the command sees what a writing process adds while it runs.
     bool follows = false;
-    /// Whether it opens no store: Call::saver is then an empty one.
-    bool has_clusters = false;
 };
 
 /// Returns all commands in the order in which help lists them.
@@ -71,9 +69,5 @@ Exit pruneThreads(Call& call);
 Exit removeThread(Call& call);
 Exit serveStore(Call& call);
 Exit showQueue(Call& call);
-Exit showSlots(Call& call);
-Exit checkSlots(Call& call);
-Exit moveSlots(Call& call);
-Exit resumeMoves(Call& call);
 
 }  // namespace stategraph::inspect

@@ -133,7 +133,7 @@ struct ClaimedQueue {
     /// Look only at threads that have been due since a later time than this. While somebody holds an old transaction
     /// open, the server keeps what claims have changed since then, and a claim without this limit steps over all of it.
     /// A worker passes the `Claim::due` of the last thread that it claimed, less a second, and every second none,
-    /// because a thread may become due in the past (when a transaction took long, or its slot has moved). None: all.
+    /// because a thread may become due in the past (when a transaction took long). None: all.
     std::optional<std::chrono::system_clock::time_point> due_after = {};
 };
 

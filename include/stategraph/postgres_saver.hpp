@@ -14,7 +14,6 @@ namespace stategraph {
 
 class PostgresListener;
 class PostgresQueue;
-class PostgresShards;
 
 /// Which puts of a process's threads a PostgresSaver joins in one statement.
 struct PostgresJoinOptions {
@@ -182,7 +181,6 @@ public:
 private:
     friend class PostgresListener;
     friend class PostgresQueue;
-    friend class PostgresShards;
 
     struct Impl;
     std::unique_ptr<Impl> impl_;

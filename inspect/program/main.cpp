@@ -45,18 +45,14 @@ bool page(const std::string& text) {
     return pclose(pipe) >> 8 != 127;  // the shell found no such program
 }
 
-// Whether the command prints while it works, so that a pager would show it too late.
-bool saysHowFar(const std::string& command) {
-    return command == "serve" || command == "move-slots" || command == "resume-moves";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const Size size = terminalSize();
     const bool is_terminal = size.columns > 0;
-    const bool is_paged = is_terminal && (arguments.empty() || !saysHowFar(arguments[0]));
+    // `serve` prints while it works, so that a pager would show it too late.
+    const bool is_paged = is_terminal && (arguments.empty() || arguments[0] != "serve");
     std::ostringstream text;
     const auto exit =
         stategraph::inspect::runCommand(arguments, is_paged ? static_cast<std::ostream&>(text) : std::cout, std::cerr,

@@ -49,7 +49,7 @@ units_need_headers() {
   cxx=clang++-16  # for has_header
   if ! has_header postgresql/libpq-fe.h; then
     note "libpq is not there: storage/postgres/ and the rooms that include its files are left out."
-    { grep -lE '^(storage/(sharded/)?postgres|worker/queue)/' "$units"/*.unit || true; } | xargs -r rm
+    { grep -lE '^(storage/postgres|worker/queue)/' "$units"/*.unit || true; } | xargs -r rm
   fi
   if ! has_header re2/re2.h; then
     note "RE2 is not there: json/schema/ and workflow/from_json/ are left out."

@@ -3,8 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include <stategraph/sharded_saver.hpp>
-
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_one_put.hpp"
 
@@ -26,7 +24,7 @@ public:
     LaterPut(Impl& of, const PutRequest& request, const PutLease* lease, PutCompletion& completion)
         : impl_(of),
           lease_(lease != nullptr ? std::optional(*lease) : std::nullopt),
-          put_(of.statements, of.fence, *of.holds, request, this->lease()),
+          put_(of.statements, *of.holds, request, this->lease()),
           completion_(completion) {}
 
     static void begin(std::unique_ptr<LaterPut> given) noexcept {
@@ -43,13 +41,7 @@ private:
         if (leads_) return impl_.joiner.lead(*this);
         std::exception_ptr failure;
         try {
-            checkpoint::ofPostgresLog(put_.request().log, [this] {
-                try {
-                    impl_.putLater(put_, outcome_);
-                } catch (const ThreadMovedError& error) {
-                    refuseMoved(error, lease());
-                }
-            });
+            checkpoint::ofPostgresLog(put_.request().log, [this] { impl_.putLater(put_, outcome_); });
         } catch (...) {
             failure = std::current_exception();
         }

@@ -11,7 +11,6 @@
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/saver_rules.hpp>
 
-#include "storage/postgres/postgres_fence.hpp"
 #include "storage/postgres/postgres_joiner.hpp"
 #include "storage/postgres/postgres_notifier.hpp"
 #include "storage/postgres/postgres_pool.hpp"
@@ -46,25 +45,21 @@ auto ofPostgresLog(const LogName& log, Call&& call) {
 
 /// Throws InvalidArgumentError for invalid options.
 const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options);
-/// Throws if the schema does not have the tables of this library's version. Returns whether it has only some slots of
-/// threads (postgres_shard_tables.hpp).
-bool checkPostgresFormat(PostgresConnection& connection);
-/// Makes them; returns the same.
-bool setUpPostgres(PostgresConnection& connection);
+/// Throws if the schema does not have the tables of this library's version.
+void checkPostgresFormat(PostgresConnection& connection);
+/// Creates them, if they do not exist.
+void setUpPostgres(PostgresConnection& connection);
 
 }  // namespace stategraph::checkpoint
 
 namespace stategraph {
-
-class ThreadMovedError;
 
 struct PostgresSaver::Impl {
     Impl(const std::string& conninfo, const PostgresSaverOptions& options)
         : pool(checkpoint::poolSettings(conninfo, options)),
           schema(options.schema),
           quoted_schema(checkpoint::quotedName(options.schema)),
-          statements(options.schema, false),
-          fence(quoted_schema, false),
+          statements(options.schema),
           holds(std::make_shared<checkpoint::PostgresThreadHolds>(pool.settings(), quoted_schema)),
           joiner(pool, statements, options.join_puts),
           read_only(options.read_only),
@@ -82,8 +77,6 @@ struct PostgresSaver::Impl {
     void put(const PutRequest& request, const PutLease* lease);
     /// Notifies others of a request that is stored.
     void tellStored(const PutRequest& request, const PutLease* lease) const noexcept;
-    /// Throws what a put throws whose thread has moved to another server.
-    [[noreturn]] static void refuseMoved(const ThreadMovedError& error, const PutLease* lease);
     /// Notifies others of what was stored.
     void tellOthers(PostgresNotice notice, std::string_view name = {}) const noexcept {
         if (notifier) notifier->note(notice, name);
@@ -102,9 +95,7 @@ struct PostgresSaver::Impl {
     checkpoint::PostgresPool pool;
     const std::string schema;
     const std::string quoted_schema;
-    // As the schema needs them; `open` says which.
-    checkpoint::PostgresStatements statements;
-    checkpoint::PostgresFence fence;
+    const checkpoint::PostgresStatements statements;
     std::shared_ptr<checkpoint::PostgresThreadHolds> holds;
     checkpoint::PostgresJoiner joiner;
     const bool read_only;

@@ -6,22 +6,11 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// What every put must have to be stored: its slot is here and does not move, where the schema has only some slots; no
-// lease or hold is asked for, or its epoch is the thread's; and its input is there. As in single puts, the row of the
-// slot comes before that of the queue or of holds, and that before the log's. A slot's row is locked as by other puts,
-// so that any number of them hold it at once, and the drain of a move waits for them; if a drain is under way, the put
-// is skipped.
-std::string permittedSql(bool has_slots) {
-    const std::string slots = has_slots ? R"(
-v AS MATERIALIZED (SELECT u.* FROM u JOIN {S}.slots h ON h.slot = u.slot WHERE h.state = 1
-    FOR KEY SHARE OF h SKIP LOCKED),)"
-                                        : R"(
-v AS MATERIALIZED (SELECT * FROM u),)";
-    return std::string(
-               "WITH u AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13, $14, $22") +
-           (has_slots ? ", $23" : "") + R"()
-    WITH ORDINALITY AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, tells, hold)" +
-           (has_slots ? ", slot" : "") + ", n))," + slots + R"(
+// What every put must have to be stored: no lease or hold is asked for, or its epoch is the thread's; and its input is
+// there. As in single puts, the row of the queue or of holds comes before the log's.
+constexpr const char* permitted_sql = R"(
+WITH v AS MATERIALIZED (SELECT * FROM unnest($1, $2, $3, $4, $9, $10, $11, $12, $13, $14, $22)
+    WITH ORDINALITY AS u (thread, ns, expected, id, is_status, wakes, second_ago, epoch, takes, tells, hold, n)),
 f AS MATERIALIZED (SELECT v.* FROM v JOIN {S}.work w ON w.thread = v.thread AND w.epoch = v.epoch
     WHERE v.takes IS NULL FOR KEY SHARE OF w SKIP LOCKED),
 g AS MATERIALIZED (SELECT v.* FROM v JOIN {S}.work w ON w.thread = v.thread AND w.epoch = v.epoch
@@ -33,7 +22,6 @@ b AS MATERIALIZED (SELECT v.* FROM v JOIN {S}.holds h ON h.thread = v.thread AND
 p AS MATERIALIZED (SELECT * FROM v WHERE epoch IS NULL AND hold IS NULL UNION ALL SELECT * FROM f
     UNION ALL SELECT * FROM x UNION ALL SELECT * FROM b),
 )";
-}
 
 // The logs, and those that the commits begin. The index over (log, prev) is the compare-and-swap, of a put's first
 // commit, together with the function `follows`; the others follow it.
@@ -74,21 +62,19 @@ SELECT s.n, set_config('synchronous_commit', $8, true), {S}.follows(s.log, s.exp
 
 }  // namespace
 
-std::string postgresJoinedSql(bool has_slots) {
+std::string postgresJoinedSql() {
     const std::string index = postgresIndexUpdate("m s", "l.thread = s.thread AND l.ns = s.ns", "s", "s.id",
                                                   "s.is_status", "s.wakes", "s.second_ago", "s.tells");
-    return permittedSql(has_slots) + stored_sql +
+    return std::string(permitted_sql) + stored_sql +
            "m AS MATERIALIZED (SELECT * FROM s WHERE s.ns = '' AND NOT s.is_new),\ni AS (" + index + "),\n" + taken_sql;
 }
 
-std::vector<Oid> postgresJoinedTypes(bool has_slots) {
-    std::vector<Oid> types{
-        bytea_array_type,  bytea_array_type, uuid_array_type,   uuid_array_type,   uuid_array_type, uuid_array_type,
-        bytea_array_type,  text_type,        bigint_array_type, bigint_array_type, uuid_array_type, bigint_array_type,
-        bigint_array_type, bytea_array_type, uuid_array_type,   bigint_array_type, uuid_array_type, uuid_array_type,
-        uuid_array_type,   uuid_array_type,  bytea_array_type,  bigint_array_type};
-    if (has_slots) types.push_back(bigint_array_type);
-    return types;
+std::vector<Oid> postgresJoinedTypes() {
+    return {bytea_array_type,  bytea_array_type,  uuid_array_type,   uuid_array_type,   uuid_array_type,
+            uuid_array_type,   bytea_array_type,  text_type,         bigint_array_type, bigint_array_type,
+            uuid_array_type,   bigint_array_type, bigint_array_type, bytea_array_type,  uuid_array_type,
+            bigint_array_type, uuid_array_type,   uuid_array_type,   uuid_array_type,   uuid_array_type,
+            bytea_array_type,  bigint_array_type};
 }
 
 }  // namespace stategraph::checkpoint

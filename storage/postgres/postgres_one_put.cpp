@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include <stategraph/sharded_saver.hpp>
-
 #include "src/value/times.hpp"
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_index.hpp"
@@ -27,9 +25,9 @@ constexpr std::string_view was_first = "SG001";  // another writer
 
 }  // namespace
 
-PostgresPut::PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, PostgresThreadHolds& holds,
-                         const PutRequest& request, const PutLease* lease)
-    : statements_(statements), fence_(fence), holds_(holds), request_(request), lease_(lease) {
+PostgresPut::PostgresPut(const PostgresStatements& statements, PostgresThreadHolds& holds, const PutRequest& request,
+                         const PutLease* lease)
+    : statements_(statements), holds_(holds), request_(request), lease_(lease) {
     needs_.resize(request.commits.size());
     // As checkAncestors asks: the function `put` looks.
     for (std::size_t i = 0; i < request.commits.size(); ++i) needs_[i] = neededAncestor(request, i);
@@ -80,12 +78,6 @@ bool PostgresPut::isStored(PostgresConnection& connection) const {
     return connection.run(statements_.has_writes, parameters, looking).flag(0, 0);
 }
 
-PostgresResult PostgresPut::run(PostgresConnection& connection, const PostgresStatement& statement,
-                                const PostgresParameters& parameters) const {
-    return fence_.run(connection, PostgresFence::Access::append, request_.log.thread_id, statement, parameters,
-                      storing_commit);
-}
-
 PostgresPut::Right PostgresPut::right() const {
     if (lease_ != nullptr) return {.lease = lease_->epoch};
     return {.hold = holds_.epochOf(request_.log.thread_id)};
@@ -95,7 +87,7 @@ PostgresPut::Right PostgresPut::right() const {
 // proves that the holder is alive may have been lost for a while.
 void PostgresPut::refuseOrHoldAgain(PostgresConnection& connection, const Right& right) const {
     if (right.lease) refuseLease(*right.lease);
-    if (!holds_.holdAgain(connection, fence_, request_.log.thread_id)) refuseHold(*right.hold);
+    if (!holds_.holdAgain(connection, request_.log.thread_id)) refuseHold(*right.hold);
 }
 
 // Returns false if it may succeed now.
@@ -123,11 +115,6 @@ bool PostgresPut::append(PostgresConnection& connection) const {
     if (is_own) addPlace(parameters, row.id);
     const Right has = right();
     if (has.lease || has.hold) parameters.number(has.lease ? *has.lease : *has.hold);
-    if (fence_.hasSlots()) {
-        // The statement finds out by itself whether the slot is simply owned, which is faster than two statements.
-        // If it is not, the function `put` stores the commit behind the fence.
-        parameters.number(static_cast<std::int64_t>(slotOf(request_.log.thread_id)));
-    }
     const PostgresAppends& appends = is_own ? statements_.append : statements_.append_inner;
     const PostgresStatement& statement = has.lease ? appends.leased : has.hold ? appends.held : appends.free;
     try {
@@ -199,12 +186,13 @@ PostgresParameters PostgresPut::all() const {
 
 PostgresResult PostgresPut::callPut(PostgresConnection& connection, const Right& has) const {
     PostgresParameters parameters = all();
-    if (!has.lease && !has.hold && !request_.answers) return run(connection, statements_.put, parameters);
+    if (!has.lease && !has.hold && !request_.answers)
+        return connection.run(statements_.put, parameters, storing_commit);
     has.lease ? parameters.number(*has.lease) : parameters.null();
     lease_ != nullptr && lease_->takes ? parameters.number(*lease_->takes) : parameters.null();
     has.hold ? parameters.number(*has.hold) : parameters.null();
     parameters.flag(!has.lease && request_.answers);
-    return run(connection, statements_.put_work, parameters);
+    return connection.run(statements_.put_work, parameters, storing_commit);
 }
 
 bool PostgresPut::putAll(PostgresConnection& connection) const {
@@ -268,8 +256,6 @@ void PostgresPut::addTo(PostgresJoinedColumns& columns) const {
         columns.further.bases.addId(row.base);
         columns.further.bytes.add(row.bytes);
     }
-    columns.has_slots = fence_.hasSlots();
-    if (columns.has_slots) columns.slots.addNumber(static_cast<std::int64_t>(slotOf(request_.log.thread_id)));
 }
 
 PostgresParameters PostgresJoinedColumns::encoded(bool sync) const {
@@ -283,7 +269,6 @@ PostgresParameters PostgresJoinedColumns::encoded(bool sync) const {
          {&further.places, &further.before, &further.ids, &further.parents, &further.bases, &further.bytes})
         parameters.owned(array->encoded());
     parameters.owned(holds.encoded());
-    if (has_slots) parameters.owned(slots.encoded());
     return parameters;
 }
 

@@ -8,7 +8,6 @@
 #include <stategraph/saver_rules.hpp>
 
 #include "storage/postgres/postgres_connection.hpp"
-#include "storage/postgres/postgres_fence.hpp"
 #include "storage/postgres/postgres_statements.hpp"
 
 namespace stategraph::checkpoint {
@@ -42,8 +41,6 @@ struct PostgresJoinedColumns {
     PostgresArray summaries{bytea_type};
     PostgresArray first_ids{uuid_type};
     Further further;
-    PostgresArray slots{bigint_type};  // where the schema has only some of them
-    bool has_slots = false;
     std::int64_t puts = 0;
 
     PostgresParameters encoded(bool sync) const;
@@ -54,8 +51,8 @@ class PostgresPut {
 public:
     /// If `lease` is null, it is made under the epoch of the thread's hold, if the saver has one. All of them must
     /// outlive it.
-    PostgresPut(const PostgresStatements& statements, const PostgresFence& fence, PostgresThreadHolds& holds,
-                const PutRequest& request, const PutLease* lease);
+    PostgresPut(const PostgresStatements& statements, PostgresThreadHolds& holds, const PutRequest& request,
+                const PutLease* lease);
 
     const PutRequest& request() const noexcept { return request_; }
 
@@ -94,8 +91,6 @@ private:
     };
     Right right() const;
     void refuseOrHoldAgain(PostgresConnection& connection, const Right& right) const;
-    PostgresResult run(PostgresConnection& connection, const PostgresStatement& statement,
-                       const PostgresParameters& parameters) const;
     bool refuseOrTryAgain(PostgresConnection& connection) const;
     bool append(PostgresConnection& connection) const;
     void addPlace(PostgresParameters& parameters, CheckpointId head) const;
@@ -104,7 +99,6 @@ private:
     bool putAll(PostgresConnection& connection) const;
 
     const PostgresStatements& statements_;
-    const PostgresFence& fence_;
     PostgresThreadHolds& holds_;
     const PutRequest& request_;
     const PutLease* const lease_;

@@ -2,7 +2,6 @@
 #include <map>
 
 #include <stategraph/record.hpp>
-#include <stategraph/sharded_saver.hpp>
 
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/saver/damaged.hpp"
@@ -14,7 +13,6 @@ namespace {
 
 using checkpoint::PostgresArray;
 using checkpoint::PostgresConnection;
-using checkpoint::PostgresFence;
 using checkpoint::PostgresParameters;
 using checkpoint::PostgresResult;
 using checkpoint::PostgresStatements;
@@ -112,8 +110,7 @@ void applyPlan(PostgresConnection& connection, const PostgresStatements& stateme
 }
 
 std::size_t pruneInTransaction(PostgresConnection& connection, const PostgresStatements& statements,
-                               const PostgresFence& fence, std::string_view thread_id, const PruneRequest& request) {
-    fence.hold(connection, thread_id);
+                               std::string_view thread_id, const PruneRequest& request) {
     (void)connection.run(statements.lock_thread, PostgresParameters().bytes(thread_id), pruning);
     const std::vector<PostgresLog> logs = readThread(connection, statements, thread_id);
     std::size_t dropped = 0;
@@ -171,9 +168,8 @@ void PostgresSaver::Impl::deleteThread(std::string_view thread_id, const std::in
             parameters.bytes(thread_id);
             if (epoch != nullptr) parameters.number(*epoch);
             try {
-                return fence.run(connection, PostgresFence::Access::write, thread_id,
-                                 epoch != nullptr ? statements.delete_thread_leased : statements.delete_thread,
-                                 parameters, "delete a thread");
+                return connection.run(epoch != nullptr ? statements.delete_thread_leased : statements.delete_thread,
+                                      parameters, "delete a thread");
             } catch (const checkpoint::PostgresLost&) {
                 may_be_done = true;
                 throw;
@@ -205,7 +201,7 @@ std::size_t PostgresSaver::Impl::pruneThread(const std::string& thread_id, const
     const auto pruneOnce = [&](checkpoint::PostgresConnection& connection) {
         (void)connection.command("BEGIN", pruning);
         try {
-            const std::size_t dropped = pruneInTransaction(connection, statements, fence, thread_id, request);
+            const std::size_t dropped = pruneInTransaction(connection, statements, thread_id, request);
             (void)connection.command("COMMIT", pruning);
             return dropped;
         } catch (const checkpoint::PostgresLost&) {
@@ -243,12 +239,9 @@ std::size_t PostgresSaver::prune(const PruneRequest& request) {
         });
         for (int row = 0; row < names.rows() && !impl_->is_closing; ++row) {
             last = names.copy(row, 0);
-            try {
-                checkpoint::pruneOrNote(request, *last, [&] {
-                    checkpoint::ofPostgresLog({*last}, [&] { dropped += impl_->pruneThread(*last, request); });
-                });
-            } catch (const ThreadMovedError&) {  // its new cluster prunes it
-            }
+            checkpoint::pruneOrNote(request, *last, [&] {
+                checkpoint::ofPostgresLog({*last}, [&] { dropped += impl_->pruneThread(*last, request); });
+            });
         }
         if (names.rows() < names_a_page || impl_->is_closing) break;
     }

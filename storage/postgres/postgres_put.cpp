@@ -1,7 +1,5 @@
 #include <string>
 
-#include <stategraph/sharded_saver.hpp>
-
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_one_put.hpp"
 
@@ -58,7 +56,7 @@ namespace {
 // If the answer to a put was lost, the put is looked for by an id that no other writer uses. It may still be under way
 // in the server. If so, the second put finds it in the chain's index, waits for it, is refused, and then finds it.
 void PostgresSaver::Impl::put(const PutRequest& request, const PutLease* lease) {
-    const PostgresPut put(statements, fence, *holds, request, lease);
+    const PostgresPut put(statements, *holds, request, lease);
     auto outcome = PostgresJoiner::Outcome::lost;
     try {
         outcome = joiner.store(put);
@@ -87,9 +85,6 @@ void PostgresSaver::Impl::putAlone(const PostgresPut& put, PostgresJoiner::Outco
     } catch (const checkpoint::PostgresRefused& error) {
         if (error.isCertain()) throw;
         failUnknown(error);
-    } catch (ThreadMovedError& error) {
-        error.setMayBeStored();  // before the thread moved
-        throw;
     } catch (const SaverError& error) {
         failUnknown(error);
     }
@@ -109,12 +104,8 @@ void PostgresSaver::Impl::checkRequest(const PutRequest& request) const {
 void PostgresSaver::Impl::checkAndPut(const PutRequest& request, const PutLease* lease) {
     checkRequest(request);
     checkpoint::ofPostgresLog(request.log, [&] {
-        try {
-            put(request, lease);
-            tellStored(request, lease);
-        } catch (const ThreadMovedError& error) {
-            refuseMoved(error, lease);
-        }
+        put(request, lease);
+        tellStored(request, lease);
     });
 }
 
@@ -122,14 +113,6 @@ void PostgresSaver::Impl::tellStored(const PutRequest& request, const PutLease* 
     if (!request.commits.empty()) tellOthers(PostgresNotice::commit, request.log.thread_id);
     if (lease == nullptr && request.answers) tellOthers(PostgresNotice::work);
     if (lease == nullptr && checkpoint::endsHold(request)) holds->noteEnded(request.log.thread_id);
-}
-
-// A lease does not move with its thread.
-void PostgresSaver::Impl::refuseMoved(const ThreadMovedError& error, const PutLease* lease) {
-    if (lease == nullptr) throw;
-    if (error.mayBeStored()) failUnknown(error);
-    throw LeaseLostError("the lease with epoch " + std::to_string(lease->epoch) +
-                         " on the thread is lost: " + error.message() + ". End the run: a worker there continues it");
 }
 
 }  // namespace stategraph

@@ -5,8 +5,6 @@
 #include <new>
 #include <string>
 
-#include <stategraph/sharded_saver.hpp>
-
 #include "storage/postgres/postgres_impl.hpp"
 
 // Opens the saver and reads. postgres_put.cpp stores, and postgres_prune.cpp removes.
@@ -41,7 +39,6 @@ namespace {
 
 using checkpoint::PostgresArray;
 using checkpoint::PostgresConnection;
-using checkpoint::PostgresFence;
 using checkpoint::PostgresParameters;
 using checkpoint::PostgresResult;
 
@@ -113,11 +110,9 @@ PostgresSaver::PostgresSaver(const std::string& conninfo, const PostgresSaverOpt
 }
 
 void PostgresSaver::Impl::open(bool set_up) {
-    const bool has_slots = pool.repeat([&](PostgresConnection& connection) {
-        return set_up ? checkpoint::setUpPostgres(connection) : checkpoint::checkPostgresFormat(connection);
+    pool.repeat([&](PostgresConnection& connection) {
+        set_up ? checkpoint::setUpPostgres(connection) : checkpoint::checkPostgresFormat(connection);
     });
-    statements = checkpoint::PostgresStatements(schema, has_slots);
-    fence = checkpoint::PostgresFence(quoted_schema, has_slots);
 }
 
 PostgresSaver::~PostgresSaver() {
@@ -155,8 +150,7 @@ std::optional<CheckpointTuple> PostgresSaver::getTuple(const TupleQuery& query) 
             statement = is_exact ? &statements.tuple : &statements.tuple_before;
         }
         const PostgresResult rows = impl_->pool.repeat([&](PostgresConnection& connection) {
-            return impl_->fence.run(connection, PostgresFence::Access::read, query.log.thread_id, *statement,
-                                    parameters, "read a checkpoint");
+            return connection.run(*statement, parameters, "read a checkpoint");
         });
         if (rows.rows() == 0) return std::nullopt;
         return tupleOf(rows);
@@ -165,14 +159,10 @@ std::optional<CheckpointTuple> PostgresSaver::getTuple(const TupleQuery& query) 
 
 std::vector<ListedCheckpoint> PostgresSaver::list(const ListQuery& query) {
     if (query.limit == std::size_t{0}) return {};
-    const bool has_slots = impl_->fence.hasSlots();
-    const auto statement = checkpoint::postgresList(query, impl_->quoted_schema, has_slots);
+    const auto statement = checkpoint::postgresList(query, impl_->quoted_schema);
     const auto call = [&] {
         return listedOf(impl_->pool.repeat([&](PostgresConnection& connection) {
-            const PostgresParameters parameters = listParameters(query);
-            if (!query.thread_id) return connection.run(statement, parameters, "list checkpoints");
-            return impl_->fence.run(connection, PostgresFence::Access::read, *query.thread_id, statement, parameters,
-                                    "list checkpoints");
+            return connection.run(statement, listParameters(query), "list checkpoints");
         }));
     };
     return query.thread_id ? checkpoint::ofPostgresLog({*query.thread_id}, call) : call();
@@ -188,19 +178,12 @@ void PostgresSaver::copyThread(std::string_view from, std::string_view to) {
         impl_->pool.repeat([&](PostgresConnection& connection) {
             bool is_taken = false;
             try {
-                const std::string_view both[] = {from, to};
-                is_taken = impl_->fence
-                               .run(connection, PostgresFence::Access::write, both, impl_->statements.copy_thread,
-                                    parameters, "copy a thread")
-                               .flag(0, 0);
+                is_taken = connection.run(impl_->statements.copy_thread, parameters, "copy a thread").flag(0, 0);
             } catch (const checkpoint::PostgresRefused& error) {
                 if (error.sqlstate() != "23505") throw;  // another writer has just created the target
                 is_taken = true;
             } catch (const checkpoint::PostgresLost&) {
                 may_be_done = true;
-                throw;
-            } catch (ThreadMovedError& error) {
-                if (may_be_done) error.setMayBeStored();
                 throw;
             }
             if (!is_taken) return;
@@ -217,7 +200,7 @@ std::unique_ptr<ThreadHold> PostgresSaver::tryHold(std::string_view thread_id) {
     if (!holdsThreads()) return BaseCheckpointSaver::tryHold(thread_id);
     return checkpoint::ofPostgresLog({thread_id}, [&] {
         impl_->checkWritable();
-        return impl_->holds->tryHold(impl_->pool, impl_->fence, thread_id);
+        return impl_->holds->tryHold(impl_->pool, thread_id);
     });
 }
 

@@ -15,23 +15,15 @@ namespace {
 // arbitrary; no other program may lock it.
 constexpr const char* lock_setup = "SELECT pg_advisory_xact_lock(8316266980291109)";
 
-struct Format {
-    std::int64_t version = 0;  // 0: the schema has no tables
-    bool has_slots = false;    // it has only some slots of threads
-};
-
-Format formatOf(PostgresConnection& connection) {
-    const std::string& name = connection.errors().schema();
-    if (!hasPostgresTable(connection, "format")) return {};
-    const auto rows = connection.command(
-        "SELECT version, (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE "
-        "n.nspname = " +
-            quotedText(name) + " AND c.relname = 'slots') FROM " + quotedName(name) + ".format",
-        "read the version of its tables");
+// 0: the schema has no tables.
+std::int64_t formatOf(PostgresConnection& connection) {
+    if (!hasPostgresTable(connection, "format")) return 0;
+    const auto rows = connection.command("SELECT version FROM " + quotedName(connection.errors().schema()) + ".format",
+                                         "read the version of its tables");
     if (rows.rows() != 1)
         connection.errors().failUnreadable("is damaged: its table format has " + std::to_string(rows.rows()) +
                                            " rows and not one; restore it from a backup");
-    return {std::stoll(rows.copy(0, 0)), rows.copy(0, 1) != "0"};
+    return std::stoll(rows.copy(0, 0));
 }
 
 void checkNotNewer(PostgresConnection& connection, std::int64_t format) {
@@ -111,8 +103,8 @@ void setUpPostgresSchema(PostgresConnection& connection, const std::function<voi
     }
 }
 
-bool checkPostgresFormat(PostgresConnection& connection) {
-    const auto [format, has_slots] = formatOf(connection);
+void checkPostgresFormat(PostgresConnection& connection) {
+    const std::int64_t format = formatOf(connection);
     checkNotNewer(connection, format);
     if (format == 0)
         connection.errors().refuseOpening(
@@ -121,20 +113,18 @@ bool checkPostgresFormat(PostgresConnection& connection) {
         connection.errors().refuseOpening("its tables have version " + std::to_string(format) +
                                           " and this library's have " + std::to_string(postgres_format) +
                                           "; call PostgresSaver::setUp, or open it with set_up");
-    return has_slots;
 }
 
-bool setUpPostgres(PostgresConnection& connection) {
-    const Format found = formatOf(connection);
-    checkNotNewer(connection, found.version);
-    if (found.version == postgres_format) return found.has_slots;
+void setUpPostgres(PostgresConnection& connection) {
+    const std::int64_t found = formatOf(connection);
+    checkNotNewer(connection, found);
+    if (found == postgres_format) return;
     setUpPostgresSchema(connection, [&] {
-        const std::int64_t format = formatOf(connection).version;
+        const std::int64_t format = formatOf(connection);
         checkNotNewer(connection, format);
         const std::string schema = quotedName(connection.errors().schema());
         if (format < postgres_format) (void)connection.command(inSchema(migrationsFrom(format), schema), "set it up");
     });
-    return found.has_slots;
 }
 
 }  // namespace checkpoint

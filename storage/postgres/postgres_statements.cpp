@@ -6,7 +6,6 @@
 
 #include "storage/postgres/postgres_index.hpp"
 #include "storage/postgres/postgres_joined_statement.hpp"
-#include "storage/postgres/postgres_shard_tables.hpp"
 #include "storage/postgres/postgres_tables.hpp"
 #include "storage/saver/branch_walk.hpp"
 
@@ -22,26 +21,19 @@ constexpr Oid number_t = bigint_type;
 // say what the thread waits for, so that the second put sees what the first one has stored.
 //
 // Under a lease or a hold, the row that has its epoch is locked before that, so that it stays valid until the put has
-// ended; if there is no such row, nothing is stored. A commit after which nothing is due ends the hold. The row of the
-// thread's slot is locked in the same way, where the schema has only some slots. The statement waits for no lock of
-// these rows or the log's: a put that meets one is made alone.
+// ended; if there is no such row, nothing is stored. A commit after which nothing is due ends the hold. The statement
+// waits for no lock of these rows or the log's: a put that meets one is made alone.
 enum class Right : std::uint8_t { none, lease, hold };
 
-std::string appendSql(bool is_own, Right right, bool has_slots) {
+std::string appendSql(bool is_own, Right right) {
     const bool has_right = right != Right::none;
     std::string sql = "WITH ";
-    if (has_slots) {
-        const int slot = (is_own ? 13 : 9) + (has_right ? 1 : 0);
-        sql += "s AS MATERIALIZED (SELECT FROM {S}.slots WHERE slot = $" + std::to_string(slot) +
-               " AND state = 1 FOR KEY SHARE),\n";
-    }
     if (has_right) {
         sql += std::string("f AS MATERIALIZED (SELECT FROM {S}.") + (right == Right::lease ? "work" : "holds") +
                " WHERE thread = $1 AND epoch = ";
         sql += std::string(is_own ? "$13" : "$9") + " FOR KEY SHARE SKIP LOCKED),\n";
     }
     sql += "o AS MATERIALIZED (SELECT l.log, l.status, l.since, l.due, l.summary FROM ";
-    if (has_slots) sql += "s, ";
     if (has_right) sql += "f, ";
     sql += "{S}.logs l WHERE l.thread = $1 AND l.ns = $2";
     if (is_own) sql += " FOR NO KEY UPDATE OF l SKIP LOCKED";
@@ -92,25 +84,23 @@ UNION ALL (SELECT 3, p.id, p.path, p.bytes, NULL FROM l, t, {S}.writes p WHERE p
 }
 
 // Returns the first threads of each status, which include the first of all.
-std::string threadsSql(std::string_view which, std::string_view order, const std::string& is_here) {
+std::string threadsSql(std::string_view which, std::string_view order) {
     const std::string by(order);
     return "SELECT s.status, l.since, l.thread, l.due, l.summary FROM unnest($1) AS s (status), LATERAL (SELECT "
            "g.since, g.thread, g.due, CASE WHEN $3 THEN g.summary END AS summary FROM {S}.logs g WHERE g.since IS NOT "
            "NULL AND g.status = s.status AND " +
-           std::string(which) + is_here + " ORDER BY " + by + " LIMIT $2) l ORDER BY " + by + " LIMIT $2";
+           std::string(which) + " ORDER BY " + by + " LIMIT $2) l ORDER BY " + by + " LIMIT $2";
 }
 constexpr const char* newest_first = "since DESC, thread DESC";
 
-std::string dueThreadsSql(bool has_slots) {
-    return "SELECT due, thread FROM {S}.logs WHERE due IS NOT NULL AND due <= $1 AND (due, thread) > ($2, $3)" +
-           threadIsHere(has_slots, "thread") + " ORDER BY due, thread LIMIT $4";
-}
+constexpr const char* due_threads_sql =
+    "SELECT due, thread FROM {S}.logs WHERE due IS NOT NULL AND due <= $1 AND (due, thread) > ($2, $3) ORDER BY due, "
+    "thread LIMIT $4";
 
-std::string countThreadsSql(const std::string& is_here) {
+std::string countThreadsSql() {
     return "SELECT s.status, (SELECT count(*) FROM (SELECT 1 FROM {S}.logs g WHERE g.since IS NOT NULL AND g.status = "
-           "s.status" +
-           is_here + " LIMIT $1) x) FROM generate_series(0::bigint, " + std::to_string(indexed_statuses.size() - 1) +
-           ") AS s (status)";
+           "s.status LIMIT $1) x) FROM generate_series(0::bigint, " +
+           std::to_string(indexed_statuses.size() - 1) + ") AS s (status)";
 }
 
 constexpr const char* put_sql =
@@ -209,7 +199,7 @@ std::string sweepSql() {
 }  // namespace
 
 // This is one table of statements with the types of their parameters, which makes it longer than other functions.
-PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots) {
+PostgresStatements::PostgresStatements(const std::string& schema) {
     const std::string quoted = quotedName(schema);
     const auto make = [&](const char* name, std::string_view sql, std::vector<Oid> types) {
         return PostgresStatement{name, inSchema(sql, quoted), std::move(types)};
@@ -219,15 +209,14 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
         const auto one = [&](const char* suffix, Right right) {
             std::vector<Oid> all = types;
             if (right != Right::none) all.push_back(number_t);
-            if (has_slots) all.push_back(number_t);
-            return make((name + suffix).c_str(), appendSql(is_own, right, has_slots), std::move(all));
+            return make((name + suffix).c_str(), appendSql(is_own, right), std::move(all));
         };
         return PostgresAppends{one("", Right::none), one("_leased", Right::lease), one("_held", Right::hold)};
     };
     append_inner = makeAppends("append_inner", false);
     types.insert(types.end(), {number_t, number_t, id_type, bytes_t});
     append = makeAppends("append", true);
-    joined = make("joined", postgresJoinedSql(has_slots), postgresJoinedTypes(has_slots));
+    joined = make("joined", postgresJoinedSql(), postgresJoinedTypes());
     put = make("put", put_sql, {bytes_t,          bytes_t,          id_type,         uuid_array_type,  uuid_array_type,
                                 uuid_array_type,  bytea_array_type, uuid_array_type, bool_type,        uuid_array_type,
                                 bytea_array_type, bytea_array_type, bool_array_type, bytea_array_type, uuid_array_type,
@@ -245,18 +234,15 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     tuple = make("tuple", tupleSql("c.prev < $3", "c.id = $3"), {bytes_t, bytes_t, id_type});
     tuple_before = make("tuple_before", tupleSql("c.prev < $3 AND c.id < $3", "true"), {bytes_t, bytes_t, id_type});
 
-    const std::string is_here = threadIsHere(has_slots, "g.thread");
     open_threads =
-        make("open_threads", threadsSql("g.status <> 1", "thread", is_here), {bigint_array_type, number_t, bool_type});
-    open_threads_after = make("open_threads_after", threadsSql("g.status <> 1 AND g.thread > $4", "thread", is_here),
+        make("open_threads", threadsSql("g.status <> 1", "thread"), {bigint_array_type, number_t, bool_type});
+    open_threads_after = make("open_threads_after", threadsSql("g.status <> 1 AND g.thread > $4", "thread"),
                               {bigint_array_type, number_t, bool_type, bytes_t});
-    newest_threads =
-        make("newest_threads", threadsSql("true", newest_first, is_here), {bigint_array_type, number_t, bool_type});
-    newest_threads_before =
-        make("newest_threads_before", threadsSql("(g.since, g.thread) < ($4, $5)", newest_first, is_here),
-             {bigint_array_type, number_t, bool_type, id_type, bytes_t});
-    due_threads = make("due_threads", dueThreadsSql(has_slots), {number_t, number_t, bytes_t, number_t});
-    count_threads = make("count_threads", countThreadsSql(is_here), {number_t});
+    newest_threads = make("newest_threads", threadsSql("true", newest_first), {bigint_array_type, number_t, bool_type});
+    newest_threads_before = make("newest_threads_before", threadsSql("(g.since, g.thread) < ($4, $5)", newest_first),
+                                 {bigint_array_type, number_t, bool_type, id_type, bytes_t});
+    due_threads = make("due_threads", due_threads_sql, {number_t, number_t, bytes_t, number_t});
+    count_threads = make("count_threads", countThreadsSql(), {number_t});
 
     delete_thread = make("delete_thread", deleteThreadSql(false), {bytes_t});
     delete_thread_leased = make("delete_thread_leased", deleteThreadSql(true), {bytes_t, number_t});
@@ -278,8 +264,8 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
     stored_bytes = PostgresStatement{"stored_bytes", "SELECT " + sizes, {}};
 
     thread_names = make("thread_names",
-                        "SELECT DISTINCT thread FROM {S}.logs WHERE ($1 IS NULL OR thread > $1)" +
-                            threadIsHere(has_slots, "thread", true) + " ORDER BY thread LIMIT $2",
+                        "SELECT DISTINCT thread FROM {S}.logs WHERE ($1 IS NULL OR thread > $1) ORDER BY thread LIMIT "
+                        "$2",
                         {bytes_t, number_t});
     // A thread whose row has none of these waits for an answer.
     is_queued = make("is_queued",
@@ -314,7 +300,7 @@ PostgresStatements::PostgresStatements(const std::string& schema, bool has_slots
                            {number_t, uuid_array_type, uuid_array_type, bytea_array_type});
 }
 
-PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema, bool has_slots) {
+PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema) {
     PostgresStatement statement{.name = "list", .sql = {}, .types = {}};
     const auto parameter = [&](const char* mark, Oid type) {
         statement.name += mark;
@@ -333,7 +319,6 @@ PostgresStatement postgresList(const ListQuery& query, const std::string& quoted
     }
     if (query.checkpoint_ns) which += " AND l.ns = " + parameter("_ns", bytes_t);
     if (query.after_thread_id && query.thread_ids.empty()) which += " AND l.thread > " + parameter("_after", bytes_t);
-    if (!query.thread_id) which += threadIsHere(has_slots, "l.thread");
     std::string before = "true";
     if (!query.before.empty()) {
         const std::string id = parameter("_before", id_type);

@@ -16,13 +16,11 @@ struct PostgresAppends {
 };
 
 struct PostgresStatements {
-    /// `has_slots`: the schema has only some slots of threads, and other threads are left out.
-    PostgresStatements(const std::string& schema, bool has_slots);
+    explicit PostgresStatements(const std::string& schema);
 
     // The parameters of these are log, expected head, id, parent, base, bytes, synchronous_commit. Statements
     // for a thread's own log also have the status and wake time of PutRequest::outlook, placeKeptFrom(id) and the
-    // summary (null: none). Statements under a lease or a hold have the epoch after that. Where the schema has only
-    // some slots, the thread's slot is the last one; it must be owned. One row: it is stored.
+    // summary (null: none). Statements under a lease or a hold have the epoch after that. One row: it is stored.
     PostgresAppends append;        // to a thread's own log
     PostgresAppends append_inner;  // to a subgraph's log
     PostgresStatement joined;      // of many logs (postgres_joined_statement.hpp)
@@ -77,6 +75,6 @@ struct PostgresStatements {
 /// Returns the statement of a list. Its parameters are those that the query has, in this order: thread or threads,
 /// namespace, the name after which it begins, the id before which it begins, limit. Rows (n, thread, namespace, id,
 /// bytes, path): rows with a path are pending writes of the n-th checkpoint, whose names and id they leave out.
-PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema, bool has_slots);
+PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema);
 
 }  // namespace stategraph::checkpoint

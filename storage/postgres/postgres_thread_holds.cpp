@@ -128,8 +128,7 @@ PostgresThreadHolds::~PostgresThreadHolds() {
     thread.join();
 }
 
-std::unique_ptr<ThreadHold> PostgresThreadHolds::tryHold(PostgresPool& pool, const PostgresFence& fence,
-                                                         std::string_view thread_id) {
+std::unique_ptr<ThreadHold> PostgresThreadHolds::tryHold(PostgresPool& pool, std::string_view thread_id) {
     pool.checkProcess();
     auto hold = std::make_unique<Hold>(shared_from_this(), thread_id);
     {
@@ -140,7 +139,7 @@ std::unique_ptr<ThreadHold> PostgresThreadHolds::tryHold(PostgresPool& pool, con
         }
     }
     const Clock::time_point came = awaitSession();
-    const auto ask = [&](PostgresConnection& connection) { return holdAgain(connection, fence, thread_id); };
+    const auto ask = [&](PostgresConnection& connection) { return holdAgain(connection, thread_id); };
     for (;;) {
         if (pool.repeat(ask)) return hold;
         if (Clock::now() >= came + arrival) return nullptr;
@@ -148,10 +147,8 @@ std::unique_ptr<ThreadHold> PostgresThreadHolds::tryHold(PostgresPool& pool, con
     }
 }
 
-bool PostgresThreadHolds::holdAgain(PostgresConnection& connection, const PostgresFence& fence,
-                                    std::string_view thread_id) {
-    const PostgresResult rows = fence.run(connection, PostgresFence::Access::append, thread_id, hold_,
-                                          PostgresParameters().bytes(thread_id).number(number_), holding);
+bool PostgresThreadHolds::holdAgain(PostgresConnection& connection, std::string_view thread_id) {
+    const PostgresResult rows = connection.run(hold_, PostgresParameters().bytes(thread_id).number(number_), holding);
     if (rows.isNull(0, 0)) return false;
     const detail::LockGuard lock(mutex_);
     const auto found = held_.find(thread_id);

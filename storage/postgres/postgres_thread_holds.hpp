@@ -16,7 +16,6 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/thread_hold.hpp>
 
-#include "storage/postgres/postgres_fence.hpp"
 #include "storage/postgres/postgres_pool.hpp"
 
 namespace stategraph::checkpoint {
@@ -33,15 +32,14 @@ public:
     ~PostgresThreadHolds();
 
     /// As PostgresSaver::tryHold. The hold may outlive the saver, but not this object, which it owns too.
-    std::unique_ptr<ThreadHold> tryHold(PostgresPool& pool, const PostgresFence& fence, std::string_view thread_id);
+    std::unique_ptr<ThreadHold> tryHold(PostgresPool& pool, std::string_view thread_id);
 
     /// The epoch under which puts to the thread are made; none: it is not held.
     std::optional<std::int64_t> epochOf(std::string_view thread_id) const SG_EXCLUDES(mutex_);
     /// A put found that the epoch is not the thread's: takes the thread again if nobody else has it. Then a put is
     /// decided by the log alone. Returns false if somebody else has it. If the run has ended meanwhile, the thread is
     /// given back at once, and the put is made as one without a hold.
-    bool holdAgain(PostgresConnection& connection, const PostgresFence& fence, std::string_view thread_id)
-        SG_EXCLUDES(mutex_);
+    bool holdAgain(PostgresConnection& connection, std::string_view thread_id) SG_EXCLUDES(mutex_);
     /// A put ended the hold in its statement.
     void noteEnded(std::string_view thread_id) noexcept SG_EXCLUDES(mutex_);
 

@@ -1,25 +1,8 @@
 #include "storage/saver/call_threads.hpp"
 
-#if __has_include(<unistd.h>)
-#include <unistd.h>
-#endif
-
 namespace stategraph::checkpoint {
-namespace {
 
-std::int64_t thisProcess() noexcept {
-#if __has_include(<unistd.h>)
-    return ::getpid();
-#else
-    return 0;  // where no process is a fork of another
-#endif
-}
-
-}  // namespace
-
-CallThreads::CallThreads(std::size_t threads_max) : threads_max_(threads_max), process_(thisProcess()) {}
-
-bool CallThreads::isInChild() const noexcept { return process_ != thisProcess(); }
+CallThreads::CallThreads(std::size_t threads_max) : threads_max_(threads_max) {}
 
 CallThreads::~CallThreads() {
     std::vector<std::thread> ended;

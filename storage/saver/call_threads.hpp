@@ -1,7 +1,6 @@
 #pragma once
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -30,9 +29,6 @@ public:
     /// there.
     ~CallThreads();
 
-    /// Whether this is a fork of the process that created this object.
-    bool isInChild() const noexcept;
-
     /// Has one of the threads do it, the oldest work first. If none can be started, the calling thread does it.
     void submit(Work& work) noexcept;
 
@@ -41,7 +37,6 @@ private:
     bool tryToStart() noexcept SG_REQUIRES(mutex_);
 
     const std::size_t threads_max_;
-    const std::int64_t process_;
     detail::Mutex mutex_;
     std::condition_variable came_;
     Work* first_ SG_GUARDED_BY(mutex_) = nullptr;

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "storage/saver/thread_order.hpp"
 #include "storage/sharded/sharded_impl.hpp"
@@ -11,11 +14,8 @@ namespace stategraph {
 namespace {
 
 template <class Row>
-std::vector<Row> joined(std::vector<std::vector<Row>> pages) {
-    std::vector<Row> rows;
-    for (auto& page : pages)
-        rows.insert(rows.end(), std::make_move_iterator(page.begin()), std::make_move_iterator(page.end()));
-    return rows;
+void addPage(std::vector<Row>& rows, std::vector<Row> page) {
+    rows.insert(rows.end(), std::make_move_iterator(page.begin()), std::make_move_iterator(page.end()));
 }
 
 template <class Row>
@@ -23,15 +23,16 @@ void cut(std::vector<Row>& rows, std::size_t limit) {
     if (rows.size() > limit) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(limit), rows.end());
 }
 
-// None if a shard has no index.
-template <class Row>
-std::optional<std::vector<Row>> indexed(std::vector<std::optional<std::vector<Row>>> answers) {
-    std::vector<std::vector<Row>> pages;
-    for (auto& answer : answers) {
-        if (!answer) return std::nullopt;
-        pages.push_back(std::move(*answer));
+// What `call(shard)` returns for each of the shards; none if one has no index.
+template <class Row, class Call>
+std::optional<std::vector<Row>> indexed(const std::vector<NamedShard>& shards, Call call) {
+    std::vector<Row> rows;
+    for (const NamedShard& shard : shards) {
+        std::optional<std::vector<Row>> page = call(shard);
+        if (!page) return std::nullopt;
+        addPage(rows, std::move(*page));
     }
-    return joined(std::move(pages));
+    return rows;
 }
 
 }  // namespace
@@ -40,42 +41,44 @@ bool ShardedSaver::Impl::comesBefore(std::string_view a, std::string_view b) con
     return order == ThreadOrder::bytes ? a < b : checkpoint::BySizeThenText()(a, b);
 }
 
-void ShardedSaver::Impl::checkOrder(std::size_t shard, std::string_view thread_id, std::string_view next) const {
+void ShardedSaver::Impl::checkOrder(const NamedShard& shard, std::string_view thread_id, std::string_view next) const {
     if (!comesBefore(next, thread_id)) return;
-    throw SaverError("shard '" + std::string(shards->name(shard)) + "' lists the thread '" + std::string(thread_id) +
-                     "' before '" + std::string(next) +
-                     "', which is not the order of its shards; give Shards the ThreadOrder of its savers");
+    throw SaverError("shard '" + shard.name + "' lists the thread '" + std::string(thread_id) + "' before '" +
+                     std::string(next) +
+                     "', which is not the order of the ShardedSaver; give it the ThreadOrder of its "
+                     "savers (ShardedSaverOptions::order)");
 }
 
 // Each shard is asked for its own of the names.
-std::vector<ListedCheckpoint> ShardedSaver::Impl::listByNames(const ListQuery& query) {
+std::vector<ListedCheckpoint> ShardedSaver::Impl::listByNames(const ListQuery& query) const {
     std::map<std::string_view, std::size_t> place_of;
     for (std::size_t place = 0; place < query.thread_ids.size(); ++place)
         place_of.emplace(query.thread_ids[place], place);
-    auto rows = joined(onAll([&](const ShardMap& now, std::size_t shard) {
+    std::vector<ListedCheckpoint> rows;
+    for (const NamedShard& shard : shards) {
         ListQuery own = query;
-        std::erase_if(own.thread_ids, [&](const std::string& id) { return now.shard_of[slotOf(id)] != shard; });
-        if (own.thread_ids.empty()) return std::vector<ListedCheckpoint>();
-        return onShard(shard, [&](BaseCheckpointSaver& saver) { return saver.list(own); });
-    }));
+        std::erase_if(own.thread_ids, [&](const std::string& id) { return &shardOf(id) != &shard; });
+        if (own.thread_ids.empty()) continue;
+        addPage(rows, onShard(shard, [&](BaseCheckpointSaver& saver) { return saver.list(own); }));
+    }
     std::ranges::stable_sort(rows, {}, [&](const ListedCheckpoint& row) { return place_of[row.thread_id]; });
     return rows;
 }
 
 std::vector<ListedCheckpoint> ShardedSaver::list(const ListQuery& query) {
     if (query.limit == std::size_t{0}) return {};
-    if (query.thread_id)
-        return impl_->onThread(*query.thread_id, [&](BaseCheckpointSaver& saver) { return saver.list(query); });
+    const auto ask = [&](BaseCheckpointSaver& saver) { return saver.list(query); };
+    if (query.thread_id) return impl_->onThread(*query.thread_id, ask);
     std::vector<ListedCheckpoint> rows;
     if (!query.thread_ids.empty()) {
         rows = impl_->listByNames(query);
     } else {
-        rows = joined(impl_->onAll([&](const ShardMap& /*map*/, std::size_t shard) {
-            auto page = impl_->onShard(shard, [&](BaseCheckpointSaver& saver) { return saver.list(query); });
+        for (const NamedShard& shard : impl_->shards) {
+            auto page = Impl::onShard(shard, ask);
             for (std::size_t i = 1; i < page.size(); ++i)
                 impl_->checkOrder(shard, page[i - 1].thread_id, page[i].thread_id);
-            return page;
-        }));
+            addPage(rows, std::move(page));
+        }
         std::ranges::stable_sort(rows, [this](const ListedCheckpoint& a, const ListedCheckpoint& b) {
             return impl_->comesBefore(a.thread_id, b.thread_id);
         });
@@ -85,12 +88,12 @@ std::vector<ListedCheckpoint> ShardedSaver::list(const ListQuery& query) {
 }
 
 std::optional<std::vector<IndexedThread>> ShardedSaver::openThreads(const OpenThreadsQuery& query) {
-    auto threads = indexed(impl_->onAll([&](const ShardMap& /*map*/, std::size_t shard) {
-        auto page = impl_->onShard(shard, [&](BaseCheckpointSaver& saver) { return saver.openThreads(query); });
+    auto threads = indexed<IndexedThread>(impl_->shards, [&](const NamedShard& shard) {
+        auto page = Impl::onShard(shard, [&](BaseCheckpointSaver& saver) { return saver.openThreads(query); });
         for (std::size_t i = 1; page && i < page->size(); ++i)
             impl_->checkOrder(shard, (*page)[i - 1].place.thread_id, (*page)[i].place.thread_id);
         return page;
-    }));
+    });
     if (!threads) return threads;
     std::ranges::sort(*threads, [this](const IndexedThread& a, const IndexedThread& b) {
         return impl_->comesBefore(a.place.thread_id, b.place.thread_id);
@@ -100,7 +103,9 @@ std::optional<std::vector<IndexedThread>> ShardedSaver::openThreads(const OpenTh
 }
 
 std::optional<std::vector<IndexedThread>> ShardedSaver::newestThreads(const NewestThreadsQuery& query) {
-    auto threads = indexed(impl_->onAllSavers([&](BaseCheckpointSaver& saver) { return saver.newestThreads(query); }));
+    auto threads = indexed<IndexedThread>(impl_->shards, [&](const NamedShard& shard) {
+        return Impl::onShard(shard, [&](BaseCheckpointSaver& saver) { return saver.newestThreads(query); });
+    });
     if (!threads) return threads;
     std::ranges::sort(*threads, std::greater<>(), &IndexedThread::place);
     cut(*threads, query.limit);
@@ -108,7 +113,9 @@ std::optional<std::vector<IndexedThread>> ShardedSaver::newestThreads(const Newe
 }
 
 std::optional<std::vector<DueThread>> ShardedSaver::dueThreads(const DueThreadsQuery& query) {
-    auto threads = indexed(impl_->onAllSavers([&](BaseCheckpointSaver& saver) { return saver.dueThreads(query); }));
+    auto threads = indexed<DueThread>(impl_->shards, [&](const NamedShard& shard) {
+        return Impl::onShard(shard, [&](BaseCheckpointSaver& saver) { return saver.dueThreads(query); });
+    });
     if (!threads) return threads;
     std::ranges::sort(*threads);
     cut(*threads, query.limit);
@@ -117,8 +124,8 @@ std::optional<std::vector<DueThread>> ShardedSaver::dueThreads(const DueThreadsQ
 
 std::optional<ThreadCounts> ShardedSaver::countThreads(std::size_t most) {
     ThreadCounts all;
-    for (const auto& counts :
-         impl_->onAllSavers([&](BaseCheckpointSaver& saver) { return saver.countThreads(most); })) {
+    for (const NamedShard& shard : impl_->shards) {
+        const auto counts = Impl::onShard(shard, [&](BaseCheckpointSaver& saver) { return saver.countThreads(most); });
         if (!counts) return std::nullopt;
         for (std::size_t i = 0; i < all.by_status.size(); ++i)
             all.by_status[i] = std::min(most, all.by_status[i] + std::min(most, counts->by_status[i]));

@@ -4,9 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -20,10 +18,8 @@
 #include <stategraph/detail/run_threads.hpp>
 #include <stategraph/executor.hpp>
 #include <stategraph/memory_saver.hpp>
-#include <stategraph/saver_completion.hpp>
 #include <stategraph/stategraph.hpp>
 
-#include "tests/storage/sharded/movable_shards.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/until.hpp"
 
@@ -141,47 +137,6 @@ bool forksBesideExecutors() {
     return good;
 }
 
-/// Movable shards whose savers count as ones that answer later.
-class LaterShards final : public MovableShards {
-public:
-    sg::BaseCheckpointSaver* opened(std::size_t shard) noexcept override { return &savers.at(shard); }
-    bool answersLater() const noexcept override { return true; }
-};
-
-/// Reads a thread whose slot has moved, which a thread of the ShardedSaver does.
-bool readsMoved(sg::ShardedSaver& saver, LaterShards& shards, const std::string& name) {
-    shards.move(name);
-    std::atomic<bool> is_told{false};
-    struct Read final : sg::TupleCompletion {
-        explicit Read(std::atomic<bool>& told) : is_told(told) {}
-        void complete(std::optional<sg::CheckpointTuple> tuple, std::exception_ptr /*failure*/) noexcept override {
-            has_found = tuple.has_value();
-            is_told = true;
-        }
-        std::atomic<bool>& is_told;
-        bool has_found = false;
-    } read(is_told);
-    const sg::TupleQuery query{.log = {name}};
-    saver.asyncGetTuple(query, read);
-    patience::until([&]() -> bool { return is_told; });
-    return read.has_found;
-}
-
-/// A child does not have the threads on which a ShardedSaver waits for slots that move: it waits itself.
-bool childReadsMovedSlots() {
-    const auto shards = std::make_shared<LaterShards>();
-    auto saver = std::make_shared<sg::ShardedSaver>(shards);
-    const std::string name = nameOn(0);
-    (void)paying(saver).invoke(Writes{}, {.thread_id = name});
-    if (!readsMoved(*saver, *shards, name)) return false;
-    const Child child = inChild([&]() -> std::string {
-        const bool has_found = readsMoved(*saver, *shards, name);
-        saver.reset();  // and does not wait for the threads
-        return has_found ? "found" : "not found";
-    });
-    return child.ended_well && child.said == "found" && readsMoved(*saver, *shards, name);
-}
-
 bool childEndsSaverThatPrunes() {
     auto saver = std::make_unique<sg::MemorySaver>(
         sg::MemorySaverOptions{.retention = sg::RetentionOptions{.keep_last = 3, .every = 1h}});
@@ -218,7 +173,6 @@ int main() {
         return good ? 0 : 1;
     }
     good = check(forksBesideExecutors(), "a fork finds executors whole or not at all") && good;
-    good = check(childReadsMovedSlots(), "a child reads slots that have moved") && good;
     good = check(childEndsSaverThatPrunes(), "a child destroys a saver that prunes, and ends") && good;
     const auto app = busy();
     const std::string did = useThreads(app);

@@ -17,7 +17,6 @@ namespace {
 
 using checkpoint::PostgresArray;
 using checkpoint::PostgresConnection;
-using checkpoint::PostgresFence;
 using checkpoint::PostgresParameters;
 using checkpoint::PostgresResult;
 constexpr int submit_tries_max = 5;
@@ -129,11 +128,9 @@ std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) 
     PostgresArray graphs(checkpoint::text_type);
     PostgresArray keys(checkpoint::bytea_type);
     PostgresArray values(checkpoint::bytea_type);
-    std::vector<std::string_view> names;
     bool has_keys = true;
     for (const QueuedInput& input : inputs) {
         checkInput(input);
-        names.push_back(input.thread_id);
         threads.add(input.thread_id);
         queues.add(input.queue);
         graphs.add(input.graph);
@@ -145,8 +142,7 @@ std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) 
     for (const PostgresArray* array : {&threads, &queues, &graphs, &keys, &values}) parameters.owned(array->encoded());
     parameters.number(static_cast<std::int64_t>(inputs_max));
     const auto run = [&](PostgresConnection& connection) {
-        return saver_->impl_->fence.run(connection, PostgresFence::Access::append, names, statements_->submit,
-                                        parameters, "submit inputs");
+        return connection.run(statements_->submit, parameters, "submit inputs");
     };
     PostgresResult rows;
     for (int tries = 1; rows.rows() == 0; ++tries) {
@@ -170,51 +166,51 @@ Receipt PostgresQueue::submit(const QueuedInput& input) { return submit(std::spa
 
 bool PostgresQueue::withdraw(std::string_view thread_id, std::int64_t number) {
     (void)ThreadId(thread_id);
-    return queue::changeThread(*saver_->impl_, thread_id, statements_->withdraw,
-                               PostgresParameters().bytes(thread_id).number(number), "withdraw an input")
+    return queue::change(*saver_->impl_, statements_->withdraw, PostgresParameters().bytes(thread_id).number(number),
+                         "withdraw an input")
                .rows() > 0;
 }
 
 bool PostgresQueue::cancel(std::string_view thread_id) {
     (void)ThreadId(thread_id);
-    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->cancel,
-                                              PostgresParameters().bytes(thread_id), "cancel a thread")
-                              .rows() > 0;
+    const bool is_there =
+        queue::change(*saver_->impl_, statements_->cancel, PostgresParameters().bytes(thread_id), "cancel a thread")
+            .rows() > 0;
     if (is_there) saver_->impl_->tellOthers(PostgresNotice::cancel);
     return is_there;
 }
 
 bool PostgresQueue::wake(std::string_view thread_id) {
     (void)ThreadId(thread_id);
-    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->wake,
-                                              PostgresParameters().bytes(thread_id), "wake a thread")
-                              .rows() > 0;
+    const bool is_there =
+        queue::change(*saver_->impl_, statements_->wake, PostgresParameters().bytes(thread_id), "wake a thread")
+            .rows() > 0;
     if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
     return is_there;
 }
 
 bool PostgresQueue::retry(std::string_view thread_id) {
     (void)ThreadId(thread_id);
-    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->retry,
-                                              PostgresParameters().bytes(thread_id), "retry a thread")
-                              .rows() > 0;
+    const bool is_there =
+        queue::change(*saver_->impl_, statements_->retry, PostgresParameters().bytes(thread_id), "retry a thread")
+            .rows() > 0;
     if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
     return is_there;
 }
 
 bool PostgresQueue::takeBack(std::string_view thread_id) {
     (void)ThreadId(thread_id);
-    const bool is_there = queue::changeThread(*saver_->impl_, thread_id, statements_->free,
-                                              PostgresParameters().bytes(thread_id), "take a thread back")
-                              .rows() > 0;
+    const bool is_there =
+        queue::change(*saver_->impl_, statements_->free, PostgresParameters().bytes(thread_id), "take a thread back")
+            .rows() > 0;
     if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
     return is_there;
 }
 
 bool PostgresQueue::putAside(std::string_view thread_id, std::string_view reason) {
     (void)ThreadId(thread_id);
-    return queue::changeThread(*saver_->impl_, thread_id, statements_->put_aside,
-                               PostgresParameters().bytes(thread_id).text(queue::asText(reason)), "set a thread aside")
+    return queue::change(*saver_->impl_, statements_->put_aside,
+                         PostgresParameters().bytes(thread_id).text(queue::asText(reason)), "set a thread aside")
                .rows() > 0;
 }
 

@@ -35,16 +35,4 @@ checkpoint::PostgresResult change(Impl& saver, const checkpoint::PostgresStateme
         [&](checkpoint::PostgresConnection& connection) { return connection.run(statement, parameters, work); });
 }
 
-/// The same for one thread, whose slot must be here.
-template <class Impl>
-checkpoint::PostgresResult changeThread(Impl& saver, std::string_view thread_id,
-                                        const checkpoint::PostgresStatement& statement,
-                                        const checkpoint::PostgresParameters& parameters, const char* work) {
-    saver.checkWritable();
-    return saver.pool.repeat([&](checkpoint::PostgresConnection& connection) {
-        return saver.fence.run(connection, checkpoint::PostgresFence::Access::append, thread_id, statement, parameters,
-                               work);
-    });
-}
-
 }  // namespace stategraph::queue

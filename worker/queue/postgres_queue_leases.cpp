@@ -87,7 +87,7 @@ private:
 
 PostgresQueue::PostgresQueue(std::shared_ptr<PostgresSaver> saver) : saver_(std::move(saver)) {
     if (!saver_) throw InvalidArgumentError("a PostgresQueue needs a PostgresSaver, and was given none");
-    statements_ = std::make_shared<const Statements>(saver_->impl_->quoted_schema, saver_->impl_->fence.hasSlots());
+    statements_ = std::make_shared<const Statements>(saver_->impl_->quoted_schema);
     own_ = std::make_shared<OwnConnection>();
 }
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "storage/postgres/postgres_hold_tables.hpp"
-#include "storage/postgres/postgres_shard_tables.hpp"
 #include "storage/postgres/postgres_tables.hpp"
 
 // Statements for several threads lock their rows in the order of names, so that two of them cannot wait for each other.
@@ -67,7 +66,7 @@ std::string threadsSql(const std::string& which) {
            standing + " AS standing FROM {S}.work w WHERE " + which + ") w";
 }
 
-std::string statsSql(const std::string& is_here) {
+std::string statsSql() {
     const auto count = [](int number) {
         return "count(*) FILTER (WHERE x.standing = " + std::to_string(number) + "), ";
     };
@@ -75,8 +74,7 @@ std::string statsSql(const std::string& is_here) {
            R"(coalesce(sum(x.inputs), 0)::bigint,
     coalesce(extract(epoch FROM now() - min(x.due) FILTER (WHERE x.standing = 0)) * 1000, 0)::bigint,
     count(*) FILTER (WHERE x.standing = 6) FROM (SELECT w.*, )" +
-           standing + " AS standing FROM {S}.work w WHERE true" + is_here +
-           R"() x GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
+           standing + R"( AS standing FROM {S}.work w) x GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
 }
 
 // Rows of workers that have long been gone are removed when one comes.
@@ -121,7 +119,7 @@ constexpr const char* apart_if_claimed =
 // Threads are taken in turn as long as each of them may be with all that the worker has then. One that has waited for
 // a lease may be taken first though the worker has too many: the worker ends these before it begins it. A cancelled
 // thread needs no graph. A thread that a run outside the queue holds stays due until it is given back.
-std::string claimSql(const std::string& is_here) {
+std::string claimSql() {
     return std::string(R"(
 WITH g AS MATERIALIZED (SELECT * FROM unnest($3, $4) AS g (graph, version)),
 q AS MATERIALIZED (SELECT c.*, u.place FROM unnest($5, $6, $7) WITH ORDINALITY AS u (queue, most, after, place),
@@ -132,7 +130,7 @@ q AS MATERIALIZED (SELECT c.*, u.place FROM unnest($5, $6, $7) WITH ORDINALITY A
     WHERE w.queue = u.queue AND w.due <= now() AND w.due > timestamptz 'epoch' + u.after * interval '1 millisecond'
     AND (w.is_cancelled OR (g.graph IS NOT NULL AND NOT g.version = ANY (w.refused)))
     AND ((w.epoch = 0 AND w.apart = 0) OR w.due <= now() - $2)" +
-           ms + " OR " + apart_if_claimed + " > $8)" + is_here + R"(
+           ms + " OR " + apart_if_claimed + R"( > $8)
     AND NOT EXISTS (SELECT FROM {S}.holds d WHERE d.thread = w.thread AND NOT {S}.is_holder_gone(d.holder))
     ORDER BY w.due LIMIT u.most FOR UPDATE OF w SKIP LOCKED) c),
 u AS MATERIALIZED (SELECT * FROM {S}.unheld(ARRAY(SELECT q.thread FROM q)) AS u (thread)),
@@ -165,24 +163,20 @@ FROM t LEFT JOIN LATERAL (SELECT i.seq, i.input FROM {S}.inputs i WHERE t.state 
 }
 
 // It is on the server's disk before the thread is run.
-std::string beginSql(const std::string& is_here) {
-    return std::string(
-               "WITH k AS MATERIALIZED (SELECT w.thread FROM unnest($1, $2) AS u (thread, epoch) JOIN {S}.work w ON "
-               "w.thread = u.thread AND w.epoch = u.epoch") +
-           is_here +
-           " ORDER BY w.thread FOR NO KEY UPDATE OF w SKIP LOCKED), p AS (UPDATE {S}.work w SET is_begun = true FROM k "
-           "WHERE w.thread = k.thread) SELECT thread, set_config('synchronous_commit', 'on', true) FROM k";
-}
+constexpr const char* begin_sql =
+    "WITH k AS MATERIALIZED (SELECT w.thread FROM unnest($1, $2) AS u (thread, epoch) JOIN {S}.work w ON "
+    "w.thread = u.thread AND w.epoch = u.epoch ORDER BY w.thread FOR NO KEY UPDATE OF w SKIP LOCKED), "
+    "p AS (UPDATE {S}.work w SET is_begun = true FROM k WHERE w.thread = k.thread) "
+    "SELECT thread, set_config('synchronous_commit', 'on', true) FROM k";
 
 // A row that another transaction has locked is not waited for: the leases of the others must not wait for it.
-std::string renewSql(const std::string& is_here) {
+std::string renewSql() {
     return std::string(
                "WITH v AS MATERIALIZED (SELECT w.thread, w.epoch, w.is_cancelled FROM unnest($1, $2) AS u (thread, "
-               "epoch) JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch") +
-           is_here +
-           "), k AS MATERIALIZED (SELECT w.thread FROM v JOIN {S}.work w ON w.thread = v.thread AND w.epoch = v.epoch "
-           "ORDER BY w.thread FOR NO KEY UPDATE OF w SKIP LOCKED), "
-           "p AS (UPDATE {S}.work w SET due = now() + $3" +
+               "epoch) JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch), "
+               "k AS MATERIALIZED (SELECT w.thread FROM v JOIN {S}.work w ON w.thread = v.thread AND w.epoch = v.epoch "
+               "ORDER BY w.thread FOR NO KEY UPDATE OF w SKIP LOCKED), "
+               "p AS (UPDATE {S}.work w SET due = now() + $3") +
            ms +
            " FROM k WHERE w.thread = k.thread) SELECT v.thread, v.is_cancelled, k.thread IS NOT NULL FROM v LEFT JOIN "
            "k ON k.thread = v.thread";
@@ -192,14 +186,13 @@ std::string renewSql(const std::string& is_here) {
 // due, so that a worker looks at what is stored. Outcomes are numbers of WorkOutcome. At most the 16 newest refusals
 // are kept. A thread that was run, and came back, has not killed its process. It waits for rows that others
 // have locked, because a thread that was left out would stay leased.
-std::string releaseSql(const std::string& is_here) {
+std::string releaseSql() {
     return std::string(R"(
 WITH k AS MATERIALIZED (SELECT w.thread, w.inputs, w.is_woken, w.is_cancelled, u.ms, u.error, u.version,
     CASE WHEN u.outcome IN (0, 1, 3, 4) AND u.uptime <> 0
         AND NOT EXISTS (SELECT FROM {S}.uptime x WHERE x.number = u.uptime) THEN 2 ELSE u.outcome END AS outcome
     FROM unnest($1, $2, $3, $4, $5, $6, $7) AS u (thread, epoch, outcome, ms, error, version, uptime)
-    JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch)") +
-           is_here + R"( ORDER BY w.thread FOR UPDATE OF w),
+    JOIN {S}.work w ON w.thread = u.thread AND w.epoch = u.epoch ORDER BY w.thread FOR UPDATE OF w),
 e AS MATERIALIZED (SELECT k.*, k.outcome IN (0, 1) AND k.inputs = 0 AND (k.outcome = 1 OR NOT k.is_woken) AS is_done
     FROM k),
 d AS (DELETE FROM {S}.work w USING e WHERE w.thread = e.thread AND e.is_done),
@@ -207,7 +200,7 @@ p AS (UPDATE {S}.work w SET epoch = 0, worker = NULL, since = now(),
     state = CASE WHEN e.outcome IN (0, 1) THEN 0 WHEN e.outcome = 3 THEN 2 WHEN e.outcome = 4 THEN 3 ELSE w.state END,
     due = CASE WHEN e.outcome IN (0, 1, 2, 7) OR e.is_cancelled THEN now()
         WHEN e.outcome = 6 THEN NULL
-        WHEN e.outcome = 5 THEN now() + e.ms)" +
+        WHEN e.outcome = 5 THEN now() + e.ms)") +
            ms + R"( WHEN e.is_woken THEN now()
         WHEN e.outcome = 4 THEN greatest(to_timestamp(e.ms / 1000.0), now() + interval '50 milliseconds') END,
     attempts = CASE WHEN e.outcome IN (0, 1, 3, 4) THEN 0 WHEN e.outcome IN (2, 7) THEN greatest(w.attempts - 1, 0)
@@ -229,7 +222,7 @@ constexpr const char* forget_keys_sql =
 
 }  // namespace
 
-PostgresQueue::Statements::Statements(const std::string& quoted_schema, bool has_slots) {
+PostgresQueue::Statements::Statements(const std::string& quoted_schema) {
     using namespace checkpoint;
     const auto make = [&](const char* name, const std::string& sql, std::vector<Oid> types) {
         return PostgresStatement{name, inSchema(sql, quoted_schema), std::move(types)};
@@ -242,22 +235,17 @@ PostgresQueue::Statements::Statements(const std::string& quoted_schema, bool has
     wake = make("q_wake", wake_sql, {bytea_type});
     retry = make("q_retry", retry_sql, {bytea_type});
     find = make("q_find", threadsSql("w.thread = $1"), {bytea_type});
-    const std::string is_here = threadIsHere(has_slots, "w.thread", true);
-    const std::string is_seen_here = threadIsHere(has_slots, "w.thread");
-    set_aside =
-        make("q_set_aside", threadsSql("w.is_aside AND w.thread > $1" + is_seen_here) + " ORDER BY w.thread LIMIT $2",
-             {bytea_type, bigint_type});
-    list =
-        make("q_list",
-             threadsSql("w.thread > $1" + is_seen_here) + " WHERE $3 < 0 OR w.standing = $3 ORDER BY w.thread LIMIT $2",
-             {bytea_type, bigint_type, bigint_type});
-    stats = make("q_stats", statsSql(is_seen_here), {});
-    claim = make("q_claim", claimSql(is_here),
+    set_aside = make("q_set_aside", threadsSql("w.is_aside AND w.thread > $1") + " ORDER BY w.thread LIMIT $2",
+                     {bytea_type, bigint_type});
+    list = make("q_list", threadsSql("w.thread > $1") + " WHERE $3 < 0 OR w.standing = $3 ORDER BY w.thread LIMIT $2",
+                {bytea_type, bigint_type, bigint_type});
+    stats = make("q_stats", statsSql(), {});
+    claim = make("q_claim", claimSql(),
                  {text_type, bigint_type, text_array_type, uuid_array_type, text_array_type, bigint_array_type,
                   bigint_array_type, bigint_type});
-    begin = make("q_begin", beginSql(is_here), {bytea_array_type, bigint_array_type});
-    renew = make("q_renew", renewSql(is_here), {bytea_array_type, bigint_array_type, bigint_type});
-    release = make("q_release", releaseSql(is_here),
+    begin = make("q_begin", begin_sql, {bytea_array_type, bigint_array_type});
+    renew = make("q_renew", renewSql(), {bytea_array_type, bigint_array_type, bigint_type});
+    release = make("q_release", releaseSql(),
                    {bytea_array_type, bigint_array_type, bigint_array_type, bigint_array_type, text_array_type,
                     uuid_array_type, bigint_array_type});
     free = make("q_free", free_sql, {bytea_type});

@@ -7,8 +7,7 @@ namespace stategraph {
 
 /// The statements of a queue. Times are milliseconds: points in time since 1970, and lengths of durations.
 struct PostgresQueue::Statements {
-    /// `has_slots`: as of PostgresStatements.
-    Statements(const std::string& quoted_schema, bool has_slots);
+    explicit Statements(const std::string& quoted_schema);
 
     checkpoint::PostgresStatement submit;       // threads, queues, graphs, keys, inputs, most → n, answer, number
     checkpoint::PostgresStatement withdraw;     // thread, number → a row if it waited

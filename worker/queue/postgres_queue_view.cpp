@@ -10,7 +10,6 @@ namespace stategraph {
 namespace {
 
 using checkpoint::PostgresConnection;
-using checkpoint::PostgresFence;
 using checkpoint::PostgresParameters;
 using checkpoint::PostgresResult;
 
@@ -76,9 +75,8 @@ const char* toString(QueueStanding standing) noexcept {
 std::optional<QueuedThread> PostgresQueue::find(std::string_view thread_id) {
     (void)ThreadId(thread_id);
     auto found = saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
-        return queuedThreads(saver_->impl_->fence.run(connection, PostgresFence::Access::read, thread_id,
-                                                      statements_->find, PostgresParameters().bytes(thread_id),
-                                                      "look for a thread"));
+        return queuedThreads(
+            connection.run(statements_->find, PostgresParameters().bytes(thread_id), "look for a thread"));
     });
     if (found.empty()) return std::nullopt;
     return std::move(found.front());

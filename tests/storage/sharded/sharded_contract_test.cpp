@@ -10,7 +10,7 @@
 #include <stategraph/sharded_saver.hpp>
 #include <stategraph/testing/saver_contract.hpp>
 
-// The contract over three savers; over three PostgreSQL clusters: postgres_sharded_contract_test.cpp.
+// The contract over three savers.
 namespace {
 
 struct ShardedFactory {
@@ -19,7 +19,7 @@ struct ShardedFactory {
         std::vector<stategraph::NamedShard> shards;
         for (std::size_t i = 0; i < savers.size(); ++i) shards.push_back({"s" + std::to_string(i), savers[i]});
         return std::make_unique<stategraph::ShardedSaver>(
-            std::make_shared<stategraph::FixedShards>(std::move(shards), stategraph::ThreadOrder::size_then_bytes));
+            std::move(shards), stategraph::ShardedSaverOptions{.order = stategraph::ThreadOrder::size_then_bytes});
     }
     std::array<std::shared_ptr<stategraph::MemorySaver>, 3> savers{std::make_shared<stategraph::MemorySaver>(),
                                                                    std::make_shared<stategraph::MemorySaver>(),
