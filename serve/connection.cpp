@@ -31,6 +31,8 @@ constexpr auto busy_pause = std::chrono::milliseconds(2);
 // How often a request waits for a run that was asked to stop, such as by the page that sends the request.
 constexpr int stopping_tries = 100;
 constexpr auto stopping_pause = std::chrono::milliseconds(20);
+// How often a handler's answer that is sent later is asked whether it is due.
+constexpr auto later_pause = std::chrono::milliseconds(5);
 // The body of a refused request is read up to this size, so that the connection can be used again.
 constexpr std::uint64_t refused_body_max = 65536;
 // What is read at once, in addition to a whole header.
@@ -222,6 +224,10 @@ asio::awaitable<bool> Connection::answer(const Request& request, const Asked& as
         const bool goes_on = co_await send(std::move(ready_answer));
         co_return goes_on;
     }
+    if (made && std::holds_alternative<Later>(*made)) {
+        const bool goes_on = co_await sendLater(std::get<Later>(*made).is_due, std::get<Later>(*made).answer);
+        co_return goes_on;
+    }
     if (made && std::holds_alternative<HandlerStream>(*made)) {
         status_ = 200;
         const bool goes_on = co_await sendEvents(shared_, socket_, std::get<HandlerStream>(std::move(*made)));
@@ -247,6 +253,17 @@ asio::awaitable<bool> Connection::answer(const Request& request, const Asked& as
         }
     }
     const bool goes_on = co_await send(failed(request, asked, failure));
+    co_return goes_on;
+}
+
+asio::awaitable<bool> Connection::sendLater(const std::function<bool()>& is_due, const Answer& answer) {
+    asio::steady_timer wait(socket_->get_executor());
+    while (!shared_->is_draining && !is_due()) {
+        wait.expires_after(later_pause);
+        boost::system::error_code ignored;
+        co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    const bool goes_on = co_await send(answer);
     co_return goes_on;
 }
 

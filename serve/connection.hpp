@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -33,6 +34,8 @@ private:
     struct Reply;
     asio::awaitable<bool> answer(const Request& request, const Asked& asked);
     asio::awaitable<bool> send(Answer answer);
+    /// Sends it when it is due. The arguments must stay until the end.
+    asio::awaitable<bool> sendLater(const std::function<bool()>& is_due, const Answer& answer);
     /// Calls it on the thread for large bodies (Shared::large_bodies).
     template <class Work>
     asio::awaitable<void> aside(Work work);

@@ -1,0 +1,28 @@
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace stategraph::langgraph {
+
+/// A refusal that a client gets as {"detail": text}.
+class ApiError : public std::runtime_error {
+public:
+    ApiError(int status, const std::string& detail) : std::runtime_error(detail), status_(status) {}
+    int status() const noexcept { return status_; }
+
+private:
+    int status_;
+};
+
+/// 422: the request does not make sense.
+class InvalidRequest : public ApiError {
+public:
+    explicit InvalidRequest(const std::string& detail) : ApiError(422, detail) {}
+};
+/// 404.
+class NotFound : public ApiError {
+public:
+    explicit NotFound(const std::string& detail) : ApiError(404, detail) {}
+};
+
+}  // namespace stategraph::langgraph
