@@ -127,6 +127,20 @@ TEST_CASE("A described model streams its tokens as parts of one message") {
     CHECK(get(result.values["messages"].at(0), "content") == "Hello there");
 }
 
+TEST_CASE("Described nodes report what their steps say, also those of a subgraph") {
+    const auto reported = [](const std::string& graph) {
+        std::vector<std::string> all;
+        build(graph).stream(sg::Update<sg::JsonState>{}, {.thread_id = "t"},
+                            sg::StreamOptions{.modes = sg::StreamMode::custom, .subgraphs = true},
+                            [&](const sg::StreamEvent& event) {
+                                all.push_back(event.node + ": " + json::serialize(sg::toJsonValue(event.data)));
+                            });
+        return all;
+    };
+    CHECK((reported("custom") == std::vector<std::string>{"a: {\"n\":1}", "a: \"two\"", "b: [3]"}));
+    CHECK((reported("outer") == std::vector<std::string>{"in_b: {\"from\":\"in_b\"}"}));
+}
+
 TEST_CASE("A described node goes where it says, and reads what the request gives it") {
     CHECK(build("jump").invoke({sg::write("where", "right")}, {.thread_id = "t"}).values["log"] ==
           json::array{"choose", "right"});

@@ -176,7 +176,7 @@ private:
             if (!reply.fault.empty()) return Difference{"the reply", "a whole one", describe(reply)};
             boost::system::error_code error;
             const json::value body = json::parse(reply.body, error);
-            const json::value& value = get(error ? json::value() : body, text(get(until, "member")));
+            const json::value& value = get(body, text(get(until, "member")));
             if (std::find(values.begin(), values.end(), value) != values.end()) return {};
             if (std::chrono::steady_clock::now() > end) {
                 return Difference{"body." + text(get(until, "member")), "one of " + shown(values) + " in the end",

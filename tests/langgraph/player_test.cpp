@@ -183,7 +183,7 @@ TEST_CASE("A reply that is not whole is a difference") {
         "response": {"status": 200, "headers": {}, "sse": [{"event": "a", "data": 1}]}})";
     const std::string begun =
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-        "14\r\nevent: a\ndata: 1\n\n\n\r\n";
+        "12\r\nevent: a\ndata: 1\n\n\r\n";
     const std::string where = "scenario s, step 1 (GET /p): the reply: expected a whole one, got ";
     CHECK(Sending("", Then::keep).play(step, too_short) == where + "the reply did not end within 50 ms");
     CHECK(Sending(begun, Then::keep).play(step, too_short).starts_with(where + "the reply did not end within 50 ms"));

@@ -135,9 +135,9 @@ void RecordedServer::serve(ScriptedServer::Peer& peer) {
     }
     std::unique_lock lock(mutex_);
     const json::array& steps = get(scenario_, "steps").as_array();
-    while (next_ < steps.size() && isSilent(steps[next_])) ++next_;
     // A request that only begins is sent at the same time as the next one.
     const auto is_next = [&] {
+        while (next_ < steps.size() && isSilent(steps[next_])) ++next_;
         if (next_ == steps.size() || !get(steps[next_], "start").is_string()) return true;
         Bindings tried = bindings_;
         return tried.match(text(get(get(steps[next_], "request"), "path")), asked.path);
