@@ -251,6 +251,14 @@ serve::HandlerAnswer getDrawing(const Call& call) {
 
 serve::HandlerAnswer getSchemas(const Call& call) { return answerOf(schemasJson(graphOf(call))); }
 
+serve::HandlerAnswer getSubgraphs(const Call& call) {
+    return answerOf(subgraphsJson(graphOf(call), {}, call.flag("recurse")));
+}
+
+serve::HandlerAnswer getSubgraph(const Call& call) {
+    return answerOf(subgraphsJson(graphOf(call), call.id(1), call.flag("recurse")));
+}
+
 }  // namespace
 
 AssistantRecord findAssistant(const Call& call, const std::string& id) {
@@ -274,6 +282,7 @@ std::span<const Row> assistantRows() {
         {"PATCH", "/assistants/:id", &patchAssistant},       {"DELETE", "/assistants/:id", &deleteAssistant},
         {"POST", "/assistants/:id/versions", &listVersions}, {"POST", "/assistants/:id/latest", &setLatestVersion},
         {"GET", "/assistants/:id/graph", &getDrawing},       {"GET", "/assistants/:id/schemas", &getSchemas},
+        {"GET", "/assistants/:id/subgraphs", &getSubgraphs}, {"GET", "/assistants/:id/subgraphs/:id", &getSubgraph},
     };
     return rows;
 }

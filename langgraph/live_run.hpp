@@ -19,8 +19,8 @@ namespace stategraph::langgraph {
 /// A run of this process, from its creation until its events are forgotten. Safe from any thread.
 class LiveRun {
 public:
-    /// `work`: what the run does; empty: it is found out when the run begins, as a run is continued that another process
-    /// has left.
+    /// `work`: what the run does; empty: another process has left the run, and what it still has to do is found out
+    /// when it begins.
     LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std::optional<serve::Identity> who, Work work,
             std::size_t event_bytes_max);
 

@@ -22,8 +22,8 @@ public:
     explicit LiveRuns(Service& service) : service_(service) {}
 
     /// Adds a run after those of its thread, calls `store`, and begins the run when its turn has come. The run's
-    /// strategy decides what happens if others of its thread have not ended. Errors: ApiError (409) if it is refused, and
-    /// those of `store`; then nothing was added.
+    /// strategy decides what happens if others of its thread have not ended. Errors: ApiError (409) if it is refused,
+    /// and those of `store`; then nothing was added.
     void add(const std::shared_ptr<LiveRun>& run, const std::function<void()>& store);
     /// Adds what other processes have left.
     void addLeftOver(const std::shared_ptr<LiveRun>& run);

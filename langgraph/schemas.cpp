@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,7 +48,40 @@ json::object shownSchema(const std::string& schema, const GraphDescription& grap
     return shown;
 }
 
+/// The graphs directly inside another one.
+void addSubgraphs(const MessageChannels& graphs, const GraphDescription& outer, const std::string& ns, bool recurses,
+                  json::object& all) {
+    for (const DescribedNode& node : outer.nodes) {
+        if (!node.subgraph) continue;
+        const auto inner = std::ranges::find(graphs.descriptions(), *node.subgraph, &GraphDescription::fingerprint);
+        if (inner == graphs.descriptions().end()) continue;
+        const json::object state = shownSchema("{}", *inner);
+        const std::string name = ns + node.name;
+        json::object shown{{"graph_id", node.name}};
+        // Servers call them by two names.
+        for (const char* const word : {"state", "input", "output"}) {
+            shown[word] = state;
+            shown[std::string(word) + "_schema"] = state;
+        }
+        all[name] = std::move(shown);
+        if (recurses) addSubgraphs(graphs, *inner, name + "|", recurses, all);
+    }
+}
+
 }  // namespace
+
+json::object subgraphsJson(const ServedGraph& graph, const std::string& only, bool recurses) {
+    json::object all;
+    addSubgraphs(graph.channels, graph.channels.description(), {}, recurses || !only.empty(), all);
+    if (only.empty()) return all;
+    json::object some;
+    for (const auto& each : all) {
+        const std::string_view name = each.key();
+        const bool is_inside = recurses && name.starts_with(only + "|");
+        if (name == only || is_inside) some[name] = each.value();
+    }
+    return some;
+}
 
 json::object schemasJson(const ServedGraph& graph) {
     const GraphDescription& described = graph.channels.description();

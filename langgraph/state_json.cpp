@@ -77,15 +77,15 @@ json::value valuesJson(const Value& values, const MessageChannels& channels, std
     return shown;
 }
 
-json::object metadataJson(const SnapshotData& at, const std::string& thread_id, const Around& around) {
-    json::object metadata;
+json::object metadataJson(const SnapshotData& at, const ShownThread& shown, const Around& around) {
+    json::object metadata{{"graph_id", shown.graph_id}};  // which an edit does not store
     for (const MetadataEntry& each : static_cast<const Metadata&>(at.metadata))
         metadata[each.key] = toJsonValue(each.value);
     metadata.erase(serve::owner_key);
     metadata["source"] = toString(at.source);
     metadata["step"] = at.step;
     metadata["parents"] = around.parents;
-    metadata["thread_id"] = thread_id;
+    metadata["thread_id"] = shown.thread_id;
     if (const std::string& ns = at.config.checkpoint_ns; !ns.empty()) addPlace(ns, around, metadata);
     return metadata;
 }
@@ -137,7 +137,7 @@ json::object stateJson(const SnapshotData& at, const ShownThread& shown, const A
     for (const std::string& each : at.next) next.emplace_back(each);
     state["next"] = std::move(next);
     state["tasks"] = tasksJson(at, shown);
-    state["metadata"] = metadataJson(at, shown.thread_id, around);
+    state["metadata"] = metadataJson(at, shown, around);
     state["created_at"] = textOrNull(at.createdAt());
     state["checkpoint"] = checkpointJson(at.config, around);
     state["parent_checkpoint"] = at.parent_config ? checkpointJson(*at.parent_config) : json::value();

@@ -18,6 +18,7 @@ namespace stategraph::langgraph {
 struct ShownThread {
     const MessageChannels& channels;
     std::string thread_id;
+    std::string graph_id;
     /// Null: clients are told the texts of errors.
     serve::ErrorText error_text = {};
 };
@@ -44,7 +45,7 @@ boost::json::array questionsJson(std::span<const Interrupt> questions);
 /// The open questions of each task that waits: {task: [question]}, with an empty list for a task at a breakpoint.
 boost::json::object openQuestions(const SnapshotData& at);
 /// {"source", "step", "parents"} and what the run added.
-boost::json::object metadataJson(const SnapshotData& at, const std::string& thread_id, const Around& around);
+boost::json::object metadataJson(const SnapshotData& at, const ShownThread& shown, const Around& around);
 /// The way of a task: ["__pregel_pull", NODE] or ["__pregel_push", INDEX].
 boost::json::array pathJson(std::string_view path);
 

@@ -26,6 +26,7 @@ namespace {
 ShownThread shownOf(const Call& call, const ThreadRecord& thread, const ServedGraph& graph) {
     return {.channels = graph.channels,
             .thread_id = thread.thread_id,
+            .graph_id = graph.id,
             .error_text = call.service().errorTexts(graph.id, thread.thread_id)};
 }
 

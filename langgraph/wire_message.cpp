@@ -1,5 +1,6 @@
 #include "langgraph/wire_message.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -208,6 +209,10 @@ json::value pieceToWire(const json::value& piece) {
 
 namespace {
 
+/// Those that a model::Message can have.
+constexpr std::array<std::string_view, 7> finish_reasons{"stop",  "tool-calls", "length", "content-filter",
+                                                         "other", "aborted",    "paused"};
+
 /// What a client sent as an object with a type or a role.
 json::object objectOf(const json::value& sent, std::string_view where) {
     if (sent.is_string()) return {{"type", "human"}, {"content", sent}};
@@ -295,6 +300,11 @@ json::object typedOf(const json::object& sent, const Kind& kind, std::string_vie
         return message;
     }
     message["content"] = partsOf(sent.if_contains("content"), where);
+    const json::value* const about = sent.if_contains("response_metadata");
+    if (about != nullptr && about->is_object()) {
+        const std::string_view reason = textOf(about->get_object(), "finish_reason");
+        if (std::ranges::find(finish_reasons, reason) != finish_reasons.end()) message["finish_reason"] = reason;
+    }
     const json::value* const calls = sent.if_contains("tool_calls");
     if (calls == nullptr || !calls->is_array() || calls->get_array().empty()) return message;
     json::array read;

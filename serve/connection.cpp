@@ -31,8 +31,6 @@ constexpr auto busy_pause = std::chrono::milliseconds(2);
 // How often a request waits for a run that was asked to stop, such as by the page that sends the request.
 constexpr int stopping_tries = 100;
 constexpr auto stopping_pause = std::chrono::milliseconds(20);
-// How often a handler's answer that is sent later is asked whether it is due.
-constexpr auto later_pause = std::chrono::milliseconds(5);
 // The body of a refused request is read up to this size, so that the connection can be used again.
 constexpr std::uint64_t refused_body_max = 65536;
 // What is read at once, in addition to a whole header.
@@ -182,9 +180,9 @@ asio::awaitable<void> Connection::aside(Work work) {
     co_await asio::co_spawn(shared_->large_bodies, call, asio::use_awaitable);
 }
 
-asio::awaitable<bool> Connection::answer(const Request& request, const Asked& asked) {
+asio::awaitable<std::optional<Connection::Reply>> Connection::replyTo(const Request& request, const Asked& asked,
+                                                                      std::exception_ptr& failure) {
     std::optional<Reply> made;
-    std::exception_ptr failure;
     // A run whose end has been reported is still under way for some microseconds.
     int stopping_left = stopping_tries;
     for (int left = busy_tries; left > 0 && stopping_left > 0 && !made;) {
@@ -211,6 +209,12 @@ asio::awaitable<bool> Connection::answer(const Request& request, const Asked& as
         boost::system::error_code ignored;
         co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
+    co_return made;
+}
+
+asio::awaitable<bool> Connection::answer(const Request& request, const Asked& asked) {
+    std::exception_ptr failure;
+    std::optional<Reply> made = co_await replyTo(request, asked, failure);
     Held::Place handlers;
     if (made && std::holds_alternative<HandlerStream>(*made)) {
         if (auto refused = refusalOfStream(request, asked, handlers)) made->emplace<Answer>(*std::move(refused));
@@ -253,17 +257,6 @@ asio::awaitable<bool> Connection::answer(const Request& request, const Asked& as
         }
     }
     const bool goes_on = co_await send(failed(request, asked, failure));
-    co_return goes_on;
-}
-
-asio::awaitable<bool> Connection::sendLater(const std::function<bool()>& is_due, const Answer& answer) {
-    asio::steady_timer wait(socket_->get_executor());
-    while (!shared_->is_draining && !is_due()) {
-        wait.expires_after(later_pause);
-        boost::system::error_code ignored;
-        co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-    }
-    const bool goes_on = co_await send(answer);
     co_return goes_on;
 }
 

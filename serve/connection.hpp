@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <list>
 #include <memory>
@@ -33,6 +34,9 @@ private:
     /// The answer to a request: a text, or events.
     struct Reply;
     asio::awaitable<bool> answer(const Request& request, const Asked& asked);
+    /// The reply to a request, once the thread's run of which it waits for the end has ended; none: `failure` is why.
+    asio::awaitable<std::optional<Reply>> replyTo(const Request& request, const Asked& asked,
+                                                  std::exception_ptr& failure);
     asio::awaitable<bool> send(Answer answer);
     /// Sends it when it is due. The arguments must stay until the end.
     asio::awaitable<bool> sendLater(const std::function<bool()>& is_due, const Answer& answer);

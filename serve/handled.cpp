@@ -1,12 +1,24 @@
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "serve/reply.hpp"
 #include "serve/requested.hpp"
 
 // The answers of a program's handlers.
 namespace stategraph::serve {
+
+namespace {
+
+// How often an answer that is sent later is asked whether it is due.
+constexpr auto later_pause = std::chrono::milliseconds(5);
+
+}  // namespace
 
 Connection::Reply Connection::handled(const Request& request, const Asked& asked) const {
     const Requested view(request, asked);
@@ -29,6 +41,17 @@ Connection::Reply Connection::handled(const Request& request, const Asked& asked
     if (made.status != 200 || !made.events->next || made.events->every < std::chrono::milliseconds(1))
         throw std::logic_error("a handler's events need the status 200, a function, and a time of at least 1 ms");
     return HandlerStream{std::move(answer), *std::move(made.events)};
+}
+
+asio::awaitable<bool> Connection::sendLater(const std::function<bool()>& is_due, const Answer& answer) {
+    asio::steady_timer wait(socket_->get_executor());
+    while (!shared_->is_draining && !is_due()) {
+        wait.expires_after(later_pause);
+        boost::system::error_code ignored;
+        co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    const bool goes_on = co_await send(answer);
+    co_return goes_on;
 }
 
 }  // namespace stategraph::serve

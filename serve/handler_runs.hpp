@@ -14,8 +14,8 @@ namespace stategraph::serve {
 
 struct Shared;
 
-/// What a server gives to the handlers of other rooms: they begin runs beside those of its endpoints, within its limits,
-/// drained and stopped with them. A copy does not keep the server. Safe from any thread.
+/// What a server gives to the handlers of other rooms: they begin runs beside those of its endpoints, within its
+/// limits, and drained and stopped with them. A copy does not keep the server. Safe from any thread.
 class HandlerRuns {
 public:
     /// Of no server.

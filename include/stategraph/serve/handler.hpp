@@ -37,8 +37,8 @@ struct HandlerEvents {
     /// disconnected is noticed after this time.
     std::chrono::milliseconds every = std::chrono::milliseconds(100);
     /// Called once before the first `next`. It gets a function that has `next` called again soon: call it, from any
-    /// thread and also after the response has ended, whenever there may be something new; `next` is then called until it
-    /// has nothing. Null: `every` alone counts.
+    /// thread and also after the response has ended, whenever there may be something new; `next` is then called until
+    /// it has nothing. Null: `every` alone counts.
     std::function<void(std::function<void()> announce)> begin = {};
     /// Called once if the client disconnects before the end, on the connection's thread.
     std::function<void()> left = {};
