@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include <stategraph/interrupt.hpp>
@@ -151,18 +152,6 @@ json::value NodeCall::evaluate(const json::value& value) const {
 }
 
 }  // namespace
-
-const json::value& get(const json::value& value, std::string_view key) {
-    static const json::value null;
-    const json::object* members = value.if_object();
-    const json::value* found = members != nullptr ? members->if_contains(key) : nullptr;
-    return found != nullptr ? *found : null;
-}
-
-std::string text(const json::value& value) {
-    if (value.is_null()) return {};
-    return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
-}
 
 void checkSteps(const json::value& steps, const std::string& where) {
     for (const json::value& step : steps.as_array()) {

@@ -1,7 +1,6 @@
 #pragma once
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -10,6 +9,8 @@
 #include <stategraph/json.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/value.hpp>
+
+#include "tests/langgraph/json_members.hpp"
 
 // What the nodes of described graphs do (tests/langgraph/recorded/README.md, "A graph").
 namespace described {
@@ -34,10 +35,8 @@ private:
     std::string name_;
 };
 
-/// The member of an object; null if it is missing or `value` is no object.
-const json::value& get(const json::value& value, std::string_view key);
-/// A value as the text that `$concat` joins: a text itself, "" for null, anything else as JSON.
-std::string text(const json::value& value);
+using json_members::get;
+using json_members::text;
 
 /// Throws std::runtime_error with `where` if a step has no known `op`.
 void checkSteps(const json::value& steps, const std::string& where);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/langgraph/json_members.hpp"
 #include "tests/langgraph/player_bindings.hpp"
 #include "tests/langgraph/player_compare.hpp"
 #include "tests/langgraph/player_http.hpp"
@@ -20,15 +21,9 @@
 namespace player {
 namespace {
 
+using json_members::get;
+using json_members::text;
 using Found = std::optional<Difference>;
-
-const json::value& get(const json::value& value, std::string_view name) {
-    static const json::value null;
-    const json::object* members = value.if_object();
-    const json::value* found = members != nullptr ? members->if_contains(name) : nullptr;
-    return found != nullptr ? *found : null;
-}
-std::string text(const json::value& value) { return value.is_string() ? std::string(value.get_string()) : ""; }
 
 /// Receives webhooks.
 class Listener {

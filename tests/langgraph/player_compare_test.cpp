@@ -1,12 +1,12 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <doctest/doctest.h>
 #include <boost/json.hpp>
 
 #include "tests/langgraph/altered_responses.hpp"
+#include "tests/langgraph/json_members.hpp"
 #include "tests/langgraph/player_bindings.hpp"
 #include "tests/langgraph/player_compare.hpp"
 #include "tests/langgraph/recorded_scenarios.hpp"
@@ -16,12 +16,9 @@
 namespace {
 
 namespace json = boost::json;
+using json_members::get;
+using json_members::text;
 using player::Bindings;
-
-std::string memberText(const json::object& object, const char* name) {
-    const json::value* found = object.if_contains(name);
-    return found != nullptr ? std::string(found->as_string()) : std::string();
-}
 
 TEST_CASE("A placeholder stands for what is first met in its place, and for that alone") {
     Bindings bindings;
@@ -74,22 +71,22 @@ std::string unseen(const player::Altered& altered, const std::optional<player::D
 TEST_CASE("Each recorded reply is accepted as it is, and refused with any one thing altered, at its place") {
     std::size_t tried = 0;
     std::size_t place = 0;
-    for (const json::object& scenario : recorded::scenarios()) {
+    for (const json::value scenario : recorded::scenarios()) {
         if (place++ % sanitized::one_of != sanitized::turn()) continue;
-        const std::string id = memberText(scenario, "id");
-        const std::string how = memberText(scenario, "compare");
+        const std::string id = text(get(scenario, "id"));
+        const std::string how = text(get(scenario, "compare"));
         CAPTURE(id);
         Bindings server = player::freshBindings(scenario);
         Bindings client;
-        if (const json::value* given = scenario.if_contains("given")) {
-            for (const json::value& placeholder : given->as_array()) {
-                const std::string name(placeholder.as_string());
+        if (const json::array* given = get(scenario, "given").if_array()) {
+            for (const json::value& placeholder : *given) {
+                const std::string name = text(placeholder);
                 client.bind(name, player::newId());
                 server.bind(name, client.idOf(name));
             }
         }
         int number = 0;
-        for (const json::value& step : scenario.at("steps").as_array()) {
+        for (const json::value& step : get(scenario, "steps").as_array()) {
             ++number;
             CAPTURE(number);
             const json::value* response = step.as_object().if_contains("response");

@@ -1,5 +1,7 @@
 #include "tests/langgraph/player_events.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace player {

@@ -11,6 +11,7 @@
 #include <boost/json.hpp>
 
 #include "tests/langgraph/altered_responses.hpp"
+#include "tests/langgraph/json_members.hpp"
 #include "tests/langgraph/player.hpp"
 #include "tests/langgraph/player_bindings.hpp"
 #include "tests/langgraph/recorded_scenarios.hpp"
@@ -24,8 +25,7 @@ namespace json = boost::json;
 using player::RecordedServer;
 
 std::string textOf(const json::value& object, const char* member) {
-    const json::value* found = object.as_object().if_contains(member);
-    return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+    return json_members::text(json_members::get(object, member));
 }
 
 /// Plays a scenario to a server that follows another one.

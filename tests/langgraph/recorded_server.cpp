@@ -6,21 +6,17 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/langgraph/json_members.hpp"
 #include "tests/langgraph/player_compare.hpp"
 
 namespace player {
 namespace {
 
+using json_members::get;
+using json_members::text;
+
 constexpr auto patience = std::chrono::minutes(5);
 constexpr std::string_view recorded_listener = "http://127.0.0.1:2999";
-
-const json::value& get(const json::value& value, std::string_view name) {
-    static const json::value null;
-    const json::object* members = value.if_object();
-    const json::value* found = members != nullptr ? members->if_contains(name) : nullptr;
-    return found != nullptr ? *found : null;
-}
-std::string text(const json::value& value) { return value.is_string() ? std::string(value.get_string()) : ""; }
 
 std::string replaced(std::string in, std::string_view from, std::string_view to) {
     for (std::size_t at = in.find(from); at != std::string::npos; at = in.find(from, at + to.size()))
