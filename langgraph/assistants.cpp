@@ -155,7 +155,7 @@ serve::HandlerAnswer createAssistant(const Call& call) {
     if (service.records.assistant(assistant.assistant_id)) throw ApiError(409, "Assistant already exists");
     assistant.updated_at = assistant.created_at;
     assistant.versions.push_back(versionJson(assistant, assistant.created_at));
-    service.records.store(Records::Batch().put(assistant));
+    service.records.store(ApiRecords::Batch().put(assistant));
     return answerOf(assistantJson(assistant));
 }
 
@@ -181,7 +181,7 @@ serve::HandlerAnswer patchAssistant(const Call& call) {
     assistant.version = newestVersion(assistant) + 1;
     assistant.updated_at = now();
     assistant.versions.push_back(versionJson(assistant, assistant.updated_at));
-    call.service().records.store(Records::Batch().put(assistant));
+    call.service().records.store(ApiRecords::Batch().put(assistant));
     return answerOf(assistantJson(assistant));
 }
 
@@ -227,7 +227,7 @@ serve::HandlerAnswer setLatestVersion(const Call& call) {
     assistant.context = chosen.at("context").as_object();
     assistant.metadata = chosen.at("metadata").as_object();
     assistant.updated_at = now();
-    call.service().records.store(Records::Batch().put(assistant));
+    call.service().records.store(ApiRecords::Batch().put(assistant));
     return answerOf(assistantJson(assistant));
 }
 

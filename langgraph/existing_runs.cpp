@@ -118,7 +118,7 @@ serve::HandlerAnswer deleteRun(const Call& call) {
     if (run.live && !run.live->hasEnded()) throw ApiError(409, "The run has not ended; cancel it before you delete it");
     const ServedGraph* const graph = call.service().graph(run.record.graph_id);
     if (graph != nullptr && madeWholeLog(*graph, run.record)) graph->saver().deleteThread(run.record.thread_id);
-    call.service().records.store(Records::Batch().remove(run.record));
+    call.service().records.store(ApiRecords::Batch().remove(run.record));
     return noContent();
 }
 

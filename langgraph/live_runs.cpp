@@ -161,7 +161,7 @@ void LiveRuns::finish(LiveRun& run, const std::string& status, std::string resul
             service_.records.removeThread(record.thread_id);
         } else {
             const auto touch = [&](ThreadRecord& thread) { thread.updated_at = record.updated_at; };
-            service_.records.editThread(record.thread_id, touch, Records::Batch().put(record));
+            service_.records.editThread(record.thread_id, touch, ApiRecords::Batch().put(record));
         }
     } catch (const std::exception& why) {  // the next process finds out from the log how it ended
         if (const serve::ErrorText told = service_.errorTexts(record.graph_id, record.thread_id))

@@ -119,7 +119,7 @@ std::string ThreadRecord::graphId() const {
     return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
 }
 
-Records::Batch& Records::Batch::put(const ThreadRecord& thread) {
+ApiRecords::Batch& ApiRecords::Batch::put(const ThreadRecord& thread) {
     ops_.push_back(putOp(threadsNs(), thread.thread_id,
                          {{"created_at", thread.created_at},
                           {"updated_at", thread.updated_at},
@@ -130,7 +130,7 @@ Records::Batch& Records::Batch::put(const ThreadRecord& thread) {
     return *this;
 }
 
-Records::Batch& Records::Batch::put(const RunRecord& run) {
+ApiRecords::Batch& ApiRecords::Batch::put(const RunRecord& run) {
     ops_.push_back(putOp(runsNs(run.thread_id), run.run_id,
                          {{"thread_id", run.thread_id},
                           {"assistant_id", run.assistant_id},
@@ -150,7 +150,7 @@ Records::Batch& Records::Batch::put(const RunRecord& run) {
     return *this;
 }
 
-Records::Batch& Records::Batch::put(const AssistantRecord& assistant) {
+ApiRecords::Batch& ApiRecords::Batch::put(const AssistantRecord& assistant) {
     ops_.push_back(putOp(assistantsNs(), assistant.assistant_id,
                          {{"graph_id", assistant.graph_id},
                           {"owner", assistant.owner},
@@ -166,21 +166,21 @@ Records::Batch& Records::Batch::put(const AssistantRecord& assistant) {
     return *this;
 }
 
-Records::Batch& Records::Batch::remove(const RunRecord& run) {
+ApiRecords::Batch& ApiRecords::Batch::remove(const RunRecord& run) {
     ops_.push_back(removeOp(runsNs(run.thread_id), run.run_id));
     ops_.push_back(removeOp(openNs(), run.run_id));
     return *this;
 }
 
-void Records::store(const Batch& batch) const { (void)store_->batch(std::span(batch.ops_)); }
+void ApiRecords::store(const Batch& batch) const { (void)store_->batch(std::span(batch.ops_)); }
 
-std::optional<ThreadRecord> Records::thread(const std::string& thread_id) const {
+std::optional<ThreadRecord> ApiRecords::thread(const std::string& thread_id) const {
     const auto item = store_->get(threadsNs(), thread_id, false);
     return item ? std::optional(threadOf(*item)) : std::nullopt;
 }
 
-std::optional<ThreadRecord> Records::editThread(const std::string& thread_id,
-                                                const std::function<void(ThreadRecord&)>& change, Batch more) const {
+std::optional<ThreadRecord> ApiRecords::editThread(const std::string& thread_id,
+                                                   const std::function<void(ThreadRecord&)>& change, Batch more) const {
     const stategraph::detail::LockGuard lock(edit_mutex_);
     std::optional<ThreadRecord> record = thread(thread_id);
     if (!record) return {};
@@ -189,17 +189,17 @@ std::optional<ThreadRecord> Records::editThread(const std::string& thread_id,
     return record;
 }
 
-std::optional<RunRecord> Records::run(const std::string& thread_id, const std::string& run_id) const {
+std::optional<RunRecord> ApiRecords::run(const std::string& thread_id, const std::string& run_id) const {
     const auto item = store_->get(runsNs(thread_id), run_id, false);
     return item ? std::optional(runOf(*item)) : std::nullopt;
 }
 
-std::optional<AssistantRecord> Records::assistant(const std::string& assistant_id) const {
+std::optional<AssistantRecord> ApiRecords::assistant(const std::string& assistant_id) const {
     const auto item = store_->get(assistantsNs(), assistant_id, false);
     return item ? std::optional(assistantOf(*item)) : std::nullopt;
 }
 
-void Records::forEach(const StoreNamespace& ns, const std::function<void(const StoreItem&)>& take) const {
+void ApiRecords::forEach(const StoreNamespace& ns, const std::function<void(const StoreItem&)>& take) const {
     for (std::size_t offset = 0;; offset += page_items) {
         const auto page =
             store_->search({.namespace_prefix = ns, .limit = page_items, .offset = offset, .refresh_ttl = false});
@@ -208,21 +208,21 @@ void Records::forEach(const StoreNamespace& ns, const std::function<void(const S
     }
 }
 
-void Records::forEachThread(const std::function<void(ThreadRecord&&)>& take) const {
+void ApiRecords::forEachThread(const std::function<void(ThreadRecord&&)>& take) const {
     forEach(threadsNs(), [&](const StoreItem& item) { take(threadOf(item)); });
 }
 
-void Records::forEachAssistant(const std::function<void(AssistantRecord&&)>& take) const {
+void ApiRecords::forEachAssistant(const std::function<void(AssistantRecord&&)>& take) const {
     forEach(assistantsNs(), [&](const StoreItem& item) { take(assistantOf(item)); });
 }
 
-std::vector<RunRecord> Records::runs(const std::string& thread_id) const {
+std::vector<RunRecord> ApiRecords::runs(const std::string& thread_id) const {
     std::vector<RunRecord> all;
     forEach(runsNs(thread_id), [&](const StoreItem& item) { all.push_back(runOf(item)); });
     return all;
 }
 
-std::vector<RunRecord> Records::openRuns() const {
+std::vector<RunRecord> ApiRecords::openRuns() const {
     std::vector<RunRecord> all;
     forEach(openNs(), [&](const StoreItem& item) {
         if (auto found = run(Members(item).text("thread_id"), item.key)) all.push_back(*std::move(found));
@@ -230,7 +230,7 @@ std::vector<RunRecord> Records::openRuns() const {
     return all;
 }
 
-void Records::removeThread(const std::string& thread_id) const {
+void ApiRecords::removeThread(const std::string& thread_id) const {
     Batch batch;
     for (const RunRecord& each : runs(thread_id)) {
         batch.remove(each);
@@ -240,9 +240,11 @@ void Records::removeThread(const std::string& thread_id) const {
     store(batch);
 }
 
-void Records::removeAssistant(const std::string& assistant_id) const { store_->remove(assistantsNs(), assistant_id); }
+void ApiRecords::removeAssistant(const std::string& assistant_id) const {
+    store_->remove(assistantsNs(), assistant_id);
+}
 
-void Records::removeAll(const StoreNamespace& ns) const {
+void ApiRecords::removeAll(const StoreNamespace& ns) const {
     for (;;) {
         const auto page = store_->search({.namespace_prefix = ns, .limit = page_items, .refresh_ttl = false});
         if (page.empty()) return;

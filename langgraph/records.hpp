@@ -18,12 +18,12 @@ inline constexpr const char* records_label = "langgraph-api";
 
 /// A thread as clients made it. How it stands, its values and its questions are read from its log.
 struct ThreadRecord {
-    std::string thread_id;
-    std::string created_at;
-    std::string updated_at;
-    std::string owner;  // the name of who made it; empty: nobody
-    boost::json::object metadata;
-    boost::json::object config;
+    std::string thread_id = {};
+    std::string created_at = {};
+    std::string updated_at = {};
+    std::string owner = {};  // the name of who made it; empty: nobody
+    boost::json::object metadata = {};
+    boost::json::object config = {};
     bool is_temporary = false;  // it is deleted when its run ends
 
     /// The graph that its runs have; empty: none has run.
@@ -32,18 +32,18 @@ struct ThreadRecord {
 
 /// What was asked of a run.
 struct RunRecord {
-    std::string run_id;  // in the order of creation
-    std::string thread_id;
-    std::string assistant_id;
-    std::string graph_id;
-    std::string owner;
-    std::string created_at;
-    std::string updated_at;
+    std::string run_id = {};  // in the order of creation
+    std::string thread_id = {};
+    std::string assistant_id = {};
+    std::string graph_id = {};
+    std::string owner = {};
+    std::string created_at = {};
+    std::string updated_at = {};
     /// How it ended; "pending" until that is known.
     std::string status = "pending";
     std::string multitask_strategy = "reject";
-    boost::json::object metadata;
-    boost::json::object kwargs;
+    boost::json::object metadata = {};
+    boost::json::object kwargs = {};
     bool is_temporary = false;  // it has a thread of its own
     bool keeps_thread = true;
     std::int64_t attempt = 1;
@@ -53,24 +53,24 @@ struct RunRecord {
 
 /// An assistant, and its versions, the newest last.
 struct AssistantRecord {
-    std::string assistant_id;
-    std::string graph_id;
-    std::string owner;
-    std::string created_at;
-    std::string updated_at;
-    std::string name;
-    boost::json::value description;
+    std::string assistant_id = {};
+    std::string graph_id = {};
+    std::string owner = {};
+    std::string created_at = {};
+    std::string updated_at = {};
+    std::string name = {};
+    boost::json::value description = {};
     std::int64_t version = 1;
-    boost::json::object config;
-    boost::json::object context;
-    boost::json::object metadata;
-    boost::json::array versions;  // of objects
+    boost::json::object config = {};
+    boost::json::object context = {};
+    boost::json::object metadata = {};
+    boost::json::array versions = {};  // of objects
 };
 
 /// The records in a store. Safe from any thread. Errors of all calls: the store's.
-class Records {
+class ApiRecords {
 public:
-    explicit Records(std::shared_ptr<BaseStore> store) : store_(std::move(store)) {}
+    explicit ApiRecords(std::shared_ptr<BaseStore> store) : store_(std::move(store)) {}
 
     /// Writes that are stored together.
     class Batch {
@@ -82,7 +82,7 @@ public:
         Batch& remove(const RunRecord& run);
 
     private:
-        friend class Records;
+        friend class ApiRecords;
         std::vector<StoreOp> ops_;
     };
     void store(const Batch& batch) const;

@@ -28,12 +28,12 @@ struct WantedModes {
 
 /// What events say about their run.
 struct EventRun {
-    std::string run_id;
-    std::string thread_id;
-    std::string graph_id;
-    std::string assistant_id;
+    std::string run_id = {};
+    std::string thread_id = {};
+    std::string graph_id = {};
+    std::string assistant_id = {};
     /// What the run stores with its checkpoints.
-    boost::json::object metadata;
+    boost::json::object metadata = {};
     int recursion_limit = 25;
 };
 

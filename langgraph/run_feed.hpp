@@ -29,10 +29,10 @@ public:
     void forget();
 
     struct Read {
-        std::string text;      // of events, as they are sent
-        std::uint64_t next;    // the number of the event after them
-        bool is_end = false;   // there are no more, and the run has ended
-        bool is_lost = false;  // events were forgotten, or the server ends: what follows would have a gap
+        std::string text = {};   // of events, as they are sent
+        std::uint64_t next = 0;  // the number of the event after them
+        bool is_end = false;     // there are no more, and the run has ended
+        bool is_lost = false;    // events were forgotten, or the server ends: what follows would have a gap
     };
     /// The events from a number on, some at a time. `modes`: only events of these names, whatever their namespace is;
     /// empty: all.

@@ -65,7 +65,7 @@ void continueLeftRuns(Service& service) {
         const auto graph = service.graphs.find(left.graph_id);
         if (graph == service.graphs.end()) {
             left.status = "error";
-            service.records.store(Records::Batch().put(left));
+            service.records.store(ApiRecords::Batch().put(left));
             continue;
         }
         ++left.attempt;

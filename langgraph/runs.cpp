@@ -53,7 +53,9 @@ struct RunThread {
 };
 
 RunThread threadFor(const Call& call, const Body& body, const std::optional<std::string>& thread_id) {
-    ThreadRecord fresh{.created_at = now(), .owner = call.owner(), .metadata = {}, .config = {}};
+    ThreadRecord fresh;
+    fresh.created_at = now();
+    fresh.owner = call.owner();
     fresh.updated_at = fresh.created_at;
     if (!thread_id) {
         fresh.thread_id = newId();
@@ -100,12 +102,12 @@ std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::op
     service.runs->add(run, [&] {
         if (thread.is_new) {
             markThread(record, body, thread.record);
-            service.records.store(Records::Batch().put(thread.record).put(record));
+            service.records.store(ApiRecords::Batch().put(thread.record).put(record));
             return;
         }
         const auto marked = service.records.editThread(
             record.thread_id, [&](ThreadRecord& stored) { markThread(record, body, stored); },
-            Records::Batch().put(record));
+            ApiRecords::Batch().put(record));
         if (!marked) throw NotFound("Thread with ID " + record.thread_id + " not found");
     });
     return run;

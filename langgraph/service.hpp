@@ -41,7 +41,7 @@ struct Service : std::enable_shared_from_this<Service> {
 
     const ApiOptions options;
     const serve::HandlerRuns server;
-    const Records records;
+    const ApiRecords records;
     std::map<std::string, std::shared_ptr<const ServedGraph>> graphs;
     std::string began_at;  // the time, as ISO 8601
     std::unique_ptr<LiveRuns> runs;

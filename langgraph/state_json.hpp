@@ -17,8 +17,8 @@ namespace stategraph::langgraph {
 /// What a state is shown with.
 struct ShownThread {
     const MessageChannels& channels;
-    std::string thread_id;
-    std::string graph_id;
+    std::string thread_id = {};
+    std::string graph_id = {};
     /// Null: clients are told the texts of errors.
     serve::ErrorText error_text = {};
 };

@@ -76,7 +76,7 @@ serve::HandlerAnswer createThread(const Call& call) {
         .thread_id = given.value_or(newId()), .created_at = now(), .owner = owner, .metadata = body.object("metadata")};
     thread.updated_at = thread.created_at;
     if (const json::value* const supersteps = body.find("supersteps")) fill(call, thread, *supersteps);
-    service.records.store(Records::Batch().put(thread));
+    service.records.store(ApiRecords::Batch().put(thread));
     return answerOf(threadJson(service, thread));
 }
 
@@ -116,7 +116,7 @@ serve::HandlerAnswer copyThread(const Call& call) {
     to.updated_at = to.created_at;
     to.metadata["thread_id"] = to.thread_id;
     if (const ServedGraph* const graph = call.graphOf(from)) graph->saver().copyThread(from.thread_id, to.thread_id);
-    call.service().records.store(Records::Batch().put(to));
+    call.service().records.store(ApiRecords::Batch().put(to));
     return answerOf(threadJson(call.service(), to));
 }
 

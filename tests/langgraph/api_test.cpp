@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <boost/json.hpp>
@@ -189,45 +190,55 @@ TEST_CASE("every reader of a run gets all of its events, from any number on") {
     CHECK(served.ask("GET", location, {}, "Last-Event-ID: -1\r\n").body == first.body);
 }
 
-TEST_CASE("runs that a process has left go on in the next one") {
-    const auto saver = std::make_shared<sg::MemorySaver>();
-    const auto store = std::make_shared<sg::MemoryStore>();
-    const App app = makeApp(saver);
-    const sg::langgraph::Records records(store);
-    const std::string thread = sg::langgraph::newId();
-    const auto left = [&](const char* name) {
+namespace {
+
+/// What a process leaves that dies: records of runs on a thread, and its log.
+class Left {
+public:
+    sg::langgraph::RunRecord run(const char* name) {
         sg::langgraph::RunRecord run{.run_id = sg::langgraph::newId(), .thread_id = thread, .graph_id = "app"};
         run.kwargs = {{"input", {{"name", name}}}, {"stream_mode", json::array{"values"}}};
         run.created_at = run.updated_at = sg::langgraph::now();
+        sg::langgraph::ApiRecords::Batch batch;
+        batch.put(sg::langgraph::ThreadRecord{.thread_id = thread, .metadata = {{"graph_id", "app"}}}).put(run);
+        records.store(batch);
         return run;
-    };
-    const sg::langgraph::RunRecord ended = left("ended");
-    const sg::langgraph::RunRecord in_flight = left("in flight");
-    const sg::langgraph::RunRecord waiting = left("waiting");
-    sg::langgraph::Records::Batch batch;
-    batch.put(sg::langgraph::ThreadRecord{.thread_id = thread, .metadata = {{"graph_id", "app"}}});
-    bool has_ended = false;
-    SUBCASE("the log says how the run ended") {
-        app.invoke(sg::Update<sg::JsonState>::of({{"name", "ended"}}),
-                   {.thread_id = thread, .metadata = sg::Metadata{{"run_id", sg::Value(ended.run_id)}}});
-        batch.put(ended);
-        has_ended = true;
     }
-    SUBCASE("a run is in flight, and another waits") {
-        (void)app.submit(sg::Update<sg::JsonState>::of({{"name", "in flight"}}),
-                         {.thread_id = thread, .metadata = sg::Metadata{{"run_id", sg::Value(in_flight.run_id)}}});
-        batch.put(in_flight).put(waiting);
+    sg::RunConfig config(const sg::langgraph::RunRecord& run) const {
+        return {.thread_id = thread, .metadata = sg::Metadata{{"run_id", sg::Value(run.run_id)}}};
     }
-    records.store(batch);
-    const Served served(app, {}, store);
-    const json::value result = served.join(thread, has_ended ? ended.run_id : waiting.run_id);
-    CHECK(json::serialize(result.at("log")) ==
-          (has_ended ? R"(["first ended","work ended"])"
-                     : R"(["first in flight","work in flight","first waiting","work waiting"])"));
-    for (const json::value& each : served.get("/threads/" + thread + "/runs").as_array())
-        CHECK(Served::textOf(each, "status") == "success");
-    CHECK(Served::textOf(served.get("/threads/" + thread), "status") == "idle");
-    CHECK(records.openRuns().empty());
+    /// The log's texts after the next process has joined a run.
+    std::string logAfter(const sg::langgraph::RunRecord& run) const {
+        const Served served(app, {}, store);
+        const json::value result = served.join(thread, run.run_id);
+        const json::value runs = served.get("/threads/" + thread + "/runs");
+        for (const json::value& each : runs.as_array()) CHECK(Served::textOf(each, "status") == "success");
+        CHECK(Served::textOf(served.get("/threads/" + thread), "status") == "idle");
+        CHECK(records.openRuns().empty());
+        return json::serialize(result.at("log"));
+    }
+
+    const std::shared_ptr<sg::MemoryStore> store = std::make_shared<sg::MemoryStore>();
+    const App app = makeApp(std::make_shared<sg::MemorySaver>());
+    const sg::langgraph::ApiRecords records{store};
+    const std::string thread = sg::langgraph::newId();
+};
+
+}  // namespace
+
+TEST_CASE("a run that a process has left gets the end that the log says") {
+    Left left;
+    const auto run = left.run("x");
+    left.app.invoke(sg::Update<sg::JsonState>::of({{"name", "x"}}), left.config(run));
+    CHECK(left.logAfter(run) == R"(["first x","work x"])");
+}
+
+TEST_CASE("of the runs that a process has left, one that is in flight resumes, and then one that waits begins") {
+    Left left;
+    const auto in_flight = left.run("x");
+    (void)left.app.submit(sg::Update<sg::JsonState>::of({{"name", "x"}}), left.config(in_flight));
+    const auto waiting = left.run("y");
+    CHECK(left.logAfter(waiting) == R"(["first x","work x","first y","work y"])");
 }
 
 TEST_CASE("the records of the server are not among the items of the store") {
@@ -273,4 +284,63 @@ TEST_CASE("a request that makes no sense is refused with the path of what is wro
     CHECK(detail(R"({"assistant_id": "app", "interrupt_before": ["x"]})") ==
           "interrupt_before: the graph has no node 'x'");
     CHECK(detail(R"({"assistant_id": "app", "webhook": "http://x"})") == "webhook: this server sends no webhooks");
+}
+
+namespace {
+
+/// A conversation as C++ types.
+struct Conversation {
+    std::vector<sg::Message> messages = {};
+    int turns = 0;
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("messages", &Conversation::messages, sg::addMessages),
+                            sg::channel("turns", &Conversation::turns, sg::sum));
+    }
+};
+
+struct Taste {
+    std::string color = {};
+    static constexpr auto fields() { return sg::fields(sg::field("color", &Taste::color)); }
+};
+
+sg::CompiledGraph<Conversation> makeConversation() {
+    sg::StateGraph<Conversation> graph;
+    graph.addNode("answer", [](const Conversation& state, sg::Runtime& runtime) -> sg::Update<Conversation> {
+        const std::string text = state.messages.back().content + " in " + runtime.context<Taste>().color;
+        return {sg::add<&Conversation::messages>(sg::Message{.role = "assistant", .content = text, .id = "a"}),
+                sg::add<&Conversation::turns>(1)};
+    });
+    graph.addEdge(sg::START, "answer").addEdge("answer", sg::END);
+    return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+}
+
+}  // namespace
+
+TEST_CASE("a graph of C++ types reads messages and a context of clients, and refuses what does not fit") {
+    sg::serve::Server server;
+    sg::langgraph::serve(
+        server, {{"talk", sg::langgraph::graph(makeConversation(), {.prepare = sg::langgraph::contextAs<Taste>()})}},
+        {.store = std::make_shared<sg::MemoryStore>()});
+    const auto wait = [&](const char* body) {
+        client::Connection connection(server.port());
+        connection.request("POST", "/runs/wait", body);
+        return connection.read();
+    };
+    const client::Response said = wait(
+        R"({"assistant_id": "talk", "context": {"color": "red"},
+            "input": {"messages": [{"type": "human", "content": [{"type": "text", "text": "hi"}], "id": "h"}]}})");
+    CHECK(json::parse(said.body) == json::parse(R"({"turns": 1, "messages": [
+        {"type": "human", "content": "hi", "id": "h", "additional_kwargs": {}, "response_metadata": {}},
+        {"type": "ai", "content": "hi in red", "id": "a", "additional_kwargs": {}, "response_metadata": {},
+         "tool_calls": [], "invalid_tool_calls": []}]})"));
+    const client::Response picture = wait(
+        R"({"assistant_id": "talk", "context": {"color": "red"},
+            "input": {"messages": [{"type": "human", "content": [{"type": "image", "url": "x"}]}]}})");
+    CHECK(picture.status == 422);
+    CHECK(picture.body.find("messages[0].content") != std::string::npos);
+    const client::Response colorless =
+        wait(R"({"assistant_id": "talk", "context": {"color": 5}, "input": {"messages": ["hi"]}})");
+    CHECK(colorless.status == 422);
+    CHECK(colorless.body.find("color") != std::string::npos);
+    CHECK(wait(R"({"assistant_id": "talk", "context": {"color": "red"}, "input": {"turns": "many"}})").status == 422);
 }

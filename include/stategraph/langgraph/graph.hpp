@@ -51,6 +51,7 @@ using TellError = std::function<std::optional<ToldError>(const std::exception& e
 struct GraphOptions {
     /// Null: nodes see RunSettings alone.
     PrepareRun prepare = {};
+    /// What clients are told of exceptions of the graph's nodes. Null: the server decides.
     TellError tell_error = {};
     /// What runs begin with: limits, metadata, context. A request sets thread, breakpoints and durability, and may set
     /// the recursion limit.
