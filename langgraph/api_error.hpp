@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
@@ -18,6 +19,17 @@ private:
 class InvalidRequest : public ApiError {
 public:
     explicit InvalidRequest(const std::string& detail) : ApiError(422, detail) {}
+};
+/// 429: the client has reached a limit (serve::ClientLimits).
+class TooManyRequests : public ApiError {
+public:
+    explicit TooManyRequests(std::chrono::seconds wait)
+        : ApiError(429, "This client has reached its limit; try again in " + std::to_string(wait.count()) + " s"),
+          wait_(wait) {}
+    std::chrono::seconds wait() const noexcept { return wait_; }
+
+private:
+    std::chrono::seconds wait_;
 };
 /// 404.
 class NotFound : public ApiError {

@@ -132,6 +132,7 @@ serve::HandlerAnswer countAssistants(const Call& call) {
 serve::HandlerAnswer getAssistant(const Call& call) { return answerOf(assistantJson(findAssistant(call, call.id(0)))); }
 
 serve::HandlerAnswer createAssistant(const Call& call) {
+    call.countStored();
     const Body body = call.body();
     const Service& service = call.service();
     const std::optional<std::string> graph_id = body.text("graph_id");
@@ -167,6 +168,7 @@ std::int64_t newestVersion(const AssistantRecord& assistant) {
 }
 
 serve::HandlerAnswer patchAssistant(const Call& call) {
+    call.countStored();
     const Body body = call.body();
     AssistantRecord assistant = ownAssistant(call);
     if (const auto graph_id = body.text("graph_id")) {

@@ -32,6 +32,11 @@ bool Call::flag(const std::string& name) const {
     return !text.empty() && flagOf(name, text);
 }
 
+void Call::countStored(bool is_run) const {
+    const auto wait = service_.server.count(request_.identity, request_.request.remote(), request_.body.size(), is_run);
+    if (wait) throw TooManyRequests(*wait);
+}
+
 std::string Call::owner() const {
     if (!service_.server.areOwned()) return {};
     if (!request_.identity || request_.identity->name.empty())

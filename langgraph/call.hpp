@@ -33,6 +33,9 @@ public:
     std::vector<std::string> parameters(const std::string& name) const;
     bool flag(const std::string& name) const;
 
+    /// Counts the request, which stores its body, toward the client's limits. 429 beyond them.
+    void countStored(bool is_run = false) const;
+
     /// The name of who asks, if threads belong to users; otherwise empty. 401 if they do and the request names nobody.
     std::string owner() const;
     /// The thread of the target's first id. 422 if that is no UUID; 404 if there is none, also if it is another's.

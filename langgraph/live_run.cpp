@@ -2,15 +2,17 @@
 
 #include <utility>
 
+#include <stategraph/detail/json_text.hpp>
+
 namespace stategraph::langgraph {
 
 LiveRun::LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std::optional<serve::Identity> who,
-                 Work work, std::size_t event_bytes_max)
+                 Work work, const Service& service)
     : asked_(std::move(asked)),
       graph_(std::move(graph)),
       identity_(std::move(who)),
       work_(std::move(work)),
-      feed_(event_bytes_max) {}
+      feed_(service.options.event_bytes_max, service.feed_bytes, stategraph::detail::jsonText(asked_.kwargs).size()) {}
 
 RunRecord LiveRun::record() const {
     RunRecord record = asked_;

@@ -22,7 +22,7 @@ public:
     /// `work`: what the run does; empty: another process has left the run, and what it still has to do is found out
     /// when it begins.
     LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std::optional<serve::Identity> who, Work work,
-            std::size_t event_bytes_max);
+            const Service& service);
 
     /// What was asked for; its status is that of the beginning.
     const RunRecord& asked() const noexcept { return asked_; }

@@ -141,11 +141,9 @@ void LiveRuns::leave(const std::shared_ptr<LiveRun>& run) noexcept {
 void LiveRuns::remember(const std::shared_ptr<LiveRun>& run) {
     if (!runs_.contains(run->asked().run_id)) return;
     ended_.push_back(run);
-    ended_bytes_ += run->feed().bytes();
-    while (!ended_.empty() && (ended_bytes_ > service_.options.event_bytes_all || ended_.size() > ended_max)) {
+    while (!ended_.empty() && (service_.feed_bytes->areTooMany() || ended_.size() > ended_max)) {
         const std::shared_ptr<LiveRun> oldest = std::move(ended_.front());
         ended_.pop_front();
-        ended_bytes_ -= std::min(ended_bytes_, oldest->feed().bytes());
         oldest->feed().forget();
         runs_.erase(oldest->asked().run_id);
     }

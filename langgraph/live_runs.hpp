@@ -57,7 +57,6 @@ private:
     std::set<std::string> entering_ SG_GUARDED_BY(mutex_);     // runs that are not stored yet
     std::map<std::string, std::shared_ptr<LiveRun>> runs_ SG_GUARDED_BY(mutex_);
     std::deque<std::shared_ptr<LiveRun>> ended_ SG_GUARDED_BY(mutex_);  // the oldest first
-    std::size_t ended_bytes_ SG_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace stategraph::langgraph

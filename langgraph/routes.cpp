@@ -96,6 +96,10 @@ serve::HandlerAnswer answered(Service& service, std::string_view first, const se
 serve::HandlerAnswer answer(Service& service, std::string_view first, const serve::HandlerRequest& request) {
     try {
         return answered(service, first, request);
+    } catch (const TooManyRequests& why) {
+        serve::HandlerAnswer answer = refused(why.status(), why.what());
+        answer.headers.emplace_back("Retry-After", std::to_string(why.wait().count()));
+        return answer;
     } catch (const ApiError& why) {
         return refused(why.status(), why.what());
     } catch (const Error& why) {

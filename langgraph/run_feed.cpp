@@ -17,6 +17,21 @@ bool isWanted(std::string_view name, const std::vector<std::string>& modes) {
 
 }  // namespace
 
+RunFeed::RunFeed(std::size_t bytes_max, std::shared_ptr<FeedBytes> all, std::size_t about)
+    : bytes_max_(bytes_max), all_(std::move(all)), about_(about) {
+    all_->used += about_;
+}
+
+RunFeed::~RunFeed() { all_->used -= about_ + bytes_; }
+
+void RunFeed::forgetOldest() {
+    const std::size_t size = events_.front().name.size() + events_.front().data.size();
+    bytes_ -= size;
+    all_->used -= size;
+    events_.pop_front();
+    ++first_;
+}
+
 void RunFeed::tell() const {
     for (const auto& [number, announce] : listeners_) announce();
 }
@@ -24,12 +39,9 @@ void RunFeed::tell() const {
 void RunFeed::add(std::string name, std::string data) {
     const stategraph::detail::LockGuard lock(mutex_);
     bytes_ += name.size() + data.size();
+    all_->used += name.size() + data.size();
     events_.push_back({std::move(name), std::move(data)});
-    while (bytes_ > bytes_max_ && events_.size() > 1) {
-        bytes_ -= events_.front().name.size() + events_.front().data.size();
-        events_.pop_front();
-        ++first_;
-    }
+    while ((bytes_ > bytes_max_ || all_->areTooMany()) && events_.size() > 1) forgetOldest();
     tell();
 }
 
@@ -46,16 +58,9 @@ bool RunFeed::hasEnded() const {
     return has_ended_;
 }
 
-std::size_t RunFeed::bytes() const {
-    const stategraph::detail::LockGuard lock(mutex_);
-    return bytes_;
-}
-
 void RunFeed::forget() {
     const stategraph::detail::LockGuard lock(mutex_);
-    first_ += events_.size();
-    events_.clear();
-    bytes_ = 0;
+    while (!events_.empty()) forgetOldest();
 }
 
 RunFeed::Read RunFeed::read(std::uint64_t from, const std::vector<std::string>& modes) const {

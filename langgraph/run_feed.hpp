@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,18 +14,29 @@
 
 namespace stategraph::langgraph {
 
+/// How many bytes the feeds of all runs use.
+struct FeedBytes {
+    explicit FeedBytes(std::size_t limit) : most(limit) {}
+    bool areTooMany() const noexcept { return used > most; }
+    const std::size_t most;
+    std::atomic<std::size_t> used = 0;
+};
+
 /// The events of one run as server-sent events, which are numbered from 0 and kept for readers that come late. Beyond a
-/// limit of bytes the oldest are forgotten. Safe from any thread.
+/// limit of bytes, of this run or of all, its oldest are forgotten. Safe from any thread.
 class RunFeed {
 public:
-    explicit RunFeed(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+    /// `about`: what else is kept for the run, in bytes.
+    RunFeed(std::size_t bytes_max, std::shared_ptr<FeedBytes> all, std::size_t about);
+    RunFeed(const RunFeed&) = delete;
+    RunFeed& operator=(const RunFeed&) = delete;
+    ~RunFeed();
 
     void add(std::string name, std::string data);
     /// No more events come. `is_whole`: the run has ended; otherwise its server ends, and readers see that the response
     /// breaks off.
     void end(bool is_whole) noexcept;
     bool hasEnded() const;
-    std::size_t bytes() const;
     /// Forgets all events.
     void forget();
 
@@ -48,8 +60,11 @@ private:
         std::string data;
     };
     void tell() const SG_REQUIRES(mutex_);
+    void forgetOldest() SG_REQUIRES(mutex_);
 
     const std::size_t bytes_max_;
+    const std::shared_ptr<FeedBytes> all_;
+    const std::size_t about_;
     mutable stategraph::detail::Mutex mutex_;
     std::deque<Event> events_ SG_GUARDED_BY(mutex_);
     std::uint64_t first_ SG_GUARDED_BY(mutex_) = 0;  // the number of the oldest

@@ -71,8 +71,8 @@ void continueLeftRuns(Service& service) {
         ++left.attempt;
         std::optional<serve::Identity> who;
         if (!left.owner.empty()) who = serve::Identity{.name = left.owner};
-        service.runs->addLeftOver(std::make_shared<LiveRun>(std::move(left), graph->second, std::move(who), Work(),
-                                                            service.options.event_bytes_max));
+        service.runs->addLeftOver(
+            std::make_shared<LiveRun>(std::move(left), graph->second, std::move(who), Work(), service));
     }
 }
 

@@ -86,6 +86,7 @@ void markThread(const RunRecord& run, const Body& body, ThreadRecord& thread) {
 
 std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::optional<std::string>& thread_id) {
     Service& service = call.service();
+    call.countStored(true);
     const std::optional<std::string> assistant_id = body.text("assistant_id");
     if (!assistant_id) body.refuse("assistant_id", "is required");
     const AssistantRecord assistant = findAssistant(call, *assistant_id);
@@ -97,8 +98,8 @@ std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::op
     // Whatever is wrong with the request is found before anything is stored.
     Work work = graph->second->graph->prepare(startOf(*graph->second, record));
     (void)configOf(*graph->second, record);
-    const auto run = std::make_shared<LiveRun>(record, graph->second, call.request().identity, std::move(work),
-                                               service.options.event_bytes_max);
+    const auto run =
+        std::make_shared<LiveRun>(record, graph->second, call.request().identity, std::move(work), service);
     service.runs->add(run, [&] {
         if (thread.is_new) {
             markThread(record, body, thread.record);

@@ -27,7 +27,11 @@ ServedGraph::ServedGraph(std::string name, std::shared_ptr<Graph> served)
     : id(std::move(name)), graph(std::move(served)), channels(*graph), checkpointer(saverOf(id, *graph)) {}
 
 Service::Service(serve::Server& owner, std::map<std::string, std::shared_ptr<Graph>> given, ApiOptions api_options)
-    : options(std::move(api_options)), server(owner), records(options.store), began_at(now()) {
+    : options(std::move(api_options)),
+      server(owner),
+      records(options.store),
+      feed_bytes(std::make_shared<FeedBytes>(options.event_bytes_all)),
+      began_at(now()) {
     if (!options.store) throw InvalidArgumentError("ApiOptions::store is needed: it keeps what clients ask for");
     for (auto& [name, graph] : given) graphs.emplace(name, std::make_shared<ServedGraph>(name, std::move(graph)));
     runs = std::make_unique<LiveRuns>(*this);

@@ -8,6 +8,7 @@
 
 #include "langgraph/message_channels.hpp"
 #include "langgraph/records.hpp"
+#include "langgraph/run_feed.hpp"
 #include "serve/handler_runs.hpp"
 
 namespace stategraph::langgraph {
@@ -42,6 +43,7 @@ struct Service : std::enable_shared_from_this<Service> {
     const ApiOptions options;
     const serve::HandlerRuns server;
     const ApiRecords records;
+    const std::shared_ptr<FeedBytes> feed_bytes;
     std::map<std::string, std::shared_ptr<const ServedGraph>> graphs;
     std::string began_at;  // the time, as ISO 8601
     std::unique_ptr<LiveRuns> runs;

@@ -108,6 +108,7 @@ std::vector<StateEdit> editsIn(const Body& body, const ServedGraph& graph, bool 
 }
 
 serve::HandlerAnswer updateState(const Call& call) {
+    call.countStored();
     const ThreadRecord thread = call.thread();
     const Body body = call.body();
     const ServedGraph* const graph = call.graphOf(thread);

@@ -63,6 +63,7 @@ std::string keyIn(const Body& body) {
 }
 
 serve::HandlerAnswer putItem(const Call& call) {
+    call.countStored();
     const Body body = call.body();
     BaseStore& store = storeOf(call);
     StoreNamespace ns = itemNamespace(body);

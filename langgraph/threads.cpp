@@ -61,6 +61,7 @@ void fill(const Call& call, const ThreadRecord& thread, const json::value& super
 }
 
 serve::HandlerAnswer createThread(const Call& call) {
+    call.countStored();
     const Body body = call.bodyIfGiven();
     const Service& service = call.service();
     const std::optional<std::string> given = body.uuid("thread_id");
@@ -83,6 +84,7 @@ serve::HandlerAnswer createThread(const Call& call) {
 serve::HandlerAnswer getThread(const Call& call) { return answerOf(threadJson(call.service(), call.thread())); }
 
 serve::HandlerAnswer patchThread(const Call& call) {
+    call.countStored();
     const Body body = call.body();
     const json::object metadata = body.object("metadata");
     (void)call.thread();

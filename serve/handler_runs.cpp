@@ -27,6 +27,23 @@ std::shared_ptr<RunControl> HandlerRuns::begin(Start start) const {
     return run->control();
 }
 
+std::optional<std::chrono::seconds> HandlerRuns::count(const std::optional<Identity>& identity, std::string_view remote,
+                                                       std::size_t bytes, bool is_run) const {
+    const std::shared_ptr<Shared> shared = shared_.lock();
+    if (!shared) return {};
+    const bool is_somebody = identity && !identity->name.empty();
+    const Client client = is_somebody ? clientNamed(identity->name) : clientAt(remote);
+    const auto now = Rates::Clock::now();
+    if (const auto wait = shared->bytes_left.take(client, static_cast<double>(bytes), now)) {
+        shared->metrics.countRefused("per_client.stored_bytes");
+        return wait;
+    }
+    if (!is_run) return {};
+    const auto wait = shared->runs_left.take(client, 1, now);
+    if (wait) shared->metrics.countRefused("per_client.runs");
+    return wait;
+}
+
 ErrorText HandlerRuns::errorTexts(const std::string& name, const std::string& thread) const {
     const std::shared_ptr<Shared> shared = shared_.lock();
     if (!shared || shared->options.show_errors) return {};

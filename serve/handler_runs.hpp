@@ -1,8 +1,11 @@
 #pragma once
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <stategraph/executor.hpp>
 #include <stategraph/run_control.hpp>
@@ -36,6 +39,11 @@ public:
     /// Begins a run and returns its control. Errors: ThreadBusyError if this server has a run of the endpoint on the
     /// thread; InvalidUpdateError if the server ends, or has as many runs as it may.
     std::shared_ptr<RunControl> begin(Start start) const;
+
+    /// Counts what a client asks for toward its limits (ClientLimits::stored_bytes, and with `is_run` runs). Returns
+    /// how long it has to wait if it may not have it now.
+    std::optional<std::chrono::seconds> count(const std::optional<Identity>& identity, std::string_view remote,
+                                              std::size_t bytes, bool is_run) const;
 
     /// What clients are told of errors of a thread: null if the texts (ServerOptions::show_errors).
     ErrorText errorTexts(const std::string& name, const std::string& thread) const;

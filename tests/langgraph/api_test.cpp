@@ -344,3 +344,14 @@ TEST_CASE("a graph of C++ types reads messages and a context of clients, and ref
     CHECK(colorless.body.find("color") != std::string::npos);
     CHECK(wait(R"({"assistant_id": "talk", "context": {"color": "red"}, "input": {"turns": "many"}})").status == 422);
 }
+
+TEST_CASE("a client that has used up its runs is refused until it may begin another one") {
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>()),
+                        {.per_client = {.runs = {.per_second = 1e-6, .burst = 1}}});
+    const std::string body = R"({"assistant_id": "app", "input": {"name": "x"}})";
+    CHECK(served.ask("POST", "/runs/wait", body).status == 200);
+    const client::Response refused = served.ask("POST", "/runs/wait", body);
+    CHECK(refused.status == 429);
+    CHECK(refused.headers.contains("retry-after"));
+    CHECK(served.ask("POST", "/threads", "{}").status == 200);
+}

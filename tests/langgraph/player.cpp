@@ -110,6 +110,7 @@ private:
 
     Found perform(const json::value& step) {
         if (const json::value& time = get(step, "sleep_ms"); time.is_number()) {
+            // sleeps: as the recorded client did
             std::this_thread::sleep_for(std::chrono::milliseconds(time.to_number<std::int64_t>()) * options_.slower);
             return {};
         }
@@ -177,7 +178,7 @@ private:
                 return Difference{"body." + text(get(until, "member")), "one of " + shown(values) + " in the end",
                                   std::to_string(reply.status) + ": " + shown(json::string(reply.body))};
             }
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));  // sleeps: between two requests
         }
     }
 
@@ -185,7 +186,7 @@ private:
         const json::value& expected = get(get(scenario_, "result"), "webhook");
         const auto end = std::chrono::steady_clock::now() + options_.patience;
         while (listener.received().size() < expected.as_array().size() && std::chrono::steady_clock::now() < end)
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));  // sleeps: between two looks
         return compare(expected, listener.received(), bindings_, "webhook");
     }
 

@@ -25,7 +25,8 @@ struct ApiOptions {
     /// How many bytes of a run's events are kept, for clients that join late or reconnect. Of a run with more, the
     /// oldest are forgotten.
     std::size_t event_bytes_max = 16U << 20U;
-    /// How many bytes of events are kept of all runs that have ended; the oldest runs are forgotten.
+    /// How many bytes are kept of all runs together, what was asked of them included. Beyond it the oldest runs that
+    /// have ended are forgotten, and then the oldest events of runs that report more.
     std::size_t event_bytes_all = 256U << 20U;
     /// Whether `POST /internal/truncate` deletes all threads, runs, assistants and items: for tests alone.
     bool can_truncate = false;
