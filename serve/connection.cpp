@@ -180,9 +180,9 @@ asio::awaitable<void> Connection::aside(Work work) {
     co_await asio::co_spawn(shared_->large_bodies, call, asio::use_awaitable);
 }
 
-asio::awaitable<bool> Connection::answer(const Request& request, const Asked& asked) {
+asio::awaitable<std::optional<Connection::Reply>> Connection::replyTo(const Request& request, const Asked& asked,
+                                                                      std::exception_ptr& failure) {
     std::optional<Reply> made;
-    std::exception_ptr failure;
     // A run whose end has been reported is still under way for some microseconds.
     int stopping_left = stopping_tries;
     for (int left = busy_tries; left > 0 && stopping_left > 0 && !made;) {
@@ -209,6 +209,12 @@ asio::awaitable<bool> Connection::answer(const Request& request, const Asked& as
         boost::system::error_code ignored;
         co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
+    co_return made;
+}
+
+asio::awaitable<bool> Connection::answer(const Request& request, const Asked& asked) {
+    std::exception_ptr failure;
+    std::optional<Reply> made = co_await replyTo(request, asked, failure);
     Held::Place handlers;
     if (made && std::holds_alternative<HandlerStream>(*made)) {
         if (auto refused = refusalOfStream(request, asked, handlers)) made->emplace<Answer>(*std::move(refused));
@@ -220,6 +226,10 @@ asio::awaitable<bool> Connection::answer(const Request& request, const Asked& as
     if (made && std::holds_alternative<Ready>(*made)) {
         Answer ready_answer = co_await ready(request);
         const bool goes_on = co_await send(std::move(ready_answer));
+        co_return goes_on;
+    }
+    if (made && std::holds_alternative<Later>(*made)) {
+        const bool goes_on = co_await sendLater(std::get<Later>(*made).is_due, std::get<Later>(*made).answer);
         co_return goes_on;
     }
     if (made && std::holds_alternative<HandlerStream>(*made)) {

@@ -1,5 +1,7 @@
 #pragma once
 #include <chrono>
+#include <exception>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -32,7 +34,12 @@ private:
     /// The answer to a request: a text, or events.
     struct Reply;
     asio::awaitable<bool> answer(const Request& request, const Asked& asked);
+    /// The reply to a request, once the thread's run of which it waits for the end has ended; none: `failure` is why.
+    asio::awaitable<std::optional<Reply>> replyTo(const Request& request, const Asked& asked,
+                                                  std::exception_ptr& failure);
     asio::awaitable<bool> send(Answer answer);
+    /// Sends it when it is due. The arguments must stay until the end.
+    asio::awaitable<bool> sendLater(const std::function<bool()>& is_due, const Answer& answer);
     /// Calls it on the thread for large bodies (Shared::large_bodies).
     template <class Work>
     asio::awaitable<void> aside(Work work);

@@ -1,13 +1,19 @@
 #include "serve/handler_stream.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <exception>
+#include <optional>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+
+#include <stategraph/detail/mutex.hpp>
 
 #include "serve/event_writer.hpp"
 
@@ -63,53 +69,138 @@ asio::awaitable<bool> writeHead(std::shared_ptr<Shared> shared, std::shared_ptr<
     co_return !error;
 }
 
+/// Ends the wait of a response when there may be something new. Its `announce` is called from any thread, also after
+/// the response has ended.
+class Announced : public std::enable_shared_from_this<Announced> {
+public:
+    explicit Announced(const Socket::executor_type& executor) : timer_(std::in_place, executor) {}
+
+    void announce() noexcept {
+        const stategraph::detail::LockGuard lock(mutex_);
+        if (is_over_ || is_announced_) return;
+        is_announced_ = true;
+        try {
+            asio::post(timer_->get_executor(), [self = shared_from_this()] {
+                if (self->timer_) self->timer_->cancel();
+            });
+        } catch (const std::exception&) {  // there is no memory; the time between calls passes
+        }
+    }
+    /// Returns whether something was announced since the last call.
+    bool take() noexcept {
+        const stategraph::detail::LockGuard lock(mutex_);
+        return std::exchange(is_announced_, false);
+    }
+    /// Call it on the connection's thread. Whoever keeps this object afterwards may outlive the server.
+    void end() noexcept {
+        {
+            const stategraph::detail::LockGuard lock(mutex_);
+            is_over_ = true;
+        }
+        timer_.reset();
+    }
+    asio::steady_timer& timer() noexcept { return *timer_; }
+
+private:
+    std::optional<asio::steady_timer> timer_;  // used on the connection's thread, and before the end its executor
+    stategraph::detail::Mutex mutex_;
+    bool is_announced_ SG_GUARDED_BY(mutex_) = false;
+    bool is_over_ SG_GUARDED_BY(mutex_) = false;
+};
+
+/// One response of a handler, from its head to its end or until its client disconnects. Its destructor is also called
+/// if Asio destroyed the coroutine.
+class Sending {
+public:
+    Sending(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, HandlerStream stream)
+        : shared_(std::move(shared)),
+          socket_(std::move(socket)),
+          stream_(std::move(stream)),
+          announced_(std::make_shared<Announced>(socket_->get_executor())),
+          open_(shared_->streams),
+          heartbeat_(stream_.events.heartbeat.value_or(shared_->options.heartbeat)),
+          is_chunked_(stream_.head.version() >= 11) {}
+    Sending(const Sending&) = delete;
+    Sending& operator=(const Sending&) = delete;
+    ~Sending() {
+        announced_->end();
+        if (has_ended_ || !stream_.events.left) return;
+        try {
+            stream_.events.left();
+        } catch (...) {  // there is nobody who could be told
+        }
+    }
+
+    asio::awaitable<bool> run() {
+        const bool keeps = is_chunked_ && stream_.head.keep_alive();
+        writeFields(keeps);
+        bool is_sent = co_await writeHead(shared_, socket_, stream_.head);
+        if (stream_.events.begin) stream_.events.begin([announced = announced_] { announced->announce(); });
+        auto last = Clock::now();
+        while (is_sent && !shared_->is_draining && !hasGone(*socket_)) {
+            std::optional<std::string> data;
+            try {
+                data = stream_.events.next();
+            } catch (...) {  // the client sees that the response broke off
+                has_ended_ = true;
+                co_return false;
+            }
+            if (!data) {
+                has_ended_ = true;
+                if (is_chunked_) is_sent = co_await write(shared_, socket_, "0\r\n\r\n");
+                co_return is_sent&& keeps;
+            }
+            const std::string text = textOf(*std::move(data), Clock::now() - last);
+            if (!text.empty()) {
+                is_sent = co_await write(shared_, socket_, framed(text, is_chunked_));
+                last = Clock::now();
+            }
+            if (announced_->take() || (stream_.events.begin && !text.empty())) continue;
+            announced_->timer().expires_after(std::min(stream_.events.every, heartbeat_));
+            boost::system::error_code ignored;
+            co_await announced_->timer().async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        }
+        if (is_sent && shared_->is_draining) co_await writeDrained();
+        co_return false;
+    }
+
+private:
+    void writeFields(bool keeps) {
+        stream_.head.erase(http::field::content_length);
+        if (!stream_.events.is_whole) stream_.head.set(http::field::content_type, "text/event-stream; charset=utf-8");
+        stream_.head.set(http::field::cache_control, "no-cache, no-transform");
+        stream_.head.set("X-Accel-Buffering", "no");
+        stream_.head.keep_alive(keeps);
+        if (is_chunked_) stream_.head.chunked(true);
+    }
+    std::string textOf(std::string data, Clock::duration idle) const {
+        if (data.empty()) return idle >= heartbeat_ ? stream_.events.idle_text : std::string();
+        return stream_.events.is_whole ? data : eventOf(data);
+    }
+    asio::awaitable<void> writeDrained() {
+        has_ended_ = true;
+        if (stream_.events.is_whole) co_return;  // a body that breaks off must not look whole
+        std::string end = framed(retry_soon, is_chunked_);
+        if (is_chunked_) end += "0\r\n\r\n";
+        (void)co_await write(shared_, socket_, std::move(end));
+    }
+
+    std::shared_ptr<Shared> shared_;
+    std::shared_ptr<Socket> socket_;
+    HandlerStream stream_;
+    std::shared_ptr<Announced> announced_;
+    const Streams::Place open_;
+    const std::chrono::milliseconds heartbeat_;
+    const bool is_chunked_;
+    bool has_ended_ = false;  // otherwise the client has left
+};
+
 }  // namespace
 
 asio::awaitable<bool> sendEvents(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, HandlerStream given) {
-    HandlerStream stream = std::move(given);
-    const bool is_chunked = stream.head.version() >= 11;
-    const bool keeps = is_chunked && stream.head.keep_alive();
-    stream.head.erase(http::field::content_length);
-    stream.head.set(http::field::content_type, "text/event-stream; charset=utf-8");
-    stream.head.set(http::field::cache_control, "no-cache, no-transform");
-    stream.head.set("X-Accel-Buffering", "no");
-    stream.head.keep_alive(keeps);
-    if (is_chunked) stream.head.chunked(true);
-    bool is_sent = co_await writeHead(shared, socket, stream.head);
-    asio::steady_timer timer(socket->get_executor());
-    auto last = Clock::now();
-    const Streams::Place open(shared->streams);
-    while (is_sent && !shared->is_draining && !hasGone(*socket)) {
-        std::optional<std::string> data;
-        try {
-            data = stream.events.next();
-        } catch (...) {  // the client sees that the response broke off
-            co_return false;
-        }
-        if (!data) {
-            if (is_chunked) is_sent = co_await write(shared, socket, "0\r\n\r\n");
-            co_return is_sent&& keeps;
-        }
-        std::string text;
-        if (!data->empty()) {
-            text = eventOf(*data);
-        } else if (Clock::now() - last >= shared->options.heartbeat) {
-            text = ": \n\n";
-        }
-        if (!text.empty()) {
-            is_sent = co_await write(shared, socket, framed(text, is_chunked));
-            last = Clock::now();
-        }
-        timer.expires_after(stream.events.every);
-        boost::system::error_code ignored;
-        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-    }
-    if (is_sent && shared->is_draining) {
-        std::string end = framed(retry_soon, is_chunked);
-        if (is_chunked) end += "0\r\n\r\n";
-        (void)co_await write(shared, socket, std::move(end));
-    }
-    co_return false;
+    Sending sending(std::move(shared), std::move(socket), std::move(given));
+    const bool goes_on = co_await sending.run();
+    co_return goes_on;
 }
 
 }  // namespace stategraph::serve

@@ -57,8 +57,16 @@ void allowOrigin(const Request& request, const std::vector<std::string>& allowed
     const std::string_view origin = request[http::field::origin];
     if (origin.empty() || !isAllowed(origin, allowed)) return;
     answer.set(http::field::access_control_allow_origin, origin);
-    answer.set(http::field::access_control_allow_headers, "content-type, authorization, last-event-id");
-    answer.set(http::field::access_control_allow_methods, "GET, POST");
+    answer.set(http::field::access_control_expose_headers,
+               "content-location, location, x-pagination-total, x-pagination-next");
+    if (request.method() != http::verb::options) return;
+    // Clients have fields of their own, such as keys; the page's origin has been allowed.
+    const std::string_view wanted = request[http::field::access_control_request_headers];
+    answer.set(http::field::access_control_allow_headers,
+               wanted.empty() ? "content-type, authorization, last-event-id" : wanted);
+    answer.set(http::field::access_control_allow_methods, "GET, POST, PUT, PATCH, DELETE");
+    if (request["Access-Control-Request-Private-Network"] == "true")
+        answer.set("Access-Control-Allow-Private-Network", "true");
 }
 
 bool hasForeignBody(const Request& request) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <variant>
 
@@ -20,7 +21,13 @@ struct Resumed {
 /// The answer has to wait for the stores.
 struct Ready {};
 
-struct Connection::Reply : std::variant<Answer, EventStream::Source, Resumed, HandlerStream, Ready> {
+/// An answer of a handler that is sent later.
+struct Later {
+    Answer answer;
+    std::function<bool()> is_due;
+};
+
+struct Connection::Reply : std::variant<Answer, EventStream::Source, Resumed, HandlerStream, Ready, Later> {
     using variant::variant;
 };
 

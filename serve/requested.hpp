@@ -1,4 +1,7 @@
 #pragma once
+#include <functional>
+#include <string_view>
+
 #include <stategraph/serve/admission.hpp>
 
 #include "serve/asked.hpp"
@@ -12,6 +15,9 @@ public:
     std::string_view method() const override { return request_.method_string(); }
     std::string_view target() const override { return request_.target(); }
     std::string_view header(std::string_view name) const override { return request_[name]; }
+    void forEachHeader(const std::function<void(std::string_view, std::string_view)>& take) const override {
+        for (const auto& field : request_) take(field.name_string(), field.value());
+    }
     std::string_view path() const override { return asked_.route.path; }
     std::string_view operation() const override { return asked_.operation; }
     std::string_view endpoint() const override {

@@ -36,16 +36,16 @@ std::string decode(std::string_view text, bool is_query) {
     return out;
 }
 
-std::map<std::string, std::string> queryOf(std::string_view text) {
-    std::map<std::string, std::string> query;
+std::map<std::string, std::vector<std::string>> listsOf(std::string_view text) {
+    std::map<std::string, std::vector<std::string>> lists;
     while (!text.empty()) {
         const std::string_view entry = text.substr(0, text.find('&'));
         text.remove_prefix(std::min(entry.size() + 1, text.size()));
         const std::size_t equals = std::min(entry.find('='), entry.size());
         const std::string_view value = equals < entry.size() ? entry.substr(equals + 1) : std::string_view();
-        if (!entry.empty()) query[decode(entry.substr(0, equals), true)] = decode(value, true);
+        if (!entry.empty()) lists[decode(entry.substr(0, equals), true)].push_back(decode(value, true));
     }
-    return query;
+    return lists;
 }
 
 std::vector<std::string> segmentsOf(std::string_view path) {
@@ -86,7 +86,8 @@ Route routeOf(std::string_view target) {
     const std::size_t question = target.find('?');
     const std::string_view path = target.substr(0, question);
     Route route;
-    if (question != std::string_view::npos) route.query = queryOf(target.substr(question + 1));
+    if (question != std::string_view::npos) route.lists = listsOf(target.substr(question + 1));
+    for (const auto& [name, values] : route.lists) route.query[name] = values.back();
     route.segments = segmentsOf(path);
     for (const std::string& segment : route.segments) route.path += "/" + spelt(segment, true);
     return route;

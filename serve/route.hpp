@@ -12,7 +12,8 @@ struct Route {
     std::string path;
     // The segments of the path, each decoded after the split, because a thread's name may have slashes.
     std::vector<std::string> segments;
-    std::map<std::string, std::string> query;
+    std::map<std::string, std::string> query;               // of a repeated parameter the last value
+    std::map<std::string, std::vector<std::string>> lists;  // all values of each parameter
     std::string name;    // name of the endpoint; empty until a pattern with ":endpoint" matches
     std::string thread;  // empty until a pattern with ":thread" matches
 

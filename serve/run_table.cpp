@@ -74,13 +74,14 @@ RunTable::Place::~Place() {
     table_->end(key_, table_->not_begun_);
 }
 
-std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work, RunConfig config) {
+std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work, RunConfig config, std::function<void()> then) {
     config.thread_id = thread_;
     config.hub = &endpoint_->hub();
     config.control = run_->control();
     spawn(table_->executor_, work(std::move(config)),
-          [table = table_, key = key_, endpoint = endpoint_](Outcome<void> outcome) {
+          [table = table_, key = key_, endpoint = endpoint_, then = std::move(then)](Outcome<void> outcome) {
               table->end(key, outcome.error());
+              if (then) then();
           });
     if (run_->replay()) run_->replay()->release();
     return std::move(run_);

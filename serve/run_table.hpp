@@ -2,6 +2,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -80,8 +81,9 @@ public:
         ~Place();
         const std::shared_ptr<ActiveRun>& run() const noexcept { return run_; }
         /// Begins the run on the executor; call it once. Thread, hub and control of the configuration are set here. The
-        /// run's readers are woken at its end, even if it is refused or this function throws.
-        std::shared_ptr<ActiveRun> begin(const Begin& work, RunConfig config);
+        /// run's readers are woken at its end, even if it is refused or this function throws. `then` is called after
+        /// the end of a run that was begun, when the thread is free; it must not throw.
+        std::shared_ptr<ActiveRun> begin(const Begin& work, RunConfig config, std::function<void()> then = {});
 
     private:
         std::shared_ptr<RunTable> table_;

@@ -374,5 +374,6 @@ void Server::stop() noexcept { impl_->stop(); }
 
 std::size_t Server::runs() const noexcept { return impl_->shared->runs->size(); }
 std::size_t Server::connections() const noexcept { return impl_->shared->connections; }
+const std::shared_ptr<Shared>& Server::shared() const noexcept { return impl_->shared; }
 
 }  // namespace stategraph::serve

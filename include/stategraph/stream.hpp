@@ -101,6 +101,9 @@ struct StreamEvent {
     /// The attempt of the task, from 1. 0: the event belongs to no task, or the attempt is not known (results that were
     /// restored, came from a cache, or are read from the log).
     int attempt = 0;
+    /// The number of the Send that made the task, in its superstep; none: an edge, a join or a goto made it due, or the
+    /// event belongs to no task or is read from the log.
+    std::optional<std::uint64_t> send = {};
 };
 
 /// Whether an event is of the mode `runs` and reports the end of a run.

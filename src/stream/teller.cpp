@@ -59,6 +59,7 @@ StreamEvent Teller::make(StreamMode mode, const Task* task) const {
     event.step = place_.step;
     event.time = clock_.now();
     if (task != nullptr) event.node = nodeName(*task);
+    if (task != nullptr && task->planned.is_send) event.send = task->planned.send;
     if (task != nullptr && task->progress.status() != TaskStatus::restored && !task->extra().is_cached)
         event.attempt = task->attempt;
     return event;

@@ -20,6 +20,9 @@ public:
     virtual std::string_view target() const = 0;
     /// The value of a header field; empty if the request does not have it.
     virtual std::string_view header(std::string_view name) const = 0;
+    /// Calls `take` with the name and the value of each header field, in their order.
+    virtual void forEachHeader(
+        const std::function<void(std::string_view name, std::string_view value)>& /*take*/) const {}
     /// The path as the server's routes read it: decoded, except that '/' and '%' inside a segment are %2F and %25.
     virtual std::string_view path() const { return {}; }
     /// What is asked for: "start", "resume", "decide", "cancel", "state", "history", "events", "schema", "chat",

@@ -18,17 +18,36 @@ struct HandlerRequest {
     const RequestView& request;
     /// The segments of the path without the first one, each decoded after the split, so that it may contain slashes.
     std::vector<std::string> segments;
+    /// The parameters of the target; of one that is repeated, the last value.
     std::map<std::string, std::string> query;
     std::string_view body;
+    /// All values of each parameter, in their order.
+    std::map<std::string, std::vector<std::string>> lists = {};
+    /// Who asks, as the hook named it (ServerOptions::authorize).
+    std::optional<Identity> identity = {};
 };
 
-/// Server-sent events that a handler answers with, for as long as the client listens.
+/// Server-sent events that a handler answers with, for as long as the client listens; or any body that comes to exist
+/// piece by piece.
 struct HandlerEvents {
     /// The data of the next event; empty: nothing new; none: no further events. Called on the connection's thread, so
     /// other connections wait meanwhile. If it throws, the response ends, and the client sees a broken connection.
     std::function<std::optional<std::string>()> next;
-    /// The time between calls; at least 1 ms.
+    /// The time between calls, unless `begin` announces something earlier; at least 1 ms. A client that has
+    /// disconnected is noticed after this time.
     std::chrono::milliseconds every = std::chrono::milliseconds(100);
+    /// Called once before the first `next`. It gets a function that has `next` called again soon: call it, from any
+    /// thread and also after the response has ended, whenever there may be something new; `next` is then called until
+    /// it has nothing. Null: `every` alone counts.
+    std::function<void(std::function<void()> announce)> begin = {};
+    /// Called once if the client disconnects before the end, on the connection's thread.
+    std::function<void()> left = {};
+    /// Whether `next` returns pieces of the body as they are sent, and not the data of events: HandlerAnswer's
+    /// `content_type` is their type then.
+    bool is_whole = false;
+    /// What is sent when nothing happens, and after which time; none: ServerOptions::heartbeat.
+    std::string idle_text = ": \n\n";
+    std::optional<std::chrono::milliseconds> heartbeat = {};
 };
 
 /// The response of a handler.
@@ -38,8 +57,11 @@ struct HandlerAnswer {
     std::string body = {};
     /// More header fields. A name or a value with control characters is refused with 500.
     std::vector<std::pair<std::string, std::string>> headers = {};
-    /// These events are sent instead of a body and its type; the status must be 200. They are not requested for HEAD.
+    /// These events are sent instead of a body; the status must be 200. They are not requested for HEAD.
     std::optional<HandlerEvents> events = {};
+    /// The answer is sent when this returns true, or when the server is drained; null: now. Called on the connection's
+    /// thread every few milliseconds.
+    std::function<bool()> is_due = {};
 };
 
 /// Called on the server's threads, several at once; while it works, other connections of its thread wait. An error of

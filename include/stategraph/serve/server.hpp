@@ -18,6 +18,8 @@
 // or server-sent events while they run.
 namespace stategraph::serve {
 
+struct Shared;
+
 /// The options of a server.
 struct ServerOptions {
     /// The address on which it listens. With an address other than the loopback, other computers can connect: set
@@ -141,6 +143,9 @@ public:
 
     std::size_t runs() const noexcept;
     std::size_t connections() const noexcept;
+
+    /// The implementation, for the library itself.
+    const std::shared_ptr<Shared>& shared() const noexcept;
 
 private:
     struct Impl;

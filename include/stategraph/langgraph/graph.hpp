@@ -1,0 +1,197 @@
+#pragma once
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stategraph/async.hpp>
+#include <stategraph/command.hpp>
+#include <stategraph/compiled_graph.hpp>
+#include <stategraph/config.hpp>
+#include <stategraph/json_schema.hpp>
+#include <stategraph/run_outcome.hpp>
+#include <stategraph/serve/endpoint.hpp>
+#include <stategraph/snapshot.hpp>
+#include <stategraph/stream.hpp>
+#include <stategraph/value.hpp>
+
+// A compiled graph without the types of its state, for clients of LangGraph's server.
+namespace stategraph::langgraph {
+
+/// What a client has set for a run. Nodes see it as `runtime.context<langgraph::RunSettings>()`.
+struct RunSettings {
+    std::string run_id = {};
+    std::string thread_id = {};
+    std::string assistant_id = {};
+    std::string graph_id = {};
+    /// `config.configurable` of the assistant, the thread and the run, merged, as a map; header fields `x-…` are in it.
+    Value configurable = {};
+    /// The context of the assistant and of the run, merged, as a map.
+    Value context = {};
+};
+
+/// Sets what a graph wants of a client's settings, such as a context of its own. Its errors of the library refuse the
+/// request with 422. Called on the server's threads, several at once.
+using PrepareRun = std::function<void(const RunSettings& settings, RunConfig& config)>;
+
+/// What a client is told of an error.
+struct ToldError {
+    /// The name of its kind, such as "ValueError".
+    std::string name = {};
+    std::string message = {};
+};
+/// Says what a client is told of an exception that a node threw; none: the server decides (ServerOptions::show_errors).
+/// It must not throw. Called from several threads.
+using TellError = std::function<std::optional<ToldError>(const std::exception& error)>;
+
+/// The options of a served graph.
+struct GraphOptions {
+    /// Null: nodes see RunSettings alone.
+    PrepareRun prepare = {};
+    /// What clients are told of exceptions of the graph's nodes. Null: the server decides.
+    TellError tell_error = {};
+    /// What runs begin with: limits, metadata, context. A request sets thread, breakpoints and durability, and may set
+    /// the recursion limit.
+    RunConfig config = {};
+};
+
+/// Reads `context` of a request as a T, which nodes then see as `runtime.context<T>()`; a value that does not fit is
+/// refused, with its path. T is a struct with a table, or JSON.
+template <class T>
+PrepareRun contextAs() {
+    return [](const RunSettings& settings, RunConfig& config) {
+        config.context = config.context.with(settings.context.asStrict<T>());
+    };
+}
+
+/// What a run begins with. Nothing given: it continues what is due.
+struct RunStart {
+    /// The graph's input, {channel: value}.
+    std::optional<Value> input = {};
+    /// A Command: the answer to the open question, or answers by id; an update; where to go.
+    std::optional<Value> resume = {};
+    std::optional<std::vector<Answer>> answers = {};
+    std::optional<Value> update = {};
+    Targets go_to = {};
+
+    bool isCommand() const noexcept { return resume || answers || update || !go_to.empty(); }
+};
+
+/// One edit of a state from outside.
+struct StateEdit {
+    /// {channel: value}; none: nothing is written.
+    std::optional<Value> values = {};
+    std::optional<std::string> as_node = {};
+    Targets go_to = {};
+};
+
+/// Is called with each event of a run, where it happens.
+using TakeEvent = std::function<void(const StreamEvent& event)>;
+/// Runs once; the arguments are kept until the end.
+using Work = std::function<Task<RunOutcome>(RunConfig config, StreamOptions options, TakeEvent take)>;
+
+/// A served graph. Its methods are called from several threads at once.
+class Graph {
+public:
+    explicit Graph(GraphOptions options) : options_(std::move(options)) {}
+    virtual ~Graph() = default;
+
+    const GraphOptions& options() const noexcept { return options_; }
+    /// The same graph for the server's own table of runs.
+    virtual const std::shared_ptr<serve::Endpoint>& endpoint() const noexcept = 0;
+    virtual const std::shared_ptr<const stategraph::detail::Core>& core() const = 0;
+    /// Checks what a run is to begin with. Errors: WrongTypeError, InvalidArgumentError, InvalidUpdateError.
+    virtual Work prepare(RunStart start) const = 0;
+    /// As CompiledGraph::getState, getStateHistory and bulkUpdateState. An edit of the log of a graph inside needs that
+    /// graph to have a state of the same type (InvalidUpdateError).
+    virtual SnapshotData state(const Config& config, bool subgraphs) const = 0;
+    virtual std::vector<SnapshotData> history(const Config& config, const HistoryOptions& options) const = 0;
+    virtual Config edit(const Config& config, const std::vector<std::vector<StateEdit>>& supersteps) const = 0;
+    /// The JSON Schemas of the state and of the input; `{}`: its channels are named at run time.
+    virtual std::string stateSchema() const = 0;
+    virtual std::string inputSchema() const = 0;
+
+private:
+    GraphOptions options_;
+};
+
+/// The graph of any compiled graph.
+template <class S, class Input = S, class Output = S>
+class TypedGraph final : public Graph {
+public:
+    TypedGraph(CompiledGraph<S, Input, Output> graph, GraphOptions options)
+        : Graph(std::move(options)), graph_(std::move(graph)), endpoint_(serve::endpoint(graph_)) {}
+
+    const std::shared_ptr<serve::Endpoint>& endpoint() const noexcept override { return endpoint_; }
+    const std::shared_ptr<const stategraph::detail::Core>& core() const override { return graph_.core(); }
+    Work prepare(RunStart start) const override {
+        if (start.input) return work(serve::detail::updateFrom<Update<Input>>(*start.input));
+        if (!start.isCommand()) return work(RESUME);
+        Command<S> command;
+        if (start.resume) command.resume = *std::move(start.resume);
+        if (start.answers) command.answers = Answers(*std::move(start.answers));
+        if (start.update) command.update = serve::detail::updateFrom<Update<S>>(*start.update);
+        command.go_to = std::move(start.go_to);
+        return work(std::move(command));
+    }
+    SnapshotData state(const Config& config, bool subgraphs) const override {
+        return graph_.getState(config, {.subgraphs = subgraphs});
+    }
+    std::vector<SnapshotData> history(const Config& config, const HistoryOptions& options) const override {
+        std::vector<SnapshotData> all;
+        for (const auto& snapshot : graph_.getStateHistory(config, options)) all.push_back(snapshot);
+        return all;
+    }
+    Config edit(const Config& config, const std::vector<std::vector<StateEdit>>& supersteps) const override {
+        std::vector<std::vector<StateUpdate<S>>> updates;
+        for (const auto& superstep : supersteps) {
+            updates.emplace_back();
+            for (const StateEdit& each : superstep) {
+                StateUpdate<S> update{.values = {}, .as_node = each.as_node, .go_to = each.go_to};
+                if (each.values) update.values = serve::detail::updateFrom<Update<S>>(*each.values);
+                updates.back().push_back(std::move(update));
+            }
+        }
+        return graph_.bulkUpdateState(config, updates);
+    }
+    std::string stateSchema() const override { return serve::detail::stateSchemaOf<Output>(); }
+    std::string inputSchema() const override {
+        return serve::detail::schemaOfUpdate(serve::detail::stateSchemaOf<Input>());
+    }
+
+private:
+    template <class In>
+    Work work(In input) const {
+        return [graph = graph_, input = std::move(input)](RunConfig config, StreamOptions options, TakeEvent take) {
+            return run<In>(graph, input, std::move(config), options, std::move(take));
+        };
+    }
+    // A coroutine keeps arguments that are passed by value as long as it runs.
+    template <class In>
+    static Task<RunOutcome> run(CompiledGraph<S, Input, Output> graph, In input, RunConfig config,
+                                StreamOptions options, TakeEvent take) {
+        auto stream = graph.asyncStream(std::move(input), config, options);
+        for (;;) {
+            Task<std::optional<StreamEvent>> next = stream.next();
+            const std::optional<StreamEvent> event = co_await std::move(next);
+            if (!event) break;
+            take(*event);
+        }
+        RunOutcome outcome = stream.outcome();
+        co_return outcome;
+    }
+
+    CompiledGraph<S, Input, Output> graph_;
+    std::shared_ptr<serve::Endpoint> endpoint_;
+};
+
+/// Makes a served graph; include stategraph/json.hpp for a graph of JsonState.
+template <class S, class Input, class Output>
+std::shared_ptr<Graph> graph(const CompiledGraph<S, Input, Output>& compiled, GraphOptions options = {}) {
+    return std::make_shared<TypedGraph<S, Input, Output>>(compiled, std::move(options));
+}
+
+}  // namespace stategraph::langgraph

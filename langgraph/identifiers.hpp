@@ -1,0 +1,20 @@
+#pragma once
+#include <chrono>
+#include <string>
+#include <string_view>
+
+// The names and times of records.
+namespace stategraph::langgraph {
+
+/// A new UUID of version 7, greater as text than those before it in this process. Safe from any thread.
+std::string newId();
+/// Whether a text is a UUID in its usual form.
+bool isUuid(std::string_view text) noexcept;
+/// The id of the assistant that each server has for a graph: the UUID of version 5 that clients calculate too.
+std::string assistantOf(const std::string& graph_id);
+/// The current time, as ISO 8601 in UTC with microseconds.
+std::string now();
+/// A time in this form, with so many digits of a second.
+std::string isoTime(std::chrono::system_clock::time_point time, int digits);
+
+}  // namespace stategraph::langgraph

@@ -1,0 +1,67 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/json.hpp>
+
+#include <stategraph/detail/mutex.hpp>
+#include <stategraph/langgraph/graph.hpp>
+#include <stategraph/run_control.hpp>
+#include <stategraph/serve/admission.hpp>
+
+#include "langgraph/records.hpp"
+#include "langgraph/run_feed.hpp"
+#include "langgraph/service.hpp"
+
+namespace stategraph::langgraph {
+
+/// A run of this process, from its creation until its events are forgotten. Safe from any thread.
+class LiveRun {
+public:
+    /// `work`: what the run does; empty: another process has left the run, and what it still has to do is found out
+    /// when it begins.
+    LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std::optional<serve::Identity> who, Work work,
+            const Service& service);
+
+    /// What was asked for; its status is that of the beginning.
+    const RunRecord& asked() const noexcept { return asked_; }
+    const ServedGraph& graph() const noexcept { return *graph_; }
+    const std::optional<serve::Identity>& identity() const noexcept { return identity_; }
+    const Work& work() const noexcept { return work_; }
+    bool isLeftOver() const noexcept { return !work_; }
+    RunFeed& feed() noexcept { return feed_; }
+
+    /// The record with the status of now, "running" included.
+    RunRecord record() const;
+    std::string status() const;
+    bool hasEnded() const;
+
+    /// Marks it as running; false if it was cancelled or has ended.
+    bool begin();
+    /// Gives it what stops it. If it was cancelled meanwhile, it is stopped.
+    void control(std::shared_ptr<RunControl> control);
+    /// Has it stop, and end as interrupted. Returns whether it had not begun, so that nobody else ends it.
+    bool cancel();
+    bool isCancelled() const;
+
+    /// Sets how it ended. `result` is what clients get who wait for it.
+    void end(const std::string& status, const std::string& ended_at, std::string result);
+    /// What clients get who wait for it; empty: the values of its thread.
+    std::string result() const;
+
+private:
+    const RunRecord asked_;
+    const std::shared_ptr<const ServedGraph> graph_;
+    const std::optional<serve::Identity> identity_;
+    const Work work_;
+    RunFeed feed_;
+    mutable stategraph::detail::Mutex mutex_;
+    std::string status_ SG_GUARDED_BY(mutex_) = "pending";
+    std::string ended_at_ SG_GUARDED_BY(mutex_);
+    std::string result_ SG_GUARDED_BY(mutex_);
+    bool is_cancelled_ SG_GUARDED_BY(mutex_) = false;
+    std::shared_ptr<RunControl> control_ SG_GUARDED_BY(mutex_);
+};
+
+}  // namespace stategraph::langgraph

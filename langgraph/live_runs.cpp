@@ -1,0 +1,172 @@
+#include "langgraph/live_runs.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "langgraph/api_error.hpp"
+#include "langgraph/identifiers.hpp"
+#include "langgraph/run_request.hpp"
+#include "langgraph/run_work.hpp"
+
+namespace stategraph::langgraph {
+
+namespace {
+
+constexpr std::size_t ended_max = 10'000;
+
+bool isWaitingOrRunning(const std::shared_ptr<LiveRun>& run) { return !run->hasEnded(); }
+
+}  // namespace
+
+std::vector<std::shared_ptr<LiveRun>> LiveRuns::enter(const std::shared_ptr<LiveRun>& run) {
+    const RunRecord& asked = run->asked();
+    const stategraph::detail::LockGuard lock(mutex_);
+    Line& line = lines_[asked.thread_id];
+    std::vector<std::shared_ptr<LiveRun>> others;
+    std::ranges::copy_if(line, std::back_inserter(others), isWaitingOrRunning);
+    if (!others.empty() && asked.multitask_strategy == "reject")
+        throw ApiError(409,
+                       "Thread is already running a task. Wait for it to finish or choose a different multitask "
+                       "strategy.");
+    if (others.size() > service_.options.waiting_max)
+        throw ApiError(409, "The thread has as many waiting runs as it may (ApiOptions::waiting_max)");
+    line.push_back(run);
+    runs_.emplace(asked.run_id, run);
+    entering_.insert(asked.run_id);
+    if (asked.multitask_strategy != "interrupt") others.clear();
+    return others;
+}
+
+void LiveRuns::add(const std::shared_ptr<LiveRun>& run, const std::function<void()>& store) {
+    const std::vector<std::shared_ptr<LiveRun>> replaced = enter(run);
+    const std::string& run_id = run->asked().run_id;
+    try {
+        store();
+    } catch (...) {
+        {
+            const stategraph::detail::LockGuard lock(mutex_);
+            entering_.erase(run_id);
+            runs_.erase(run_id);
+            std::erase(lines_[run->asked().thread_id], run);
+        }
+        beginFirst(run->asked().thread_id);
+        throw;
+    }
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        entering_.erase(run_id);
+    }
+    for (const auto& each : replaced) cancel(*each);
+    beginFirst(run->asked().thread_id);
+}
+
+void LiveRuns::addLeftOver(const std::shared_ptr<LiveRun>& run) {
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        lines_[run->asked().thread_id].push_back(run);
+        runs_.emplace(run->asked().run_id, run);
+    }
+    beginFirst(run->asked().thread_id);
+}
+
+std::shared_ptr<LiveRun> LiveRuns::find(const std::string& run_id) const {
+    const stategraph::detail::LockGuard lock(mutex_);
+    const auto found = runs_.find(run_id);
+    return found == runs_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<LiveRun>> LiveRuns::ofThread(const std::string& thread_id) const {
+    std::vector<std::shared_ptr<LiveRun>> runs;
+    const stategraph::detail::LockGuard lock(mutex_);
+    const auto line = lines_.find(thread_id);
+    if (line != lines_.end()) std::ranges::copy_if(line->second, std::back_inserter(runs), isWaitingOrRunning);
+    return runs;
+}
+
+void LiveRuns::cancel(LiveRun& run) {
+    if (!run.cancel()) return;
+    finish(run, "interrupted", {});
+    if (const std::shared_ptr<LiveRun> shared = find(run.asked().run_id)) leave(shared);
+}
+
+void LiveRuns::begin(const std::shared_ptr<LiveRun>& run) {
+    const std::shared_ptr<Service> service = service_.shared_from_this();
+    std::shared_ptr<RunControl> control =
+        service->server.begin({.endpoint = run->graph().graph->endpoint(),
+                               .name = run->graph().id,
+                               .thread = ThreadId(run->asked().thread_id),
+                               .identity = run->identity(),
+                               .work = [service, run](RunConfig config) { return drive(service, run, config); },
+                               .config = configOf(run->graph(), run->asked()),
+                               .then = [service, run] { service->runs->leave(run); }});
+    run->control(std::move(control));
+}
+
+void LiveRuns::beginFirst(const std::string& thread_id) noexcept {
+    std::shared_ptr<LiveRun> first;
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        const auto line = lines_.find(thread_id);
+        if (line == lines_.end() || line->second.empty()) return;
+        first = line->second.front();
+        if (entering_.contains(first->asked().run_id)) return;
+    }
+    if (!first->begin()) return;
+    try {
+        begin(first);
+    } catch (const std::exception& why) {
+        if (service_.server.isEnding()) return leaveOpen(*first);
+        const serve::ErrorText told = service_.errorTexts(first->graph().id, thread_id);
+        const std::string text = told ? told("The run could not begin", why.what()) : why.what();
+        tellFailure(*first, {.name = "Error", .message = text});
+        finish(*first, "error", failureResult({.name = "Error", .message = text}));
+        leave(first);
+    }
+}
+
+void LiveRuns::leave(const std::shared_ptr<LiveRun>& run) noexcept {
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        const auto line = lines_.find(run->asked().thread_id);
+        if (line != lines_.end()) {
+            std::erase(line->second, run);
+            if (line->second.empty()) lines_.erase(line);
+        }
+        remember(run);
+    }
+    beginFirst(run->asked().thread_id);
+}
+
+void LiveRuns::remember(const std::shared_ptr<LiveRun>& run) {
+    if (!runs_.contains(run->asked().run_id)) return;
+    ended_.push_back(run);
+    while (!ended_.empty() && (service_.feed_bytes->areTooMany() || ended_.size() > ended_max)) {
+        const std::shared_ptr<LiveRun> oldest = std::move(ended_.front());
+        ended_.pop_front();
+        oldest->feed().forget();
+        runs_.erase(oldest->asked().run_id);
+    }
+}
+
+void LiveRuns::finish(LiveRun& run, const std::string& status, std::string result) noexcept {
+    RunRecord record = run.asked();
+    record.status = status;
+    record.updated_at = now();
+    try {
+        if (record.is_temporary && !record.keeps_thread) {
+            run.graph().saver().deleteThread(record.thread_id);
+            service_.records.removeThread(record.thread_id);
+        } else {
+            const auto touch = [&](ThreadRecord& thread) { thread.updated_at = record.updated_at; };
+            service_.records.editThread(record.thread_id, touch, ApiRecords::Batch().put(record));
+        }
+    } catch (const std::exception& why) {  // the next process finds out from the log how it ended
+        if (const serve::ErrorText told = service_.errorTexts(record.graph_id, record.thread_id))
+            (void)told("The end of a run was not stored", why.what());
+    }
+    run.end(status, record.updated_at, std::move(result));
+    run.feed().end(true);
+}
+
+}  // namespace stategraph::langgraph

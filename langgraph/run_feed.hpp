@@ -1,0 +1,78 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/detail/mutex.hpp>
+
+namespace stategraph::langgraph {
+
+/// How many bytes the feeds of all runs use.
+struct FeedBytes {
+    explicit FeedBytes(std::size_t limit) : most(limit) {}
+    bool areTooMany() const noexcept { return used > most; }
+    const std::size_t most;
+    std::atomic<std::size_t> used = 0;
+};
+
+/// The events of one run as server-sent events, which are numbered from 0 and kept for readers that come late. Beyond a
+/// limit of bytes, of this run or of all, its oldest are forgotten. Safe from any thread.
+class RunFeed {
+public:
+    /// `about`: what else is kept for the run, in bytes.
+    RunFeed(std::size_t bytes_max, std::shared_ptr<FeedBytes> all, std::size_t about);
+    RunFeed(const RunFeed&) = delete;
+    RunFeed& operator=(const RunFeed&) = delete;
+    ~RunFeed();
+
+    void add(std::string name, std::string data);
+    /// No more events come. `is_whole`: the run has ended; otherwise its server ends, and readers see that the response
+    /// breaks off.
+    void end(bool is_whole) noexcept;
+    bool hasEnded() const;
+    /// Forgets all events.
+    void forget();
+
+    struct Read {
+        std::string text = {};   // of events, as they are sent
+        std::uint64_t next = 0;  // the number of the event after them
+        bool is_end = false;     // there are no more, and the run has ended
+        bool is_lost = false;    // events were forgotten, or the server ends: what follows would have a gap
+    };
+    /// The events from a number on, some at a time. `modes`: only events of these names, whatever their namespace is;
+    /// empty: all.
+    Read read(std::uint64_t from, const std::vector<std::string>& modes) const;
+
+    /// Calls `announce` after each change, until `unlisten`. It must neither throw nor block.
+    std::uint64_t listen(std::function<void()> announce);
+    void unlisten(std::uint64_t listener);
+
+private:
+    struct Event {
+        std::string name;
+        std::string data;
+    };
+    void tell() const SG_REQUIRES(mutex_);
+    void forgetOldest() SG_REQUIRES(mutex_);
+
+    const std::size_t bytes_max_;
+    const std::shared_ptr<FeedBytes> all_;
+    const std::size_t about_;
+    mutable stategraph::detail::Mutex mutex_;
+    std::deque<Event> events_ SG_GUARDED_BY(mutex_);
+    std::uint64_t first_ SG_GUARDED_BY(mutex_) = 0;  // the number of the oldest
+    std::size_t bytes_ SG_GUARDED_BY(mutex_) = 0;
+    bool has_ended_ SG_GUARDED_BY(mutex_) = false;
+    bool is_whole_ SG_GUARDED_BY(mutex_) = false;
+    std::uint64_t next_listener_ SG_GUARDED_BY(mutex_) = 0;
+    std::map<std::uint64_t, std::function<void()>> listeners_ SG_GUARDED_BY(mutex_);
+};
+
+}  // namespace stategraph::langgraph

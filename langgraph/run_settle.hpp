@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+
+#include <stategraph/config.hpp>
+#include <stategraph/langgraph/graph.hpp>
+
+#include "langgraph/records.hpp"
+#include "langgraph/service.hpp"
+
+namespace stategraph::langgraph {
+
+/// What is to be done about a run.
+struct Settled {
+    /// What it still has to do; empty: nothing, and `status` says how it ended.
+    Work work = {};
+    std::string status = "success";
+};
+
+/// Finds out from the log how far a run came whose process is gone: it ended, it resumes, or it begins. `config` is
+/// changed to what it resumes with. Errors: those of Graph.
+Settled settle(const ServedGraph& graph, const RunRecord& run, RunConfig& config);
+
+/// Has the server go on with all runs that were left. Errors: the store's.
+void continueLeftRuns(Service& service);
+
+}  // namespace stategraph::langgraph

@@ -1,0 +1,143 @@
+#include "langgraph/run_work.hpp"
+
+#include <optional>
+#include <utility>
+
+#include <boost/json.hpp>
+
+#include <stategraph/detail/json_text.hpp>
+#include <stategraph/error.hpp>
+
+#include "langgraph/identifiers.hpp"
+#include "langgraph/live_runs.hpp"
+#include "langgraph/run_events.hpp"
+#include "langgraph/run_request.hpp"
+#include "langgraph/run_settle.hpp"
+#include "langgraph/state_json.hpp"
+#include "serve/error_texts.hpp"
+
+namespace stategraph::langgraph {
+
+namespace json = boost::json;
+
+namespace {
+
+/// The name of an error's kind, as LangGraph's clients know it.
+std::string nameOf(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& known) {
+        if (known.code() == Errc::recursion_limit) return "GraphRecursionError";
+        if (known.code() == Errc::invalid_update) return "InvalidUpdateError";
+        return "Error";
+    } catch (...) {
+        return "Error";
+    }
+}
+
+/// How a run ended, in the words of clients; none: it is not over.
+std::optional<std::string> endOf(const RunOutcome& outcome, const LiveRun& run, bool is_server_ending) {
+    switch (outcome.status) {
+        case Status::cancelled:
+            if (!run.isCancelled() && is_server_ending) return {};
+            return "interrupted";
+        case Status::drained:
+            return {};
+        case Status::timed_out:
+            return "timeout";
+        default:
+            return "success";
+    }
+}
+
+EventRun eventRunOf(const RunRecord& run, const RunConfig& config) {
+    return {.run_id = run.run_id,
+            .thread_id = run.thread_id,
+            .graph_id = run.graph_id,
+            .assistant_id = run.assistant_id,
+            .metadata = storedMetadata(run),
+            .recursion_limit = config.recursion_limit.value_or(25)};
+}
+
+std::string resultOf(const RunOutcome& outcome, const json::value& last_values) {
+    // All questions, though each is an event of its own.
+    if (outcome.status == Status::interrupted)
+        return stategraph::detail::jsonText(json::object{{"__interrupt__", questionsJson(outcome.interrupts)}});
+    if (outcome.status == Status::breakpoint) return R"({"__interrupt__":[]})";
+    return last_values.is_null() ? std::string() : stategraph::detail::jsonText(last_values);
+}
+
+}  // namespace
+
+ToldError toldError(const std::exception_ptr& error, const ServedGraph& graph, const serve::ErrorText& error_text) {
+    std::exception_ptr original = error;
+    std::string reason;
+    try {
+        std::rethrow_exception(error);
+    } catch (const NodeError& failed) {
+        original = failed.original();
+        reason = failed.reason();
+    } catch (...) {
+    }
+    if (const TellError& tell = graph.graph->options().tell_error) {
+        try {
+            std::rethrow_exception(original);
+        } catch (const std::exception& thrown) {
+            if (std::optional<ToldError> told = tell(thrown)) return *std::move(told);
+        } catch (...) {
+        }
+    }
+    if (reason.empty()) return {nameOf(error), serve::toldFailure(error, error_text)};
+    return {nameOf(original), error_text ? error_text(serve::failed_run, reason) : reason};
+}
+
+void tellFailure(LiveRun& run, const ToldError& error) {
+    run.feed().add("error",
+                   stategraph::detail::jsonText(json::object{{"error", error.name}, {"message", error.message}}));
+}
+
+std::string failureResult(const ToldError& error) {
+    return stategraph::detail::jsonText(
+        json::object{{"__error__", {{"error", error.name}, {"message", error.message}}}});
+}
+
+Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, RunConfig config) {
+    const RunRecord& asked = run->asked();
+    const ServedGraph& graph = run->graph();
+    const serve::ErrorText error_text = service->errorTexts(graph.id, asked.thread_id);
+    std::exception_ptr failed;
+    try {
+        run->feed().add("metadata", stategraph::detail::jsonText(
+                                        json::object{{"run_id", asked.run_id}, {"attempt", asked.attempt}}));
+        Settled settled{.work = run->work()};
+        if (run->isLeftOver()) settled = settle(graph, asked, config);
+        if (!settled.work) {
+            service->runs->finish(*run, settled.status, {});
+            co_return;
+        }
+        WantedModes wanted(modesOf(asked));
+        StreamOptions options{.modes = wanted.reported(), .subgraphs = flagOf(asked, "subgraphs")};
+        // Nothing can be read of a thread that is deleted at the end.
+        if (asked.is_temporary) options.modes = options.modes | StreamMode::values;
+        RunEvents events(
+            eventRunOf(asked, config), std::move(wanted), options.subgraphs, graph.channels, error_text,
+            [&run](std::string name, std::string data) { run->feed().add(std::move(name), std::move(data)); });
+        const TakeEvent take = [&events](const StreamEvent& event) { events.take(event); };
+        Task<RunOutcome> work = settled.work(std::move(config), options, take);
+        const RunOutcome outcome = co_await std::move(work);
+        if (const auto ended = endOf(outcome, *run, service->server.isEnding())) {
+            service->runs->finish(*run, *ended, resultOf(outcome, events.lastValues()));
+        } else {
+            LiveRuns::leaveOpen(*run);
+        }
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    if (!failed) co_return;
+    const ToldError told = toldError(failed, graph, error_text);
+    tellFailure(*run, told);
+    service->runs->finish(*run, "error", failureResult(told));
+    std::rethrow_exception(failed);
+}
+
+}  // namespace stategraph::langgraph
