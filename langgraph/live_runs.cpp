@@ -85,7 +85,11 @@ std::vector<std::shared_ptr<LiveRun>> LiveRuns::ofThread(const std::string& thre
 }
 
 void LiveRuns::cancel(LiveRun& run) {
-    if (!run.cancel()) return;
+    if (!run.cancel()) {
+        // If the process dies before the run has stopped, the next one does not go on with it.
+        if (!run.hasEnded()) service_.records.cancelRun(run.asked().thread_id, run.asked().run_id);
+        return;
+    }
     finish(run, "interrupted", {});
     if (const std::shared_ptr<LiveRun> shared = find(run.asked().run_id)) leave(shared);
 }

@@ -93,6 +93,7 @@ RunRecord runOf(const StoreItem& item) {
             .kwargs = in.object("kwargs"),
             .is_temporary = in.flag("temporary"),
             .keeps_thread = in.flag("keeps_thread"),
+            .is_cancelled = in.flag("cancelled"),
             .attempt = in.number("attempt")};
 }
 
@@ -144,6 +145,7 @@ ApiRecords::Batch& ApiRecords::Batch::put(const RunRecord& run) {
                           {"kwargs", run.kwargs},
                           {"temporary", run.is_temporary},
                           {"keeps_thread", run.keeps_thread},
+                          {"cancelled", run.is_cancelled},
                           {"attempt", run.attempt}}));
     ops_.push_back(run.hasEnded() ? removeOp(openNs(), run.run_id)
                                   : putOp(openNs(), run.run_id, {{"thread_id", run.thread_id}}));
@@ -187,6 +189,14 @@ std::optional<ThreadRecord> ApiRecords::editThread(const std::string& thread_id,
     change(*record);
     store(more.put(*record));
     return record;
+}
+
+void ApiRecords::cancelRun(const std::string& thread_id, const std::string& run_id) const {
+    const stategraph::detail::LockGuard lock(edit_mutex_);
+    std::optional<RunRecord> record = run(thread_id, run_id);
+    if (!record || record->hasEnded()) return;
+    record->is_cancelled = true;
+    store(Batch().put(*record));
 }
 
 std::optional<RunRecord> ApiRecords::run(const std::string& thread_id, const std::string& run_id) const {

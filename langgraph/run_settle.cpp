@@ -35,6 +35,7 @@ Settled resumed(const ServedGraph& graph, RunConfig& config) {
 }  // namespace
 
 Settled settle(const ServedGraph& graph, const RunRecord& run, RunConfig& config) {
+    if (run.is_cancelled) return {.status = "interrupted"};
     const ThreadId thread(run.thread_id);
     const SnapshotData head = graph.graph->state({.thread_id = thread}, false);
     const Status status = stategraph::detail::threadStatus(*graph.graph->core(), thread);

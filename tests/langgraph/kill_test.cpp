@@ -86,6 +86,28 @@ TEST_CASE("serves a graph until it is killed" * doctest::skip()) {
     server.wait();
 }
 
+TEST_CASE("a run whose cancellation was acknowledged does not go on in the next process") {
+    const TemporaryFolder folder;
+    std::string thread;
+    std::string cancelled;
+    std::string next;
+    {
+        Process process(folder, "first", false);
+        thread = json::value_to<std::string>(process.ask("POST", "/threads", "{}").at("thread_id"));
+        cancelled = process.create(thread, "x");
+        next = process.create(thread, "y");
+        (void)process.ask("POST", "/threads/" + thread + "/runs/" + cancelled + "/cancel");
+        process.kill();
+    }
+    const Process process(folder, "second", true);
+    const json::value result = process.ask("GET", "/threads/" + thread + "/runs/" + next + "/join");
+    const std::string log = json::serialize(result.at("log"));
+    CHECK(log.find("second x") == std::string::npos);
+    CHECK(log.ends_with(R"("first y","second y"])"));
+    const json::value run = process.ask("GET", "/threads/" + thread + "/runs/" + cancelled);
+    CHECK(run.at("status") == "interrupted");
+}
+
 TEST_CASE("runs that were acknowledged are done once each, whatever their server's process does") {
     const TemporaryFolder folder;
     std::string thread;
