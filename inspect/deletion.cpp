@@ -11,7 +11,7 @@ namespace stategraph::inspect {
 namespace {
 
 // So many namespaces are listed.
-constexpr std::size_t subgraphs_max = 20;
+constexpr std::size_t shown_subgraphs_max = 20;
 
 void addLog(BaseCheckpointSaver& saver, const std::string& ns, DeletionView& view) {
     ListQuery query{.thread_id = view.thread_id, .checkpoint_ns = ns, .limit = rows_a_page, .with_writes = true};
@@ -40,7 +40,7 @@ DeletionView previewDeletion(BaseCheckpointSaver& saver, const std::string& thre
         addLog(saver, ns, view);
         if (ns.empty()) continue;
         ++view.subgraph_logs;
-        if (view.subgraphs.size() < subgraphs_max) view.subgraphs.push_back(ns);
+        if (view.subgraphs.size() < shown_subgraphs_max) view.subgraphs.push_back(ns);
     }
     view.status = toString(Status::done);
     for (const UnfinishedThread& open : saver.unfinishedThreads({.thread_ids = {thread_id}})) {

@@ -8,7 +8,7 @@
 namespace stategraph::inspect {
 namespace {
 
-Colour colourOf(const std::string& status) {
+Colour colourOfStatus(const std::string& status) {
     if (status == "failed" || status == "damaged" || status == "set_aside") return Colour::red;
     if (status == "interrupted") return Colour::yellow;
     return status == "done" ? Colour::green : Colour::blue;
@@ -32,8 +32,8 @@ void print(Call& call, const std::vector<ThreadView>& threads) {
         for (const auto& next : thread.next) what += (what.empty() ? "" : ", ") + plain(next);
         for (const Value& question : thread.questions) what += "  ? " + plain(question.toJson());
         if (!thread.error.empty()) what += "  ! " + plain(thread.error);
-        call.terminal.out() << name << "  " << call.terminal.in(colourOf(thread.status), status) << age << step << "  "
-                            << call.terminal.fit(what, width + 27) << '\n';
+        call.terminal.out() << name << "  " << call.terminal.in(colourOfStatus(thread.status), status) << age << step
+                            << "  " << call.terminal.fit(what, width + 27) << '\n';
     }
 }
 

@@ -20,7 +20,7 @@ namespace stategraph::inspect {
 #if STATEGRAPH_HAS_QUEUE
 namespace {
 
-using Clock = std::chrono::system_clock;
+using WallClock = std::chrono::system_clock;
 
 std::shared_ptr<PostgresSaver> postgresOf(const Call& call) {
     auto postgres = std::dynamic_pointer_cast<PostgresSaver>(call.shared_saver);
@@ -150,7 +150,7 @@ std::string joined(const std::vector<std::string>& names) {
     return text;
 }
 
-Colour colourOf(const std::string& standing) {
+Colour colourOfStanding(const std::string& standing) {
     if (standing == "set_aside" || standing == "unserved") return Colour::red;
     return standing == "ready" || standing == "later" ? Colour::yellow : Colour::blue;
 }
@@ -168,8 +168,8 @@ void print(Call& call, const QueueView& view) {
     }
     if (view.workers.empty()) out << call.terminal.in(Colour::yellow, "no worker is alive") << '\n';
     for (const QueuedThreadView& each : view.threads) {
-        out << plain(each.thread_id) << "  " << call.terminal.in(colourOf(each.standing), each.standing) << "  since "
-            << each.since;
+        out << plain(each.thread_id) << "  " << call.terminal.in(colourOfStanding(each.standing), each.standing)
+            << "  since " << each.since;
         if (each.due) out << "  due " << *each.due;
         out << "  attempt " << each.attempts << "  " << plain(each.why);
         if (!each.error.empty()) out << "  ! " << plain(each.error);

@@ -16,7 +16,7 @@
 namespace stategraph::inspect {
 namespace {
 
-constexpr std::size_t threads_a_request = 256;
+constexpr std::size_t heads_a_request = 256;
 constexpr std::size_t given_bytes_max = std::size_t{256} << 20U;
 
 using Graphs = std::map<std::string, std::shared_ptr<ServedGraph>>;
@@ -62,9 +62,9 @@ rows::Checked checkGiven(const rows::Check& wanted, const Graphs& graphs) {
 rows::Checked checkOwn(BaseCheckpointSaver& saver, rows::Check wanted, const Graphs& graphs) {
     rows::Checked checked;
     const auto heads = saver.list(
-        {.checkpoint_ns = "", .limit = threads_a_request, .heads = true, .after_thread_id = std::move(wanted.after)});
+        {.checkpoint_ns = "", .limit = heads_a_request, .heads = true, .after_thread_id = std::move(wanted.after)});
     for (const ListedCheckpoint& head : heads) check(saver, head.thread_id, graphs, checked);
-    if (heads.size() == threads_a_request) checked.next = heads.back().thread_id;
+    if (heads.size() == heads_a_request) checked.next = heads.back().thread_id;
     return checked;
 }
 

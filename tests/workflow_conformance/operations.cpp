@@ -17,7 +17,7 @@ namespace workflow_conformance {
 namespace {
 
 // The id of a step, or its path as a list or a text.
-std::string pathOf(const json::value& step) {
+std::string stepPathOf(const json::value& step) {
     if (step.is_null()) return {};
     if (step.is_string()) return text(step);
     std::string path;
@@ -72,7 +72,7 @@ public:
         } else if (kind == "cancel") {
             workflow_.cancel(run_id_);
         } else if (kind == "time_travel") {
-            workflow_.timeTravel(run_id_, pathOf(get(operation_, "step")), given(operation_, "input"),
+            workflow_.timeTravel(run_id_, stepPathOf(get(operation_, "step")), given(operation_, "input"),
                                  given(operation_, "data"), options(control));
         } else if (kind == "restart") {
             workflow_.restart(run_id_, options(control));
@@ -91,7 +91,7 @@ private:
     }
 
     flow::RunView resume(std::shared_ptr<sg::RunControl> control, sg::CheckpointId seen = {}) const {
-        flow::ResumeTarget target{.step = pathOf(get(operation_, "step")), .seen = seen};
+        flow::ResumeTarget target{.step = stepPathOf(get(operation_, "step")), .seen = seen};
         if (const json::value* label = operation_.if_contains("label")) target.label = text(*label);
         if (const json::value* index = operation_.if_contains("index")) target.index = index->to_number<std::int64_t>();
         target.all = isForList(target);
