@@ -138,7 +138,6 @@ std::vector<Altered> alterations(const json::value& response, const std::string&
         changing("headers")("header " + std::string(header.key()), changed, true);
     }
     if (recorded.contains("json")) alter(recorded.at("json"), "body", changing("json"));
-    if (recorded.contains("empty")) changing("json")("body", json::object{}, true);
     if (recorded.contains("sse")) alterEvents(recorded.at("sse").as_array(), how, bindings, changing("sse"));
     return all;
 }

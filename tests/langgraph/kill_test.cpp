@@ -1,4 +1,5 @@
 // A server that is killed, and the next one, which goes on with its runs.
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -78,7 +79,7 @@ TEST_CASE("serves a graph until it is killed" * doctest::skip()) {
     if (database.empty()) return;
     const auto gate = std::make_shared<gates::Gate>();
     if (helpers::given("STATEGRAPH_TEST_NUMBER") == "1") gate->open();
-    sg::serve::Server server;
+    sg::serve::Server server({.request_timeout = std::chrono::minutes(5), .write_timeout = std::chrono::minutes(5)});
     sg::langgraph::serve(server,
                          {{"app", sg::langgraph::graph(makeApp(std::make_shared<sg::SqliteSaver>(database), gate))}},
                          {.store = std::make_shared<sg::SqliteStore>(database + ".store")});

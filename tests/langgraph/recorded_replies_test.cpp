@@ -1,3 +1,4 @@
+// SECONDS: 100
 // Plays the conversations that were recorded with LangGraph's server against this one. What is answered differently is
 // in recorded/differences.json, with the reason.
 #include <chrono>
@@ -35,7 +36,9 @@ std::string played(const json::object& scenario, const std::shared_ptr<sg::BaseC
     std::string fault;
     for (int slower = 1; slower <= 64; slower *= 4) {
         const auto store = std::make_shared<sg::MemoryStore>();
-        sg::serve::Server server({.show_errors = true});
+        sg::serve::Server server({.show_errors = true,
+                                  .request_timeout = std::chrono::minutes(5),
+                                  .write_timeout = std::chrono::minutes(5)});
         sg::langgraph::serve(server,
                              described::served(recorded::graphs(), {.saver = saver, .store = store, .slower = slower}),
                              {.store = store, .can_truncate = true});

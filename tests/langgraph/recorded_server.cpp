@@ -49,7 +49,7 @@ std::string chunksOf(const Reply& reply) {
         if (event.id) body += "id: " + *event.id + "\n";
         body += "data: " + json::serialize(event.data) + "\n\n";
     }
-    std::string bytes = "HTTP/1.1 200 Recorded\r\ntransfer-encoding: chunked\r\n";
+    std::string bytes = "HTTP/1.1 " + std::to_string(reply.status) + " Recorded\r\ntransfer-encoding: chunked\r\n";
     for (const auto& [name, value] : reply.headers) bytes += name + ": " + value + "\r\n";
     bytes += "\r\n";
     constexpr std::size_t size = 9;  // a digit
@@ -182,7 +182,7 @@ std::string RecordedServer::answer(std::size_t step, const Asked& asked) {
     if (!response.is_object()) return {};  // of a request that is aborted
     const Reply reply = replyOf(response, bindings_);
     if (!reply.isStream()) return bytesOf(reply);
-    return chunksOf(reply) + (get(steps[step], "stop_after").is_object() ? "" : "0\r\n\r\n");
+    return chunksOf(reply) + "0\r\n\r\n";  // also where a client hangs up before
 }
 
 void RecordedServer::check(const json::value& request, const Asked& asked) {
