@@ -87,7 +87,8 @@ std::vector<std::shared_ptr<LiveRun>> LiveRuns::ofThread(const std::string& thre
 void LiveRuns::cancel(LiveRun& run) {
     if (!run.cancel()) {
         // If the process dies before the run has stopped, the next one does not go on with it.
-        if (!run.hasEnded()) service_.records.cancelRun(run.asked().thread_id, run.asked().run_id);
+        const auto note = [](RunRecord& stored) { stored.is_cancelled = true; };
+        if (!run.hasEnded()) service_.records.editOpenRun(run.asked().thread_id, run.asked().run_id, note);
         return;
     }
     finish(run, "interrupted", {});

@@ -49,6 +49,13 @@ public:
         const json::value* const found = find(name);
         return found != nullptr && found->is_bool() && found->get_bool();
     }
+    std::vector<std::string> texts(std::string_view name) const {
+        std::vector<std::string> all;
+        for (const json::value& each : array(name)) {
+            if (each.is_string()) all.emplace_back(each.get_string());
+        }
+        return all;
+    }
     std::int64_t number(std::string_view name) const {
         const json::value* const found = find(name);
         boost::system::error_code none;
@@ -94,6 +101,7 @@ RunRecord runOf(const StoreItem& item) {
             .is_temporary = in.flag("temporary"),
             .keeps_thread = in.flag("keeps_thread"),
             .is_cancelled = in.flag("cancelled"),
+            .questions = in.texts("questions"),
             .attempt = in.number("attempt")};
 }
 
@@ -146,6 +154,7 @@ ApiRecords::Batch& ApiRecords::Batch::put(const RunRecord& run) {
                           {"temporary", run.is_temporary},
                           {"keeps_thread", run.keeps_thread},
                           {"cancelled", run.is_cancelled},
+                          {"questions", json::array(run.questions.begin(), run.questions.end())},
                           {"attempt", run.attempt}}));
     ops_.push_back(run.hasEnded() ? removeOp(openNs(), run.run_id)
                                   : putOp(openNs(), run.run_id, {{"thread_id", run.thread_id}}));
@@ -191,11 +200,12 @@ std::optional<ThreadRecord> ApiRecords::editThread(const std::string& thread_id,
     return record;
 }
 
-void ApiRecords::cancelRun(const std::string& thread_id, const std::string& run_id) const {
+void ApiRecords::editOpenRun(const std::string& thread_id, const std::string& run_id,
+                             const std::function<void(RunRecord&)>& change) const {
     const stategraph::detail::LockGuard lock(edit_mutex_);
     std::optional<RunRecord> record = run(thread_id, run_id);
     if (!record || record->hasEnded()) return;
-    record->is_cancelled = true;
+    change(*record);
     store(Batch().put(*record));
 }
 

@@ -47,6 +47,8 @@ struct RunRecord {
     bool is_temporary = false;  // it has a thread of its own
     bool keeps_thread = true;
     bool is_cancelled = false;  // a client has cancelled it, and it has not ended yet
+    /// The ids of the open questions that its answers are for, from when it begins; empty: it answers none.
+    std::vector<std::string> questions = {};
     std::int64_t attempt = 1;
 
     bool hasEnded() const { return status != "pending"; }
@@ -93,8 +95,9 @@ public:
     /// stored. One change at a time.
     std::optional<ThreadRecord> editThread(const std::string& thread_id,
                                            const std::function<void(ThreadRecord&)>& change, Batch more = {}) const;
-    /// Notes that a run was cancelled, if it has not ended.
-    void cancelRun(const std::string& thread_id, const std::string& run_id) const;
+    /// Changes what is stored of a run, if it has not ended. One change at a time.
+    void editOpenRun(const std::string& thread_id, const std::string& run_id,
+                     const std::function<void(RunRecord&)>& change) const;
     std::optional<RunRecord> run(const std::string& thread_id, const std::string& run_id) const;
     std::optional<AssistantRecord> assistant(const std::string& assistant_id) const;
     /// All of them. Cost: their number, in pages.

@@ -110,7 +110,11 @@ Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, Run
         run->feed().add("metadata", stategraph::detail::jsonText(
                                         json::object{{"run_id", asked.run_id}, {"attempt", asked.attempt}}));
         Settled settled{.work = run->work()};
-        if (run->isLeftOver()) settled = settle(graph, asked, config);
+        if (run->isLeftOver()) {
+            settled = settle(*service, graph, asked, config);
+        } else {
+            noteQuestions(*service, graph, asked);
+        }
         if (!settled.work) {
             service->runs->finish(*run, settled.status, {});
             co_return;

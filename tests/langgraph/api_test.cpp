@@ -1,6 +1,5 @@
 // What clients of LangGraph's server rely on, beyond the recorded conversations.
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +14,7 @@
 #include <stategraph/memory_store.hpp>
 #include <stategraph/stategraph.hpp>
 
-#include "langgraph/identifiers.hpp"
-#include "langgraph/records.hpp"
+#include "tests/langgraph/served_app.hpp"
 #include "tests/serve/client.hpp"
 #include "tests/support/gate.hpp"
 
@@ -25,57 +23,8 @@ namespace {
 namespace json = boost::json;
 namespace sg = stategraph;
 using gates::Gate;
-using App = sg::CompiledGraph<sg::JsonState>;
-
-/// A graph with the channels `log` and `name`, whose node `work` waits for a gate, if it has one, and may fail.
-App makeApp(std::shared_ptr<sg::BaseCheckpointSaver> saver, std::shared_ptr<Gate> gate = {}) {
-    sg::JsonSchema schema;
-    schema.channel("log", sg::JsonReducer::append()).channel("name");
-    sg::StateGraph<sg::JsonState> graph(schema);
-    graph.addNode("first", [](const sg::JsonState& state) -> sg::Update<sg::JsonState> {
-        return {sg::write("log", "first " + json::value_to<std::string>(state.at("name")))};
-    });
-    graph.addNode("work", [gate](const sg::JsonState& state) -> sg::Update<sg::JsonState> {
-        const std::string name = json::value_to<std::string>(state.at("name"));
-        if (gate) (void)gate->wait();
-        if (name == "bad") throw std::runtime_error("the password is swordfish");
-        return {sg::write("log", "work " + name)};
-    });
-    graph.addEdge(sg::START, "first").addEdge("first", "work").addEdge("work", sg::END);
-    return graph.compile({.checkpointer = std::move(saver)});
-}
-
-/// A server of one graph, and one client.
-struct Served {
-    explicit Served(const App& app, sg::serve::ServerOptions options = {},
-                    std::shared_ptr<sg::BaseStore> records = std::make_shared<sg::MemoryStore>())
-        : store(std::move(records)), server(std::move(options)) {
-        sg::langgraph::serve(server, {{"app", sg::langgraph::graph(app)}}, {.store = store});
-    }
-
-    client::Response ask(std::string_view method, std::string_view target, std::string_view body = {},
-                         std::string_view headers = {}) const {
-        client::Connection connection(server.port());
-        connection.request(method, target, body, headers);
-        return connection.read();
-    }
-    json::value get(std::string_view target, std::string_view headers = {}) const {
-        return json::parse(ask("GET", target, {}, headers).body);
-    }
-    std::string newThread(std::string_view headers = {}) const {
-        return textOf(json::parse(ask("POST", "/threads", "{}", headers).body), "thread_id");
-    }
-    static std::string textOf(const json::value& of, const char* member) {
-        return json::value_to<std::string>(of.at(member));
-    }
-    /// Waits until a run has ended, and returns what its joiners get.
-    json::value join(const std::string& thread, const std::string& run) const {
-        return get("/threads/" + thread + "/runs/" + run + "/join");
-    }
-
-    std::shared_ptr<sg::BaseStore> store;
-    sg::serve::Server server;
-};
+using langgraph_tests::makeApp;
+using langgraph_tests::Served;
 
 sg::serve::ServerOptions ownedByUsers() {
     sg::serve::ServerOptions options;
@@ -188,57 +137,6 @@ TEST_CASE("every reader of a run gets all of its events, from any number on") {
     const std::string after = served.ask("GET", location, {}, "Last-Event-ID: 0\r\n").body;
     CHECK(after == first.body.substr(first.body.find("\n\n") + 2));
     CHECK(served.ask("GET", location, {}, "Last-Event-ID: -1\r\n").body == first.body);
-}
-
-namespace {
-
-/// What a process leaves that dies: records of runs on a thread, and its log.
-class Left {
-public:
-    sg::langgraph::RunRecord run(const char* name) {
-        sg::langgraph::RunRecord run{.run_id = sg::langgraph::newId(), .thread_id = thread, .graph_id = "app"};
-        run.kwargs = {{"input", {{"name", name}}}, {"stream_mode", json::array{"values"}}};
-        run.created_at = run.updated_at = sg::langgraph::now();
-        sg::langgraph::ApiRecords::Batch batch;
-        batch.put(sg::langgraph::ThreadRecord{.thread_id = thread, .metadata = {{"graph_id", "app"}}}).put(run);
-        records.store(batch);
-        return run;
-    }
-    sg::RunConfig config(const sg::langgraph::RunRecord& run) const {
-        return {.thread_id = thread, .metadata = sg::Metadata{{"run_id", sg::Value(run.run_id)}}};
-    }
-    /// The log's texts after the next process has joined a run.
-    std::string logAfter(const sg::langgraph::RunRecord& run) const {
-        const Served served(app, {}, store);
-        const json::value result = served.join(thread, run.run_id);
-        const json::value runs = served.get("/threads/" + thread + "/runs");
-        for (const json::value& each : runs.as_array()) CHECK(Served::textOf(each, "status") == "success");
-        CHECK(Served::textOf(served.get("/threads/" + thread), "status") == "idle");
-        CHECK(records.openRuns().empty());
-        return json::serialize(result.at("log"));
-    }
-
-    const std::shared_ptr<sg::MemoryStore> store = std::make_shared<sg::MemoryStore>();
-    const App app = makeApp(std::make_shared<sg::MemorySaver>());
-    const sg::langgraph::ApiRecords records{store};
-    const std::string thread = sg::langgraph::newId();
-};
-
-}  // namespace
-
-TEST_CASE("a run that a process has left gets the end that the log says") {
-    Left left;
-    const auto run = left.run("x");
-    left.app.invoke(sg::Update<sg::JsonState>::of({{"name", "x"}}), left.config(run));
-    CHECK(left.logAfter(run) == R"(["first x","work x"])");
-}
-
-TEST_CASE("of the runs that a process has left, one that is in flight resumes, and then one that waits begins") {
-    Left left;
-    const auto in_flight = left.run("x");
-    (void)left.app.submit(sg::Update<sg::JsonState>::of({{"name", "x"}}), left.config(in_flight));
-    const auto waiting = left.run("y");
-    CHECK(left.logAfter(waiting) == R"(["first x","work x","first y","work y"])");
 }
 
 TEST_CASE("the records of the server are not among the items of the store") {
