@@ -55,6 +55,15 @@ ThreadRecord Call::thread(const std::string& thread_id) const {
     return *std::move(found);
 }
 
+bool Call::isAnothers(const std::string& thread_id) const {
+    const std::string asking = owner();
+    if (asking.empty()) return false;
+    return std::ranges::any_of(service_.graphs, [&](const auto& each) {
+        const serve::ThreadOwner found = each.second->graph->endpoint()->ownerOf(ThreadId(thread_id));
+        return found.is_begun && found.name != asking;
+    });
+}
+
 const ServedGraph* Call::graphOf(const ThreadRecord& thread) const {
     const std::string id = thread.graphId();
     if (id.empty()) return nullptr;

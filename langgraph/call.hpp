@@ -42,6 +42,9 @@ public:
     ThreadRecord thread() const;
     /// The same for any id.
     ThreadRecord thread(const std::string& thread_id) const;
+    /// Whether another user has begun a thread of this id in a graph's log, by this interface or another door, if
+    /// threads belong to users. Errors: the savers'.
+    bool isAnothers(const std::string& thread_id) const;
     /// The graph of a thread; null if nothing has run on it. 404 if this server has the graph no more.
     const ServedGraph* graphOf(const ThreadRecord& thread) const;
 

@@ -190,6 +190,13 @@ std::optional<ThreadRecord> ApiRecords::thread(const std::string& thread_id) con
     return item ? std::optional(threadOf(*item)) : std::nullopt;
 }
 
+bool ApiRecords::addThread(const ThreadRecord& added, Batch more) const {
+    const stategraph::detail::LockGuard lock(edit_mutex_);
+    if (thread(added.thread_id)) return false;
+    store(more.put(added));
+    return true;
+}
+
 std::optional<ThreadRecord> ApiRecords::editThread(const std::string& thread_id,
                                                    const std::function<void(ThreadRecord&)>& change, Batch more) const {
     const stategraph::detail::LockGuard lock(edit_mutex_);

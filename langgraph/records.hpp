@@ -91,6 +91,9 @@ public:
     void store(const Batch& batch) const;
 
     std::optional<ThreadRecord> thread(const std::string& thread_id) const;
+    /// Stores a new thread, and more together with it. Returns false if there is a thread of its id; nothing is stored
+    /// then.
+    bool addThread(const ThreadRecord& added, Batch more = {}) const;
     /// Changes a thread and returns it, and stores more together with it; none: there is no such thread, and nothing is
     /// stored. One change at a time.
     std::optional<ThreadRecord> editThread(const std::string& thread_id,

@@ -65,6 +65,7 @@ RunThread threadFor(const Call& call, const Body& body, const std::optional<std:
     if (!isUuid(*thread_id)) throw InvalidRequest("Invalid thread ID: must be a UUID");
     const bool creates = body.choice("if_not_exists", {"reject", "create"}) == "create";
     if (!creates || call.service().records.thread(*thread_id)) return {call.thread(*thread_id), false};
+    if (call.isAnothers(*thread_id)) throw NotFound("Thread with ID " + *thread_id + " not found");
     fresh.thread_id = *thread_id;
     fresh.metadata = body.object("metadata");
     return {std::move(fresh), true};
@@ -103,8 +104,8 @@ std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::op
     service.runs->add(run, [&] {
         if (thread.is_new) {
             markThread(record, body, thread.record);
-            service.records.store(ApiRecords::Batch().put(thread.record).put(record));
-            return;
+            if (service.records.addThread(thread.record, ApiRecords::Batch().put(record))) return;
+            (void)call.thread(record.thread_id);  // another request has made it meanwhile, perhaps another user's
         }
         const auto marked = service.records.editThread(
             record.thread_id, [&](ThreadRecord& stored) { markThread(record, body, stored); },

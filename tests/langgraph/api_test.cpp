@@ -23,6 +23,7 @@ namespace {
 namespace json = boost::json;
 namespace sg = stategraph;
 using gates::Gate;
+using langgraph_tests::App;
 using langgraph_tests::makeApp;
 using langgraph_tests::Served;
 
@@ -252,4 +253,18 @@ TEST_CASE("a client that has used up its runs is refused until it may begin anot
     CHECK(refused.status == 429);
     CHECK(refused.headers.contains("retry-after"));
     CHECK(served.ask("POST", "/threads", "{}").status == 200);
+}
+
+TEST_CASE("nobody gets a thread that another user has begun through another door, by naming it first") {
+    const App app = makeApp(std::make_shared<sg::MemorySaver>());
+    const Served served(app, ownedByUsers());
+    const std::string thread = "01890a5d-ac96-774b-bcce-b302099a8057";
+    app.invoke(sg::Update<sg::JsonState>::of({{"name", "x"}}),
+               {.thread_id = thread, .metadata = sg::Metadata{{sg::serve::owner_key, sg::Value("ada")}}});
+    const std::string body = R"({"thread_id": ")" + thread + R"(", "if_exists": "do_nothing"})";
+    const char* const run = R"({"assistant_id": "app", "input": {"name": "y"}, "if_not_exists": "create"})";
+    CHECK(served.ask("POST", "/threads", body, bob).status == 409);
+    CHECK(served.ask("POST", "/threads/" + thread + "/runs/wait", run, bob).status == 404);
+    CHECK(served.ask("POST", "/threads", body, ada).status == 200);
+    CHECK(served.ask("POST", "/threads/" + thread + "/runs/wait", run, ada).status == 200);
 }
