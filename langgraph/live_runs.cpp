@@ -8,6 +8,7 @@
 #include "langgraph/identifiers.hpp"
 #include "langgraph/run_request.hpp"
 #include "langgraph/run_work.hpp"
+#include "serve/run_table.hpp"
 
 namespace stategraph::langgraph {
 
@@ -108,26 +109,66 @@ void LiveRuns::begin(const std::shared_ptr<LiveRun>& run) {
     run->control(std::move(control));
 }
 
-void LiveRuns::beginFirst(const std::string& thread_id) noexcept {
+bool LiveRuns::beginFirst(const std::string& thread_id) noexcept {
     std::shared_ptr<LiveRun> first;
     {
         const stategraph::detail::LockGuard lock(mutex_);
         const auto line = lines_.find(thread_id);
-        if (line == lines_.end() || line->second.empty()) return;
+        if (line == lines_.end() || line->second.empty()) return true;
         first = line->second.front();
-        if (entering_.contains(first->asked().run_id)) return;
+        if (entering_.contains(first->asked().run_id)) return true;
     }
-    if (!first->begin()) return;
+    if (!first->begin()) return true;
     try {
         begin(first);
+    } catch (const serve::NotNowError&) {
+        if (service_.server.isEnding()) {
+            leaveOpen(*first);
+            return true;
+        }
+        if (first->waitAgain()) {
+            waitForPlace(thread_id);
+            return false;
+        }
+        finish(*first, "interrupted", {});
+        leave(first);
     } catch (const std::exception& why) {
-        if (service_.server.isEnding()) return leaveOpen(*first);
+        if (service_.server.isEnding()) {
+            leaveOpen(*first);
+            return true;
+        }
         const serve::ErrorText told = service_.errorTexts(first->graph().id, thread_id);
         const std::string text = told ? told("The run could not begin", why.what()) : why.what();
         tellFailure(*first, {.name = "Error", .message = text});
         finish(*first, "error", failureResult({.name = "Error", .message = text}));
         leave(first);
     }
+    return true;
+}
+
+void LiveRuns::waitForPlace(const std::string& thread_id) {
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        without_place_.push_back(thread_id);
+        if (std::exchange(awaits_place_, true)) return;
+    }
+    service_.server.whenFree([owner = service_.weak_from_this()] {
+        if (const auto service = owner.lock()) service->runs->beginWaiting();
+    });
+}
+
+void LiveRuns::beginWaiting() noexcept {
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        awaits_place_ = false;
+    }
+    std::string thread_id;
+    do {
+        const stategraph::detail::LockGuard lock(mutex_);
+        if (without_place_.empty()) return;
+        thread_id = std::move(without_place_.front());
+        without_place_.pop_front();
+    } while (beginFirst(thread_id));
 }
 
 void LiveRuns::leave(const std::shared_ptr<LiveRun>& run) noexcept {

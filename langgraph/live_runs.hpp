@@ -46,8 +46,11 @@ private:
 
     std::vector<std::shared_ptr<LiveRun>> enter(const std::shared_ptr<LiveRun>& run);
     void leave(const std::shared_ptr<LiveRun>& run) noexcept;
-    /// Begins the first run of a thread, if it waits and is stored.
-    void beginFirst(const std::string& thread_id) noexcept;
+    /// Begins the first run of a thread, if it waits and is stored. Returns false if the server has no place for it; it
+    /// is begun when there is one.
+    bool beginFirst(const std::string& thread_id) noexcept;
+    void waitForPlace(const std::string& thread_id);
+    void beginWaiting() noexcept;
     void begin(const std::shared_ptr<LiveRun>& run);
     void remember(const std::shared_ptr<LiveRun>& run) SG_REQUIRES(mutex_);
 
@@ -55,6 +58,8 @@ private:
     mutable stategraph::detail::Mutex mutex_;
     std::map<std::string, Line> lines_ SG_GUARDED_BY(mutex_);  // by thread
     std::set<std::string> entering_ SG_GUARDED_BY(mutex_);     // runs that are not stored yet
+    std::deque<std::string> without_place_ SG_GUARDED_BY(mutex_);  // threads whose first run has no place
+    bool awaits_place_ SG_GUARDED_BY(mutex_) = false;              // the server calls when there is one
     std::map<std::string, std::shared_ptr<LiveRun>> runs_ SG_GUARDED_BY(mutex_);
     std::deque<std::shared_ptr<LiveRun>> ended_ SG_GUARDED_BY(mutex_);  // the oldest first
 };

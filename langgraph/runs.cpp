@@ -99,6 +99,8 @@ std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::op
     // Whatever is wrong with the request is found before anything is stored.
     Work work = graph->second->graph->prepare(startOf(*graph->second, record));
     (void)configOf(*graph->second, record);
+    if (service.server.areAllPlacesTaken() && !service.runs->isBusy(record.thread_id))
+        throw ApiError(503, "The server has as many runs under way as it may; try again later");
     const auto run =
         std::make_shared<LiveRun>(record, graph->second, call.request().identity, std::move(work), service);
     service.runs->add(run, [&] {

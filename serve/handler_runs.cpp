@@ -27,6 +27,15 @@ std::shared_ptr<RunControl> HandlerRuns::begin(Start start) const {
     return run->control();
 }
 
+bool HandlerRuns::areAllPlacesTaken() const {
+    const std::shared_ptr<Shared> shared = shared_.lock();
+    return shared && shared->runs->isFull();
+}
+
+void HandlerRuns::whenFree(std::function<void()> call) const {
+    if (const std::shared_ptr<Shared> shared = shared_.lock()) shared->runs->whenFree(std::move(call));
+}
+
 std::optional<std::chrono::seconds> HandlerRuns::count(const std::optional<Identity>& identity, std::string_view remote,
                                                        std::size_t bytes, bool is_run) const {
     const std::shared_ptr<Shared> shared = shared_.lock();

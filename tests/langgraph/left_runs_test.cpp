@@ -16,6 +16,9 @@
 #include "langgraph/identifiers.hpp"
 #include "langgraph/records.hpp"
 #include "tests/langgraph/served_app.hpp"
+#include "tests/serve/client.hpp"
+#include "tests/support/gate.hpp"
+#include "tests/support/until.hpp"
 
 namespace json = boost::json;
 namespace sg = stategraph;
@@ -86,13 +89,14 @@ TEST_CASE("a run whose end was not stored has ended if others have continued its
 
 namespace {
 
-/// A graph whose node asks two questions, one after the other.
-App makeAsking() {
+/// A graph whose node asks two questions, one after the other, and between them waits for a gate, if it has one.
+App makeAsking(std::shared_ptr<gates::Gate> gate = {}) {
     sg::JsonSchema schema;
     schema.channel("log", sg::JsonReducer::append()).channel("name");
     sg::StateGraph<sg::JsonState> graph(schema);
-    graph.addNode("ask", [](const sg::JsonState&, sg::Runtime& runtime) -> sg::Update<sg::JsonState> {
+    graph.addNode("ask", [gate](const sg::JsonState&, sg::Runtime& runtime) -> sg::Update<sg::JsonState> {
         const std::string one = sg::interrupt<std::string>(runtime, "one?");
+        if (gate) (void)gate->wait();
         const std::string two = sg::interrupt<std::string>(runtime, "two?");
         return {sg::write("log", one + " " + two)};
     });
@@ -142,4 +146,53 @@ TEST_CASE("an answer that a process has given before it died is not given to the
         const LeftAnswer not_given(is_named);
         CHECK(not_given.questionAfter() == "two?");
     }
+}
+
+TEST_CASE("runs that a process has left wait until the server has a place for them") {
+    Left left;
+    const auto run = left.run("x");
+    Left other;
+    const sg::langgraph::RunRecord more = [&] {
+        sg::langgraph::RunRecord made = run;
+        made.run_id = sg::langgraph::newId();
+        made.thread_id = other.thread;
+        left.records.store(
+            sg::langgraph::ApiRecords::Batch()
+                .put(sg::langgraph::ThreadRecord{.thread_id = made.thread_id, .metadata = {{"graph_id", "app"}}})
+                .put(made));
+        return made;
+    }();
+    const auto gate = std::make_shared<gates::Gate>();
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>(), gate), {.runs_max = 1}, left.store);
+    const auto status = [&](const sg::langgraph::RunRecord& of) {
+        return Served::textOf(served.get("/threads/" + of.thread_id + "/runs/" + of.run_id), "status");
+    };
+    CHECK(status(run) == "running");
+    CHECK(status(more) == "pending");
+    const client::Response refused =
+        served.ask("POST", "/runs", R"({"assistant_id": "app", "input": {"name": "y"}})");
+    CHECK(refused.status == 503);
+    CHECK(refused.headers.at("retry-after") == "1");
+    gate->open();
+    CHECK(json::serialize(served.join(more.thread_id, more.run_id).at("log")) == R"(["first x","work x"])");
+    CHECK(status(run) == "success");
+    CHECK(status(more) == "success");
+}
+
+TEST_CASE("a run that answers a question notes which one, before the answer is given") {
+    const auto gate = std::make_shared<gates::Gate>();
+    const App app = makeAsking(gate);
+    const Served served(app);
+    const std::string thread = served.newThread();
+    const std::string runs = "/threads/" + thread + "/runs";
+    (void)served.ask("POST", runs + "/wait", R"({"assistant_id": "app", "input": {"name": "x"}})");
+    const std::string question = app.getState({.thread_id = thread}).interrupts().at(0).id.toString();
+    const std::string run = Served::textOf(
+        json::parse(served.ask("POST", runs, R"({"assistant_id": "app", "command": {"resume": "yes"}})").body),
+        "run_id");
+    const sg::langgraph::ApiRecords records(served.store);
+    patience::until([&] { return app.getState({.thread_id = thread}).interrupts().empty(); });
+    CHECK(records.run(thread, run)->questions == std::vector{question});
+    gate->open();
+    (void)served.join(thread, run);
 }
