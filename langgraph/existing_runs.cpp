@@ -117,7 +117,11 @@ serve::HandlerAnswer deleteRun(const Call& call) {
     const FoundRun run = find(call);
     if (run.live && !run.live->hasEnded()) throw ApiError(409, "The run has not ended; cancel it before you delete it");
     const ServedGraph* const graph = call.service().graph(run.record.graph_id);
-    if (graph != nullptr && madeWholeLog(*graph, run.record)) graph->saver().deleteThread(run.record.thread_id);
+    if (graph != nullptr && madeWholeLog(*graph, run.record)) {
+        // The log is that of the open run too.
+        if (call.service().runs->isBusy(run.record.thread_id)) throw ApiError(409, "Thread is busy");
+        graph->saver().deleteThread(run.record.thread_id);
+    }
     call.service().records.store(ApiRecords::Batch().remove(run.record));
     return noContent();
 }

@@ -16,9 +16,22 @@ namespace {
 
 constexpr std::size_t ended_max = 10'000;
 
+/// What is stored of a run that ends now.
+RunRecord endOf(const LiveRun& run, const std::string& status) {
+    RunRecord ended = run.asked();
+    ended.status = status;
+    ended.updated_at = now();
+    return ended;
+}
+
 bool isWaitingOrRunning(const std::shared_ptr<LiveRun>& run) { return !run->hasEnded(); }
 
 }  // namespace
+
+void removeThreadOf(const Service& service, const RunRecord& run) {
+    if (const ServedGraph* const graph = service.graph(run.graph_id)) graph->saver().deleteThread(run.thread_id);
+    service.records.removeThread(run.thread_id);
+}
 
 std::vector<std::shared_ptr<LiveRun>> LiveRuns::enter(const std::shared_ptr<LiveRun>& run) {
     const RunRecord& asked = run->asked();
@@ -54,6 +67,8 @@ void LiveRuns::add(const std::shared_ptr<LiveRun>& run, const std::function<void
         beginFirst(run->asked().thread_id);
         throw;
     }
+    // What was cancelled before it was stored has been stored as it was asked for.
+    if (run->isCancelled()) storeEnd(*run, endOf(*run, "interrupted"));
     {
         const stategraph::detail::LockGuard lock(mutex_);
         entering_.erase(run_id);
@@ -195,22 +210,22 @@ void LiveRuns::remember(const std::shared_ptr<LiveRun>& run) {
     }
 }
 
-void LiveRuns::finish(LiveRun& run, const std::string& status, std::string result) noexcept {
-    RunRecord record = run.asked();
-    record.status = status;
-    record.updated_at = now();
+void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended) noexcept {
     try {
-        if (record.is_temporary && !record.keeps_thread) {
-            run.graph().saver().deleteThread(record.thread_id);
-            service_.records.removeThread(record.thread_id);
-        } else {
-            const auto touch = [&](ThreadRecord& thread) { thread.updated_at = record.updated_at; };
-            service_.records.editThread(record.thread_id, touch, ApiRecords::Batch().put(record));
-        }
+        const auto touch = [&](ThreadRecord& thread) { thread.updated_at = ended.updated_at; };
+        // The thread may have been deleted: nothing is left of its runs then.
+        if (!service_.records.editThread(ended.thread_id, touch, ApiRecords::Batch().put(ended)))
+            service_.records.store(ApiRecords::Batch().remove(ended));
+        if (ended.losesThread()) removeThreadOf(service_, ended);
     } catch (const std::exception& why) {  // the next process finds out from the log how it ended
-        if (const serve::ErrorText told = service_.errorTexts(record.graph_id, record.thread_id))
+        if (const serve::ErrorText told = service_.errorTexts(run.graph().id, ended.thread_id))
             (void)told("The end of a run was not stored", why.what());
     }
+}
+
+void LiveRuns::finish(LiveRun& run, const std::string& status, std::string result) noexcept {
+    const RunRecord record = endOf(run, status);
+    storeEnd(run, record);
     run.end(status, record.updated_at, std::move(result));
     run.feed().end(true);
 }

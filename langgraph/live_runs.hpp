@@ -15,6 +15,10 @@
 
 namespace stategraph::langgraph {
 
+/// Removes the thread of a run that has ended, if it was for this run alone: the log, and then the records. Errors: the
+/// saver's and the store's.
+void removeThreadOf(const Service& service, const RunRecord& run);
+
 /// The runs of this process: those of each thread one after the other, in the order of creation, and the newest that
 /// have ended. Safe from any thread.
 class LiveRuns {
@@ -52,6 +56,7 @@ private:
     void waitForPlace(const std::string& thread_id);
     void beginWaiting() noexcept;
     void begin(const std::shared_ptr<LiveRun>& run);
+    void storeEnd(const LiveRun& run, const RunRecord& ended) noexcept;
     void remember(const std::shared_ptr<LiveRun>& run) SG_REQUIRES(mutex_);
 
     Service& service_;  // owns this

@@ -156,8 +156,9 @@ ApiRecords::Batch& ApiRecords::Batch::put(const RunRecord& run) {
                           {"cancelled", run.is_cancelled},
                           {"questions", json::array(run.questions.begin(), run.questions.end())},
                           {"attempt", run.attempt}}));
-    ops_.push_back(run.hasEnded() ? removeOp(openNs(), run.run_id)
-                                  : putOp(openNs(), run.run_id, {{"thread_id", run.thread_id}}));
+    const bool is_open = !run.hasEnded() || run.losesThread();
+    ops_.push_back(is_open ? putOp(openNs(), run.run_id, {{"thread_id", run.thread_id}})
+                           : removeOp(openNs(), run.run_id));
     return *this;
 }
 

@@ -52,6 +52,8 @@ struct RunRecord {
     std::int64_t attempt = 1;
 
     bool hasEnded() const { return status != "pending"; }
+    /// Whether its thread is deleted when it has ended.
+    bool losesThread() const { return is_temporary && !keeps_thread; }
 };
 
 /// An assistant, and its versions, the newest last.
@@ -79,7 +81,8 @@ public:
     class Batch {
     public:
         Batch& put(const ThreadRecord& thread);
-        /// A run that has not ended is among the open ones (`openRuns`).
+        /// A run that has not ended is among the open ones (`openRuns`), and so is one whose thread is still to be
+        /// deleted.
         Batch& put(const RunRecord& run);
         Batch& put(const AssistantRecord& assistant);
         Batch& remove(const RunRecord& run);
@@ -108,7 +111,7 @@ public:
     void forEachAssistant(const std::function<void(AssistantRecord&&)>& take) const;
     /// The runs of a thread, the oldest first.
     std::vector<RunRecord> runs(const std::string& thread_id) const;
-    /// The runs of all threads that have not ended, in the order of creation.
+    /// The runs of all threads that have not ended, or lose their threads, in the order of creation.
     std::vector<RunRecord> openRuns() const;
 
     /// Removes a thread with its runs.

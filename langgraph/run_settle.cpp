@@ -117,9 +117,12 @@ Settled settle(const Service& service, const ServedGraph& graph, const RunRecord
 void continueLeftRuns(Service& service) {
     for (RunRecord& left : service.records.openRuns()) {
         const auto graph = service.graphs.find(left.graph_id);
-        if (graph == service.graphs.end()) {
+        if (!left.hasEnded() && graph == service.graphs.end()) {
             left.status = "error";
             service.records.store(ApiRecords::Batch().put(left));
+        }
+        if (left.hasEnded()) {
+            if (left.losesThread()) removeThreadOf(service, left);
             continue;
         }
         ++left.attempt;

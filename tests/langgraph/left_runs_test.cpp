@@ -196,3 +196,18 @@ TEST_CASE("a run that answers a question notes which one, before the answer is g
     gate->open();
     (void)served.join(thread, run);
 }
+
+TEST_CASE("a thread that a process was about to delete with its run is deleted by the next one") {
+    Left left;
+    auto run = left.run("x");
+    left.app.invoke(sg::Update<sg::JsonState>::of({{"name", "x"}}), left.config(run));
+    run.status = "success";
+    run.is_temporary = true;
+    run.keeps_thread = false;
+    left.records.store(sg::langgraph::ApiRecords::Batch().put(run));
+    const Served served(left.app, {}, left.store);
+    CHECK(left.app.getState({.thread_id = left.thread}).config.checkpoint_id.empty());
+    CHECK_FALSE(left.records.thread(left.thread));
+    CHECK_FALSE(left.records.run(left.thread, run.run_id));
+    CHECK(left.records.openRuns().empty());
+}
