@@ -32,8 +32,8 @@ bool Call::flag(const std::string& name) const {
     return !text.empty() && flagOf(name, text);
 }
 
-void Call::countStored(bool is_run) const {
-    const auto wait = service_.server.count(request_.identity, request_.request.remote(), request_.body.size(), is_run);
+void Call::countStored(std::size_t runs) const {
+    const auto wait = service_.server.count(request_.identity, request_.request.remote(), request_.body.size(), runs);
     if (wait) throw TooManyRequests(*wait);
 }
 

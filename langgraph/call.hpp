@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,8 +34,8 @@ public:
     std::vector<std::string> parameters(const std::string& name) const;
     bool flag(const std::string& name) const;
 
-    /// Counts the request, which stores its body, toward the client's limits. 429 beyond them.
-    void countStored(bool is_run = false) const;
+    /// Counts the request, which stores its body and begins some runs, toward the client's limits. 429 beyond them.
+    void countStored(std::size_t runs = 0) const;
 
     /// The name of who asks, if threads belong to users; otherwise empty. 401 if they do and the request names nobody.
     std::string owner() const;

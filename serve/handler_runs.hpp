@@ -45,10 +45,10 @@ public:
     /// runs.
     void whenFree(std::function<void()> call) const;
 
-    /// Counts what a client asks for toward its limits (ClientLimits::stored_bytes, and with `is_run` runs). Returns
+    /// Counts what a client asks for toward its limits (ClientLimits::stored_bytes and runs). Returns
     /// how long it has to wait if it may not have it now.
     std::optional<std::chrono::seconds> count(const std::optional<Identity>& identity, std::string_view remote,
-                                              std::size_t bytes, bool is_run) const;
+                                              std::size_t bytes, std::size_t runs) const;
 
     /// What clients are told of errors of a thread: null if the texts (ServerOptions::show_errors).
     ErrorText errorTexts(const std::string& name, const std::string& thread) const;

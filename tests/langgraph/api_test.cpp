@@ -268,3 +268,12 @@ TEST_CASE("nobody gets a thread that another user has begun through another door
     CHECK(served.ask("POST", "/threads", body, ada).status == 200);
     CHECK(served.ask("POST", "/threads/" + thread + "/runs/wait", run, ada).status == 200);
 }
+
+TEST_CASE("of a batch with a run that makes no sense none is begun") {
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>()));
+    const std::string good = R"({"assistant_id": "app", "input": {"name": "x"}, "on_completion": "keep"})";
+    CHECK(served.ask("POST", "/runs/batch", "[" + good + R"(, {"assistant_id": "nobody"}])").status == 404);
+    CHECK(json::parse(served.ask("POST", "/threads/search", "{}").body).as_array().empty());
+    CHECK(served.ask("POST", "/runs/batch", "[" + good + ", " + good + "]").status == 200);
+    CHECK(json::parse(served.ask("POST", "/threads/search", "{}").body).as_array().size() == 2);
+}
