@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -136,6 +137,11 @@ std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::op
 
 bool cancelsOnDisconnect(const Body& body) { return body.choice("on_disconnect", {"continue", "cancel"}) == "cancel"; }
 
+/// Takes the client's place for the answer's events, before a run begins that nobody would read.
+void takeStream(const Call& call) {
+    if (call.request().take_stream && !call.request().take_stream()) throw TooManyRequests(std::chrono::seconds(1));
+}
+
 serve::HandlerAnswer created(const Call& call, const std::optional<std::string>& thread_id) {
     const std::shared_ptr<LiveRun> run = begin(call, call.body(), thread_id);
     serve::HandlerAnswer answer = answerOf(runJson(run->asked()));
@@ -146,6 +152,7 @@ serve::HandlerAnswer created(const Call& call, const std::optional<std::string>&
 serve::HandlerAnswer streamed(const Call& call, const std::optional<std::string>& thread_id) {
     const Body body = call.body();
     const bool cancels = cancelsOnDisconnect(body);
+    takeStream(call);
     const std::shared_ptr<LiveRun> run = begin(call, body, thread_id);
     serve::HandlerAnswer answer = streamOf(call.service(), {.run = run, .cancels = cancels});
     addLocation(*run, true, answer);
@@ -155,6 +162,7 @@ serve::HandlerAnswer streamed(const Call& call, const std::optional<std::string>
 serve::HandlerAnswer awaited(const Call& call, const std::optional<std::string>& thread_id) {
     const Body body = call.body();
     const bool cancels = cancelsOnDisconnect(body);
+    takeStream(call);
     const std::shared_ptr<LiveRun> run = begin(call, body, thread_id);
     serve::HandlerAnswer answer = resultOf(call.service(), run, cancels);
     addLocation(*run, false, answer);

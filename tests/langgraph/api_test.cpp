@@ -277,3 +277,20 @@ TEST_CASE("of a batch with a run that makes no sense none is begun") {
     CHECK(served.ask("POST", "/runs/batch", "[" + good + ", " + good + "]").status == 200);
     CHECK(json::parse(served.ask("POST", "/threads/search", "{}").body).as_array().size() == 2);
 }
+
+TEST_CASE("a client beyond its streams begins no run whose events it would not get") {
+    const auto gate = std::make_shared<Gate>();
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>(), gate), {.per_client = {.streams_max = 1}});
+    const std::string thread = served.newThread();
+    const std::string body = R"({"assistant_id": "app", "input": {"name": "x"}})";
+    client::Connection first(served.server.port());
+    first.request("POST", "/runs/stream", body);
+    CHECK(first.head().status == 200);
+    for (const char* const way : {"stream", "wait"}) {
+        const client::Response refused = served.ask("POST", "/threads/" + thread + "/runs/" + way, body);
+        CHECK(refused.status == 429);
+        CHECK(refused.headers.contains("retry-after"));
+    }
+    CHECK(served.get("/threads/" + thread + "/runs").as_array().empty());
+    gate->open();
+}
