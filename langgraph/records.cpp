@@ -12,6 +12,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t page_items = 1000;
+constexpr std::size_t page_runs = 50;  // a run has its whole input
 constexpr std::size_t batch_ops = 1000;
 constexpr const char* open_label = "open-runs";
 
@@ -227,41 +228,54 @@ std::optional<AssistantRecord> ApiRecords::assistant(const std::string& assistan
     return item ? std::optional(assistantOf(*item)) : std::nullopt;
 }
 
-void ApiRecords::forEach(const StoreNamespace& ns, const std::function<void(const StoreItem&)>& take) const {
-    for (std::size_t offset = 0;; offset += page_items) {
+void ApiRecords::forEach(const StoreNamespace& ns, std::size_t page_max,
+                         const std::function<bool(const StoreItem&)>& take) const {
+    for (std::size_t offset = 0;; offset += page_max) {
         const auto page =
-            store_->search({.namespace_prefix = ns, .limit = page_items, .offset = offset, .refresh_ttl = false});
-        for (const SearchItem& item : page) take(item);
-        if (page.size() < page_items) return;
+            store_->search({.namespace_prefix = ns, .limit = page_max, .offset = offset, .refresh_ttl = false});
+        for (const SearchItem& item : page) {
+            if (!take(item)) return;
+        }
+        if (page.size() < page_max) return;
     }
 }
 
 void ApiRecords::forEachThread(const std::function<void(ThreadRecord&&)>& take) const {
-    forEach(threadsNs(), [&](const StoreItem& item) { take(threadOf(item)); });
+    forEach(threadsNs(), page_items, [&](const StoreItem& item) {
+        take(threadOf(item));
+        return true;
+    });
 }
 
 void ApiRecords::forEachAssistant(const std::function<void(AssistantRecord&&)>& take) const {
-    forEach(assistantsNs(), [&](const StoreItem& item) { take(assistantOf(item)); });
+    forEach(assistantsNs(), page_items, [&](const StoreItem& item) {
+        take(assistantOf(item));
+        return true;
+    });
 }
 
-std::vector<RunRecord> ApiRecords::runs(const std::string& thread_id) const {
-    std::vector<RunRecord> all;
-    forEach(runsNs(thread_id), [&](const StoreItem& item) { all.push_back(runOf(item)); });
-    return all;
+void ApiRecords::forEachRun(const std::string& thread_id, const std::function<bool(RunRecord&&)>& take) const {
+    forEach(runsNs(thread_id), page_runs, [&](const StoreItem& item) { return take(runOf(item)); });
 }
 
 std::vector<RunRecord> ApiRecords::openRuns() const {
     std::vector<RunRecord> all;
-    forEach(openNs(), [&](const StoreItem& item) {
+    forEach(openNs(), page_items, [&](const StoreItem& item) {
         if (auto found = run(Members(item).text("thread_id"), item.key)) all.push_back(*std::move(found));
+        return true;
     });
     return all;
 }
 
 void ApiRecords::removeThread(const std::string& thread_id) const {
+    Batch all;
+    forEachRun(thread_id, [&](RunRecord&& each) {
+        all.remove(each);
+        return true;
+    });
     Batch batch;
-    for (const RunRecord& each : runs(thread_id)) {
-        batch.remove(each);
+    for (StoreOp& each : all.ops_) {
+        batch.ops_.push_back(std::move(each));
         if (batch.ops_.size() >= batch_ops) store(std::exchange(batch, {}));
     }
     batch.ops_.push_back(removeOp(threadsNs(), thread_id));

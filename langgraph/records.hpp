@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -109,8 +110,8 @@ public:
     /// All of them. Cost: their number, in pages.
     void forEachThread(const std::function<void(ThreadRecord&&)>& take) const;
     void forEachAssistant(const std::function<void(AssistantRecord&&)>& take) const;
-    /// The runs of a thread, the oldest first.
-    std::vector<RunRecord> runs(const std::string& thread_id) const;
+    /// The runs of a thread, the oldest first, until `take` returns false. Cost: those that were taken, in pages.
+    void forEachRun(const std::string& thread_id, const std::function<bool(RunRecord&&)>& take) const;
     /// The runs of all threads that have not ended, or lose their threads, in the order of creation.
     std::vector<RunRecord> openRuns() const;
 
@@ -121,7 +122,8 @@ public:
     void removeAll(const StoreNamespace& ns) const;
 
 private:
-    void forEach(const StoreNamespace& ns, const std::function<void(const StoreItem&)>& take) const;
+    void forEach(const StoreNamespace& ns, std::size_t page_max,
+                 const std::function<bool(const StoreItem&)>& take) const;
 
     std::shared_ptr<BaseStore> store_;
     mutable stategraph::detail::Mutex edit_mutex_;

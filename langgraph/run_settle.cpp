@@ -23,16 +23,14 @@ namespace {
 /// The runs' id in what they store with each checkpoint.
 constexpr const char* run_key = "run_id";
 
-/// Whether a run made a checkpoint.
-bool isOf(const SnapshotData& at, const RunRecord& run) {
-    return std::ranges::any_of(static_cast<const Metadata&>(at.metadata), [&](const MetadataEntry& entry) {
-        return entry.key == run_key && toJsonValue(entry.value) == json::value(run.run_id);
-    });
-}
-
 bool hasCheckpoint(const ServedGraph& graph, const RunRecord& run) {
     const HistoryOptions options{.limit = 1, .filter = Metadata{{run_key, Value(run.run_id)}}, .values = false};
-    return !graph.graph->history({.thread_id = ThreadId(run.thread_id)}, options).empty();
+    bool is_found = false;
+    graph.graph->history({.thread_id = ThreadId(run.thread_id)}, options, [&](const SnapshotData&) {
+        is_found = true;
+        return false;
+    });
+    return is_found;
 }
 
 /// Those of some questions that wait for an answer.
@@ -64,6 +62,12 @@ Settled resumed(const ServedGraph& graph, RunConfig& config) {
 }
 
 }  // namespace
+
+bool isOf(const SnapshotData& at, const RunRecord& run) {
+    return std::ranges::any_of(static_cast<const Metadata&>(at.metadata), [&](const MetadataEntry& entry) {
+        return entry.key == run_key && toJsonValue(entry.value) == json::value(run.run_id);
+    });
+}
 
 void noteQuestions(const Service& service, const ServedGraph& graph, const RunRecord& run) {
     if (!run.kwargs.contains("command") || run.kwargs.contains("checkpoint_id")) return;

@@ -3,6 +3,7 @@
 
 #include <stategraph/config.hpp>
 #include <stategraph/langgraph/graph.hpp>
+#include <stategraph/snapshot.hpp>
 
 #include "langgraph/records.hpp"
 #include "langgraph/service.hpp"
@@ -15,6 +16,9 @@ struct Settled {
     Work work = {};
     std::string status = "success";
 };
+
+/// Whether a run made a checkpoint.
+bool isOf(const SnapshotData& at, const RunRecord& run);
 
 /// Notes in the record of a run that is about to begin which open questions its answers are for, because the log does
 /// not say which run gave an answer. Errors: those of Graph, and the store's.

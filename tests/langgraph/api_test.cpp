@@ -294,3 +294,22 @@ TEST_CASE("a client beyond its streams begins no run whose events it would not g
     CHECK(served.get("/threads/" + thread + "/runs").as_array().empty());
     gate->open();
 }
+
+TEST_CASE("a search of the whole store finds the items of all namespaces of clients in their order, page by page") {
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>()));
+    for (const char* const label : {"a", "m", "z"}) {
+        (void)served.newThread();
+        for (int i = 0; i < 2; ++i)
+            served.store->put({label, "inner"}, std::to_string(i), sg::Value(json::object{{"n", i}}));
+    }
+    std::string found;
+    for (int offset = 0; offset < 8; ++offset) {
+        const std::string body = R"({"limit": 1, "offset": )" + std::to_string(offset) + "}";
+        const json::value page = json::parse(served.ask("POST", "/store/items/search", body).body);
+        for (const json::value& each : page.at("items").as_array())
+            found += json::value_to<std::string>(each.at("namespace").at(0)) + Served::textOf(each, "key") + " ";
+    }
+    CHECK(found == "a0 a1 m0 m1 z0 z1 ");
+    CHECK(json::parse(served.ask("POST", "/store/namespaces", R"({"limit": 2, "offset": 1})").body) ==
+          json::parse(R"({"namespaces": [["m", "inner"], ["z", "inner"]]})"));
+}
