@@ -39,8 +39,8 @@ public:
 
     /// Marks it as running; false if it was cancelled or has ended.
     bool begin();
-    /// Has it wait again, because the server cannot begin it now; false if it was cancelled meanwhile, and whoever calls
-    /// this ends it.
+    /// Has it wait again, because the server cannot begin it now. False: it was cancelled meanwhile, and the caller
+    /// ends it.
     bool waitAgain();
     /// Gives it what stops it. If it was cancelled meanwhile, it is stopped.
     void control(std::shared_ptr<RunControl> control);

@@ -61,8 +61,8 @@ private:
 
     Service& service_;  // owns this
     mutable stategraph::detail::Mutex mutex_;
-    std::map<std::string, Line> lines_ SG_GUARDED_BY(mutex_);  // by thread
-    std::set<std::string> entering_ SG_GUARDED_BY(mutex_);     // runs that are not stored yet
+    std::map<std::string, Line> lines_ SG_GUARDED_BY(mutex_);      // by thread
+    std::set<std::string> entering_ SG_GUARDED_BY(mutex_);         // runs that are not stored yet
     std::deque<std::string> without_place_ SG_GUARDED_BY(mutex_);  // threads whose first run has no place
     bool awaits_place_ SG_GUARDED_BY(mutex_) = false;              // the server calls when there is one
     std::map<std::string, std::shared_ptr<LiveRun>> runs_ SG_GUARDED_BY(mutex_);

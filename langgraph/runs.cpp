@@ -107,8 +107,8 @@ PreparedRun prepare(const Call& call, const Body& body, const std::optional<std:
     (void)configOf(*graph->second, record);
     if (service.server.areAllPlacesTaken() && !service.runs->isBusy(record.thread_id))
         throw ApiError(503, "The server has as many runs under way as it may; try again later");
-    auto run = std::make_shared<LiveRun>(std::move(record), graph->second, call.request().identity, std::move(work),
-                                         service);
+    auto run =
+        std::make_shared<LiveRun>(std::move(record), graph->second, call.request().identity, std::move(work), service);
     return {body, std::move(thread), std::move(run)};
 }
 

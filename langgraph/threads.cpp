@@ -122,9 +122,11 @@ serve::HandlerAnswer deleteThread(const Call& call) {
 }
 
 serve::HandlerAnswer copyThread(const Call& call) {
+    call.countStored();
     const ThreadRecord from = call.thread();
     ThreadRecord to = from;
     to.thread_id = newId();
+    to.is_temporary = false;
     to.created_at = now();
     to.updated_at = to.created_at;
     to.metadata["thread_id"] = to.thread_id;

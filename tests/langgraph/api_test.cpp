@@ -182,6 +182,11 @@ TEST_CASE("a request that makes no sense is refused with the path of what is wro
           "config.recursion_limit: must be a whole number from 1 to 1000000");
     CHECK(detail(R"({"assistant_id": "app", "interrupt_before": ["x"]})") ==
           "interrupt_before: the graph has no node 'x'");
+    CHECK(detail(R"({"assistant_id": "app", "metadata": {"": 1}})") ==
+          "metadata: has a member without a name, or config.configurable has");
+    const std::string long_one =
+        R"({"assistant_id": "app", "config": {"configurable": {"a": ")" + std::string(17 * 1024, 'x') + R"("}}})";
+    CHECK(detail(long_one.c_str()).starts_with("metadata: has more than 16 KiB"));
     CHECK(detail(R"({"assistant_id": "app", "webhook": "http://x"})") == "webhook: this server sends no webhooks");
 }
 

@@ -169,8 +169,7 @@ TEST_CASE("runs that a process has left wait until the server has a place for th
     };
     CHECK(status(run) == "running");
     CHECK(status(more) == "pending");
-    const client::Response refused =
-        served.ask("POST", "/runs", R"({"assistant_id": "app", "input": {"name": "y"}})");
+    const client::Response refused = served.ask("POST", "/runs", R"({"assistant_id": "app", "input": {"name": "y"}})");
     CHECK(refused.status == 503);
     CHECK(refused.headers.at("retry-after") == "1");
     gate->open();
