@@ -32,8 +32,8 @@ bool Call::flag(const std::string& name) const {
     return !text.empty() && flagOf(name, text);
 }
 
-void Call::countStored(bool is_run) const {
-    const auto wait = service_.server.count(request_.identity, request_.request.remote(), request_.body.size(), is_run);
+void Call::countStored(std::size_t runs) const {
+    const auto wait = service_.server.count(request_.identity, request_.request.remote(), request_.body.size(), runs);
     if (wait) throw TooManyRequests(*wait);
 }
 
@@ -53,6 +53,15 @@ ThreadRecord Call::thread(const std::string& thread_id) const {
     if (!found || (!asking.empty() && found->owner != asking))
         throw NotFound("Thread with ID " + thread_id + " not found");
     return *std::move(found);
+}
+
+bool Call::isAnothers(const std::string& thread_id) const {
+    const std::string asking = owner();
+    if (asking.empty()) return false;
+    return std::ranges::any_of(service_.graphs, [&](const auto& each) {
+        const serve::ThreadOwner found = each.second->graph->endpoint()->ownerOf(ThreadId(thread_id));
+        return found.is_begun && found.name != asking;
+    });
 }
 
 const ServedGraph* Call::graphOf(const ThreadRecord& thread) const {

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,8 +34,8 @@ public:
     std::vector<std::string> parameters(const std::string& name) const;
     bool flag(const std::string& name) const;
 
-    /// Counts the request, which stores its body, toward the client's limits. 429 beyond them.
-    void countStored(bool is_run = false) const;
+    /// Counts the request, which stores its body and begins some runs, toward the client's limits. 429 beyond them.
+    void countStored(std::size_t runs = 0) const;
 
     /// The name of who asks, if threads belong to users; otherwise empty. 401 if they do and the request names nobody.
     std::string owner() const;
@@ -42,6 +43,9 @@ public:
     ThreadRecord thread() const;
     /// The same for any id.
     ThreadRecord thread(const std::string& thread_id) const;
+    /// Whether another user has begun a thread of this id in a graph's log, by this interface or another door, if
+    /// threads belong to users. Errors: the savers'.
+    bool isAnothers(const std::string& thread_id) const;
     /// The graph of a thread; null if nothing has run on it. 404 if this server has the graph no more.
     const ServedGraph* graphOf(const ThreadRecord& thread) const;
 

@@ -17,6 +17,7 @@
 #include "langgraph/live_runs.hpp"
 #include "langgraph/run_answers.hpp"
 #include "langgraph/run_request.hpp"
+#include "langgraph/run_settle.hpp"
 #include "langgraph/thread_view.hpp"
 
 // Runs that exist are listed, read, joined, cancelled and deleted.
@@ -76,13 +77,10 @@ void checkAction(const Call& call) {
 
 /// Whether all that the thread's log has is of one run.
 bool madeWholeLog(const ServedGraph& graph, const RunRecord& run) {
-    const auto all = graph.graph->history({.thread_id = ThreadId(run.thread_id)}, {.values = false});
-    return std::ranges::all_of(all, [&](const SnapshotData& each) {
-        const Metadata& metadata = each.metadata;
-        return std::ranges::any_of(metadata, [&](const MetadataEntry& entry) {
-            return entry.key == "run_id" && toJsonValue(entry.value) == json::value(run.run_id);
-        });
-    });
+    bool is_all = true;
+    graph.graph->history({.thread_id = ThreadId(run.thread_id)}, {.values = false},
+                         [&](const SnapshotData& each) { return is_all = isOf(each, run); });
+    return is_all;
 }
 
 }  // namespace
@@ -99,15 +97,16 @@ serve::HandlerAnswer listRuns(const Call& call) {
     if (!status.empty())
         checkWord("status", status, {"pending", "running", "error", "success", "timeout", "interrupted"});
     json::array page;
-    for (RunRecord& each : call.service().records.runs(thread.thread_id)) {
+    call.service().records.forEachRun(thread.thread_id, [&](RunRecord&& each) {
         if (const auto live = call.service().runs->find(each.run_id)) each = live->record();
-        if (!status.empty() && each.status != status) continue;
+        if (!status.empty() && each.status != status) return true;
         if (offset > 0) {
             --offset;
-        } else if (page.size() < limit) {
-            page.push_back(selected(runJson(each), call.parameters("select")));
+            return true;
         }
-    }
+        page.push_back(selected(runJson(each), call.parameters("select")));
+        return page.size() < limit;
+    });
     return answerOf(std::move(page));
 }
 
@@ -117,7 +116,11 @@ serve::HandlerAnswer deleteRun(const Call& call) {
     const FoundRun run = find(call);
     if (run.live && !run.live->hasEnded()) throw ApiError(409, "The run has not ended; cancel it before you delete it");
     const ServedGraph* const graph = call.service().graph(run.record.graph_id);
-    if (graph != nullptr && madeWholeLog(*graph, run.record)) graph->saver().deleteThread(run.record.thread_id);
+    if (graph != nullptr && madeWholeLog(*graph, run.record)) {
+        // The log is that of the open run too.
+        if (call.service().runs->isBusy(run.record.thread_id)) throw ApiError(409, "Thread is busy");
+        graph->saver().deleteThread(run.record.thread_id);
+    }
     call.service().records.store(ApiRecords::Batch().remove(run.record));
     return noContent();
 }

@@ -39,6 +39,13 @@ bool LiveRun::begin() {
     return true;
 }
 
+bool LiveRun::waitAgain() {
+    const stategraph::detail::LockGuard lock(mutex_);
+    if (is_cancelled_) return false;
+    status_ = "pending";
+    return true;
+}
+
 void LiveRun::control(std::shared_ptr<RunControl> control) {
     const stategraph::detail::LockGuard lock(mutex_);
     control_ = std::move(control);

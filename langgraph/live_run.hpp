@@ -39,6 +39,9 @@ public:
 
     /// Marks it as running; false if it was cancelled or has ended.
     bool begin();
+    /// Has it wait again, because the server cannot begin it now. False: it was cancelled meanwhile, and the caller
+    /// ends it.
+    bool waitAgain();
     /// Gives it what stops it. If it was cancelled meanwhile, it is stopped.
     void control(std::shared_ptr<RunControl> control);
     /// Has it stop, and end as interrupted. Returns whether it had not begun, so that nobody else ends it.

@@ -8,6 +8,7 @@
 #include "langgraph/identifiers.hpp"
 #include "langgraph/run_request.hpp"
 #include "langgraph/run_work.hpp"
+#include "serve/run_table.hpp"
 
 namespace stategraph::langgraph {
 
@@ -15,9 +16,22 @@ namespace {
 
 constexpr std::size_t ended_max = 10'000;
 
+/// What is stored of a run that ends now.
+RunRecord endOf(const LiveRun& run, const std::string& status) {
+    RunRecord ended = run.asked();
+    ended.status = status;
+    ended.updated_at = now();
+    return ended;
+}
+
 bool isWaitingOrRunning(const std::shared_ptr<LiveRun>& run) { return !run->hasEnded(); }
 
 }  // namespace
+
+void removeThreadOf(const Service& service, const RunRecord& run) {
+    if (const ServedGraph* const graph = service.graph(run.graph_id)) graph->saver().deleteThread(run.thread_id);
+    service.records.removeThread(run.thread_id);
+}
 
 std::vector<std::shared_ptr<LiveRun>> LiveRuns::enter(const std::shared_ptr<LiveRun>& run) {
     const RunRecord& asked = run->asked();
@@ -48,16 +62,27 @@ void LiveRuns::add(const std::shared_ptr<LiveRun>& run, const std::function<void
             const stategraph::detail::LockGuard lock(mutex_);
             entering_.erase(run_id);
             runs_.erase(run_id);
-            std::erase(lines_[run->asked().thread_id], run);
+            const auto line = lines_.find(run->asked().thread_id);
+            if (line != lines_.end()) {
+                std::erase(line->second, run);
+                if (line->second.empty()) lines_.erase(line);
+            }
         }
         beginFirst(run->asked().thread_id);
         throw;
     }
+    // What was cancelled before it was stored has been stored as it was asked for.
+    if (run->isCancelled()) storeEnd(*run, endOf(*run, "interrupted"));
     {
         const stategraph::detail::LockGuard lock(mutex_);
         entering_.erase(run_id);
     }
-    for (const auto& each : replaced) cancel(*each);
+    for (const auto& each : replaced) {
+        try {
+            cancel(*each);
+        } catch (const std::exception&) {  // it was told to stop; only the note for another process is missing
+        }
+    }
     beginFirst(run->asked().thread_id);
 }
 
@@ -87,7 +112,8 @@ std::vector<std::shared_ptr<LiveRun>> LiveRuns::ofThread(const std::string& thre
 void LiveRuns::cancel(LiveRun& run) {
     if (!run.cancel()) {
         // If the process dies before the run has stopped, the next one does not go on with it.
-        if (!run.hasEnded()) service_.records.cancelRun(run.asked().thread_id, run.asked().run_id);
+        const auto note = [](RunRecord& stored) { stored.is_cancelled = true; };
+        if (!run.hasEnded()) service_.records.editOpenRun(run.asked().thread_id, run.asked().run_id, note);
         return;
     }
     finish(run, "interrupted", {});
@@ -107,26 +133,66 @@ void LiveRuns::begin(const std::shared_ptr<LiveRun>& run) {
     run->control(std::move(control));
 }
 
-void LiveRuns::beginFirst(const std::string& thread_id) noexcept {
+bool LiveRuns::beginFirst(const std::string& thread_id) noexcept {
     std::shared_ptr<LiveRun> first;
     {
         const stategraph::detail::LockGuard lock(mutex_);
         const auto line = lines_.find(thread_id);
-        if (line == lines_.end() || line->second.empty()) return;
+        if (line == lines_.end() || line->second.empty()) return true;
         first = line->second.front();
-        if (entering_.contains(first->asked().run_id)) return;
+        if (entering_.contains(first->asked().run_id)) return true;
     }
-    if (!first->begin()) return;
+    if (!first->begin()) return true;
     try {
         begin(first);
+    } catch (const serve::NotNowError&) {
+        if (service_.server.isEnding()) {
+            leaveOpen(*first);
+            return true;
+        }
+        if (first->waitAgain()) {
+            waitForPlace(thread_id);
+            return false;
+        }
+        finish(*first, "interrupted", {});
+        leave(first);
     } catch (const std::exception& why) {
-        if (service_.server.isEnding()) return leaveOpen(*first);
+        if (service_.server.isEnding()) {
+            leaveOpen(*first);
+            return true;
+        }
         const serve::ErrorText told = service_.errorTexts(first->graph().id, thread_id);
         const std::string text = told ? told("The run could not begin", why.what()) : why.what();
         tellFailure(*first, {.name = "Error", .message = text});
         finish(*first, "error", failureResult({.name = "Error", .message = text}));
         leave(first);
     }
+    return true;
+}
+
+void LiveRuns::waitForPlace(const std::string& thread_id) {
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        without_place_.push_back(thread_id);
+        if (std::exchange(awaits_place_, true)) return;
+    }
+    service_.server.whenFree([owner = service_.weak_from_this()] {
+        if (const auto service = owner.lock()) service->runs->beginWaiting();
+    });
+}
+
+void LiveRuns::beginWaiting() noexcept {
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        awaits_place_ = false;
+    }
+    std::string thread_id;
+    do {
+        const stategraph::detail::LockGuard lock(mutex_);
+        if (without_place_.empty()) return;
+        thread_id = std::move(without_place_.front());
+        without_place_.pop_front();
+    } while (beginFirst(thread_id));
 }
 
 void LiveRuns::leave(const std::shared_ptr<LiveRun>& run) noexcept {
@@ -153,22 +219,22 @@ void LiveRuns::remember(const std::shared_ptr<LiveRun>& run) {
     }
 }
 
-void LiveRuns::finish(LiveRun& run, const std::string& status, std::string result) noexcept {
-    RunRecord record = run.asked();
-    record.status = status;
-    record.updated_at = now();
+void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended) noexcept {
     try {
-        if (record.is_temporary && !record.keeps_thread) {
-            run.graph().saver().deleteThread(record.thread_id);
-            service_.records.removeThread(record.thread_id);
-        } else {
-            const auto touch = [&](ThreadRecord& thread) { thread.updated_at = record.updated_at; };
-            service_.records.editThread(record.thread_id, touch, ApiRecords::Batch().put(record));
-        }
+        const auto touch = [&](ThreadRecord& thread) { thread.updated_at = ended.updated_at; };
+        // The thread may have been deleted: nothing is left of its runs then.
+        if (!service_.records.editThread(ended.thread_id, touch, ApiRecords::Batch().put(ended)))
+            service_.records.store(ApiRecords::Batch().remove(ended));
+        if (ended.losesThread()) removeThreadOf(service_, ended);
     } catch (const std::exception& why) {  // the next process finds out from the log how it ended
-        if (const serve::ErrorText told = service_.errorTexts(record.graph_id, record.thread_id))
+        if (const serve::ErrorText told = service_.errorTexts(run.graph().id, ended.thread_id))
             (void)told("The end of a run was not stored", why.what());
     }
+}
+
+void LiveRuns::finish(LiveRun& run, const std::string& status, std::string result) noexcept {
+    const RunRecord record = endOf(run, status);
+    storeEnd(run, record);
     run.end(status, record.updated_at, std::move(result));
     run.feed().end(true);
 }

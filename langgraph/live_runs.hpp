@@ -15,6 +15,10 @@
 
 namespace stategraph::langgraph {
 
+/// Removes the thread of a run that has ended, if it was for this run alone: the log, and then the records. Errors: the
+/// saver's and the store's.
+void removeThreadOf(const Service& service, const RunRecord& run);
+
 /// The runs of this process: those of each thread one after the other, in the order of creation, and the newest that
 /// have ended. Safe from any thread.
 class LiveRuns {
@@ -46,15 +50,21 @@ private:
 
     std::vector<std::shared_ptr<LiveRun>> enter(const std::shared_ptr<LiveRun>& run);
     void leave(const std::shared_ptr<LiveRun>& run) noexcept;
-    /// Begins the first run of a thread, if it waits and is stored.
-    void beginFirst(const std::string& thread_id) noexcept;
+    /// Begins the first run of a thread, if it waits and is stored. Returns false if the server has no place for it; it
+    /// is begun when there is one.
+    bool beginFirst(const std::string& thread_id) noexcept;
+    void waitForPlace(const std::string& thread_id);
+    void beginWaiting() noexcept;
     void begin(const std::shared_ptr<LiveRun>& run);
+    void storeEnd(const LiveRun& run, const RunRecord& ended) noexcept;
     void remember(const std::shared_ptr<LiveRun>& run) SG_REQUIRES(mutex_);
 
     Service& service_;  // owns this
     mutable stategraph::detail::Mutex mutex_;
-    std::map<std::string, Line> lines_ SG_GUARDED_BY(mutex_);  // by thread
-    std::set<std::string> entering_ SG_GUARDED_BY(mutex_);     // runs that are not stored yet
+    std::map<std::string, Line> lines_ SG_GUARDED_BY(mutex_);      // by thread
+    std::set<std::string> entering_ SG_GUARDED_BY(mutex_);         // runs that are not stored yet
+    std::deque<std::string> without_place_ SG_GUARDED_BY(mutex_);  // threads whose first run has no place
+    bool awaits_place_ SG_GUARDED_BY(mutex_) = false;              // the server calls when there is one
     std::map<std::string, std::shared_ptr<LiveRun>> runs_ SG_GUARDED_BY(mutex_);
     std::deque<std::shared_ptr<LiveRun>> ended_ SG_GUARDED_BY(mutex_);  // the oldest first
 };

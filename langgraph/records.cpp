@@ -12,6 +12,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t page_items = 1000;
+constexpr std::size_t page_runs = 50;  // a run has its whole input
 constexpr std::size_t batch_ops = 1000;
 constexpr const char* open_label = "open-runs";
 
@@ -48,6 +49,13 @@ public:
     bool flag(std::string_view name) const {
         const json::value* const found = find(name);
         return found != nullptr && found->is_bool() && found->get_bool();
+    }
+    std::vector<std::string> texts(std::string_view name) const {
+        std::vector<std::string> all;
+        for (const json::value& each : array(name)) {
+            if (each.is_string()) all.emplace_back(each.get_string());
+        }
+        return all;
     }
     std::int64_t number(std::string_view name) const {
         const json::value* const found = find(name);
@@ -94,6 +102,7 @@ RunRecord runOf(const StoreItem& item) {
             .is_temporary = in.flag("temporary"),
             .keeps_thread = in.flag("keeps_thread"),
             .is_cancelled = in.flag("cancelled"),
+            .questions = in.texts("questions"),
             .attempt = in.number("attempt")};
 }
 
@@ -146,9 +155,11 @@ ApiRecords::Batch& ApiRecords::Batch::put(const RunRecord& run) {
                           {"temporary", run.is_temporary},
                           {"keeps_thread", run.keeps_thread},
                           {"cancelled", run.is_cancelled},
+                          {"questions", json::array(run.questions.begin(), run.questions.end())},
                           {"attempt", run.attempt}}));
-    ops_.push_back(run.hasEnded() ? removeOp(openNs(), run.run_id)
-                                  : putOp(openNs(), run.run_id, {{"thread_id", run.thread_id}}));
+    const bool is_open = !run.hasEnded() || run.losesThread();
+    ops_.push_back(is_open ? putOp(openNs(), run.run_id, {{"thread_id", run.thread_id}})
+                           : removeOp(openNs(), run.run_id));
     return *this;
 }
 
@@ -181,6 +192,13 @@ std::optional<ThreadRecord> ApiRecords::thread(const std::string& thread_id) con
     return item ? std::optional(threadOf(*item)) : std::nullopt;
 }
 
+bool ApiRecords::addThread(const ThreadRecord& added, Batch more) const {
+    const stategraph::detail::LockGuard lock(edit_mutex_);
+    if (thread(added.thread_id)) return false;
+    store(more.put(added));
+    return true;
+}
+
 std::optional<ThreadRecord> ApiRecords::editThread(const std::string& thread_id,
                                                    const std::function<void(ThreadRecord&)>& change, Batch more) const {
     const stategraph::detail::LockGuard lock(edit_mutex_);
@@ -191,11 +209,12 @@ std::optional<ThreadRecord> ApiRecords::editThread(const std::string& thread_id,
     return record;
 }
 
-void ApiRecords::cancelRun(const std::string& thread_id, const std::string& run_id) const {
+void ApiRecords::editOpenRun(const std::string& thread_id, const std::string& run_id,
+                             const std::function<void(RunRecord&)>& change) const {
     const stategraph::detail::LockGuard lock(edit_mutex_);
     std::optional<RunRecord> record = run(thread_id, run_id);
     if (!record || record->hasEnded()) return;
-    record->is_cancelled = true;
+    change(*record);
     store(Batch().put(*record));
 }
 
@@ -209,41 +228,54 @@ std::optional<AssistantRecord> ApiRecords::assistant(const std::string& assistan
     return item ? std::optional(assistantOf(*item)) : std::nullopt;
 }
 
-void ApiRecords::forEach(const StoreNamespace& ns, const std::function<void(const StoreItem&)>& take) const {
-    for (std::size_t offset = 0;; offset += page_items) {
+void ApiRecords::forEach(const StoreNamespace& ns, std::size_t page_max,
+                         const std::function<bool(const StoreItem&)>& take) const {
+    for (std::size_t offset = 0;; offset += page_max) {
         const auto page =
-            store_->search({.namespace_prefix = ns, .limit = page_items, .offset = offset, .refresh_ttl = false});
-        for (const SearchItem& item : page) take(item);
-        if (page.size() < page_items) return;
+            store_->search({.namespace_prefix = ns, .limit = page_max, .offset = offset, .refresh_ttl = false});
+        for (const SearchItem& item : page) {
+            if (!take(item)) return;
+        }
+        if (page.size() < page_max) return;
     }
 }
 
 void ApiRecords::forEachThread(const std::function<void(ThreadRecord&&)>& take) const {
-    forEach(threadsNs(), [&](const StoreItem& item) { take(threadOf(item)); });
+    forEach(threadsNs(), page_items, [&](const StoreItem& item) {
+        take(threadOf(item));
+        return true;
+    });
 }
 
 void ApiRecords::forEachAssistant(const std::function<void(AssistantRecord&&)>& take) const {
-    forEach(assistantsNs(), [&](const StoreItem& item) { take(assistantOf(item)); });
+    forEach(assistantsNs(), page_items, [&](const StoreItem& item) {
+        take(assistantOf(item));
+        return true;
+    });
 }
 
-std::vector<RunRecord> ApiRecords::runs(const std::string& thread_id) const {
-    std::vector<RunRecord> all;
-    forEach(runsNs(thread_id), [&](const StoreItem& item) { all.push_back(runOf(item)); });
-    return all;
+void ApiRecords::forEachRun(const std::string& thread_id, const std::function<bool(RunRecord&&)>& take) const {
+    forEach(runsNs(thread_id), page_runs, [&](const StoreItem& item) { return take(runOf(item)); });
 }
 
 std::vector<RunRecord> ApiRecords::openRuns() const {
     std::vector<RunRecord> all;
-    forEach(openNs(), [&](const StoreItem& item) {
+    forEach(openNs(), page_items, [&](const StoreItem& item) {
         if (auto found = run(Members(item).text("thread_id"), item.key)) all.push_back(*std::move(found));
+        return true;
     });
     return all;
 }
 
 void ApiRecords::removeThread(const std::string& thread_id) const {
+    Batch all;
+    forEachRun(thread_id, [&](RunRecord&& each) {
+        all.remove(each);
+        return true;
+    });
     Batch batch;
-    for (const RunRecord& each : runs(thread_id)) {
-        batch.remove(each);
+    for (StoreOp& each : all.ops_) {
+        batch.ops_.push_back(std::move(each));
         if (batch.ops_.size() >= batch_ops) store(std::exchange(batch, {}));
     }
     batch.ops_.push_back(removeOp(threadsNs(), thread_id));

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,9 +48,13 @@ struct RunRecord {
     bool is_temporary = false;  // it has a thread of its own
     bool keeps_thread = true;
     bool is_cancelled = false;  // a client has cancelled it, and it has not ended yet
+    /// The ids of the open questions that its answers are for, from when it begins; empty: it answers none.
+    std::vector<std::string> questions = {};
     std::int64_t attempt = 1;
 
     bool hasEnded() const { return status != "pending"; }
+    /// Whether its thread is deleted when it has ended.
+    bool losesThread() const { return is_temporary && !keeps_thread; }
 };
 
 /// An assistant, and its versions, the newest last.
@@ -77,7 +82,8 @@ public:
     class Batch {
     public:
         Batch& put(const ThreadRecord& thread);
-        /// A run that has not ended is among the open ones (`openRuns`).
+        /// A run that has not ended is among the open ones (`openRuns`), and so is one whose thread is still to be
+        /// deleted.
         Batch& put(const RunRecord& run);
         Batch& put(const AssistantRecord& assistant);
         Batch& remove(const RunRecord& run);
@@ -89,20 +95,24 @@ public:
     void store(const Batch& batch) const;
 
     std::optional<ThreadRecord> thread(const std::string& thread_id) const;
+    /// Stores a new thread, and more together with it. Returns false if there is a thread of its id; nothing is stored
+    /// then.
+    bool addThread(const ThreadRecord& added, Batch more = {}) const;
     /// Changes a thread and returns it, and stores more together with it; none: there is no such thread, and nothing is
     /// stored. One change at a time.
     std::optional<ThreadRecord> editThread(const std::string& thread_id,
                                            const std::function<void(ThreadRecord&)>& change, Batch more = {}) const;
-    /// Notes that a run was cancelled, if it has not ended.
-    void cancelRun(const std::string& thread_id, const std::string& run_id) const;
+    /// Changes what is stored of a run, if it has not ended. One change at a time.
+    void editOpenRun(const std::string& thread_id, const std::string& run_id,
+                     const std::function<void(RunRecord&)>& change) const;
     std::optional<RunRecord> run(const std::string& thread_id, const std::string& run_id) const;
     std::optional<AssistantRecord> assistant(const std::string& assistant_id) const;
     /// All of them. Cost: their number, in pages.
     void forEachThread(const std::function<void(ThreadRecord&&)>& take) const;
     void forEachAssistant(const std::function<void(AssistantRecord&&)>& take) const;
-    /// The runs of a thread, the oldest first.
-    std::vector<RunRecord> runs(const std::string& thread_id) const;
-    /// The runs of all threads that have not ended, in the order of creation.
+    /// The runs of a thread, the oldest first, until `take` returns false. Cost: those that were taken, in pages.
+    void forEachRun(const std::string& thread_id, const std::function<bool(RunRecord&&)>& take) const;
+    /// The runs of all threads that have not ended, or lose their threads, in the order of creation.
     std::vector<RunRecord> openRuns() const;
 
     /// Removes a thread with its runs.
@@ -112,7 +122,8 @@ public:
     void removeAll(const StoreNamespace& ns) const;
 
 private:
-    void forEach(const StoreNamespace& ns, const std::function<void(const StoreItem&)>& take) const;
+    void forEach(const StoreNamespace& ns, std::size_t page_max,
+                 const std::function<bool(const StoreItem&)>& take) const;
 
     std::shared_ptr<BaseStore> store_;
     mutable stategraph::detail::Mutex edit_mutex_;

@@ -66,7 +66,9 @@ void RunFeed::forget() {
 RunFeed::Read RunFeed::read(std::uint64_t from, const std::vector<std::string>& modes) const {
     const stategraph::detail::LockGuard lock(mutex_);
     Read read{.text = {}, .next = from};
-    if (from < first_) {
+    if (from == 0) {
+        read.next = first_;
+    } else if (from < first_) {
         read.is_lost = true;
         return read;
     }

@@ -46,8 +46,8 @@ public:
         bool is_end = false;     // there are no more, and the run has ended
         bool is_lost = false;    // events were forgotten, or the server ends: what follows would have a gap
     };
-    /// The events from a number on, some at a time. `modes`: only events of these names, whatever their namespace is;
-    /// empty: all.
+    /// The events from a number on, some at a time; from 0 on: from the oldest that is kept. `modes`: only events of
+    /// these names, whatever their namespace is; empty: all.
     Read read(std::uint64_t from, const std::vector<std::string>& modes) const;
 
     /// Calls `announce` after each change, until `unlisten`. It must neither throw nor block.

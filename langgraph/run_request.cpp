@@ -196,6 +196,20 @@ RunStart startOf(const ServedGraph& graph, const RunRecord& run) {
     return start;
 }
 
+namespace {
+
+/// Refuses metadata that no checkpoint can have, or that are too many for each of them.
+void checkMetadata(const Body& body, const RunRecord& run) {
+    const json::object stored = storedMetadata(run);
+    if (stored.contains("")) body.refuse("metadata", "has a member without a name, or config.configurable has");
+    if (stategraph::detail::jsonText(stored).size() > metadata_bytes_max)
+        body.refuse("metadata",
+                    "has more than 16 KiB, together with config.configurable and what the thread and the assistant "
+                    "have of both");
+}
+
+}  // namespace
+
 RunRecord readRun(const Body& body, const RunPlace& place) {
     refuseMissing(body);
     RunRecord run{.run_id = newId(),
@@ -214,10 +228,9 @@ RunRecord readRun(const Body& body, const RunPlace& place) {
     run.kwargs = kwargsIn(body, place);
     json::object config = configIn(body, place, merged(ids, {{"run_id", run.run_id}, {"thread_id", run.thread_id}}));
     config["metadata"] = merged(objectOf(config, "metadata"), run.metadata);
-    if (stategraph::detail::jsonText(config["metadata"]).size() > metadata_bytes_max)
-        body.refuse("metadata", "has more than 16 KiB, together with that of the thread and of the assistant");
     run.kwargs["config"] = std::move(config);
     run.kwargs["temporary"] = run.is_temporary;
+    checkMetadata(body, run);
     return run;
 }
 

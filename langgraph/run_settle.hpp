@@ -3,6 +3,7 @@
 
 #include <stategraph/config.hpp>
 #include <stategraph/langgraph/graph.hpp>
+#include <stategraph/snapshot.hpp>
 
 #include "langgraph/records.hpp"
 #include "langgraph/service.hpp"
@@ -16,9 +17,16 @@ struct Settled {
     std::string status = "success";
 };
 
+/// Whether a run made a checkpoint.
+bool isOf(const SnapshotData& at, const RunRecord& run);
+
+/// Notes in the record of a run that is about to begin which open questions its answers are for, because the log does
+/// not say which run gave an answer. Errors: those of Graph, and the store's.
+void noteQuestions(const Service& service, const ServedGraph& graph, const RunRecord& run);
+
 /// Finds out from the log how far a run came whose process is gone: it ended, it resumes, or it begins. `config` is
-/// changed to what it resumes with. Errors: those of Graph.
-Settled settle(const ServedGraph& graph, const RunRecord& run, RunConfig& config);
+/// changed to what it resumes with. Errors: those of Graph, and the store's.
+Settled settle(const Service& service, const ServedGraph& graph, const RunRecord& run, RunConfig& config);
 
 /// Has the server go on with all runs that were left. Errors: the store's.
 void continueLeftRuns(Service& service);

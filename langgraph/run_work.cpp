@@ -1,5 +1,6 @@
 #include "langgraph/run_work.hpp"
 
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -67,6 +68,16 @@ std::string resultOf(const RunOutcome& outcome, const json::value& last_values) 
     return last_values.is_null() ? std::string() : stategraph::detail::jsonText(last_values);
 }
 
+bool wasStopped(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const CancelledError&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
 }  // namespace
 
 ToldError toldError(const std::exception_ptr& error, const ServedGraph& graph, const serve::ErrorText& error_text) {
@@ -110,7 +121,11 @@ Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, Run
         run->feed().add("metadata", stategraph::detail::jsonText(
                                         json::object{{"run_id", asked.run_id}, {"attempt", asked.attempt}}));
         Settled settled{.work = run->work()};
-        if (run->isLeftOver()) settled = settle(graph, asked, config);
+        if (run->isLeftOver()) {
+            settled = settle(*service, graph, asked, config);
+        } else {
+            noteQuestions(*service, graph, asked);
+        }
         if (!settled.work) {
             service->runs->finish(*run, settled.status, {});
             co_return;
@@ -134,6 +149,15 @@ Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, Run
         failed = std::current_exception();
     }
     if (!failed) co_return;
+    // It waited for its turn on the thread and was asked to stop, so it has not failed.
+    if ((run->isCancelled() || service->server.isEnding()) && wasStopped(failed)) {
+        if (run->isCancelled()) {
+            service->runs->finish(*run, "interrupted", {});
+        } else {
+            LiveRuns::leaveOpen(*run);
+        }
+        co_return;
+    }
     const ToldError told = toldError(failed, graph, error_text);
     tellFailure(*run, told);
     service->runs->finish(*run, "error", failureResult(told));

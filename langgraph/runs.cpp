@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,6 +66,7 @@ RunThread threadFor(const Call& call, const Body& body, const std::optional<std:
     if (!isUuid(*thread_id)) throw InvalidRequest("Invalid thread ID: must be a UUID");
     const bool creates = body.choice("if_not_exists", {"reject", "create"}) == "create";
     if (!creates || call.service().records.thread(*thread_id)) return {call.thread(*thread_id), false};
+    if (call.isAnothers(*thread_id)) throw NotFound("Thread with ID " + *thread_id + " not found");
     fresh.thread_id = *thread_id;
     fresh.metadata = body.object("metadata");
     return {std::move(fresh), true};
@@ -84,9 +86,15 @@ void markThread(const RunRecord& run, const Body& body, ThreadRecord& thread) {
     thread.updated_at = run.created_at;
 }
 
-std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::optional<std::string>& thread_id) {
+/// A run that nothing is wrong with, before anything of it is stored.
+struct PreparedRun {
+    Body body;
+    RunThread thread;
+    std::shared_ptr<LiveRun> run;
+};
+
+PreparedRun prepare(const Call& call, const Body& body, const std::optional<std::string>& thread_id) {
     Service& service = call.service();
-    call.countStored(true);
     const std::optional<std::string> assistant_id = body.text("assistant_id");
     if (!assistant_id) body.refuse("assistant_id", "is required");
     const AssistantRecord assistant = findAssistant(call, *assistant_id);
@@ -95,26 +103,44 @@ std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::op
     RunThread thread = threadFor(call, body, thread_id);
     RunRecord record = readRun(body, {assistant, *graph->second, thread.record, settingsIn(call.request())});
     if (record.is_temporary && record.keeps_thread) thread.record.is_temporary = false;
-    // Whatever is wrong with the request is found before anything is stored.
     Work work = graph->second->graph->prepare(startOf(*graph->second, record));
     (void)configOf(*graph->second, record);
-    const auto run =
-        std::make_shared<LiveRun>(record, graph->second, call.request().identity, std::move(work), service);
-    service.runs->add(run, [&] {
-        if (thread.is_new) {
-            markThread(record, body, thread.record);
-            service.records.store(ApiRecords::Batch().put(thread.record).put(record));
-            return;
+    if (service.server.areAllPlacesTaken() && !service.runs->isBusy(record.thread_id))
+        throw ApiError(503, "The server has as many runs under way as it may; try again later");
+    auto run =
+        std::make_shared<LiveRun>(std::move(record), graph->second, call.request().identity, std::move(work), service);
+    return {body, std::move(thread), std::move(run)};
+}
+
+void enter(const Call& call, PreparedRun& prepared) {
+    const ApiRecords& records = call.service().records;
+    const RunRecord& record = prepared.run->asked();
+    call.service().runs->add(prepared.run, [&] {
+        if (prepared.thread.is_new) {
+            markThread(record, prepared.body, prepared.thread.record);
+            if (records.addThread(prepared.thread.record, ApiRecords::Batch().put(record))) return;
+            (void)call.thread(record.thread_id);  // another request has made it meanwhile, perhaps another user's
         }
-        const auto marked = service.records.editThread(
-            record.thread_id, [&](ThreadRecord& stored) { markThread(record, body, stored); },
+        const auto marked = records.editThread(
+            record.thread_id, [&](ThreadRecord& stored) { markThread(record, prepared.body, stored); },
             ApiRecords::Batch().put(record));
         if (!marked) throw NotFound("Thread with ID " + record.thread_id + " not found");
     });
-    return run;
+}
+
+std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::optional<std::string>& thread_id) {
+    call.countStored(1);
+    PreparedRun prepared = prepare(call, body, thread_id);
+    enter(call, prepared);
+    return std::move(prepared.run);
 }
 
 bool cancelsOnDisconnect(const Body& body) { return body.choice("on_disconnect", {"continue", "cancel"}) == "cancel"; }
+
+/// Takes the client's place for the answer's events, before a run begins that nobody would read.
+void takeStream(const Call& call) {
+    if (call.request().take_stream && !call.request().take_stream()) throw TooManyRequests(std::chrono::seconds(1));
+}
 
 serve::HandlerAnswer created(const Call& call, const std::optional<std::string>& thread_id) {
     const std::shared_ptr<LiveRun> run = begin(call, call.body(), thread_id);
@@ -126,6 +152,7 @@ serve::HandlerAnswer created(const Call& call, const std::optional<std::string>&
 serve::HandlerAnswer streamed(const Call& call, const std::optional<std::string>& thread_id) {
     const Body body = call.body();
     const bool cancels = cancelsOnDisconnect(body);
+    takeStream(call);
     const std::shared_ptr<LiveRun> run = begin(call, body, thread_id);
     serve::HandlerAnswer answer = streamOf(call.service(), {.run = run, .cancels = cancels});
     addLocation(*run, true, answer);
@@ -135,6 +162,7 @@ serve::HandlerAnswer streamed(const Call& call, const std::optional<std::string>
 serve::HandlerAnswer awaited(const Call& call, const std::optional<std::string>& thread_id) {
     const Body body = call.body();
     const bool cancels = cancelsOnDisconnect(body);
+    takeStream(call);
     const std::shared_ptr<LiveRun> run = begin(call, body, thread_id);
     serve::HandlerAnswer answer = resultOf(call.service(), run, cancels);
     addLocation(*run, false, answer);
@@ -158,10 +186,16 @@ serve::HandlerAnswer createBatch(const Call& call) {
         throw InvalidRequest("The request body must be a list of runs");
     if (payloads->get_array().size() > batch_max)
         throw InvalidRequest("The request has more than " + std::to_string(batch_max) + " runs");
-    json::array runs;
+    call.countStored(payloads->get_array().size());
+    std::vector<PreparedRun> prepared;
     for (const json::value& each : payloads->get_array()) {
         if (!each.is_object()) throw InvalidRequest("Each run is an object");
-        runs.push_back(runJson(begin(call, Body(each.get_object(), {}), std::nullopt)->asked()));
+        prepared.push_back(prepare(call, Body(each.get_object(), {}), std::nullopt));
+    }
+    json::array runs;
+    for (PreparedRun& each : prepared) {
+        enter(call, each);
+        runs.push_back(runJson(each.run->asked()));
     }
     return answerOf(std::move(runs));
 }

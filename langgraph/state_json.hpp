@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@
 
 // States of threads as clients read them.
 namespace stategraph::langgraph {
+
+/// A list of states ends after so many bytes of values, as they are stored, though its limit allows more.
+inline constexpr std::size_t values_bytes_max = 32U << 20U;
 
 /// What a state is shown with.
 struct ShownThread {

@@ -159,8 +159,12 @@ serve::HandlerAnswer historyOf(const Call& call, const Body& body) {
     if (graph == nullptr) return answerOf(std::move(list));
     const ShownThread shown = shownOf(call, thread, *graph);
     const Around around = aroundOf(*graph, config);
-    for (const SnapshotData& each : graph->graph->history(config, options))
+    std::size_t bytes = 0;
+    graph->graph->history(config, options, [&](const SnapshotData& each) {
         list.push_back(stateJson(each, shown, around));
+        bytes += each.values_as_cbor.bytes().size();
+        return bytes <= values_bytes_max;
+    });
     return answerOf(std::move(list));
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +24,9 @@ namespace stategraph::langgraph {
 namespace json = boost::json;
 
 namespace {
+
+// How much of the store is read at once.
+constexpr std::size_t page_max = 100;
 
 json::object itemJson(const StoreItem& item) {
     json::array ns;
@@ -110,6 +115,56 @@ StoreFilter filterIn(const Body& body) {
     return filter.empty() ? StoreFilter() : StoreFilter::parse(Value(json::value(filter)));
 }
 
+/// The namespaces of clients below a prefix that is empty, or the prefix.
+std::vector<StoreNamespace> visibleBelow(BaseStore& store, StoreNamespace prefix) {
+    if (!prefix.empty()) return {std::move(prefix)};
+    NamespaceQuery query{.max_depth = 1, .limit = page_max};
+    std::vector<StoreNamespace> visible;
+    for (;; query.offset += query.limit) {
+        const auto page = store.listNamespaces(query);
+        std::ranges::remove_copy_if(page, std::back_inserter(visible), isHidden);
+        if (page.size() < query.limit) return visible;
+    }
+}
+
+bool isBefore(const SearchItem& a, const SearchItem& b) {
+    return a.score && b.score ? *a.score > *b.score : a.score.has_value() && !b.score;
+}
+
+/// Items below several namespaces, by their scores: the first `count` of all.
+std::vector<SearchItem> rankedItems(BaseStore& store, SearchQuery query, const std::vector<StoreNamespace>& below,
+                                    std::size_t count) {
+    std::vector<SearchItem> found;
+    query.limit = std::min(count, store_limits::limit_max);
+    for (const StoreNamespace& each : below) {
+        query.namespace_prefix = each;
+        std::ranges::move(store.search(query), std::back_inserter(found));
+        std::ranges::stable_sort(found, isBefore);
+        if (found.size() > count) found.resize(count);
+    }
+    return found;
+}
+
+/// Items below several namespaces in the order of these: `count` of them after the first `skipped`.
+std::vector<SearchItem> listedItems(BaseStore& store, SearchQuery query, const std::vector<StoreNamespace>& below,
+                                    std::size_t skipped, std::size_t count) {
+    std::vector<SearchItem> found;
+    for (const StoreNamespace& each : below) {
+        query.namespace_prefix = each;
+        query.offset = 0;
+        for (bool has_more = true; has_more && found.size() < count;) {
+            query.limit = std::min(page_max, skipped + count - found.size());
+            auto page = store.search(query);
+            has_more = page.size() == query.limit;
+            query.offset += page.size();
+            const std::size_t passed = std::min(skipped, page.size());
+            skipped -= passed;
+            std::move(page.begin() + static_cast<std::ptrdiff_t>(passed), page.end(), std::back_inserter(found));
+        }
+    }
+    return found;
+}
+
 serve::HandlerAnswer searchItems(const Call& call) {
     const Body body = call.bodyIfGiven();
     BaseStore& store = storeOf(call);
@@ -118,21 +173,23 @@ serve::HandlerAnswer searchItems(const Call& call) {
     SearchQuery query{.namespace_prefix = namespaceIn(body, "namespace_prefix"), .filter = filterIn(body)};
     query.query = body.text("query");
     if (body.has("refresh_ttl")) query.refresh_ttl = body.flag("refresh_ttl", true);
-    const bool hides = query.namespace_prefix.empty();  // the server's own items are among those found
-    query.limit = hides ? store_limits::limit_max : limit;
-    query.offset = hides ? 0 : offset;
+    std::vector<SearchItem> found;
+    if (!query.namespace_prefix.empty()) {
+        query.limit = limit;
+        query.offset = offset;
+        found = store.search(query);
+    } else if (query.query) {
+        found = rankedItems(store, query, visibleBelow(store, {}), offset + limit);
+        found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(std::min(offset, found.size())));
+    } else {
+        found = listedItems(store, query, visibleBelow(store, {}), offset, limit);
+    }
     json::array items;
-    std::size_t seen = 0;
-    for (;;) {
-        const auto page = store.search(query);
-        for (const SearchItem& each : page) {
-            if (isHidden(each.ns) || (hides && seen++ < offset) || items.size() >= limit) continue;
-            json::object item = itemJson(each);
-            if (each.score) item["score"] = *each.score;
-            items.push_back(std::move(item));
-        }
-        if (!hides || page.size() < query.limit || items.size() >= limit) break;
-        query.offset += page.size();
+    for (const SearchItem& each : found) {
+        if (isHidden(each.ns)) continue;
+        json::object item = itemJson(each);
+        if (each.score) item["score"] = *each.score;
+        items.push_back(std::move(item));
     }
     return answerOf(json::object{{"items", std::move(items)}});
 }
@@ -142,21 +199,24 @@ serve::HandlerAnswer listNamespaces(const Call& call) {
     BaseStore& store = storeOf(call);
     const std::size_t limit = body.number("limit", 1, 1000).value_or(100);
     const std::size_t offset = body.number("offset", 0, SIZE_MAX / 2).value_or(0);
-    NamespaceQuery query{.prefix = namespaceIn(body, "prefix"), .suffix = body.texts("suffix")};
+    NamespaceQuery query{.suffix = body.texts("suffix")};
     query.max_depth = body.number("max_depth", 1, store_limits::labels_max);
-    query.limit = store_limits::limit_max;
+    query.limit = page_max;
     json::array found;
     std::size_t seen = 0;
-    for (;;) {
-        const auto page = store.listNamespaces(query);
-        for (const StoreNamespace& each : page) {
-            if (isHidden(each) || seen++ < offset || found.size() >= limit) continue;
-            json::array labels;
-            for (const std::string& label : each) labels.emplace_back(label);
-            found.push_back(std::move(labels));
+    for (StoreNamespace& prefix : visibleBelow(store, namespaceIn(body, "prefix"))) {
+        query.prefix = std::move(prefix);
+        query.offset = 0;
+        for (bool has_more = true; has_more && found.size() < limit; query.offset += query.limit) {
+            const auto page = store.listNamespaces(query);
+            has_more = page.size() == query.limit;
+            for (const StoreNamespace& each : page) {
+                if (isHidden(each) || seen++ < offset || found.size() >= limit) continue;
+                json::array labels;
+                for (const std::string& label : each) labels.emplace_back(label);
+                found.push_back(std::move(labels));
+            }
         }
-        if (page.size() < query.limit || found.size() >= limit) break;
-        query.offset += page.size();
     }
     return answerOf(json::object{{"namespaces", std::move(found)}});
 }

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include "langgraph/call.hpp"
+#include "langgraph/state_json.hpp"
 #include "langgraph/thread_view.hpp"
 
 // Finds threads by what their records and their logs say.
@@ -85,8 +86,9 @@ serve::HandlerAnswer searchThreads(const Call& call) {
     std::vector<ThreadRecord> found = ThreadFilter(call, body).all();
     sort(found, by, ascends, call.service());
     json::array page;
-    for (std::size_t i = offset; i < found.size() && page.size() < limit; ++i)
-        page.push_back(threadJson(call.service(), found[i], select));
+    std::size_t bytes = 0;
+    for (std::size_t i = offset; i < found.size() && page.size() < limit && bytes <= values_bytes_max; ++i)
+        page.push_back(threadJson(call.service(), found[i], select, &bytes));
     return pageOf(std::move(page), offset, found.size());
 }
 

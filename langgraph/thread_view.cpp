@@ -45,7 +45,8 @@ std::string threadStatus(const Service& service, const ThreadRecord& thread) {
     }
 }
 
-json::object threadJson(const Service& service, const ThreadRecord& thread, const std::vector<std::string>& select) {
+json::object threadJson(const Service& service, const ThreadRecord& thread, const std::vector<std::string>& select,
+                        std::size_t* bytes) {
     json::object shown;
     const auto add = [&](const char* name, auto value) {
         if (isSelected(select, name)) shown[name] = value();
@@ -60,6 +61,7 @@ json::object threadJson(const Service& service, const ThreadRecord& thread, cons
     if (graph == nullptr || !(isSelected(select, "values") || isSelected(select, "interrupts"))) return shown;
     const SnapshotData at = stateOf(*graph, thread);
     if (at.config.checkpoint_id.empty()) return shown;
+    if (bytes != nullptr) *bytes += at.values_as_cbor.bytes().size();
     add("values", [&] { return valuesJson(at.values_as_cbor, graph->channels); });
     add("interrupts", [&] { return json::value(openQuestions(at)); });
     return shown;

@@ -52,12 +52,21 @@ std::vector<std::vector<StateEdit>> editsIn(const json::value& supersteps, const
     return all;
 }
 
-/// Begins a thread with the states that a client gives it.
-void fill(const Call& call, const ThreadRecord& thread, const json::value& supersteps) {
+/// Stores a new thread, and the states with which it begins. Returns false if there is a thread of its id.
+bool add(const Call& call, const ThreadRecord& thread, const json::value* supersteps) {
+    if (supersteps == nullptr) return call.service().records.addThread(thread);
     const ServedGraph* const graph = call.graphOf(thread);
     if (graph == nullptr) throw InvalidRequest("supersteps: metadata.graph_id must name the graph of the thread");
-    const auto edits = editsIn(supersteps, *graph);
-    if (!edits.empty()) (void)graph->graph->edit({.thread_id = ThreadId(thread.thread_id)}, edits);
+    const auto edits = editsIn(*supersteps, *graph);
+    if (!call.service().records.addThread(thread)) return false;
+    if (edits.empty()) return true;
+    try {
+        (void)graph->graph->edit({.thread_id = ThreadId(thread.thread_id)}, edits);
+    } catch (...) {
+        call.service().records.removeThread(thread.thread_id);
+        throw;
+    }
+    return true;
 }
 
 serve::HandlerAnswer createThread(const Call& call) {
@@ -67,18 +76,20 @@ serve::HandlerAnswer createThread(const Call& call) {
     const std::optional<std::string> given = body.uuid("thread_id");
     const std::string if_exists = body.choice("if_exists", {"raise", "do_nothing"});
     const std::string owner = call.owner();
-    if (given) {
-        if (const auto existing = service.records.thread(*given)) {
-            if (if_exists == "raise" || existing->owner != owner) throw ApiError(409, "Thread already exists");
-            return answerOf(threadJson(service, *existing));
-        }
-    }
     ThreadRecord thread{
         .thread_id = given.value_or(newId()), .created_at = now(), .owner = owner, .metadata = body.object("metadata")};
     thread.updated_at = thread.created_at;
-    if (const json::value* const supersteps = body.find("supersteps")) fill(call, thread, *supersteps);
-    service.records.store(ApiRecords::Batch().put(thread));
-    return answerOf(threadJson(service, thread));
+    if (!given) {
+        (void)add(call, thread, body.find("supersteps"));
+        return answerOf(threadJson(service, thread));
+    }
+    const auto existing = service.records.thread(*given);
+    const bool is_free = !existing && !call.isAnothers(*given);
+    if (is_free && add(call, thread, body.find("supersteps"))) return answerOf(threadJson(service, thread));
+    // Another request may have made it meanwhile.
+    const auto other = existing ? existing : service.records.thread(*given);
+    if (!other || if_exists == "raise" || other->owner != owner) throw ApiError(409, "Thread already exists");
+    return answerOf(threadJson(service, *other));
 }
 
 serve::HandlerAnswer getThread(const Call& call) { return answerOf(threadJson(call.service(), call.thread())); }
@@ -111,9 +122,11 @@ serve::HandlerAnswer deleteThread(const Call& call) {
 }
 
 serve::HandlerAnswer copyThread(const Call& call) {
+    call.countStored();
     const ThreadRecord from = call.thread();
     ThreadRecord to = from;
     to.thread_id = newId();
+    to.is_temporary = false;
     to.created_at = now();
     to.updated_at = to.created_at;
     to.metadata["thread_id"] = to.thread_id;

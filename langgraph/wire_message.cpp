@@ -258,8 +258,10 @@ json::object partOf(const json::object& block, std::string_view where) {
         return part;
     }
     if (type == "image_url") {
-        const json::value& address = block.at("image_url");
-        const json::object* const inner = address.if_object();
+        const json::value* const address = block.if_contains("image_url");
+        if (address == nullptr)
+            throw InvalidRequest(std::string(where) + ".content: a block of the type 'image_url' has no \"image_url\"");
+        const json::object* const inner = address->if_object();
         return {{"type", "file"},
                 {"media_type", "image/*"},
                 {"url", inner != nullptr ? textOf(*inner, "url") : textOf(block, "image_url")}};

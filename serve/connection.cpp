@@ -215,10 +215,6 @@ asio::awaitable<std::optional<Connection::Reply>> Connection::replyTo(const Requ
 asio::awaitable<bool> Connection::answer(const Request& request, const Asked& asked) {
     std::exception_ptr failure;
     std::optional<Reply> made = co_await replyTo(request, asked, failure);
-    Held::Place handlers;
-    if (made && std::holds_alternative<HandlerStream>(*made)) {
-        if (auto refused = refusalOfStream(request, asked, handlers)) made->emplace<Answer>(*std::move(refused));
-    }
     if (made && std::holds_alternative<Answer>(*made)) {
         const bool goes_on = co_await send(std::get<Answer>(std::move(*made)));
         co_return goes_on;

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -23,12 +24,21 @@ constexpr auto later_pause = std::chrono::milliseconds(5);
 Connection::Reply Connection::handled(const Request& request, const Asked& asked) const {
     const Requested view(request, asked);
     const std::vector<std::string>& segments = asked.route.segments;
+    Held::Place place;
+    bool is_taken = false;
+    std::optional<Answer> refused;
+    const auto take_stream = [&] {
+        if (!is_taken) refused = refusalOfStream(request, asked, place);
+        is_taken = !refused;
+        return is_taken;
+    };
     HandlerAnswer made = (*asked.handler)({view,
                                            {segments.begin() + 1, segments.end()},
                                            asked.route.query,
                                            request.body(),
                                            asked.route.lists,
-                                           asked.identity});
+                                           asked.identity,
+                                           take_stream});
     if (made.status < 200 || made.status > 599) throw std::logic_error("a handler answered with a wrong status");
     Answer answer = textAnswer(request, http::int_to_status(static_cast<unsigned>(made.status)),
                                std::move(made.content_type), std::move(made.body));
@@ -40,7 +50,8 @@ Connection::Reply Connection::handled(const Request& request, const Asked& asked
     if (!made.events || request.method() == http::verb::head) return answer;
     if (made.status != 200 || !made.events->next || made.events->every < std::chrono::milliseconds(1))
         throw std::logic_error("a handler's events need the status 200, a function, and a time of at least 1 ms");
-    return HandlerStream{std::move(answer), *std::move(made.events)};
+    if (!take_stream()) return *std::move(refused);
+    return HandlerStream{std::move(answer), *std::move(made.events), std::move(place)};
 }
 
 asio::awaitable<bool> Connection::sendLater(const std::function<bool()>& is_due, const Answer& answer) {

@@ -27,8 +27,17 @@ std::shared_ptr<RunControl> HandlerRuns::begin(Start start) const {
     return run->control();
 }
 
+bool HandlerRuns::areAllPlacesTaken() const {
+    const std::shared_ptr<Shared> shared = shared_.lock();
+    return shared && shared->runs->isFull();
+}
+
+void HandlerRuns::whenFree(std::function<void()> call) const {
+    if (const std::shared_ptr<Shared> shared = shared_.lock()) shared->runs->whenFree(std::move(call));
+}
+
 std::optional<std::chrono::seconds> HandlerRuns::count(const std::optional<Identity>& identity, std::string_view remote,
-                                                       std::size_t bytes, bool is_run) const {
+                                                       std::size_t bytes, std::size_t runs) const {
     const std::shared_ptr<Shared> shared = shared_.lock();
     if (!shared) return {};
     const bool is_somebody = identity && !identity->name.empty();
@@ -38,8 +47,8 @@ std::optional<std::chrono::seconds> HandlerRuns::count(const std::optional<Ident
         shared->metrics.countRefused("per_client.stored_bytes");
         return wait;
     }
-    if (!is_run) return {};
-    const auto wait = shared->runs_left.take(client, 1, now);
+    if (runs == 0) return {};
+    const auto wait = shared->runs_left.take(client, static_cast<double>(runs), now);
     if (wait) shared->metrics.countRefused("per_client.runs");
     return wait;
 }

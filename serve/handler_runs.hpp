@@ -37,13 +37,18 @@ public:
         std::function<void()> then = {};
     };
     /// Begins a run and returns its control. Errors: ThreadBusyError if this server has a run of the endpoint on the
-    /// thread; InvalidUpdateError if the server ends, or has as many runs as it may.
+    /// thread; NotNowError if the server ends, or has as many runs as it may.
     std::shared_ptr<RunControl> begin(Start start) const;
+    /// Whether the server has as many runs as it may.
+    bool areAllPlacesTaken() const;
+    /// Calls `call` once when a run of any door has ended, or now if there is a place. It must not throw, and may begin
+    /// runs.
+    void whenFree(std::function<void()> call) const;
 
-    /// Counts what a client asks for toward its limits (ClientLimits::stored_bytes, and with `is_run` runs). Returns
+    /// Counts what a client asks for toward its limits (ClientLimits::stored_bytes and runs). Returns
     /// how long it has to wait if it may not have it now.
     std::optional<std::chrono::seconds> count(const std::optional<Identity>& identity, std::string_view remote,
-                                              std::size_t bytes, bool is_run) const;
+                                              std::size_t bytes, std::size_t runs) const;
 
     /// What clients are told of errors of a thread: null if the texts (ServerOptions::show_errors).
     ErrorText errorTexts(const std::string& name, const std::string& thread) const;

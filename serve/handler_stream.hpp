@@ -5,6 +5,7 @@
 
 #include <stategraph/serve/handler.hpp>
 
+#include "serve/held.hpp"
 #include "serve/shared.hpp"
 
 namespace stategraph::serve {
@@ -13,6 +14,7 @@ namespace stategraph::serve {
 struct HandlerStream {
     Answer head;  // its body is not sent
     HandlerEvents events;
+    Held::Place place = {};  // among the client's streams
 };
 
 /// Sends the head, then each event when the handler has one, and a heartbeat if it has none for long. Ends when the

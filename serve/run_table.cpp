@@ -1,5 +1,7 @@
 #include "serve/run_table.hpp"
 
+#include <utility>
+
 #include <stategraph/async.hpp>
 #include <stategraph/error.hpp>
 
@@ -98,6 +100,19 @@ std::size_t RunTable::size() const {
     return runs_.size();
 }
 
+bool RunTable::isFull() const {
+    const stategraph::detail::LockGuard lock(mutex_);
+    return runs_.size() >= runs_max_;
+}
+
+void RunTable::whenFree(std::function<void()> call) {
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        if (runs_.size() >= runs_max_) return waiting_.push_back(std::move(call));
+    }
+    call();
+}
+
 void RunTable::drain() noexcept {
     const stategraph::detail::LockGuard lock(mutex_);
     is_closed_ = true;
@@ -123,15 +138,18 @@ bool RunTable::waitUntilEmpty(std::chrono::milliseconds patience) const {
 
 void RunTable::end(const Key& key, std::exception_ptr error) noexcept {
     std::shared_ptr<ActiveRun> run;
+    std::vector<std::function<void()>> waiting;
     {
         const stategraph::detail::LockGuard lock(mutex_);
         const auto found = runs_.find(key);
         if (found == runs_.end()) return;
         run = std::move(found->second);
         runs_.erase(found);
+        waiting.swap(waiting_);
         changed_.notify_all();
     }
     run->end(std::move(error));
+    for (const auto& call : waiting) call();
 }
 
 }  // namespace stategraph::serve

@@ -99,6 +99,9 @@ public:
     /// Returns null if there is none.
     std::shared_ptr<ActiveRun> find(const Endpoint& endpoint, const ThreadId& thread) const;
     std::size_t size() const;
+    bool isFull() const;
+    /// Calls `call` once when a run has ended, or now if there is a place. It must not throw, and may begin runs.
+    void whenFree(std::function<void()> call);
     /// Prevents new runs, and ends those that exist after their current superstep.
     void drain() noexcept;
     /// Ends the runs immediately.
@@ -116,6 +119,7 @@ private:
     mutable stategraph::detail::Mutex mutex_;
     mutable std::condition_variable changed_;
     std::map<Key, std::shared_ptr<ActiveRun>> runs_ SG_GUARDED_BY(mutex_);
+    std::vector<std::function<void()>> waiting_ SG_GUARDED_BY(mutex_);  // one of each room that has to wait
     bool is_closed_ SG_GUARDED_BY(mutex_) = false;
 };
 

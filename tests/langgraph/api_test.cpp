@@ -1,7 +1,5 @@
 // What clients of LangGraph's server rely on, beyond the recorded conversations.
-#include <chrono>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,8 +14,7 @@
 #include <stategraph/memory_store.hpp>
 #include <stategraph/stategraph.hpp>
 
-#include "langgraph/identifiers.hpp"
-#include "langgraph/records.hpp"
+#include "tests/langgraph/served_app.hpp"
 #include "tests/serve/client.hpp"
 #include "tests/support/gate.hpp"
 
@@ -26,72 +23,11 @@ namespace {
 namespace json = boost::json;
 namespace sg = stategraph;
 using gates::Gate;
-using App = sg::CompiledGraph<sg::JsonState>;
-
-/// A graph with the channels `log` and `name`, whose node `work` waits for a gate, if it has one, and may fail.
-App makeApp(std::shared_ptr<sg::BaseCheckpointSaver> saver, std::shared_ptr<Gate> gate = {}) {
-    sg::JsonSchema schema;
-    schema.channel("log", sg::JsonReducer::append()).channel("name");
-    sg::StateGraph<sg::JsonState> graph(schema);
-    graph.addNode("first", [](const sg::JsonState& state) -> sg::Update<sg::JsonState> {
-        return {sg::write("log", "first " + json::value_to<std::string>(state.at("name")))};
-    });
-    graph.addNode("work", [gate](const sg::JsonState& state) -> sg::Update<sg::JsonState> {
-        const std::string name = json::value_to<std::string>(state.at("name"));
-        if (gate) (void)gate->wait();
-        if (name == "bad") throw std::runtime_error("the password is swordfish");
-        return {sg::write("log", "work " + name)};
-    });
-    graph.addEdge(sg::START, "first").addEdge("first", "work").addEdge("work", sg::END);
-    return graph.compile({.checkpointer = std::move(saver)});
-}
-
-/// For a machine that may pause anybody for seconds.
-sg::serve::ServerOptions patient(sg::serve::ServerOptions options = {}) {
-    options.request_timeout = std::chrono::minutes(5);
-    options.write_timeout = std::chrono::minutes(5);
-    return options;
-}
-
-/// A stream's body without the comments that a server sends while nothing happens.
-std::string eventsIn(std::string body) {
-    const std::string_view comment = ": heartbeat\n\n";
-    for (std::size_t at = body.find(comment); at != std::string::npos; at = body.find(comment, at))
-        body.erase(at, comment.size());
-    return body;
-}
-
-/// A server of one graph, and one client.
-struct Served {
-    explicit Served(const App& app, sg::serve::ServerOptions options = {},
-                    std::shared_ptr<sg::BaseStore> records = std::make_shared<sg::MemoryStore>())
-        : store(std::move(records)), server(patient(std::move(options))) {
-        sg::langgraph::serve(server, {{"app", sg::langgraph::graph(app)}}, {.store = store});
-    }
-
-    client::Response ask(std::string_view method, std::string_view target, std::string_view body = {},
-                         std::string_view headers = {}) const {
-        client::Connection connection(server.port());
-        connection.request(method, target, body, headers);
-        return connection.read();
-    }
-    json::value get(std::string_view target, std::string_view headers = {}) const {
-        return json::parse(ask("GET", target, {}, headers).body);
-    }
-    std::string newThread(std::string_view headers = {}) const {
-        return textOf(json::parse(ask("POST", "/threads", "{}", headers).body), "thread_id");
-    }
-    static std::string textOf(const json::value& of, const char* member) {
-        return json::value_to<std::string>(of.at(member));
-    }
-    /// Waits until a run has ended, and returns what its joiners get.
-    json::value join(const std::string& thread, const std::string& run) const {
-        return get("/threads/" + thread + "/runs/" + run + "/join");
-    }
-
-    std::shared_ptr<sg::BaseStore> store;
-    sg::serve::Server server;
-};
+using langgraph_tests::App;
+using langgraph_tests::eventsIn;
+using langgraph_tests::makeApp;
+using langgraph_tests::patient;
+using langgraph_tests::Served;
 
 sg::serve::ServerOptions ownedByUsers() {
     sg::serve::ServerOptions options;
@@ -207,57 +143,6 @@ TEST_CASE("every reader of a run gets all of its events, from any number on") {
     CHECK(eventsIn(served.ask("GET", location, {}, "Last-Event-ID: -1\r\n").body) == whole);
 }
 
-namespace {
-
-/// What a process leaves that dies: records of runs on a thread, and its log.
-class Left {
-public:
-    sg::langgraph::RunRecord run(const char* name) {
-        sg::langgraph::RunRecord run{.run_id = sg::langgraph::newId(), .thread_id = thread, .graph_id = "app"};
-        run.kwargs = {{"input", {{"name", name}}}, {"stream_mode", json::array{"values"}}};
-        run.created_at = run.updated_at = sg::langgraph::now();
-        sg::langgraph::ApiRecords::Batch batch;
-        batch.put(sg::langgraph::ThreadRecord{.thread_id = thread, .metadata = {{"graph_id", "app"}}}).put(run);
-        records.store(batch);
-        return run;
-    }
-    sg::RunConfig config(const sg::langgraph::RunRecord& run) const {
-        return {.thread_id = thread, .metadata = sg::Metadata{{"run_id", sg::Value(run.run_id)}}};
-    }
-    /// The log's texts after the next process has joined a run.
-    std::string logAfter(const sg::langgraph::RunRecord& run) const {
-        const Served served(app, {}, store);
-        const json::value result = served.join(thread, run.run_id);
-        const json::value runs = served.get("/threads/" + thread + "/runs");
-        for (const json::value& each : runs.as_array()) CHECK(Served::textOf(each, "status") == "success");
-        CHECK(Served::textOf(served.get("/threads/" + thread), "status") == "idle");
-        CHECK(records.openRuns().empty());
-        return json::serialize(result.at("log"));
-    }
-
-    const std::shared_ptr<sg::MemoryStore> store = std::make_shared<sg::MemoryStore>();
-    const App app = makeApp(std::make_shared<sg::MemorySaver>());
-    const sg::langgraph::ApiRecords records{store};
-    const std::string thread = sg::langgraph::newId();
-};
-
-}  // namespace
-
-TEST_CASE("a run that a process has left gets the end that the log says") {
-    Left left;
-    const auto run = left.run("x");
-    left.app.invoke(sg::Update<sg::JsonState>::of({{"name", "x"}}), left.config(run));
-    CHECK(left.logAfter(run) == R"(["first x","work x"])");
-}
-
-TEST_CASE("of the runs that a process has left, one that is in flight resumes, and then one that waits begins") {
-    Left left;
-    const auto in_flight = left.run("x");
-    (void)left.app.submit(sg::Update<sg::JsonState>::of({{"name", "x"}}), left.config(in_flight));
-    const auto waiting = left.run("y");
-    CHECK(left.logAfter(waiting) == R"(["first x","work x","first y","work y"])");
-}
-
 TEST_CASE("the records of the server are not among the items of the store") {
     const Served served(makeApp(std::make_shared<sg::MemorySaver>()));
     (void)served.newThread();
@@ -300,6 +185,11 @@ TEST_CASE("a request that makes no sense is refused with the path of what is wro
           "config.recursion_limit: must be a whole number from 1 to 1000000");
     CHECK(detail(R"({"assistant_id": "app", "interrupt_before": ["x"]})") ==
           "interrupt_before: the graph has no node 'x'");
+    CHECK(detail(R"({"assistant_id": "app", "metadata": {"": 1}})") ==
+          "metadata: has a member without a name, or config.configurable has");
+    const std::string long_one =
+        R"({"assistant_id": "app", "config": {"configurable": {"a": ")" + std::string(17 * 1024, 'x') + R"("}}})";
+    CHECK(detail(long_one.c_str()).starts_with("metadata: has more than 16 KiB"));
     CHECK(detail(R"({"assistant_id": "app", "webhook": "http://x"})") == "webhook: this server sends no webhooks");
 }
 
@@ -371,4 +261,63 @@ TEST_CASE("a client that has used up its runs is refused until it may begin anot
     CHECK(refused.status == 429);
     CHECK(refused.headers.contains("retry-after"));
     CHECK(served.ask("POST", "/threads", "{}").status == 200);
+}
+
+TEST_CASE("nobody gets a thread that another user has begun through another door, by naming it first") {
+    const App app = makeApp(std::make_shared<sg::MemorySaver>());
+    const Served served(app, ownedByUsers());
+    const std::string thread = "01890a5d-ac96-774b-bcce-b302099a8057";
+    app.invoke(sg::Update<sg::JsonState>::of({{"name", "x"}}),
+               {.thread_id = thread, .metadata = sg::Metadata{{sg::serve::owner_key, sg::Value("ada")}}});
+    const std::string body = R"({"thread_id": ")" + thread + R"(", "if_exists": "do_nothing"})";
+    const char* const run = R"({"assistant_id": "app", "input": {"name": "y"}, "if_not_exists": "create"})";
+    CHECK(served.ask("POST", "/threads", body, bob).status == 409);
+    CHECK(served.ask("POST", "/threads/" + thread + "/runs/wait", run, bob).status == 404);
+    CHECK(served.ask("POST", "/threads", body, ada).status == 200);
+    CHECK(served.ask("POST", "/threads/" + thread + "/runs/wait", run, ada).status == 200);
+}
+
+TEST_CASE("of a batch with a run that makes no sense none is begun") {
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>()));
+    const std::string good = R"({"assistant_id": "app", "input": {"name": "x"}, "on_completion": "keep"})";
+    CHECK(served.ask("POST", "/runs/batch", "[" + good + R"(, {"assistant_id": "nobody"}])").status == 404);
+    CHECK(json::parse(served.ask("POST", "/threads/search", "{}").body).as_array().empty());
+    CHECK(served.ask("POST", "/runs/batch", "[" + good + ", " + good + "]").status == 200);
+    CHECK(json::parse(served.ask("POST", "/threads/search", "{}").body).as_array().size() == 2);
+}
+
+TEST_CASE("a client beyond its streams begins no run whose events it would not get") {
+    const auto gate = std::make_shared<Gate>();
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>(), gate), {.per_client = {.streams_max = 1}});
+    const std::string thread = served.newThread();
+    const std::string body = R"({"assistant_id": "app", "input": {"name": "x"}})";
+    client::Connection first(served.server.port());
+    first.request("POST", "/runs/stream", body);
+    CHECK(first.head().status == 200);
+    for (const char* const way : {"stream", "wait"}) {
+        const client::Response refused = served.ask("POST", "/threads/" + thread + "/runs/" + way, body);
+        CHECK(refused.status == 429);
+        CHECK(refused.headers.contains("retry-after"));
+    }
+    CHECK(served.get("/threads/" + thread + "/runs").as_array().empty());
+    gate->open();
+}
+
+TEST_CASE("a search of the whole store finds the items of all namespaces of clients in their order, page by page") {
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>()));
+    for (const char* const label : {"a", "m", "z"}) {
+        (void)served.newThread();
+        for (int i = 0; i < 2; ++i)
+            served.store->put({label, "inner"}, std::to_string(i), sg::Value(json::object{{"n", i}}));
+    }
+    std::string found;
+    for (int offset = 0; offset < 8; ++offset) {
+        const std::string body = R"({"limit": 1, "offset": )" + std::to_string(offset) + "}";
+        const json::value page = json::parse(served.ask("POST", "/store/items/search", body).body);
+        for (const json::value& each : page.at("items").as_array())
+            found += json::value_to<std::string>(each.at("namespace").at(0)) + Served::textOf(each, "key") + " ";
+    }
+    CHECK(found == "a0 a1 m0 m1 z0 z1 ");
+    CHECK(json::parse(served.ask("POST", "/store/namespaces", R"({"limit": 2, "offset": 1})").body) ==
+          json::parse(R"({"namespaces": [["m", "inner"], ["z", "inner"]]})"));
 }

@@ -34,6 +34,9 @@ TEST_CASE("a message is read from a type, a role, a pair or a text") {
     CHECK_THROWS_WITH_AS(fromWire(parsed(R"({"content": "hi"})"), MessageForm::langchain, "messages[0]"),
                          "messages[0]: the message has neither a known type nor a known role",
                          sg::langgraph::InvalidRequest);
+    CHECK_THROWS_WITH_AS(
+        fromWire(parsed(R"({"type": "human", "content": [{"type": "image_url"}]})"), MessageForm::typed, "messages[0]"),
+        "messages[0].content: a block of the type 'image_url' has no \"image_url\"", sg::langgraph::InvalidRequest);
 }
 
 TEST_CASE("members that nobody knows stay in a message that is stored as JSON") {

@@ -105,10 +105,12 @@ public:
     virtual const std::shared_ptr<const stategraph::detail::Core>& core() const = 0;
     /// Checks what a run is to begin with. Errors: WrongTypeError, InvalidArgumentError, InvalidUpdateError.
     virtual Work prepare(RunStart start) const = 0;
-    /// As CompiledGraph::getState, getStateHistory and bulkUpdateState. An edit of the log of a graph inside needs that
-    /// graph to have a state of the same type (InvalidUpdateError).
+    /// As CompiledGraph::getState, getStateHistory and bulkUpdateState. A history calls `take` with each checkpoint,
+    /// until it returns false. An edit of the log of a graph inside needs that graph to have a state of the same type
+    /// (InvalidUpdateError).
     virtual SnapshotData state(const Config& config, bool subgraphs) const = 0;
-    virtual std::vector<SnapshotData> history(const Config& config, const HistoryOptions& options) const = 0;
+    virtual void history(const Config& config, const HistoryOptions& options,
+                         const std::function<bool(const SnapshotData& at)>& take) const = 0;
     virtual Config edit(const Config& config, const std::vector<std::vector<StateEdit>>& supersteps) const = 0;
     /// The JSON Schemas of the state and of the input; `{}`: its channels are named at run time.
     virtual std::string stateSchema() const = 0;
@@ -140,10 +142,11 @@ public:
     SnapshotData state(const Config& config, bool subgraphs) const override {
         return graph_.getState(config, {.subgraphs = subgraphs});
     }
-    std::vector<SnapshotData> history(const Config& config, const HistoryOptions& options) const override {
-        std::vector<SnapshotData> all;
-        for (const auto& snapshot : graph_.getStateHistory(config, options)) all.push_back(snapshot);
-        return all;
+    void history(const Config& config, const HistoryOptions& options,
+                 const std::function<bool(const SnapshotData& at)>& take) const override {
+        for (const auto& snapshot : graph_.getStateHistory(config, options)) {
+            if (!take(snapshot)) return;
+        }
     }
     Config edit(const Config& config, const std::vector<std::vector<StateEdit>>& supersteps) const override {
         std::vector<std::vector<StateUpdate<S>>> updates;

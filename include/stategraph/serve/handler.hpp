@@ -25,6 +25,11 @@ struct HandlerRequest {
     std::map<std::string, std::vector<std::string>> lists = {};
     /// Who asks, as the hook named it (ServerOptions::authorize).
     std::optional<Identity> identity = {};
+    /// Takes the place among the client's streams (ClientLimits::streams_max) that the answer's events need. False: the
+    /// client has as many streams as it may, and events would be answered with 429. Call it before something is begun
+    /// that the events report; without a call the place is taken when the handler has answered. Null: there is no
+    /// limit. Call it during the handler's call alone.
+    std::function<bool()> take_stream = {};
 };
 
 /// Server-sent events that a handler answers with, for as long as the client listens; or any body that comes to exist
