@@ -228,3 +228,30 @@ TEST_CASE("a run is not deleted with the log on which another one is to begin") 
           R"(["first x","work x","first y","work y"])");
     CHECK(served.ask("DELETE", runs + ended.run_id).status == 204);
 }
+
+TEST_CASE("a run that has answered one of two questions before its process died does what the answer asks for") {
+    sg::JsonSchema schema;
+    schema.channel("log", sg::JsonReducer::append()).channel("name");
+    sg::StateGraph<sg::JsonState> graph(schema);
+    int answered = 0;
+    for (const char* const node : {"a", "b"}) {
+        graph.addNode(node, [&answered, node](const sg::JsonState&, sg::Runtime& runtime) -> sg::Update<sg::JsonState> {
+            const auto said = sg::interrupt<std::string>(runtime, node);
+            if (said == "yes") ++answered;
+            return {sg::write("log", node + said)};
+        });
+        graph.addEdge(sg::START, node).addEdge(node, sg::END);
+    }
+    Left left(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}));
+    left.app.invoke(sg::Update<sg::JsonState>::of({{"name", "x"}}), {.thread_id = left.thread});
+    const auto question = left.app.getState({.thread_id = left.thread}).interrupts().at(0).id;
+    auto run = left.run("x");
+    run.kwargs = {{"command", {{"resume", {{question.toString(), "yes"}}}}}, {"stream_mode", json::array{"values"}}};
+    run.questions = {question.toString()};
+    left.records.store(sg::langgraph::ApiRecords::Batch().put(run));
+    (void)left.app.submit(sg::Command<>{.answers = {{question, "yes"}}}, {.thread_id = left.thread});
+    const Served served(left.app, {}, left.store);
+    (void)served.join(left.thread, run.run_id);
+    CHECK(answered == 1);
+    CHECK(left.app.getState({.thread_id = left.thread}).interrupts().size() == 1);
+}
