@@ -53,9 +53,9 @@ std::optional<Command<>> answersIn(const Value& body) {
             throw InvalidArgumentError("each of the answers names its question by \"id\" or by \"key\"");
         }
         if (answer.id) {
-            answers.push_back({TaskId(*answer.id), answer.value});
+            answers.emplace_back(TaskId(*answer.id), answer.value);
         } else {
-            answers.push_back({*answer.key, answer.value});
+            answers.emplace_back(*answer.key, answer.value);
         }
     }
     command.answers = std::move(answers);

@@ -42,6 +42,15 @@ public:
         records.store(batch);
         return run;
     }
+    /// The same on a thread of its own.
+    sg::langgraph::RunRecord runElsewhere(sg::langgraph::RunRecord run) const {
+        run.run_id = sg::langgraph::newId();
+        run.thread_id = sg::langgraph::newId();
+        sg::langgraph::ApiRecords::Batch batch;
+        batch.put(sg::langgraph::ThreadRecord{.thread_id = run.thread_id, .metadata = {{"graph_id", "app"}}}).put(run);
+        records.store(batch);
+        return run;
+    }
     sg::RunConfig config(const sg::langgraph::RunRecord& run) const {
         return {.thread_id = thread, .metadata = sg::Metadata{{"run_id", sg::Value(run.run_id)}}};
     }
@@ -151,17 +160,7 @@ TEST_CASE("an answer that a process has given before it died is not given to the
 TEST_CASE("runs that a process has left wait until the server has a place for them") {
     Left left;
     const auto run = left.run("x");
-    Left other;
-    const sg::langgraph::RunRecord more = [&] {
-        sg::langgraph::RunRecord made = run;
-        made.run_id = sg::langgraph::newId();
-        made.thread_id = other.thread;
-        left.records.store(
-            sg::langgraph::ApiRecords::Batch()
-                .put(sg::langgraph::ThreadRecord{.thread_id = made.thread_id, .metadata = {{"graph_id", "app"}}})
-                .put(made));
-        return made;
-    }();
+    const auto more = left.runElsewhere(run);
     const auto gate = std::make_shared<gates::Gate>();
     const Served served(makeApp(std::make_shared<sg::MemorySaver>(), gate), {.runs_max = 1}, left.store);
     const auto status = [&](const sg::langgraph::RunRecord& of) {
@@ -209,4 +208,50 @@ TEST_CASE("a thread that a process was about to delete with its run is deleted b
     CHECK_FALSE(left.records.thread(left.thread));
     CHECK_FALSE(left.records.run(left.thread, run.run_id));
     CHECK(left.records.openRuns().empty());
+}
+
+TEST_CASE("a run is not deleted with the log on which another one is to begin") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    Left left(makeApp(saver));
+    auto ended = left.run("x");
+    left.app.invoke(sg::Update<sg::JsonState>::of({{"name", "x"}}), left.config(ended));
+    (void)left.runElsewhere(ended);  // has the only place until the gate opens
+    ended.status = "success";
+    left.records.store(sg::langgraph::ApiRecords::Batch().put(ended));
+    const auto waiting = left.run("y");
+    const auto gate = std::make_shared<gates::Gate>();
+    const Served served(makeApp(saver, gate), {.runs_max = 1}, left.store);
+    const std::string runs = "/threads/" + left.thread + "/runs/";
+    CHECK(served.ask("DELETE", runs + ended.run_id).status == 409);
+    gate->open();
+    CHECK(json::serialize(served.join(left.thread, waiting.run_id).at("log")) ==
+          R"(["first x","work x","first y","work y"])");
+    CHECK(served.ask("DELETE", runs + ended.run_id).status == 204);
+}
+
+TEST_CASE("a run that has answered one of two questions before its process died does what the answer asks for") {
+    sg::JsonSchema schema;
+    schema.channel("log", sg::JsonReducer::append()).channel("name");
+    sg::StateGraph<sg::JsonState> graph(schema);
+    int answered = 0;
+    for (const char* const node : {"a", "b"}) {
+        graph.addNode(node, [&answered, node](const sg::JsonState&, sg::Runtime& runtime) -> sg::Update<sg::JsonState> {
+            const auto said = sg::interrupt<std::string>(runtime, node);
+            if (said == "yes") ++answered;
+            return {sg::write("log", node + said)};
+        });
+        graph.addEdge(sg::START, node).addEdge(node, sg::END);
+    }
+    Left left(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}));
+    left.app.invoke(sg::Update<sg::JsonState>::of({{"name", "x"}}), {.thread_id = left.thread});
+    const auto question = left.app.getState({.thread_id = left.thread}).interrupts().at(0).id;
+    auto run = left.run("x");
+    run.kwargs = {{"command", {{"resume", {{question.toString(), "yes"}}}}}, {"stream_mode", json::array{"values"}}};
+    run.questions = {question.toString()};
+    left.records.store(sg::langgraph::ApiRecords::Batch().put(run));
+    (void)left.app.submit(sg::Command<>{.answers = {{question, "yes"}}}, {.thread_id = left.thread});
+    const Served served(left.app, {}, left.store);
+    (void)served.join(left.thread, run.run_id);
+    CHECK(answered == 1);
+    CHECK(left.app.getState({.thread_id = left.thread}).interrupts().size() == 1);
 }
