@@ -163,7 +163,7 @@ bool LiveRuns::beginFirst(const std::string& thread_id) noexcept {
         }
         const serve::ErrorText told = service_.errorTexts(first->graph().id, thread_id);
         const std::string text = told ? told("The run could not begin", why.what()) : why.what();
-        tellFailure(*first, {.name = "Error", .message = text});
+        reportFailure(*first, {.name = "Error", .message = text});
         finish(*first, "error", failureResult({.name = "Error", .message = text}));
         leave(first);
     }

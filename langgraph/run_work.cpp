@@ -80,7 +80,8 @@ bool wasStopped(const std::exception_ptr& error) {
 
 }  // namespace
 
-ToldError toldError(const std::exception_ptr& error, const ServedGraph& graph, const serve::ErrorText& error_text) {
+ReportedError reportedError(const std::exception_ptr& error, const ServedGraph& graph,
+                            const serve::ErrorText& error_text) {
     std::exception_ptr original = error;
     std::string reason;
     try {
@@ -90,11 +91,11 @@ ToldError toldError(const std::exception_ptr& error, const ServedGraph& graph, c
         reason = failed.reason();
     } catch (...) {
     }
-    if (const TellError& tell = graph.graph->options().tell_error) {
+    if (const ReportError& tell = graph.graph->options().report_error) {
         try {
             std::rethrow_exception(original);
         } catch (const std::exception& thrown) {
-            if (std::optional<ToldError> told = tell(thrown)) return *std::move(told);
+            if (std::optional<ReportedError> told = tell(thrown)) return *std::move(told);
         } catch (...) {
         }
     }
@@ -102,12 +103,12 @@ ToldError toldError(const std::exception_ptr& error, const ServedGraph& graph, c
     return {nameOf(original), error_text ? error_text(serve::failed_run, reason) : reason};
 }
 
-void tellFailure(LiveRun& run, const ToldError& error) {
+void reportFailure(LiveRun& run, const ReportedError& error) {
     run.feed().add("error",
                    stategraph::detail::jsonText(json::object{{"error", error.name}, {"message", error.message}}));
 }
 
-std::string failureResult(const ToldError& error) {
+std::string failureResult(const ReportedError& error) {
     return stategraph::detail::jsonText(
         json::object{{"__error__", {{"error", error.name}, {"message", error.message}}}});
 }
@@ -158,8 +159,8 @@ Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, Run
         }
         co_return;
     }
-    const ToldError told = toldError(failed, graph, error_text);
-    tellFailure(*run, told);
+    const ReportedError told = reportedError(failed, graph, error_text);
+    reportFailure(*run, told);
     service->runs->finish(*run, "error", failureResult(told));
     std::rethrow_exception(failed);
 }

@@ -17,10 +17,11 @@ namespace stategraph::langgraph {
 Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, RunConfig config);
 
 /// What a client is told of the error of a run.
-ToldError toldError(const std::exception_ptr& error, const ServedGraph& graph, const serve::ErrorText& error_text);
+ReportedError reportedError(const std::exception_ptr& error, const ServedGraph& graph,
+                            const serve::ErrorText& error_text);
 /// Tells readers that the run failed.
-void tellFailure(LiveRun& run, const ToldError& error);
+void reportFailure(LiveRun& run, const ReportedError& error);
 /// What clients get who wait for a run that failed.
-std::string failureResult(const ToldError& error);
+std::string failureResult(const ReportedError& error);
 
 }  // namespace stategraph::langgraph

@@ -12,16 +12,13 @@ constexpr Statuses noted{Status::interrupted, Status::breakpoint, Status::limit,
 
 }  // namespace
 
-std::optional<ThreadOutlook> outlookOfRun(std::string_view word) {
+std::optional<ThreadOutlook> outlookOfRun(const TaskFields& run) {
+    const std::string_view word = run.node;
+    if (word == run_failed && run.error) return ThreadOutlook{Status::failed, {}};
     if (const auto status = readStatus(word); status && noted.has(*status)) return ThreadOutlook{*status, {}};
     if (word == thread_cancelled) return ThreadOutlook{Status::done, {}};
     if (const auto unix_ms = sleepsUntil(word)) return ThreadOutlook{Status::sleeping, times::ofUnixMs(*unix_ms)};
     return {};
-}
-
-std::optional<ThreadOutlook> outlookOfRun(const TaskFields& run) {
-    if (run.node == run_failed && run.error) return ThreadOutlook{Status::failed, {}};
-    return outlookOfRun(run.node);
 }
 
 Status OpenTasks::status(std::string_view run_word) const noexcept {

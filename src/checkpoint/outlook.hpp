@@ -10,9 +10,8 @@
 namespace stategraph::checkpoint {
 
 /// Returns what the record of the last run at a checkpoint (run_path) says by itself, or none if its tasks' records
-/// decide. A word of a later version says nothing.
-std::optional<ThreadOutlook> outlookOfRun(std::string_view word);
-/// The same, of the whole record: one with an error is that of a superstep that failed as a whole.
+/// decide. One of a failure that has an error is that of a superstep that failed as a whole. A word of a later version
+/// says nothing.
 std::optional<ThreadOutlook> outlookOfRun(const TaskFields& run);
 
 /// How the tasks stand that are due and have not finished.

@@ -288,7 +288,7 @@ void Editor::noteEdit(LogWriter& writer, CheckpointId id) const {
     fields.node = run_word_;
     std::string record;
     checkpoint::writeTask(id, fields, record);
-    writer.putTaskWithCommit({id, checkpoint::run_path, record, ""}, checkpoint::outlookOfRun(run_word_));
+    writer.putTaskWithCommit({id, checkpoint::run_path, record, ""}, checkpoint::outlookOfRun({.node = run_word_}));
 }
 
 Config Editor::commit(OperationLog operations, Source source) {

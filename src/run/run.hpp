@@ -243,6 +243,7 @@ private:
     ThreadOutlook outlookAfter(std::string_view end) const;
     ThreadOutlook outlookOfTasks() const noexcept;
     ThreadOutlook outlookNow() const noexcept;
+    checkpoint::TaskFields endFields(std::string_view end) const;
     std::string noteRecord(std::string_view end) const;
     void takeCancels();
     bool storeCancel();

@@ -281,8 +281,7 @@ void Run::note(std::string_view end) {
 
 // Returns what the thread waits for if its run's row says `end`.
 ThreadOutlook Run::outlookAfter(std::string_view end) const {
-    if (const auto outlook = checkpoint::outlookOfRun(end)) return *outlook;
-    if (end == checkpoint::run_failed && !end_row_.error.empty()) return {Status::failed, {}};
+    if (const auto outlook = checkpoint::outlookOfRun(endFields(end))) return *outlook;
     const ThreadOutlook of_tasks = outlookOfTasks();
     const bool fails = end == checkpoint::run_failed && of_tasks.status == Status::failed;
     return fails ? of_tasks : ThreadOutlook();
@@ -358,13 +357,19 @@ void Run::tellIndex() noexcept {
 // The next run passes a breakpoint at which this one has stopped only if the thread says that it waits there. Whoever
 // resumes it after another end, such as a failure, a question or a sleep, has not seen the breakpoint.
 std::string Run::noteRecord(std::string_view end) const {
-    checkpoint::TaskFields fields;
-    fields.node = end;
-    if (end == checkpoint::run_failed && !end_row_.error.empty()) fields.error = end_row_.error;
+    checkpoint::TaskFields fields = endFields(end);
     fields.gates = env_.shared.gates.toStore(end == checkpoint::run_at_breakpoint);
     std::string record;
     checkpoint::writeTask(env_.place.checkpoint, fields, record);
     return record;
+}
+
+// Returns the row of the last run at the checkpoint, if that ends so, without the breakpoints.
+checkpoint::TaskFields Run::endFields(std::string_view end) const {
+    checkpoint::TaskFields fields;
+    fields.node = end;
+    if (end == checkpoint::run_failed && !end_row_.error.empty()) fields.error = end_row_.error;
+    return fields;
 }
 
 // A cancel is accepted from the first superstep on. Before it there may be nothing that could be cancelled.

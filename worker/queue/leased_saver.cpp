@@ -104,9 +104,8 @@ void LeasedSaver::copyThread(std::string_view from, std::string_view to) {
     impl_->noteWritten(to);
     impl_->saver->copyThread(from, to);
 }
-std::unique_ptr<ThreadHold> LeasedSaver::tryHold(std::string_view thread_id) {
-    return BaseCheckpointSaver::tryHold(thread_id);
-}
+// The lease keeps other processes from the thread.
+std::unique_ptr<ThreadHold> LeasedSaver::tryHold(std::string_view) { return std::make_unique<ThreadHold>(); }
 // Handing a put to another thread wakes two more threads for each commit, which costs a worker more than it gains.
 bool LeasedSaver::putIsSlow() const noexcept { return false; }
 

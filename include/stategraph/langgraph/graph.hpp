@@ -37,22 +37,22 @@ struct RunSettings {
 /// request with 422. Called on the server's threads, several at once.
 using PrepareRun = std::function<void(const RunSettings& settings, RunConfig& config)>;
 
-/// What a client is told of an error.
-struct ToldError {
+/// An error as clients receive it.
+struct ReportedError {
     /// The name of its kind, such as "ValueError".
     std::string name = {};
     std::string message = {};
 };
-/// Says what a client is told of an exception that a node threw; none: the server decides (ServerOptions::show_errors).
-/// It must not throw. Called from several threads.
-using TellError = std::function<std::optional<ToldError>(const std::exception& error)>;
+/// Returns what clients receive of an exception that a node threw; none: the server decides
+/// (ServerOptions::show_errors). It must not throw. Called from several threads.
+using ReportError = std::function<std::optional<ReportedError>(const std::exception& error)>;
 
 /// The options of a served graph.
 struct GraphOptions {
     /// Null: nodes see RunSettings alone.
     PrepareRun prepare = {};
-    /// What clients are told of exceptions of the graph's nodes. Null: the server decides.
-    TellError tell_error = {};
+    /// Reports exceptions of the graph's nodes to clients. Null: the server decides.
+    ReportError report_error = {};
     /// What runs begin with: limits, metadata, context. A request sets thread, breakpoints and durability, and may set
     /// the recursion limit.
     RunConfig config = {};

@@ -13,10 +13,10 @@ std::map<std::string, std::shared_ptr<sg::langgraph::Graph>> served(const json::
         config.context =
             config.context.with(RequestContext{.configurable = settings.configurable, .context = settings.context});
     };
-    options.tell_error = [](const std::exception& error) -> std::optional<sg::langgraph::ToldError> {
+    options.report_error = [](const std::exception& error) -> std::optional<sg::langgraph::ReportedError> {
         const auto* const named = dynamic_cast<const NamedError*>(&error);
         if (named == nullptr) return {};
-        return sg::langgraph::ToldError{.name = named->name(), .message = named->what()};
+        return sg::langgraph::ReportedError{.name = named->name(), .message = named->what()};
     };
     std::map<std::string, std::shared_ptr<sg::langgraph::Graph>> all;
     for (auto& [name, app] : buildAll(graphs, surroundings)) all.emplace(name, sg::langgraph::graph(app, options));
