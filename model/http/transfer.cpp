@@ -200,6 +200,7 @@ void Transfer::setOptions(CURLSH* share) {
     set(CURLOPT_READFUNCTION, onSend);
     set(CURLOPT_READDATA, static_cast<void*>(this));
     set(CURLOPT_SEEKFUNCTION, onRepeat);
+    set(CURLOPT_SEEKDATA, static_cast<void*>(this));
     set(CURLOPT_HEADERFUNCTION, onHead);
     set(CURLOPT_HEADERDATA, static_cast<void*>(this));
     set(CURLOPT_WRITEFUNCTION, onBody);
@@ -306,21 +307,31 @@ void Transfer::closing(curl_socket_t socket) noexcept {
     if (socket == socket_ && !is_delivered_) is_delivered_ = isDelivered(socket);
 }
 
-// libcurl would repeat each request whose kept connection ended before any byte of the answer: it asks `onRepeat` and
-// ends with CURLE_SEND_FAIL_REWIND. After CURLE_SEND_ERROR the system had not taken all of the request.
+// libcurl would repeat each request whose kept connection ended before any byte of the answer, on a new one that it has
+// opened then: it asks here.
+int Transfer::onRepeat(void* self, curl_off_t, int) {
+    auto& transfer = *static_cast<Transfer*>(self);
+    const LockGuard lock(transfer.mutex_);
+    // Over TLS the connection's own last record counts as bytes that have not arrived, so that it says nothing.
+    const bool has_arrived = transfer.client_->url.is_tls || transfer.is_delivered_.value_or(true);
+    if (transfer.sent_ == transfer.body_->size() && has_arrived) return CURL_SEEKFUNC_FAIL;
+    return transfer.isFirstRepeat() ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+}
+
+// libcurl does not ask when it could not write all of the request to a kept connection.
 bool Transfer::isRepeated(CURLcode code) {
     const LockGuard lock(mutex_);
     long connects = 0;
     curl_easy_getinfo(easy_, CURLINFO_NUM_CONNECTS, &connects);
-    // Over TLS the connection's own last record counts as bytes that have not arrived, so that it says nothing.
-    const bool has_arrived = client_->url.is_tls || is_delivered_.value_or(true);
-    const bool was_dead = code == CURLE_SEND_FAIL_REWIND ? sent_ < body_->size() || !has_arrived
-                                                         : code == CURLE_SEND_ERROR && connects == 0;
-    if (!was_dead || head_bytes_ > 0 || std::exchange(was_repeated_, true)) return false;
-    sent_ = 0;
-    is_delivered_.reset();
+    if (code != CURLE_SEND_ERROR || connects > 0 || !isFirstRepeat()) return false;
     is_connected_ = false;
     curl_easy_setopt(easy_, CURLOPT_FRESH_CONNECT, 1L);
+    return true;
+}
+
+bool Transfer::isFirstRepeat() {
+    if (head_bytes_ > 0 || std::exchange(was_repeated_, true)) return false;
+    sent_ = 0;
     return true;
 }
 

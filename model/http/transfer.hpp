@@ -93,12 +93,13 @@ private:
     static std::size_t onHead(char* line, std::size_t, std::size_t size, void* self);
     static std::size_t onBody(char* bytes, std::size_t, std::size_t size, void* self);
     static std::size_t onSend(char* out, std::size_t, std::size_t room, void* self);
-    static int onRepeat(void*, curl_off_t, int) { return CURL_SEEKFUNC_FAIL; }
+    static int onRepeat(void* self, curl_off_t, int);
     static int onConnected(void* self, char*, char*, int, int);
     static curl_socket_t onOpen(void*, curlsocktype, struct curl_sockaddr* address);
 
     void setOptions(CURLSH* share) SG_REQUIRES(mutex_);
     void takeLine(std::string_view line) SG_REQUIRES(mutex_);
+    bool isFirstRepeat() SG_REQUIRES(mutex_);
     void wake() SG_REQUIRES(mutex_);
     void post(void (CurlLoop::*function)(const std::shared_ptr<Transfer>&)) SG_REQUIRES(mutex_);
     void checkFailure() const SG_REQUIRES(mutex_);
