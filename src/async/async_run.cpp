@@ -42,8 +42,7 @@ Task<Config> AsyncRun::submit() {
         Config stored;
         {
             engine::Run run(core, submission.shared());
-            co_await engine::beginAsync(run, std::move(impl_->input));
-            stored = run.submitted();
+            stored = (co_await engine::driveAsync(run, std::move(impl_->input))).config;
         }
         co_return submission.end(std::move(stored));
     } catch (Error& error) {

@@ -76,31 +76,47 @@ struct AsyncStreamRun::Impl {
         std::optional<StreamEvent> event;
         while (!driver.take(event)) {
             try {
-                if (driver.isAtBegin()) co_await engine::awaitTurn(driver.run().shared());
-                if (const auto until = driver.mustAwait()) {
-                    co_await engine::Stored(driver.run().env().log, *until);
-                    driver.settle();
-                }
-                const engine::StreamDriver::Todo todo = driver.advance();
-                if (todo == engine::StreamDriver::Todo::wait) {
-                    co_await Change(driver.queue);
-                } else if (todo == engine::StreamDriver::Todo::read) {
-                    co_await engine::readFirst(driver.run());
-                } else if (todo == engine::StreamDriver::Todo::tasks && beside && !driver.run().todo().empty()) {
-                    startTasks();
-                } else if (todo != engine::StreamDriver::Todo::nothing) {
-                    if (todo == engine::StreamDriver::Todo::join) {
-                        running.reset();
-                    } else if (engine::isAllInline(driver.run())) {
-                        driver.run().executeAll();
-                    } else {
-                        co_await engine::executeAllAsync(driver.run(), engine::Spread::usual);
+                if (driver.isRunning()) {
+                    if (driver.mayGetEvents()) {
+                        co_await Change(driver.queue);
+                        continue;
                     }
+                    running.reset();
                     driver.endTasks();
+                    continue;
+                }
+                switch (driver.need()) {
+                    case engine::Need::turn:
+                        co_await engine::awaitTurn(driver.run().shared());
+                        break;
+                    case engine::Need::read:
+                        co_await engine::readFirst(driver.run());
+                        break;
+                    case engine::Need::puts:
+                        co_await engine::Stored(driver.run().env().log, driver.machine().until());
+                        driver.machine().settle();
+                        break;
+                    case engine::Need::tasks:
+                        driver.run().takeUpLeft();  // a reader that was destroyed may have left some of them
+                        if (beside && !driver.run().todo().empty()) {
+                            startTasks();
+                            continue;
+                        }
+                        if (engine::isAllInline(driver.run())) {
+                            driver.run().executeAll();
+                        } else {
+                            co_await engine::executeAllAsync(driver.run(), engine::Spread::usual);
+                        }
+                        driver.endTasks();
+                        continue;
+                    case engine::Need::events:
+                    case engine::Need::done:
+                        break;
                 }
             } catch (...) {
-                driver.fail();
+                driver.machine().fail(std::current_exception());
             }
+            driver.advance();
         }
         co_return event;
     }

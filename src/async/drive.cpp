@@ -10,6 +10,7 @@
 #include "src/async/stop_wait.hpp"
 #include "src/async/stored.hpp"
 #include "src/run/execution.hpp"
+#include "src/run/machine.hpp"
 #include "src/run/task_turns.hpp"
 #include "src/run/task_window.hpp"
 #include "src/value/times.hpp"
@@ -82,16 +83,16 @@ bool blocks(Run& run, Task& task) noexcept { return Execution(run.env(), task).i
 // If a run is destroyed while it waits, it leaves its thread as it is.
 class Leaving {
 public:
-    explicit Leaving(Run& run) noexcept : run_(&run) {}
+    explicit Leaving(Machine& machine) noexcept : machine_(&machine) {}
     Leaving(const Leaving&) = delete;
     Leaving& operator=(const Leaving&) = delete;
     ~Leaving() {
-        if (run_ != nullptr) run_->leave();
+        if (machine_ != nullptr) machine_->leave(false);
     }
-    void isOver() noexcept { run_ = nullptr; }
+    void isOver() noexcept { machine_ = nullptr; }
 
 private:
-    Run* run_;
+    Machine* machine_;
 };
 
 }  // namespace
@@ -253,94 +254,45 @@ Async<> readFirst(Run& run) {
     run.haveRead(std::move(tuple));
 }
 
-Async<> beginAsync(Run& run, RunInput&& input) {
-    run.awaitPuts();
-    run.enter(input);
-    co_await readFirst(run);
-    run.start(std::move(input));
-    co_await Stored(run.env().log);
-    run.env().log.wait();
-}
-
 namespace {
 
 Spread spreadAt(const detail::Home& home) noexcept {
     return detail::RunThreads::isHome(home) ? Spread::here : Spread::usual;
 }
 
-// A superstep ends as in Run::drive. If the saver answers later (`awaits`), no thread waits for it: this awaits it
-// wherever that one waits for a put. The end is in the same coroutine, because there may be no memory for another one.
-Async<RunOutcome> drive(Run& run, RunInput input, bool awaits) {
-    Leaving leaving(run);
-    LogWriter& log = run.env().log;
-    Stored stored(log);  // one for all waits, which keeps the frame small
-    const Spread spread = spreadAt(co_await detail::OwnHome());
-    std::exception_ptr failure;
-    try {
-        if (awaits) {
-            co_await beginAsync(run, std::move(input));
-        } else {
-            run.begin(std::move(input));
-        }
-        while (run.next()) {
-            if (isAllInline(run, spread)) {
-                run.executeAll();
-            } else {
-                co_await executeAllAsync(run, spread);
-            }
-            if (awaits) {
-                stored.setUntil(PutQueue::Until::room);
-                co_await stored;
-                log.waitForRoom();
-            }
-            run.storeSuperstep();
-            if (awaits && run.storesAtOnce()) {
-                stored.setUntil(PutQueue::Until::idle);
-                co_await stored;
-                log.wait();
-            }
-            run.leaveSuperstep();
-            if (run.isPaused()) break;
-        }
-    } catch (...) {
-        failure = std::current_exception();
-    }
-    stored.setUntil(PutQueue::Until::idle);
-    if (!failure) {
-        try {
-            run.storeEnd();
-            if (awaits) co_await stored;
-            log.wait();
-        } catch (...) {
-            failure = std::current_exception();
-        }
-    }
-    if (failure) {
-        try {
-            run.storeFailure();
-            if (awaits) co_await stored;
-            log.wait();
-            run.tellStored();
-        } catch (...) {  // the failure that is being reported matters more
-        }
-    }
-    run.tellIndex();
-    if (awaits) co_await stored;
-    leaving.isOver();
-    if (!failure) co_return std::move(run.tellFinish());
-    try {
-        std::rethrow_exception(failure);
-    } catch (...) {
-        run.tellFailure();
-        throw;
-    }
-}
-
 }  // namespace
 
+// If the saver answers later, no thread waits for it: this awaits it wherever a blocking run waits for a put. All waits
+// are in this coroutine, because at the end there may be no memory for another one.
 Async<RunOutcome> driveAsync(Run& run, RunInput input) {
-    const bool awaits = run.awaitPuts();
-    return drive(run, std::move(input), awaits);
+    run.awaitPuts();
+    Machine machine(run, input);
+    Leaving leaving(machine);
+    Stored stored(run.env().log);  // one for all waits, which keeps the frame small
+    const Spread spread = spreadAt(co_await detail::OwnHome());
+    for (Need need = machine.advance(); need != Need::done; need = machine.advance()) {
+        if (need == Need::puts) {
+            stored.setUntil(machine.until());
+            co_await stored;
+            machine.settle();
+            continue;
+        }
+        try {
+            if (need == Need::read) {
+                co_await readFirst(run);
+            } else if (need == Need::tasks) {
+                if (isAllInline(run, spread)) {
+                    run.executeAll();
+                } else {
+                    co_await executeAllAsync(run, spread);
+                }
+            }
+        } catch (...) {
+            machine.fail(std::current_exception());
+        }
+    }
+    leaving.isOver();
+    co_return std::move(machine.end());
 }
 
 }  // namespace stategraph::engine

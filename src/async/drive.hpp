@@ -3,7 +3,7 @@
 
 #include "src/run/run.hpp"
 
-// The coroutine that drives a run's state machine; Run::drive does the same by blocking.
+// The coroutine that drives a run; Run::drive does the same by blocking.
 namespace stategraph::engine {
 
 template <class T = void>
@@ -16,13 +16,11 @@ enum class Spread : std::uint8_t {
     elsewhere,  // all run on the executor, because a reader watches meanwhile
 };
 
-/// Awaits the run's turn on its thread (OnBusy), for which `Run::begin` would block.
+/// Awaits the run's turn on its thread (OnBusy), for which `Run::enter` would block.
 Async<> awaitTurn(RunShared& shared);
 
 /// Reads what the run begins with, before Run::start, if its saver answers later.
 Async<> readFirst(Run& run);
-/// Does what Run::begin does. The input must outlive the task.
-Async<> beginAsync(Run& run, detail::RunInput&& input);
 
 /// Runs to the end or a pause. Stores what is to be kept if it throws, or if it is destroyed before its end.
 Async<RunOutcome> driveAsync(Run& run, detail::RunInput input);

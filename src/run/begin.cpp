@@ -48,12 +48,6 @@ Run::~Run() {
         env_.observation.runEnds(Status::failed, env_.supersteps.begun, "its end could not be stored");
 }
 
-void Run::begin(RunInput&& input) {
-    enter(input);
-    start(std::move(input));
-    env_.log.wait();  // the input has been acknowledged now
-}
-
 void Run::enter(const RunInput& input) {
     if (env_.observation) observeStart();
     if (env_.link == nullptr && env_.log.hasSaver()) claimThread();

@@ -1,4 +1,5 @@
 #pragma once
+#include <exception>
 #include <memory>
 #include <optional>
 #include <set>
@@ -54,78 +55,57 @@ struct EndRow {
     std::string error = {};      // why the superstep has failed as a whole, if no state can have what its tasks wrote
 };
 
-/// One run of a graph in one namespace: a state machine that its driver feeds with executed tasks.
-///
-///     run.begin(input);
-///     while (run.next()) {
-///         for each task in run.todo(): run.execute(task)   // anywhere, in any order, at once
-///         run.endSuperstep();
-///     }
-///     run.storeEnd();
-///     run.tellIndex();
-///     run.tellFinish();
-///
-/// Any of these may throw what the run fails with; then `fail()` stores what is to be kept. Only `execute` may be
-/// called from several threads.
-///
-/// Each of begin, endSuperstep, the end and fail has parts, between which a driver that awaits the saver waits
-/// (src/async/drive.cpp): after `awaitPuts` none of the parts waits for a put.
+/// One run of a graph in one namespace: the steps of which a `Machine` (machine.hpp) makes a whole, and what they work
+/// on. A driver executes the tasks, anywhere, in any order and at once; nothing else may be called from several threads.
+/// After `awaitPuts` none of the steps waits for a put.
 class Run {
 public:
     /// `place` is where the state is created (State); null means in an object that the run owns.
     Run(const detail::Core& core, RunShared& shared, const ParentLink* link = nullptr, void* place = nullptr);
     ~Run();
 
-    /// Call it before `begin`, with what the caller has read of the thread (detail::invokeAfter).
+    /// Call it before the run is driven, with what the caller has read of the thread (detail::invokeAfter).
     void haveReadBefore(ThreadReading& read) noexcept { read_before_ = &read; }
-    void begin(detail::RunInput&& input);
-    /// The parts of `begin`. `enter` claims the thread; what `toRead` asks for can be read and given to `haveRead`,
-    /// or else `start` reads it; after `start` the driver waits until the log is settled.
-    void enter(const detail::RunInput& input);
+
+    /// For drivers. Runs to the end or a pause on the calling thread, with the executor's help. Stores what is to be
+    /// kept if it throws.
+    RunOutcome& drive(detail::RunInput&& input);
+    /// Has the steps below not wait for puts, if the saver answers later (BaseCheckpointSaver). Call it first. Returns
+    /// whether they do not.
+    bool awaitPuts() { return env_.log.awaitPuts(); }
+    /// What `start` will read first, after `enter`, unless the driver gives it to `haveRead`.
     std::optional<TupleQuery> toRead() const;
     void haveRead(std::optional<CheckpointTuple>&& tuple) { start_->ahead.emplace(std::move(tuple)); }
-    void start(detail::RunInput&& input);
-
-    bool next();
     std::span<Task* const> todo() const noexcept { return env_.superstep->todo(); }
     void execute(Task& task) noexcept;
     /// Call it before the tasks are executed again, if their executor was destroyed.
     void takeUpLeft() noexcept;
     /// Executes everything in `todo`, on this thread with the executor's help.
     void executeAll() noexcept;
-    bool isPaused() const noexcept { return outcome_.status != Status::done; }
-    void endSuperstep();
-    /// The parts of `endSuperstep`. Before `storeSuperstep` the driver waits until the log is settled. Between both it
-    /// does so if `storesAtOnce`. `leaveSuperstep` does nothing if the run is paused.
+
+    /// The steps, which only `Machine` calls. All that are not noexcept may throw what the run fails with. `enter`
+    /// claims the thread, and `start` stores the input.
+    void enter(const detail::RunInput& input);
+    void start(detail::RunInput&& input);
+    /// Returns false if no superstep follows.
+    bool next();
     void storeSuperstep();
     bool storesAtOnce() const noexcept { return env_.shared.config->durability == Durability::sync; }
+    /// Does nothing if the run is paused.
     void leaveSuperstep();
-    /// These end the run. After `storeEnd` and after `tellIndex` the driver waits until the log is settled. What
-    /// `tellFinish` returns exists as long as the run.
+    bool isPaused() const noexcept { return outcome_.status != Status::done; }
     void storeEnd();
     void tellIndex() noexcept;
+    /// What it returns exists as long as the run.
     RunOutcome& tellFinish();
-    /// Call it after one of the other functions threw an exception, while that is handled.
-    void fail() noexcept;
-    /// The parts of `fail`. The driver waits after `storeFailure`, calls `tellStored` if nothing failed meanwhile, then
-    /// `tellIndex`, and waits again. An exception is handled only during `tellFailure`.
+    /// After a failure: `tellStored` only if everything is stored.
     void storeFailure() noexcept;
     void tellStored() noexcept;
-    void tellFailure() noexcept;
-    /// Call it instead of continuing, when no caller waits for the end any more.
+    void tellFailure(const std::exception_ptr& failure) noexcept;
+    /// Instead of continuing, when no caller waits for the end any more.
     void leave() noexcept;
-
-    /// Runs to the end or a pause on the calling thread, with the executor's help. Stores what is to be kept if it
-    /// throws.
-    RunOutcome& drive(detail::RunInput&& input);
-
-    /// For a run that only stores its beginning, so that another run can resume from it: returns the newest checkpoint
-    /// after `begin`.
-    Config submitted() const;
-
-    /// Has the parts above not wait for puts, if the saver answers later (BaseCheckpointSaver). Call it first. Returns
-    /// whether they do not.
-    bool awaitPuts() { return env_.log.awaitPuts(); }
+    /// Of a submission: where the run that it has stored begins.
+    RunOutcome& submitted();
 
     /// Returns what the run's tasks work with.
     TaskEnv& env() noexcept { return env_; }
@@ -236,6 +216,7 @@ private:
     void showPause();
     bool leftSome() const noexcept;
     void noteEnd();
+    Config here() const;
     void flush(const ThreadReport& report);
     void flushQuietly(const ThreadOutlook& outlook) noexcept;
     ThreadReport report(const ThreadOutlook& outlook, std::vector<std::string_view>& questions) const;
@@ -252,9 +233,9 @@ private:
     // The run is reported in run_told.cpp.
     void observeStart() noexcept;
     detail::Verdict verdict() const;
-    void observeFailure() noexcept;  // the exception that is being handled
+    void observeFailure(const std::exception_ptr& failure) noexcept;
     void tellEnd(Status ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
-    void tellFailedEnd() noexcept;  // the same
+    void tellFailedEnd(const std::exception_ptr& failure) noexcept;
     void observeStored(CheckpointId before, std::int64_t step, std::chrono::steady_clock::time_point began) noexcept;
 
     TaskEnv env_;

@@ -172,11 +172,15 @@ void Run::storeEnd() {
     if (env_.observation) observeStored(before, env_.place.step - 1, began);
 }
 
+Config Run::here() const {
+    return {
+        .thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
+}
+
 RunOutcome& Run::tellFinish() {
     if (env_.link == nullptr) env_.shared.events->changed();
     if (isPaused() && env_.link == nullptr) showPause();
-    outcome_.config = {
-        .thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
+    outcome_.config = here();
     if (outcome_.status == Status::done) {
         verdict_ = verdict();
     } else {
@@ -198,17 +202,6 @@ bool Run::leftSome() const noexcept {
     });
 }
 
-void Run::fail() noexcept {
-    storeFailure();
-    try {
-        env_.log.wait();
-        tellStored();
-    } catch (...) {
-    }
-    tellIndex();
-    tellFailure();
-}
-
 void Run::storeFailure() noexcept {
     try {
         const bool was_refused = env_.shared.refusal.isNoted();
@@ -226,9 +219,9 @@ void Run::storeFailure() noexcept {
     flushQuietly(outlookNow());
 }
 
-void Run::tellFailure() noexcept {
-    if (env_.observation) observeFailure();
-    tellFailedEnd();
+void Run::tellFailure(const std::exception_ptr& failure) noexcept {
+    if (env_.observation) observeFailure(failure);
+    tellFailedEnd(failure);
 }
 
 void Run::tellStored() noexcept {

@@ -21,14 +21,14 @@ void Run::observeStart() noexcept {
     env_.observation.runStarts(run);
 }
 
-void Run::observeFailure() noexcept {
+void Run::observeFailure(const std::exception_ptr& failure) noexcept {
     try {
-        throw;
+        std::rethrow_exception(failure);
     } catch (const ParentCommandSignal&) {
         env_.observation.superstepEnds(Status::done);
         env_.observation.runEnds(Status::done, env_.supersteps.begun, {});
     } catch (...) {
-        env_.observation.runEnds(Status::failed, env_.supersteps.begun, describedOrEmpty(std::current_exception()));
+        env_.observation.runEnds(Status::failed, env_.supersteps.begun, describedOrEmpty(failure));
     }
 }
 
@@ -44,12 +44,11 @@ void Run::tellEnd(Status ending, const std::vector<Interrupt>& interrupts, std::
                          .stored = env_.log.stored()});
 }
 
-void Run::tellFailedEnd() noexcept {
+void Run::tellFailedEnd(const std::exception_ptr& failure) noexcept {
     if (env_.link != nullptr) return;
     std::vector<Interrupt> interrupts;
     std::string text;
     if (env_.teller.any()) {
-        const std::exception_ptr failure = std::current_exception();
         try {
             try {
                 std::rethrow_exception(failure);

@@ -19,30 +19,20 @@ struct StreamRun::Impl {
 
     void next() {
         while (!driver.take(event)) {
-            try {
-                if (driver.mustAwait()) driver.settle();
-                advance();
-            } catch (...) {
-                driver.fail();
+            if (driver.isRunning()) {
+                driver.mayGetEvents() ? driver.queue.wait() : driver.endTasks();
+            } else if (driver.need() == engine::Need::tasks) {
+                execute();
+            } else {
+                if (driver.need() == engine::Need::puts) driver.machine().settle();
+                driver.advance();
             }
         }
     }
 
-    void advance() {
-        switch (driver.advance()) {
-            case engine::StreamDriver::Todo::nothing:
-            case engine::StreamDriver::Todo::read:
-                return;
-            case engine::StreamDriver::Todo::wait:
-                driver.queue.wait();
-                return;
-            case engine::StreamDriver::Todo::tasks:
-                if (driver.isLive() && !driver.run().todo().empty() && startTasks()) return;
-                driver.run().executeAll();
-                break;
-            case engine::StreamDriver::Todo::join:
-                break;
-        }
+    void execute() {
+        if (driver.isLive() && !driver.run().todo().empty() && startTasks()) return;
+        driver.run().executeAll();
         driver.endTasks();
     }
 

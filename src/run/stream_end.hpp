@@ -6,6 +6,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/run/invoke.hpp"
+#include "src/run/machine.hpp"
 
 // What streams whose reader blocks and streams whose reader awaits have in common.
 namespace stategraph::engine {
@@ -31,36 +32,32 @@ public:
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
 
-    /// Ends it well, after the other parts of Run::finish.
-    void finish(Run& run) {
-        is_there_ = true;
-        outcome_ = std::move(run.tellFinish());
-        has_outcome_ = true;
-        run.shared().claim.release();
-    }
-    /// Keeps the exception that is being handled, for `fail`.
-    void keepFailure(Run& run) {
-        try {
-            throw;
-        } catch (Error& error) {
-            addRunContext(error, *run.shared().config);
-            failure_ = std::current_exception();
-        } catch (...) {
-            failure_ = std::current_exception();
-        }
-    }
-    /// Ends it with that exception, after the other parts of Run::fail.
-    void fail(Run& run) noexcept {
+    /// Takes how the run has ended, once that is stored. The machine needs nothing more.
+    void come(Run& run, Machine& machine) noexcept {
         is_there_ = true;
         try {
-            std::rethrow_exception(failure_);
+            nameThread(machine.failure(), *run.shared().config);
+            outcome_ = std::move(machine.end());
+            has_outcome_ = true;
         } catch (...) {
-            run.tellFailure();
+            failure_ = std::current_exception();
         }
         run.shared().claim.release();
     }
 
 private:
+    static void nameThread(const std::exception_ptr& failure, const RunConfig& config) noexcept {
+        try {
+            if (failure) std::rethrow_exception(failure);
+        } catch (Error& error) {
+            try {
+                addRunContext(error, config);
+            } catch (...) {  // there is no memory for the name
+            }
+        } catch (...) {
+        }
+    }
+
     bool is_there_ = false;
     bool has_outcome_ = false;
     RunOutcome outcome_;

@@ -44,8 +44,7 @@ Submission::Submission(const detail::Core& core, const RunInput& input, const Ru
 Config Submission::store(RunInput&& input) {
     const auto begin = [&] {
         Run run(core_, shared_);
-        run.begin(std::move(input));
-        return run.submitted();
+        return std::move(run.drive(std::move(input)).config);
     };
     return end(begin());
 }
@@ -56,9 +55,9 @@ Config Submission::end(Config stored) {
     return stored;
 }
 
-Config Run::submitted() const {
-    return {
-        .thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
+RunOutcome& Run::submitted() {
+    outcome_.config = here();
+    return outcome_;
 }
 
 }  // namespace stategraph::engine

@@ -9,11 +9,6 @@
 // Ends a superstep: in a commit, a pause or a failure.
 namespace stategraph::engine {
 
-void Run::endSuperstep() {
-    storeSuperstep();
-    leaveSuperstep();
-}
-
 void Run::storeSuperstep() {
     if (env_.link == nullptr) env_.shared.refusal.checkFirst();
     env_.shared.refusal.check();

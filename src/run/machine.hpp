@@ -1,0 +1,84 @@
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "src/run/run.hpp"
+
+namespace stategraph::engine {
+
+/// What a driver does before it calls `Machine::advance` again.
+enum class Need : std::uint8_t {
+    turn,    // takes the run's turn on its thread (OnBusy); a driver that may block need not, as `advance` does it
+    read,    // nothing; a driver that awaits may read what the run begins with (Run::toRead)
+    tasks,   // executes what is in Run::todo
+    puts,    // waits until `Machine::until` has come, and calls `settle`
+    events,  // has a reader take the run's events, if it has a reader
+    done,    // calls `Machine::end` instead
+};
+
+/// The order of a run: what follows what, if all goes well and if something fails. Drivers differ only in how they do
+/// what it needs: they block (Run::drive), await (driveAsync), or let a reader take events meanwhile (StreamDriver).
+///
+///     while ((need = machine.advance()) != Need::done) { … }
+///     return machine.end();
+///
+/// A submission (RunShared::is_submission) ends when its beginning is stored. Used by one thread at a time.
+class Machine {
+public:
+    /// Both arguments must outlive it. The input is moved from when the run starts.
+    Machine(Run& run, detail::RunInput& input) noexcept : run_(run), input_(input) {}
+    Machine(const Machine&) = delete;
+    Machine& operator=(const Machine&) = delete;
+
+    /// Advances until the driver must do something. What it throws inside is the failure of the run.
+    Need advance() noexcept {
+        try {
+            return step();
+        } catch (...) {
+            fail(std::current_exception());
+        }
+        return step();  // which throws nothing now
+    }
+    /// What the log's puts are waited for.
+    PutQueue::Until until() const noexcept {
+        return phase_ == Phase::store ? PutQueue::Until::room : PutQueue::Until::idle;
+    }
+    /// Waits for that. What could not be stored is the failure of the run.
+    void settle() noexcept;
+    /// Call it if the driver itself failed. The first failure is kept, and nothing fails whose end is stored.
+    void fail(std::exception_ptr why) noexcept;
+    /// Reports how the run has ended. Throws what it failed with. The outcome exists as long as the run. Call it once.
+    RunOutcome& end();
+    /// Call it if nobody drives the run any more, and none of its tasks is running. `has_executed`: if tasks were
+    /// needed last, all of them have ended. Their superstep is then committed.
+    void leave(bool has_executed) noexcept;
+
+    /// Returns what the run has failed with, or null.
+    const std::exception_ptr& failure() const noexcept { return failure_; }
+
+private:
+    enum class Phase : std::uint8_t {
+        begin,
+        start,    // the thread is claimed
+        begun,    // the input is put
+        plan,     // the next superstep is to be planned
+        tasks,    // its tasks are executed
+        store,    // there is room for its commit
+        stored,   // it is put
+        failing,  // a failure is to be stored
+        ending,   // the end or the failure is put
+        ended,    // and the index of threads knows it
+    };
+    Need step();
+    Need storeEnd();
+    bool isAwaited() const noexcept { return run_.env().log.isAwaited(); }
+    bool isSubmission() const noexcept { return run_.shared().is_submission; }
+
+    Run& run_;
+    detail::RunInput& input_;
+    std::exception_ptr failure_;
+    Phase phase_ = Phase::begin;
+};
+
+}  // namespace stategraph::engine
