@@ -197,6 +197,40 @@ Task<Value> executeAsync(const Ready& ready, ToolContext& context) {
     co_return output;
 }
 
+/// The hooks around the execution of a call, and the execution itself.
+class ToolChain {
+public:
+    ToolChain(const Plan& plan, const Ready& ready, const ToolCall& call, ToolContext& context)
+        : plan_(plan),
+          ready_(ready),
+          context_(context),
+          use_{*ready.tool, call, ready.arguments, context.runtime().state<State>(), context} {}
+    ToolChain(const ToolChain&) = delete;
+    ToolChain& operator=(const ToolChain&) = delete;
+
+    /// The chain must live until the task has ended.
+    Task<Value> run() { return runFrom(0); }
+
+private:
+    Task<Value> runFrom(std::size_t at) {
+        const std::vector<Middleware>& all = plan_.options.middleware;
+        while (at < all.size() && !all[at].around_tool) ++at;
+        if (at < all.size()) {
+            const NextTool next = [this, at] { return runFrom(at + 1); };
+            Task<Value> rest = all[at].around_tool(use_, next);
+            co_return co_await std::move(rest);
+        }
+        if (ready_.tool->call) co_return execute(ready_, context_);
+        Task<Value> executed = executeAsync(ready_, context_);
+        co_return co_await std::move(executed);
+    }
+
+    const Plan& plan_;
+    const Ready& ready_;
+    ToolContext& context_;
+    ToolUse use_;
+};
+
 /// Says in the question about a call in doubt what the call was.
 void describeIfAsked(const Ready& ready, const ToolCall& call, Runtime& runtime) {
     if (!ready.tool->is_effect || ready.tool->on_doubt != OnDoubt::ask) return;
@@ -305,8 +339,9 @@ Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime,
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);
+    ToolChain chain(plan, ready, call, context);
     try {
-        const auto made = [&] { return execute(ready, context); };
+        const auto made = [&] { return plan.wrapsTools() ? syncWait(chain.run()) : execute(ready, context); };
         Value output = ready.tool->is_effect ? runtime.once(execution_key, made, ready.tool->on_doubt) : made();
         return resultOf(std::move(amendment), outputOf(*ready.tool, call, std::move(output)), context.usage());
     } catch (...) {
@@ -323,9 +358,10 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);
+    ToolChain chain(*plan, ready, call, context);
     std::optional<Message> result;
     try {
-        const auto made = [&ready, &context] { return executeAsync(ready, context); };
+        const auto made = [&] { return plan->wrapsTools() ? chain.run() : executeAsync(ready, context); };
         Task<Value> executed =
             ready.tool->is_effect ? onceAsync(runtime, execution_key, made, ready.tool->on_doubt) : made();
         Value output = co_await std::move(executed);

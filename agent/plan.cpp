@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 #include <stategraph/detail/plain_name.hpp>
@@ -64,6 +65,20 @@ void checkTool(const Tool& tool, std::vector<std::string>& names, std::vector<st
     names.push_back(name);
 }
 
+void checkMiddleware(const std::vector<Middleware>& middleware, std::vector<std::string>& faults) {
+    for (std::size_t i = 0; i < middleware.size(); ++i) {
+        const Middleware& each = middleware[i];
+        const std::string at = "the middleware '" + each.name + "' ";
+        if (!stategraph::detail::isPlainName(each.name))
+            faults.push_back(at + "needs a name of 1 to 64 letters, digits, '_' and '-'");
+        const auto before = std::span(middleware).first(i);
+        if (std::ranges::find(before, each.name, &Middleware::name) != before.end())
+            faults.push_back("two middlewares are called '" + each.name + "'; give each its own name");
+        if (!each.before_model && !each.around_model && !each.after_model && !each.around_tool)
+            faults.push_back(at + "has no function; set one of its hooks");
+    }
+}
+
 }  // namespace
 
 Plan::Plan(Options given) : options(std::move(given)) {
@@ -74,6 +89,7 @@ Plan::Plan(Options given) : options(std::move(given)) {
                          ", and must be at least 1");
     }
     for (const Tool& tool : options.tools) checkTool(tool, names, faults);
+    checkMiddleware(options.middleware, faults);
     for (const StopCondition& condition : options.stop_when) {
         if (!condition) faults.emplace_back("a condition of stop_when is empty");
     }

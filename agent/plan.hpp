@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,7 +18,11 @@ struct Plan {
     const Tool* find(std::string_view tool) const noexcept;
     /// Returns whether some calls may be refused, and the graph therefore has a node for them.
     bool refusesCalls() const noexcept {
-        return options.prepare_step || options.repair_call || options.tool_choice == model::ToolChoice::none;
+        return !options.middleware.empty() || options.repair_call || options.tool_choice == model::ToolChoice::none;
+    }
+    /// Returns whether a hook is called around the execution of tools.
+    bool wrapsTools() const noexcept {
+        return std::ranges::any_of(options.middleware, [](const Middleware& each) { return bool(each.around_tool); });
     }
     /// Returns whether the call must be approved, because the run, the agent or the tool requires it.
     bool needsApproval(const Tool& tool, const Value& arguments, const RunApproval& run) const noexcept;

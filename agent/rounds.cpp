@@ -16,6 +16,7 @@
 #include <stategraph/update.hpp>
 
 #include "agent/calls.hpp"
+#include "agent/model_chain.hpp"
 
 namespace stategraph::agent::detail {
 
@@ -148,10 +149,8 @@ public:
         // at a limit. A turn may begin with results of calls that the turn before it left open.
         const bool is_last_again = plan.options.at_limit == AtLimit::answer && mendsAnswer(state);
         if (state.steps > 0 && (comesAfterTools(state) || is_last_again)) stopped_ = stopReason(plan, state);
-        if (isOver()) return;
-        if (plan.options.prepare_step) prepare();
-        if (auto mended = model::mendHistory(wanted()))
-            mended_ = std::make_unique<const std::vector<Message>>(std::move(*mended));
+        if (isOver() || plan.options.middleware.empty()) return;
+        chain_ = std::make_unique<ModelChain>(plan, state, runtime, toolChoice());
     }
     Round(const Round&) = delete;
     Round& operator=(const Round&) = delete;
@@ -160,30 +159,23 @@ public:
     bool isOver() const noexcept { return stopped_ && plan_.options.at_limit == AtLimit::stop; }
     Command<State> stop() { return {.update = {set(&State::stop_reason, *stopped_)}}; }
 
-    const model::Model& model() const noexcept { return prepared_ ? *prepared_->step.model : *plan_.options.model; }
-    /// The request refers to data of the plan, the state and this round.
-    model::Request request() const {
-        model::Request request{.messages = withoutAborted(mended_ ? *mended_ : wanted()), .tool_choice = toolChoice()};
-        if (plan_.options.output) request.output = plan_.options.output->format;
-        if (prepared_) {
-            request.instructions = prepared_->step.instructions;
-            request.tools = prepared_->tools;
-            request.tool_choice = effectiveChoice();
-            if (!stopped_) request.required_tool = prepared_->step.required_tool;
-            request.settings = prepared_->step.settings;
-        } else {
-            request.instructions = plan_.options.instructions;
-            request.tools = plan_.descriptions;
-            request.settings = plan_.options.settings;
-        }
-        return request;
+    /// Calls the model, and the hooks around the call. `asking` must live until the task has ended.
+    Task<model::Reply> ask(const model::Asking& asking) {
+        if (!chain_) return plan_.options.model->ask(request(), asking);
+        next_ = [this, &asking] {
+            offered_ = chain_->offeredTools();
+            return chain_->call().model->ask(request(), asking);
+        };
+        return chain_->run(next_);
     }
     model::Asking asking() {
         const auto partial = std::make_shared<PartialAnswer>(id_, removalIn(state_));
         stategraph::detail::leaveAtStop(runtime_, partial);
         const auto tell = [this, partial](const Delta& delta) {
             const auto held = stategraph::detail::heldAttempt(runtime_);
+            if (chain_ && chain_->call().is_held) return;
             partial->add(delta);
+            if (chain_) chain_->setReported();
             if (runtime_.wantsMessages()) runtime_.emitMessage(Value(pieceOf(delta, id_, callId(delta.call))));
         };
         return {tell, stopToken(runtime_), &runtime_};
@@ -191,16 +183,21 @@ public:
 
     /// To be called once: the answer takes this round's id.
     Command<State> take(model::Reply&& reply) {
+        const bool is_ended = chain_ && !chain_->endReason().empty();
+        if (is_ended && !chain_->hasAnswer()) return endedBefore();
         Message& message = reply.message;
         message.role = Role::assistant;
-        if (isCut(message) || stopped_) message.calls.clear();
+        if (isCut(message) || stopped_ || is_ended) message.calls.clear();
         for (std::size_t i = 0; i < message.calls.size(); ++i) message.calls[i].id = callId(i);
         const Faults faults = checkCalls(message.calls);
         Command<State> command{.update = {set(&State::steps, state_.steps + 1)}};
         if (message.usage) command.update.with(add(&State::usage, *message.usage));
+        if (chain_) chain_->addTo(command.update);
         if (auto removal = removalIn(state_)) command.update.with(add(&State::messages, std::move(*removal)));
         std::optional<Message> complaint;
-        if (message.calls.empty() && isPaused(message) && !stopped_) {
+        if (is_ended) {
+            command.update.with(set(&State::stop_reason, chain_->endReason()));
+        } else if (message.calls.empty() && isPaused(message) && !stopped_) {
             command.go_to = model_node;
         } else if (message.calls.empty()) {
             complaint = end(message, command.update);
@@ -217,58 +214,37 @@ public:
     }
 
 private:
-    /// What the user's function has changed for this call.
-    struct Prepared {
-        StepPlan step;
-        std::vector<model::ToolDescription> tools;  // the descriptions of the tools that it has named
-    };
-
-    void prepare() {
-        const Options& options = plan_.options;
-        prepared_.reset(new Prepared{.step = {.model = options.model,
-                                              .instructions = options.instructions,
-                                              .tools = plan_.names,
-                                              .tool_choice = toolChoice(),
-                                              .settings = options.settings,
-                                              .runtime = &runtime_},
-                                     .tools = {}});
-        StepPlan& step = prepared_->step;
-        options.prepare_step(state_, step);
-        checkStep(step);
-        for (const model::ToolDescription& tool : plan_.descriptions) {
-            if (std::ranges::find(step.tools, tool.name) != step.tools.end()) prepared_->tools.push_back(tool);
-        }
+    /// The request refers to data of the plan, the state and this round.
+    model::Request request() {
+        const std::vector<Message>& sent = chain_ ? chain_->call().sent() : state_.messages;
+        mended_ = model::mendHistory(sent);
+        model::Request request{.messages = withoutAborted(mended_ ? *mended_ : sent), .tool_choice = effectiveChoice()};
+        if (plan_.options.output) request.output = plan_.options.output->format;
+        request.instructions = chain_ ? chain_->call().instructions : plan_.options.instructions;
+        request.tools = chain_ ? offered_ : plan_.descriptions;
+        request.settings = chain_ ? chain_->call().settings : plan_.options.settings;
+        if (chain_ && !stopped_) request.required_tool = chain_->call().required_tool;
+        return request;
     }
-    void checkStep(const StepPlan& step) const {
-        if (!step.model) throw InvalidArgumentError("prepare_step left the step without a model");
-        const auto has = [](const std::vector<std::string>& names, const std::string& tool) {
-            return std::ranges::find(names, tool) != names.end();
-        };
-        for (const std::string& tool : step.tools) {
-            if (!has(plan_.names, tool))
-                throw InvalidArgumentError("prepare_step offers the tool '" + tool +
-                                           "', which the agent does not have");
-        }
-        if (step.required_tool.empty() || has(step.tools, step.required_tool)) return;
-        throw InvalidArgumentError("prepare_step requires a call of the tool '" + step.required_tool +
-                                   "', which is not one of the tools of this step");
+    /// What a hook that ended the turn before the call leaves.
+    Command<State> endedBefore() const {
+        Command<State> command{.update = {set(&State::stop_reason, chain_->endReason())}};
+        chain_->addTo(command.update);
+        return command;
     }
     model::ToolChoice toolChoice() const noexcept {
         return stopped_ ? model::ToolChoice::none : plan_.options.tool_choice;
     }
-    /// The choice after the user's function, which has no say in the last answer at a limit.
+    /// The choice after the hooks, which have no say in the last answer at a limit.
     model::ToolChoice effectiveChoice() const noexcept {
-        return prepared_ && !stopped_ ? prepared_->step.tool_choice : toolChoice();
+        return chain_ && !stopped_ ? chain_->call().tool_choice : toolChoice();
     }
     /// Returns the names of the tools that the model may call.
     const std::vector<std::string>& offered() const noexcept {
         static const std::vector<std::string> none;
-        const bool is_required = prepared_ && !prepared_->step.required_tool.empty();
+        const bool is_required = chain_ && !chain_->call().required_tool.empty();
         if (effectiveChoice() == model::ToolChoice::none && !is_required) return none;
-        return prepared_ ? prepared_->step.tools : plan_.names;
-    }
-    const std::vector<Message>& wanted() const noexcept {
-        return prepared_ && prepared_->step.messages ? *prepared_->step.messages : state_.messages;
+        return chain_ ? chain_->call().tools : plan_.names;
     }
     static std::string answerId(TaskId task) {
         std::array<char, id_prefix.size() + id_digits> id;
@@ -357,8 +333,10 @@ private:
     std::string id_;  // the id of the answer: a prefix and the task's id
     Runtime& runtime_;
     std::optional<std::string> stopped_;
-    std::unique_ptr<Prepared> prepared_;                  // null if the call is as the agent's options say
-    std::unique_ptr<const std::vector<Message>> mended_;  // null if nothing needs mending
+    std::unique_ptr<ModelChain> chain_;  // null if the call is as the agent's options say
+    NextModel next_;                     // the call itself, for the chain
+    std::vector<model::ToolDescription> offered_;
+    std::optional<std::vector<Message>> mended_;  // none if nothing needs mending
 };
 
 }  // namespace
@@ -372,7 +350,7 @@ Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& st
     Round round(*plan, state, runtime);
     if (round.isOver()) co_return round.stop();
     const model::Asking asking = round.asking();
-    Task<model::Reply> asked = round.model().ask(round.request(), asking);
+    Task<model::Reply> asked = round.ask(asking);
     model::Reply reply = co_await std::move(asked);
     co_return round.take(std::move(reply));
 }

@@ -20,6 +20,10 @@ struct Path {
 };
 // [end agent]
 
+// [begin middleware]
+#include <stategraph/agent/ready_middleware.hpp>
+// [end middleware]
+
 // [begin providers]
 #include <stategraph/model/anthropic.hpp>  // find_package(stategraph COMPONENTS agent model_http)
 #include <stategraph/model/openai.hpp>
@@ -84,6 +88,25 @@ void toolsOfProviders() {
     std::cout << search.name() << ", " << other_search.name() << "\n";
 }
 
+void withMiddleware() {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const auto small = model::scripted({model::assistant("They said hello.")});
+    const auto model = model::scripted({model::assistant("Write to ada@example.org.")});
+    // [begin middleware]
+
+    const agent::Agent careful({
+        .model = model,
+        .middleware = {agent::summarize({.model = small, .above_tokens = 20'000}),
+                       agent::redact(),
+                       agent::budget({.tokens = 200'000}),
+                       {.name = "polite",
+                        .before_model = [](agent::ModelCall& call) { call.instructions += " Be polite."; }}},
+        .compile = {.checkpointer = saver},
+    });
+    // [end middleware]
+    std::cout << careful.say("Who helps me?", {.thread_id = "ada"}).values.text() << "\n";
+}
+
 void modelsOfProviders(const std::string& key) {
     // [begin providers]
     const auto gpt = model::openai({.api_key = key, .model = "gpt-5"});  // base_url: any server with this format
@@ -96,5 +119,6 @@ int main() {
     askFirst();
     checkBySchema();
     toolsOfProviders();
+    withMiddleware();
     modelsOfProviders("a key");
 }

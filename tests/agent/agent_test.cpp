@@ -206,12 +206,12 @@ TEST_CASE("prepareStep chooses model, tools and messages for each call") {
     agent::Options options{.model = model::scripted({model::assistant({call("c", "a")})}),
                            .instructions = "be brief",
                            .tools = {work(ledger)}};
-    options.prepare_step = [&](const agent::State& state, agent::StepPlan& plan) {
-        if (state.steps == 0) return;
-        plan.model = second;
-        plan.tools.clear();
-        plan.messages = {{state.messages.front()}};
-    };
+    options.middleware = {agent::beforeModel([&](agent::ModelCall& call) {
+        if (call.state.steps == 0) return;
+        call.model = second;
+        call.tools.clear();
+        call.messages = {{call.state.messages.front()}};
+    })};
     const auto result = agent::Agent(options).say("go");
     CHECK(result.values.text() == "from the second: be brief");
     CHECK(sent == std::vector<std::size_t>{1});

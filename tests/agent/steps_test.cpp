@@ -14,8 +14,8 @@ using Texts = std::vector<std::string>;
 namespace {
 
 /// Offers these tools in every step.
-agent::PrepareStep offering(Texts names) {
-    return [names = std::move(names)](const agent::State&, agent::StepPlan& plan) { plan.tools = names; };
+std::vector<agent::Middleware> offering(Texts names) {
+    return {agent::beforeModel([names = std::move(names)](agent::ModelCall& call) { call.tools = names; })};
 }
 
 const model::ToolCall& callAt(const agent::State& state, std::size_t place) {
@@ -35,7 +35,7 @@ TEST_CASE("a call of a tool that was not offered in a step is not executed, and 
                                                          call("c3", "c", "unknown"), call("c4", "d")}),
                                        model::assistant("ok")}),
              .tools = {work(ledger), work(ledger, "hidden", gated)},
-             .prepare_step = offering({"work"}),
+             .middleware = offering({"work"}),
              .compile = stored()});
         const auto outcome = driver.run(helper.graph(), agent::said("go"), {.thread_id = "t"});
         REQUIRE(outcome.what() == "");
@@ -57,10 +57,9 @@ TEST_CASE("a model that may call no tool in a step calls none, and learns so if 
         agent::Options options{.model = model::scripted({model::assistant({call("c1", "a"), call("c2", "b", "gated")}),
                                                          model::assistant({call("c3", "c")}), model::assistant("ok")}),
                                .tools = {work(ledger), work(ledger, "gated", gated)},
-                               .prepare_step =
-                                   [](const agent::State& state, agent::StepPlan& plan) {
-                                       if (state.steps == 0) plan.tool_choice = model::ToolChoice::none;
-                                   },
+                               .middleware = {agent::beforeModel([](agent::ModelCall& call) {
+                                   if (call.state.steps == 0) call.tool_choice = model::ToolChoice::none;
+                               })},
                                .compile = stored()};
         const auto outcome = driver.run(agent::Agent(options).graph(), agent::said("go"), {.thread_id = "t"});
         REQUIRE(outcome.what() == "");
@@ -70,7 +69,7 @@ TEST_CASE("a model that may call no tool in a step calls none, and learns so if 
                                                "did c"});
         CHECK(ledger->count("a") == 0);
 
-        options.prepare_step = {};
+        options.middleware = {};
         options.tool_choice = model::ToolChoice::none;
         const auto never = driver.run(agent::Agent(options).graph(), agent::said("go"), {.thread_id = "u"});
         REQUIRE(never.what() == "");
@@ -86,7 +85,7 @@ TEST_CASE("a model that calls only tools that were not offered is called again, 
         {.model = model::scripted([](const model::Request&) { return model::assistant({call("c", "a", "hidden")}); }),
          .tools = {work(ledger), work(ledger, "hidden")},
          .stop_when = {agent::stepCountIs(3)},
-         .prepare_step = offering({"work"})});
+         .middleware = offering({"work"})});
     const auto state = helper.say("go").values;
     CHECK(state.stop_reason == "max-steps");
     CHECK(results(state).size() == 3);
@@ -97,14 +96,14 @@ TEST_CASE("a call of a tool that its step offered is executed when it is approve
     const auto ledger = std::make_shared<Ledger>();
     agent::ToolOptions gated;
     gated.approval = true;
-    const auto later = [](const agent::State& state, agent::StepPlan& plan) {
-        plan.tools = state.steps == 1 ? Texts{"hidden"} : Texts{"work"};
+    const auto later = [](agent::ModelCall& call) {
+        call.tools = call.state.steps == 1 ? Texts{"hidden"} : Texts{"work"};
     };
     const agent::Agent helper(
         {.model = model::scripted({model::assistant({call("c1", "a")}), model::assistant({call("c2", "b", "hidden")}),
                                    model::assistant("ok")}),
          .tools = {work(ledger), work(ledger, "hidden", gated)},
-         .prepare_step = later,
+         .middleware = {agent::beforeModel(later)},
          .compile = stored()});
     CHECK((helper.say("go", {.thread_id = "t"}).status == sg::Status::interrupted));
     // The step in which the tool was offered is over; the call that it allowed is still approved.
@@ -198,41 +197,40 @@ TEST_CASE("a request says whether the model must call a tool, and which one, exc
         CHECK((told[2].choice == model::ToolChoice::none));
     }
     SUBCASE("one of them, in the first call") {
-        options.prepare_step = [](const agent::State& state, agent::StepPlan& plan) {
-            CHECK((state.steps == 2 || plan.tool_choice == model::ToolChoice::required));
-            if (state.steps != 1) plan.required_tool = "work";
-        };
+        options.middleware = {agent::beforeModel([](agent::ModelCall& call) {
+            CHECK((call.state.steps == 2 || call.tool_choice == model::ToolChoice::required));
+            if (call.state.steps != 1) call.required_tool = "work";
+        })};
         agent::Agent(options).say("go");
         REQUIRE(told.size() == 3);
         CHECK(told[0].tool == "work");
         CHECK(told[1].tool.empty());
         CHECK(told[2].tool.empty());  // the last answer is without tools
     }
-    SUBCASE("in every call by prepare_step") {
+    SUBCASE("in every call by middleware") {
         options.tool_choice = model::ToolChoice::automatic;
-        options.prepare_step = [](const agent::State&, agent::StepPlan& plan) {
-            plan.tool_choice = model::ToolChoice::required;
-        };
+        options.middleware = {
+            agent::beforeModel([](agent::ModelCall& call) { call.tool_choice = model::ToolChoice::required; })};
         CHECK(agent::Agent(options).say("go").values.text() == "ok");
         REQUIRE(told.size() == 3);
         CHECK((told[1].choice == model::ToolChoice::required));
         CHECK((told[2].choice == model::ToolChoice::none));
     }
     SUBCASE("one that the agent does not have is offered: the run fails") {
-        options.prepare_step = [](const agent::State&, agent::StepPlan& plan) { plan.tools = {"work", "wrok"}; };
+        options.middleware = {agent::beforeModel([](agent::ModelCall& call) { call.tools = {"work", "wrok"}; })};
         CHECK_THROWS_WITH_AS(agent::Agent(options).say("go"),
                              doctest::Contains("offers the tool 'wrok', which the agent does not have"), sg::NodeError);
     }
     SUBCASE("and without a model: the run fails") {
-        options.prepare_step = [](const agent::State&, agent::StepPlan& plan) { plan.model = nullptr; };
-        CHECK_THROWS_WITH_AS(agent::Agent(options).say("go"), doctest::Contains("left the step without a model"),
-                             sg::NodeError);
+        options.middleware = {agent::beforeModel([](agent::ModelCall& call) { call.model = nullptr; })};
+        CHECK_THROWS_WITH_AS(agent::Agent(options).say("go"),
+                             doctest::Contains("left a call of the model without a model"), sg::NodeError);
     }
     SUBCASE("one that is not offered: the run fails") {
-        options.prepare_step = [](const agent::State&, agent::StepPlan& plan) {
-            plan.tools = {"other"};
-            plan.required_tool = "work";
-        };
+        options.middleware = {agent::beforeModel([](agent::ModelCall& call) {
+            call.tools = {"other"};
+            call.required_tool = "work";
+        })};
         CHECK_THROWS_WITH_AS(agent::Agent(options).say("go"),
                              doctest::Contains("'work', which is not one of the tools"), sg::NodeError);
     }

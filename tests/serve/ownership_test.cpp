@@ -313,7 +313,7 @@ TEST_CASE("nodes, tools, steps, models and the preparation of a call see who ask
     const agent::Agent helper(
         {.model = std::make_shared<Listening>([&](sg::Runtime& r) { note("model", r); }),
          .tools = {std::move(look)},
-         .prepare_step = [&](const agent::State&, agent::StepPlan& plan) { note("prepare", *plan.runtime); },
+         .middleware = {agent::beforeModel([&](agent::ModelCall& call) { note("prepare", call.runtime); })},
          .compile = stored(saver)});
     const auto flow = wf::workflow<int>("w")
                           .then(wf::step("s",

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <stategraph/agent/middleware.hpp>
 #include <stategraph/agent/state.hpp>
 #include <stategraph/agent/tool.hpp>
 #include <stategraph/graph.hpp>
@@ -28,28 +29,6 @@ StopCondition stepCountIs(std::int64_t steps);
 StopCondition hasToolCall(std::string tool);
 /// Ends when the turn has cost this many tokens, with "max-tokens".
 StopCondition tokensAre(std::int64_t tokens);
-
-/// A call of the model that is about to be made. PrepareStep may change it.
-struct StepPlan {
-    /// The model that is called; null fails the run.
-    std::shared_ptr<const model::Model> model;
-    std::string instructions;
-    /// Names of the tools that the model receives; one that the agent does not have fails the run. A call of another
-    /// tool is not executed; its result says so.
-    std::vector<std::string> tools;
-    /// With `none`, no call is executed, as if no tool was offered. The last answer at a limit (AtLimit::answer) is
-    /// always without tools.
-    model::ToolChoice tool_choice = model::ToolChoice::automatic;
-    /// If not empty, the model must call this tool, which must be among `tools`, whatever `tool_choice` says.
-    std::string required_tool = {};
-    model::Settings settings;
-    /// The messages that are sent instead of the whole conversation, which the state keeps.
-    std::optional<std::vector<model::Message>> messages = {};
-    /// The runtime of the node that calls the model, for the run's context. Valid during the call of PrepareStep.
-    Runtime* runtime = nullptr;
-};
-/// A function that changes a call of the model before it is made.
-using PrepareStep = std::function<void(const State& state, StepPlan& plan)>;
 
 /// Repairs a call that cannot be executed, because its tool is unknown or was not offered, or because its arguments are
 /// refused; `fault` says why. The name and the arguments of the returned call are executed and stored in place of the
@@ -128,10 +107,10 @@ struct Options {
     std::vector<StopCondition> stop_when = {};
     /// What happens when a stop condition ends the turn.
     AtLimit at_limit = AtLimit::stop;
-    /// Called before each call of the model; it may change the call. Null: no change.
-    PrepareStep prepare_step = {};
+    /// What is called before, after and around the calls of the model, and around those of tools, the first outermost.
+    std::vector<Middleware> middleware = {};
     /// Whether the model may, must or must not call a tool, in each of its calls; with `required` a turn ends by
-    /// `stop_when` alone. To change it from call to call, use `prepare_step`.
+    /// `stop_when` alone. To change it from call to call, use `middleware`.
     model::ToolChoice tool_choice = model::ToolChoice::automatic;
     /// Repairs calls that cannot be executed. Null: the model receives their faults.
     RepairCall repair_call = {};
@@ -201,7 +180,7 @@ public:
 
     /// The agent's graph, which can be run in every way that a graph can be run. Its nodes are "begin", "model", and
     /// "tool", "awaited_tool" or, for a tool with a timeout or a retry of its own, "tool.NAME" for each call. With
-    /// `prepare_step`, `repair_call` or the choice `none` there is "refused_tool", for calls that are not executed.
+    /// `middleware`, `repair_call` or the choice `none` there is "refused_tool", for calls that are not executed.
     const CompiledGraph<State>& graph() const noexcept { return graph_; }
 
     /// Adds a message of the user and runs the turn, until there is an answer, a budget is used up, or a call waits.

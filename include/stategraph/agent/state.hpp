@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ struct State {
     RunApproval approval = {};
     /// How often an answer of the wrong shape was sent back to the model in this turn.
     std::int64_t repairs = 0;
+    /// What middleware keeps in the thread, by its name (ModelCall::keep).
+    std::map<std::string, Value> kept = {};
 
     /// The last answer's text; empty if there is none.
     std::string text() const;
@@ -48,7 +51,7 @@ struct State {
         return stategraph::channels(channel("messages", &State::messages, addMessages), channel("steps", &State::steps),
                                     channel("usage", &State::usage, sum), channel("stop_reason", &State::stop_reason),
                                     channel("output", &State::output), channel("approval", &State::approval),
-                                    channel("repairs", &State::repairs));
+                                    channel("repairs", &State::repairs), channel("kept", &State::kept, merge));
     }
 };
 

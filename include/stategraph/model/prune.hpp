@@ -20,7 +20,7 @@ struct PruneOptions {
     std::vector<std::string> tools = {};
 };
 
-/// The conversation without what a model no longer needs, for StepPlan::messages, while the state keeps everything. A
+/// The conversation without what a model no longer needs, for ModelCall::messages, while the state keeps everything. A
 /// call is left out together with its result, and the last call of a message together with the thoughts before it, so
 /// the rest is valid for providers if the conversation is. Messages of which nothing is left are left out. Cost:
 /// linear; copies what is kept.

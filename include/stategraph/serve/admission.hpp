@@ -38,7 +38,7 @@ public:
     virtual std::string_view remote() const { return {}; }
 };
 
-/// Who asks. Nodes, tools, steps, models and PrepareStep of the run that a request begins see it as the run's context:
+/// Who asks. Nodes, tools, steps, models and middleware of the run that a request begins see it as the run's context:
 /// `runtime.context<serve::Identity>()`.
 struct Identity {
     /// Different for different users. It is stored in the metadata of the thread (owner_key).
