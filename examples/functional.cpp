@@ -16,7 +16,7 @@ int fetch(const std::string& page) {
 
 int main() {
     const auto report = sg::entrypoint("report",
-                                       [](const std::string& topic, sg::Flow& flow) {
+                                       [](const std::string& topic, sg::Calls& flow) {
                                            // The two calls run at the same time, and each is stored when it returns.
                                            auto news = flow.start("fetch", fetch, topic + "/news");
                                            const int news_size = news.get();

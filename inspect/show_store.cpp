@@ -2,7 +2,6 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/graph_description.hpp>
-#include <stategraph/largest_threads.hpp>
 #include <stategraph/stats.hpp>
 
 #include "inspect/commands.hpp"

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view help = R"(Options of a worker:
   --database CONNINFO   the database, as libpq names it; otherwise an environment variable names it
   --schema NAME         the schema of its tables (stategraph)
-  --set-up              creates the tables, or upgrades them, before it begins
+  --set-up              creates the tables before it begins
   --queue NAME[:WEIGHT[:LIMIT]]   a queue that it takes threads from; several are given one after the other (default)
   --slots N             how many threads it runs at once (8)
   --connections N       how many connections it may open (as many as slots, at least 8)

@@ -12,11 +12,12 @@
 #include <stategraph/json.hpp>
 #include <stategraph/messages.hpp>
 #include <stategraph/ndjson.hpp>
-#include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
+#include <stategraph/rocksdb_store.hpp>
 #include <stategraph/shared_list.hpp>
 #include <stategraph/spans.hpp>
 #include <stategraph/stategraph.hpp>
+#include <stategraph/store_cache.hpp>
 #include <stategraph/stream_hub.hpp>
 
 namespace sg = stategraph;
@@ -149,7 +150,7 @@ void cacheAndSpans() {
     sg::StateGraph<State> graph;
     graph.addNode("ask", says("asked"), {.cache = {.key = [](const State&) { return std::string("always"); }}});
     graph.addEdge(sg::START, "ask").addEdge("ask", sg::END);
-    const auto cache = std::make_shared<sg::RocksDBCache>("cache");  // outlives the process
+    const auto cache = std::make_shared<sg::StoreCache>(std::make_shared<sg::RocksDBStore>("cache"));
     // [end cache]
     // [begin spans]
     const auto exporter = std::make_shared<sg::OtlpJsonExporter>(spans, "my service");  // lines for OpenTelemetry

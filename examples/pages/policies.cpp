@@ -99,12 +99,12 @@ std::string compose(const std::string& facts, const std::string& figures) { retu
 void callsInCalls() {
     const auto saver = std::make_shared<sg::MemorySaver>();
     // [begin calls]
-    const auto section = [](sg::Flow& own, const std::string& title) {
+    const auto section = [](sg::Calls& own, const std::string& title) {
         auto facts = own.start("facts", findFacts, title);  // stored under this section's call
         auto figures = own.start("figures", findFigures, title);
         return own.call("write", compose, facts.get(), figures.get());
     };
-    const auto both = [section](const Topic& topic, sg::Flow& flow) {
+    const auto both = [section](const Topic& topic, sg::Calls& flow) {
         auto first = flow.start("section", section, topic.first);  // both at once
         auto second = flow.start("section", section, topic.second);
         return first.get() + second.get();

@@ -32,11 +32,11 @@
 // [begin read]
 #include <stategraph/read_checkpoint.hpp>
 // [end read]
-#include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/rocksdb_store.hpp>
 #include <stategraph/spans.hpp>
 #include <stategraph/stategraph.hpp>
+#include <stategraph/store_cache.hpp>
 
 namespace sg = stategraph;
 using namespace std::chrono_literals;
@@ -96,7 +96,7 @@ void encryptStores() {
     sg::StoreOptions options;
     options.cipher = sg::encryptRows(keys);
     const auto memories = std::make_shared<sg::RocksDBStore>("secret memories", options);
-    const auto cache = std::make_shared<sg::EncryptedCache>(std::make_shared<sg::RocksDBCache>("cache"), keys);
+    const auto cache = std::make_shared<sg::StoreCache>(memories);
     const auto app = graph.compile({.checkpointer = saver, .store = memories, .cache = cache});
     // [end encrypted store]
     std::cout << app.invoke(tea, {.thread_id = "1"}).status << "\n";

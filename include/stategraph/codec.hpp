@@ -34,10 +34,8 @@ concept Storable = Encodable<T> && requires(Decoder& decoder, T& value) { Codec<
 /// Fails to compile, in one sentence, unless T is storable.
 template <class T>
 consteval void requireStorable() {
-    constexpr bool wants_names = requires { typename T::stored_by_name; };
-    static_assert(Storable<T> || !wants_names, "stategraph: stored_by_name needs #include <stategraph/by_name.hpp>");
     static_assert(
-        Storable<T> || wants_names,
+        Storable<T>,
         "stategraph: this type cannot be stored; give it a fields() table or specialise stategraph::Codec for it");
 }
 

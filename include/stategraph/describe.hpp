@@ -16,8 +16,7 @@ namespace stategraph {
 namespace detail {
 
 template <class T>
-concept Described = boost::describe::has_describe_members<T>::value && !requires { T::fields().entries; } &&
-                    !requires { typename T::stored_by_name; };
+concept Described = boost::describe::has_describe_members<T>::value && !requires { T::fields().entries; };
 
 template <class T>
     requires Described<T>

@@ -12,18 +12,18 @@
 
 #include <stategraph/cache.hpp>
 #include <stategraph/cache_policy.hpp>
+#include <stategraph/detail/calls.hpp>
 #include <stategraph/detail/chrono.hpp>
-#include <stategraph/detail/flow.hpp>
 #include <stategraph/graph.hpp>
 #include <stategraph/interrupt.hpp>
 
-// Ordinary functions as checkpointed runs: an entrypoint is a graph of one node whose function calls others through a
-// Flow, and what those return is stored. Not part of <stategraph/stategraph.hpp>.
+// Ordinary functions as checkpointed runs: an entrypoint is a graph of one node whose function calls others through its
+// Calls, and what those return is stored. Not part of <stategraph/stategraph.hpp>.
 namespace stategraph {
 
-class Flow;
+class Calls;
 
-/// The options of one call of a Flow.
+/// The options of one call (Calls::callWith, Calls::startWith).
 struct CallOptions {
     /// How a failed call is tried again.
     RetryPolicy retry = {};
@@ -31,11 +31,11 @@ struct CallOptions {
     std::optional<CallCache> cache = {};
 };
 
-/// The future result of a call that Flow::start began.
+/// The future result of a call that Calls::start began.
 template <class R>
-class FlowFuture {
+class CallFuture {
 public:
-    explicit FlowFuture(std::shared_ptr<detail::CallResult<R>> result) noexcept : result_(std::move(result)) {}
+    explicit CallFuture(std::shared_ptr<detail::CallResult<R>> result) noexcept : result_(std::move(result)) {}
     /// Waits for it; if no thread has begun the call, this thread executes it. Throws the error of the call.
     const R& get() const {
         result_->wait();
@@ -48,16 +48,16 @@ private:
 };
 
 /// What the function of an entrypoint receives besides its input, and the function of a call besides its arguments if
-/// it takes a `Flow&` first. Valid during the call, on the thread of the call.
+/// it takes a `Calls&` first. Valid during the call, on the thread of the call.
 ///
 /// When a run is resumed the function runs again from its beginning, and each call returns what it returned before
 /// without being made: so the code between calls must depend only on the input and on the results of calls. Calls are
 /// distinguished by name, and calls of one name by their order.
-class Flow {
+class Calls {
 public:
-    explicit Flow(Runtime& runtime, std::string_view within = {}) : runtime_(runtime), threads_(runtime, within) {}
-    Flow(const Flow&) = delete;
-    Flow& operator=(const Flow&) = delete;
+    explicit Calls(Runtime& runtime, std::string_view within = {}) : runtime_(runtime), threads_(runtime, within) {}
+    Calls(const Calls&) = delete;
+    Calls& operator=(const Calls&) = delete;
 
     /// The runtime of the node that executes the function.
     Runtime& runtime() noexcept { return runtime_; }
@@ -66,8 +66,8 @@ public:
     /// attempt throws passes through, and nothing is stored of it. Errors: as Runtime::once; InvalidArgumentError for a
     /// name that is empty or too long.
     ///
-    /// A function may make calls too: it takes a `Flow&` first, `fn(flow, args…)`, and is given one of its own, whose
-    /// calls are separate from those of other functions.
+    /// A function may make calls too: it takes a `Calls&` first, `fn(calls, args…)`, and receives its own, which
+    /// are separate from those of other functions.
     template <class F, class... A>
     detail::Returned<F, A...> call(std::string_view name, F&& fn, A&&... args) {
         return callWith(name, CallOptions(), std::forward<F>(fn), std::forward<A>(args)...);
@@ -81,9 +81,9 @@ public:
     }
 
     /// Makes the call on another thread, so that several run at once; `fn` and the arguments are copied. A call that no
-    /// thread is free for is made by the thread that waits for it. The Flow waits for all of them at its end. Such a
+    /// thread is free for is made by the thread that waits for it. The Calls wait for all of them at their end. Such a
     /// function may ask (`interrupt`): its question ends the run once `get()` is called for it. It makes calls, starts
-    /// others and sleeps on the Flow that it is given; on the one that it was started on these are an
+    /// others and sleeps on the Calls that it receives; on those that it was started on this is an
     /// InvalidArgumentError.
     template <class F, class... A>
     auto start(std::string_view name, F fn, A... args) {
@@ -94,10 +94,10 @@ public:
     auto startWith(std::string_view name, const CallOptions& options, F fn, A... args) {
         using R = detail::Returned<F, A...>;
         static_assert(!std::is_void_v<R>,
-                      "stategraph: a function given to Flow::start must return something to wait for");
+                      "stategraph: a function given to Calls::start must return something to wait for");
         struct Call final : detail::CallResult<R> {
             struct Parts {
-                Flow* flow;
+                Calls* flow;
                 std::string name;
                 std::string key;
                 CallOptions options;
@@ -123,7 +123,7 @@ public:
         auto call = std::make_shared<Call>(
             typename Call::Parts{this, std::string(name), key, options, std::move(fn), {std::move(args)...}});
         threads_.start(call);
-        return FlowFuture<R>(std::move(call));
+        return CallFuture<R>(std::move(call));
     }
 
     /// Asks a question, as stategraph::interrupt does.
@@ -158,8 +158,8 @@ private:
             for (int attempt = 1;; ++attempt) {
                 report.begins(attempt);
                 try {
-                    if constexpr (detail::takes_flow<F, A...>) {
-                        Flow own(runtime_, key);
+                    if constexpr (detail::takes_calls<F, A...>) {
+                        Calls own(runtime_, key);
                         return fn(own, args...);
                     } else {
                         return fn(args...);
@@ -195,7 +195,7 @@ private:
 
     Runtime& runtime_;
     std::vector<std::pair<std::string, std::size_t>> numbers_;
-    detail::FlowThreads threads_;  // last, because it waits while the other members still exist
+    detail::StartedCalls threads_;  // last, because it waits while the other members still exist
 };
 
 /// What an entrypoint returns and what the thread's next run finds as previous, where they differ.
@@ -231,13 +231,13 @@ struct FinalOf<Final<O, S>> {
 };
 
 template <class R, class C, class In>
-std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (C::*)(In, Flow&) const);
+std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (C::*)(In, Calls&) const);
 template <class R, class C, class In, class Prev>
-std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (C::*)(In, Flow&, Prev) const);
+std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (C::*)(In, Calls&, Prev) const);
 template <class R, class In>
-std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (*)(In, Flow&));
+std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (*)(In, Calls&));
 template <class R, class In, class Prev>
-std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (*)(In, Flow&, Prev));
+std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (*)(In, Calls&, Prev));
 
 // Has no `Types` if F is no function of an entrypoint.
 template <class F>
@@ -303,7 +303,7 @@ private:
     CompiledGraph<State> graph_;
 };
 
-/// Creates an entrypoint from `f(const In&, Flow&)`, or from `f(const In&, Flow&, const std::optional<Saved>&
+/// Creates an entrypoint from `f(const In&, Calls&)`, or from `f(const In&, Calls&, const std::optional<Saved>&
 /// previous)` which also gets what the thread's last finished run returned. It returns a storable Out, or a Final<Out,
 /// Saved>. Errors: as StateGraph::compile.
 template <detail::EntryFunction F>
@@ -316,9 +316,9 @@ auto entrypoint(std::string name, F f, const CompileOptions& options = CompileOp
     using State = detail::EntryState<In, Out, Saved>;
     StateGraph<State> graph;
     graph.addNode(name, [f = std::move(f)](const State& state, Runtime& runtime) -> Update<State> {
-        Flow flow(runtime);
+        Calls flow(runtime);
         Returned returned = [&] {
-            if constexpr (std::is_invocable_v<const F&, const In&, Flow&, const std::optional<Saved>&>) {
+            if constexpr (std::is_invocable_v<const F&, const In&, Calls&, const std::optional<Saved>&>) {
                 return f(state.input, flow, state.previous);
             } else {
                 return f(state.input, flow);
@@ -336,9 +336,10 @@ auto entrypoint(std::string name, F f, const CompileOptions& options = CompileOp
 // Any other function: says what is wrong with it.
 template <class F>
 auto entrypoint(std::string, F, const CompileOptions& = CompileOptions::defaults()) {
-    static_assert(detail::EntryFunction<F>,
-                  "stategraph: an entrypoint's function is a const f(const In&, sg::Flow&), or f(const In&, sg::Flow&, "
-                  "const std::optional<Saved>&), with its types written out");
+    static_assert(
+        detail::EntryFunction<F>,
+        "stategraph: an entrypoint's function is a const f(const In&, sg::Calls&), or f(const In&, sg::Calls&, "
+        "const std::optional<Saved>&), with its types written out");
 }
 
 }  // namespace stategraph

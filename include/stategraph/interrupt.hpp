@@ -14,7 +14,7 @@ struct Interrupt {
     /// it has no answer yet keeps its id. The first question without a key of a task has the id of the task.
     TaskId id;
     /// How many questions without a key the same asker asked before: the task, or a function that it calls once
-    /// (Runtime::once, Flow::call); 0 for a question with a key.
+    /// (Runtime::once, Calls::call); 0 for a question with a key.
     std::uint64_t index = 0;
     /// What the node gave to `interrupt`.
     Value value;

@@ -35,17 +35,14 @@ const boost::json::value* findMember(const PartialJson& partial, TableView table
 std::string_view textOf(const boost::json::value* value) noexcept;
 Value toValue(const boost::json::value& value);
 
-/// Whether an entry of a table belongs to a member. Tables without pointers (by_name.hpp) identify members by their
-/// names.
+/// Whether an entry of a table belongs to a member.
 template <auto Member, class Entry>
 constexpr bool isEntryOf(const Entry& entry) noexcept {
     using Pointer = std::remove_cvref_t<decltype(entry.member)>;
     if constexpr (std::is_same_v<Pointer, std::remove_cv_t<decltype(Member)>>) {
         return entry.member == Member;
-    } else if constexpr (std::is_member_pointer_v<Pointer>) {
-        return false;
     } else {
-        return entry.name == memberName<Member>();
+        return false;
     }
 }
 

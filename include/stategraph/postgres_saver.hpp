@@ -45,8 +45,7 @@ struct PostgresSaverOptions {
     /// The schema of the tables: any name of 1 to 63 bytes. Savers of one server that name different schemas share
     /// nothing.
     std::string schema = "stategraph";
-    /// Call `PostgresSaver::setUp` when opening. Off: a schema without tables, or with those of an older version, is an
-    /// error that says so.
+    /// Call `PostgresSaver::setUp` when opening. Off: a schema without tables is an error that says so.
     bool set_up = false;
     /// Open for reading only; every `put` then throws SaverError. A standby server can be read in this way.
     bool read_only = false;
@@ -119,9 +118,9 @@ public:
     explicit PostgresSaver(const std::string& conninfo, const PostgresSaverOptions& options = {});
     ~PostgresSaver() override;
 
-    /// Creates the schema and its tables, or upgrades those of an older version. Does nothing if they are up to date.
-    /// Several processes may call it at the same time. It needs permission to create objects in the database, or in the
-    /// schema if that exists. It uses `schema` and the timeouts of the options. Errors: as opening.
+    /// Creates the schema and its tables, if they do not exist. Several processes may call it at the same time. It needs
+    /// permission to create objects in the database, or in the schema if that exists. It uses `schema` and the timeouts
+    /// of the options. Errors: as opening.
     static void setUp(const std::string& conninfo, const PostgresSaverOptions& options = {});
 
     void put(const PutRequest& request) override;

@@ -14,8 +14,7 @@ namespace stategraph {
 
 /// The options of a PostgresStore.
 struct PostgresStoreOptions {
-    /// The schema of the tables: any name of 1 to 63 bytes. It may be the schema of a PostgresSaver and of a
-    /// PostgresCache.
+    /// The schema of the tables: any name of 1 to 63 bytes. It may be the schema of a PostgresSaver.
     std::string schema = "stategraph";
     /// Call `PostgresStore::setUp` when opening. Off: a schema without a store's tables is an error that says so.
     bool set_up = false;

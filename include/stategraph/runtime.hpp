@@ -337,7 +337,7 @@ std::optional<T> answerAs(Runtime& runtime, const std::string_view* key) {
 /// returns the answer.
 ///
 /// Calls are matched with answers by their order within the node; within a function that `Runtime::once` or
-/// `Flow::call` calls, by their order within that function. If the code between them changes in a new version, answers
+/// `Calls::call` calls, by their order within that function. If the code between them changes in a new version, answers
 /// can go to the wrong questions: give such questions keys (below). The code before the call runs again: keep it free
 /// of side effects, or call `answerOf` first. Errors: MissingCheckpointerError without a saver.
 ///
@@ -365,8 +365,8 @@ T interrupt(...) {
 
 /// Asks a question with a key, by which the answer is matched: the order of the calls does not matter, and questions
 /// with and without keys do not disturb each other. Two calls with one key in a task ask one question, and get the same
-/// answer; within a function that `Runtime::once` or `Flow::call` calls keys are that function's own. If a task asks
-/// several questions with keys at the same time (in functions that `Flow::start` began), all of them are open. Errors:
+/// answer; within a function that `Runtime::once` or `Calls::call` calls keys are that function's own. If a task asks
+/// several questions with keys at the same time (in functions that `Calls::start` began), all of them are open. Errors:
 /// also InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8.
 template <class T = Value>
 T interrupt(Runtime& runtime, std::string_view key, const Value& question) {

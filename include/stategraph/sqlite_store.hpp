@@ -33,7 +33,7 @@ struct SqliteStoreOptions {
 };
 
 /// Keeps items in a SQLite file, which any number of processes of one computer read and write at once, through any
-/// number of these objects. It may be the file of a SqliteSaver and of a SqliteCache: each has tables of its own.
+/// number of these objects. It may be the file of a SqliteSaver: each has tables of its own.
 ///
 /// One batch of puts is one transaction, in which its items are read and written: two processes that put one item at
 /// the same time do so one after the other. Puts of other threads of this object join it, up to 64 in one transaction;

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -76,6 +77,11 @@ struct SaverStats {
     /// Threads that cannot be read; they are included in no number except `stored_bytes`.
     std::vector<DamagedThread> damaged = {};
 };
+
+/// What a saver stores, as `saver.stats()` counts it, with only the threads that have the most bytes in `per_thread`:
+/// at most `most`, the largest first, and those of equal size by name. Safe from any thread. Errors: those of
+/// BaseCheckpointSaver::list. Cost: reads everything once; the memory does not grow with the number of threads.
+SaverStats statsOfLargest(BaseCheckpointSaver& saver, std::size_t most);
 
 /// Returns all of it as one JSON object.
 std::string toJson(const SaverStats& stats);

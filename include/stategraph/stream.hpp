@@ -24,7 +24,7 @@ enum class StreamMode : std::uint8_t {
     custom,       // what nodes pass to Runtime::write
     messages,     // parts of messages that nodes pass to Runtime::emitMessage, and whole messages that they write
     runs,         // that the run begins, and how it ended; only for the root graph
-    calls,        // each call of a Flow (stategraph/functional.hpp) when it begins and when it ends
+    calls,        // each call of a function (stategraph/functional.hpp) when it begins and when it ends
 };
 /// The number of modes.
 inline constexpr unsigned stream_mode_count = static_cast<unsigned>(StreamMode::calls) + 1;
@@ -82,7 +82,7 @@ struct StreamOptions {
 ///                other runs, {"error", "event", "status", "interrupts", "wake_unix_ms", "checkpoint_id"}: "end"; the error's text or null; how it
 ///                ended (a word of `Status`: "done", "interrupted", "failed", …); the open questions; when a sleeping run wants to be resumed, in
 ///                milliseconds since 1970, or null; the newest checkpoint or null. `endOf` reads it
-///   calls        {"key", "name", "error", "event", "attempt"}: of one call of a Flow, which its key names. "event" is "begin" for each attempt, and
+///   calls        {"key", "name", "error", "event", "attempt"}: of one call (Calls::call), which its key names. "event" is "begin" for each attempt, and
 ///                then one of "done", "failed", "retried" (another attempt follows), "paused" (it asked or sleeps), or without a beginning "restored"
 ///                (an earlier run made the call) and "cached"; "error" is the text of what the attempt failed with, or null
 struct StreamEvent {

@@ -6,7 +6,6 @@
 #include <stategraph/error.hpp>
 #include <stategraph/export.hpp>
 #include <stategraph/graph_description.hpp>
-#include <stategraph/largest_threads.hpp>
 #include <stategraph/read_checkpoint.hpp>
 #include <stategraph/stats.hpp>
 

@@ -104,10 +104,11 @@ private:
             Line line = nextLine("the header of an exported thread");
             if (line.text("format") != commands::format_name)
                 throw LineFault{"it is not the header of a thread that exportThread wrote"};
-            version_ = line.number("version");
-            if (version_ < 1 || version_ > commands::format_version) {
-                throw LineFault{"it is of version " + std::to_string(version_) + ", and this library reads 1 to " +
-                                std::to_string(commands::format_version) + "; import it with a later one"};
+            const std::uint64_t version = line.number("version");
+            if (version != commands::format_version) {
+                throw LineFault{"it is of version " + std::to_string(version) + ", and this library reads " +
+                                std::to_string(commands::format_version) +
+                                "; import it with the library that wrote it"};
             }
             const std::string named = line.text("thread");
             line.text("library");
@@ -133,7 +134,7 @@ private:
                 readEnd(line);
                 return true;
             }
-            if (line.has("graph") && version_ > 1) {
+            if (line.has("graph")) {
                 readGraph(line);
                 return false;
             }
@@ -151,7 +152,7 @@ private:
         if (!line.boolean("end")) throw LineFault{"its member 'end' must be true"};
         const std::uint64_t commits = line.number("commits");
         const std::uint64_t writes = line.number("writes");
-        const std::uint64_t graphs = version_ > 1 ? line.number("graphs") : 0;
+        const std::uint64_t graphs = line.number("graphs");
         if (line.has("xxh3") && line.text("xxh3") != lines_.checksumBefore())
             throw LineFault{"the lines before it are not those that were exported: their checksum is another"};
         line.finish();
@@ -281,7 +282,6 @@ private:
     const ImportOptions& options_;
     std::string thread_id_;
     bool is_renamed_ = false;
-    std::uint64_t version_ = 0;
     std::map<GraphFingerprint, std::string> graphs_;
     ReadLogs logs_;
     std::size_t commits_ = 0;

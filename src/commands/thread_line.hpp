@@ -11,8 +11,7 @@
 namespace stategraph::commands {
 
 inline constexpr std::string_view format_name = "stategraph thread";
-/// Version 1 had no descriptions of graphs.
-inline constexpr std::uint64_t format_version = 2;
+inline constexpr std::uint64_t format_version = 1;
 
 /// Encodes bytes in standard base64 with padding.
 std::string toBase64(std::string_view bytes);

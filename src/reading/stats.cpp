@@ -9,7 +9,6 @@
 
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
-#include <stategraph/largest_threads.hpp>
 
 #include "src/checkpoint/record.hpp"
 #include "src/value/times.hpp"

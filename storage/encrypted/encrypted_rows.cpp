@@ -1,6 +1,5 @@
 #include <stategraph/encrypted_store.hpp>
 
-#include <chrono>
 #include <functional>
 #include <utility>
 
@@ -11,7 +10,7 @@
 #include "storage/encrypted/encrypted_box.hpp"
 #include "storage/encrypted/encrypted_keys.hpp"
 
-// Rows of stores and caches, sealed:
+// Rows of stores, sealed:
 //   row   := 02 head box
 //   head  := [key id, nonce]     CBOR; the nonce: 12 random bytes
 //   box   := ciphertext tag      to the row's end: AES-256-GCM of the row in the clear; the tag has 16 bytes
@@ -85,13 +84,6 @@ private:
     Aes256Gcm algorithm_;
 };
 
-std::string entryKey(std::string_view ns, std::string_view key) {
-    std::string row;
-    checkpoint::appendSized(row, ns);
-    row.append(key);
-    return row;
-}
-
 }  // namespace
 
 std::shared_ptr<RowCipher> encryptRows(EncryptionOptions options) {
@@ -101,31 +93,5 @@ std::shared_ptr<RowCipher> encryptRows(EncryptionOptions options) {
     }
     return std::make_shared<Cipher>(std::move(options));
 }
-
-EncryptedCache::EncryptedCache(std::shared_ptr<BaseCache> inner, EncryptionOptions options)
-    : inner_(std::move(inner)), cipher_(encryptRows(std::move(options))) {
-    if (!inner_)
-        throw InvalidArgumentError("EncryptedCache: the inner cache is null; give it the cache that keeps entries");
-}
-EncryptedCache::~EncryptedCache() = default;
-
-std::optional<std::string> EncryptedCache::get(std::string_view ns, std::string_view key) {
-    auto sealed = inner_->get(ns, key);
-    if (!sealed) return sealed;
-    try {
-        return cipher_->open(entryKey(ns, key), *sealed);
-    } catch (const WrongTypeError&) {
-        return std::nullopt;
-    }
-}
-
-void EncryptedCache::set(std::string_view ns, std::string_view key, std::string_view value,
-                         std::optional<std::chrono::milliseconds> ttl) {
-    inner_->set(ns, key, cipher_->seal(entryKey(ns, key), value), ttl);
-}
-
-void EncryptedCache::remove(std::string_view ns, std::string_view key) { inner_->remove(ns, key); }
-void EncryptedCache::clear(std::string_view ns) { inner_->clear(ns); }
-void EncryptedCache::clear() { inner_->clear(); }
 
 }  // namespace stategraph

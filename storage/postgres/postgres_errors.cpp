@@ -22,8 +22,8 @@ std::string adviceFor(std::string_view state) {
         return "; it took longer than statement_timeout, or another session cancelled it: nothing of this was stored";
     if (state == "54000") return "; a thread's name, a namespace or a path is too long for an index of PostgreSQL's";
     if (state == "3F000" || state == "42P01" || state == "42883" || state == "42703")
-        return "; its tables do not exist or are others: call PostgresSaver::setUp (or PostgresStore's, or "
-               "PostgresCache's), or name another schema";
+        return "; its tables do not exist or are others: call PostgresSaver::setUp (or PostgresStore's), "
+               "or name another schema";
     if (state == "42P05" || state == "26000")
         return "; a pooler in transaction mode seems to be between the program and the server, where a prepared "
                "statement does not stay with its connection: open it with prepared_statements = false";

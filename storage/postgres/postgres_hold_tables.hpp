@@ -13,7 +13,6 @@
 // put that has locked it.
 namespace stategraph::checkpoint {
 
-/// From version 4 to 5.
 inline constexpr const char* postgres_holds_table = R"(
 CREATE TABLE {S}.holds (thread bytea PRIMARY KEY, epoch bigint NOT NULL, holder bigint NOT NULL);
 CREATE TABLE {S}.starts (

@@ -3,15 +3,11 @@
 
 #include "storage/postgres/postgres_connection.hpp"
 
-// The tables of stores and caches, which may be in a schema with those of a saver, or without them. {S} is the schema.
+// The tables of a store, which may be in a schema with those of a saver, or without them. {S} is the schema.
 //
 //   parts         one row per part: its name, the version of its tables
 //   store         one row per row of storage/store/keys.hpp. Its key is split into head, the first 2,000 bytes, and tail, the
 //                 rest, because an index takes no longer ones. `digest` is the SHA-256 of a tail that is not empty
-//   cache         one row per entry: the SHA-256 of its namespace and of its key; the number of its write, which
-//                 ascends; its expiry, in microseconds since 1970 (0 means never); the bytes that it counts; its
-//                 value
-//   cache_counts  the bytes that the entries count, in 16 shares, so that sets need not wait for each other
 namespace stategraph::checkpoint {
 
 /// The number of a key's bytes that are in the index.
@@ -26,7 +22,6 @@ struct PostgresPart {
 };
 
 extern const PostgresPart postgres_store_part;
-extern const PostgresPart postgres_cache_part;
 
 /// Throws if the schema does not have the part's tables of this library's version.
 void checkPostgresPart(PostgresConnection& connection, const PostgresPart& part);

@@ -33,38 +33,11 @@ void checkNotNewer(PostgresConnection& connection, std::int64_t format) {
                                            "; use a newer stategraph");
 }
 
-constexpr const char* drop_put =
-    "DROP FUNCTION IF EXISTS {S}.put(bytea, bytea, uuid, uuid[], uuid[], uuid[], bytea[], uuid[], boolean, uuid[], "
-    "bytea[], bytea[], boolean[], bytea[], uuid[], bytea[], bytea[], bigint, bigint, uuid, text);";
-constexpr const char* drop_put_work =
-    "DROP FUNCTION IF EXISTS {S}.put_work(bytea, bytea, uuid, uuid[], uuid[], uuid[], bytea[], uuid[], boolean, "
-    "uuid[], bytea[], bytea[], boolean[], bytea[], uuid[], bytea[], bytea[], bigint, bigint, uuid, text, bigint, "
-    "bigint);";
-
-constexpr const char* drop_put_work_4 =
-    "DROP FUNCTION IF EXISTS {S}.put_work(bytea, bytea, uuid, uuid[], uuid[], uuid[], bytea[], uuid[], boolean, "
-    "uuid[], bytea[], bytea[], boolean[], bytea[], uuid[], bytea[], bytea[], bigint, bigint, uuid, bytea, text, uuid, "
-    "bigint, bigint);";
-
-// The statements that lead from each version to the next one, in order. A later version adds its statements at the end,
-// and never changes existing ones.
-std::string migrationsFrom(std::int64_t format) {
-    std::string sql;
-    if (format < 1) {
-        sql += postgres_tables;
-        sql += "CREATE TABLE {S}.format (version bigint NOT NULL); INSERT INTO {S}.format VALUES (1);";
-    }
-    if (format < 2) sql += postgres_work_tables;
-    if (format < 3) sql += postgres_summaries;
-    if (format < 4) sql += postgres_workers_table;
-    if (format < 5) sql += postgres_holds_table;
-    // A function with other parameters is another one: those before would leave the summaries as they are.
-    if (format == 1 || format == 2) sql += drop_put;
-    if (format == 2) sql += drop_put_work;
-    if (format == 3 || format == 4) sql += drop_put_work_4;
-    return sql + postgresFollowsFunction() + postgresPutFunction() + postgresWorkPutFunction() +
-           postgresSubmitFunction() + postgresHoldFunctions() +
-           "UPDATE {S}.format SET version = " + std::to_string(postgres_format) + ";";
+std::string allTables() {
+    return std::string(postgres_tables) + postgres_work_tables + postgres_holds_table +
+           "CREATE TABLE {S}.format (version bigint NOT NULL); INSERT INTO {S}.format VALUES (" +
+           std::to_string(postgres_format) + ");" + postgresFollowsFunction() + postgresPutFunction() +
+           postgresWorkPutFunction() + postgresSubmitFunction() + postgresHoldFunctions();
 }
 
 bool hasSchema(PostgresConnection& connection) {
@@ -109,21 +82,17 @@ void checkPostgresFormat(PostgresConnection& connection) {
     if (format == 0)
         connection.errors().refuseOpening(
             "the schema has no tables of stategraph's; call PostgresSaver::setUp, or open it with set_up");
-    if (format < postgres_format)
-        connection.errors().refuseOpening("its tables have version " + std::to_string(format) +
-                                          " and this library's have " + std::to_string(postgres_format) +
-                                          "; call PostgresSaver::setUp, or open it with set_up");
 }
 
 void setUpPostgres(PostgresConnection& connection) {
     const std::int64_t found = formatOf(connection);
     checkNotNewer(connection, found);
-    if (found == postgres_format) return;
+    if (found != 0) return;
     setUpPostgresSchema(connection, [&] {
         const std::int64_t format = formatOf(connection);
         checkNotNewer(connection, format);
         const std::string schema = quotedName(connection.errors().schema());
-        if (format < postgres_format) (void)connection.command(inSchema(migrationsFrom(format), schema), "set it up");
+        if (format == 0) (void)connection.command(inSchema(allTables(), schema), "set it up");
     });
 }
 

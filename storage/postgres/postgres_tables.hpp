@@ -17,9 +17,8 @@
 //              schema as the halves of a uuid
 //   format     one row: the version of these tables
 //
-// Those of the queue are in postgres_work_tables.hpp; version 1 does not have them, and versions 2 and 3 know no
-// workers. Versions 1 and 2 have no summaries, and those before 4 not the function `follows`. The table of threads that
-// are run outside the queue is in postgres_hold_tables.hpp; versions before 5 do not have it.
+// Those of the queue are in postgres_work_tables.hpp, and the table of threads that are run outside the queue in
+// postgres_hold_tables.hpp.
 //
 // The rows of a log are a chain in the order of their ids. One unique index orders them, finds the newest, and refuses
 // the second of two writers that know the same one. Names and paths are bytea, because they may hold any
@@ -27,7 +26,7 @@
 // graphs, and the rows that a prune rewrites or closes up are updated.
 namespace stategraph::checkpoint {
 
-inline constexpr std::int64_t postgres_format = 5;
+inline constexpr std::int64_t postgres_format = 1;
 
 /// The id of a row that a prune inserts after the newest commit of a log that it drops whole, so that a run that is
 /// about to append is refused.
@@ -40,7 +39,7 @@ inline constexpr const char* postgres_grace = "interval '2 hours'";
 inline constexpr const char* postgres_tables = R"(
 CREATE TABLE {S}.logs (
     log bigint GENERATED ALWAYS AS IDENTITY, thread bytea NOT NULL, ns bytea NOT NULL,
-    status smallint NOT NULL DEFAULT 0, since uuid, due bigint, PRIMARY KEY (thread, ns));
+    status smallint NOT NULL DEFAULT 0, since uuid, due bigint, summary bytea, PRIMARY KEY (thread, ns));
 CREATE INDEX open_threads ON {S}.logs (status, thread) WHERE since IS NOT NULL AND status <> 1;
 CREATE INDEX newest_threads ON {S}.logs (status, since, thread) WHERE since IS NOT NULL;
 CREATE INDEX due_threads ON {S}.logs (due, thread) WHERE due IS NOT NULL;
@@ -52,9 +51,6 @@ CREATE TABLE {S}.writes (
 CREATE TABLE {S}.dead_logs (since timestamptz NOT NULL DEFAULT now(), log bigint NOT NULL, PRIMARY KEY (since, log));
 CREATE TABLE {S}.graphs (fingerprint uuid PRIMARY KEY, bytes bytea NOT NULL);
 )";
-
-/// From version 2 to 3.
-inline constexpr const char* postgres_summaries = "ALTER TABLE {S}.logs ADD COLUMN summary bytea;\n";
 
 /// Quotes the schema's name for SQL.
 std::string quotedName(std::string_view name);

@@ -28,7 +28,8 @@ CREATE TABLE {S}.work (
     due timestamptz, epoch bigint NOT NULL DEFAULT 0, worker text, attempts int NOT NULL DEFAULT 0,
     inputs int NOT NULL DEFAULT 0, head uuid, version uuid, refused uuid[] NOT NULL DEFAULT '{}',
     is_woken boolean NOT NULL DEFAULT false, is_cancelled boolean NOT NULL DEFAULT false,
-    is_aside boolean NOT NULL DEFAULT false, error text, since timestamptz NOT NULL DEFAULT now())
+    is_aside boolean NOT NULL DEFAULT false, error text, since timestamptz NOT NULL DEFAULT now(),
+    together int NOT NULL DEFAULT 0, apart int NOT NULL DEFAULT 0, is_begun boolean NOT NULL DEFAULT false)
     WITH (fillfactor = 70);
 CREATE INDEX due_work ON {S}.work (queue, due) WHERE due IS NOT NULL;
 CREATE INDEX aside_work ON {S}.work (thread) WHERE is_aside;
@@ -37,12 +38,6 @@ CREATE TABLE {S}.inputs (
     PRIMARY KEY (thread, seq));
 CREATE UNIQUE INDEX input_keys ON {S}.inputs (thread, key) WHERE key IS NOT NULL;
 CREATE INDEX taken_inputs ON {S}.inputs (taken) WHERE taken IS NOT NULL;
-)";
-
-/// From version 3 to 4.
-inline constexpr const char* postgres_workers_table = R"(
-ALTER TABLE {S}.work ADD COLUMN together int NOT NULL DEFAULT 0, ADD COLUMN apart int NOT NULL DEFAULT 0,
-    ADD COLUMN is_begun boolean NOT NULL DEFAULT false;
 CREATE UNLOGGED TABLE {S}.workers (
     number bigint PRIMARY KEY, name text NOT NULL, queues text[] NOT NULL, graphs text[] NOT NULL,
     versions uuid[] NOT NULL, slots bigint NOT NULL, since timestamptz NOT NULL DEFAULT now(),

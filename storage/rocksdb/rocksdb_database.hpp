@@ -28,8 +28,6 @@ inline rocksdb::Slice slice(std::string_view text) noexcept { return {text.data(
 struct DatabaseFormat {
     std::string_view key = format_key;
     int version = key_format_version;
-    /// Versions from this one on are opened as they are; the owner brings them up to date.
-    int oldest = key_format_without_index;
 };
 
 struct DatabaseSettings {
@@ -60,7 +58,7 @@ private:
     OwnProcess own_process_;
 };
 
-/// An open RocksDB database in one of this library's formats. It contains what savers, stores and caches share:
+/// An open RocksDB database in one of this library's formats. It contains what savers and stores share:
 /// opening, locking, writing and errors.
 ///
 /// Thread-safe. A write that fails stops RocksDB; the next write restarts it once the cause is removed. All errors are

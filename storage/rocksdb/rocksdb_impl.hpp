@@ -89,7 +89,6 @@ struct RocksDBSaver::Impl {
     /// For each of the statuses that is not known: a cursor over its open rows. All see the same moment.
     void openCursors(Statuses statuses, Statuses known,
                      std::array<std::optional<checkpoint::Cursor>, indexed_statuses.size()>& cursors);
-    void makeIndex();
     void loadIndex();
     void compactIfWorthIt(const PruneRequest& request, const Dropped& dropped);
     void compact(const std::optional<std::string>& thread_id);
@@ -99,8 +98,6 @@ struct RocksDBSaver::Impl {
     checkpoint::RocksDBRowLocks row_locks;      // taken after the gate
     std::atomic<std::size_t> dropped_bytes{0};  // since the last full compaction
     std::atomic<bool> is_closing{false};
-    // False if the database has a version without an index, and is open read-only.
-    bool has_index = true;
     checkpoint::OpenThreads open_threads;
     checkpoint::FirstDue first_due;
     std::unique_ptr<checkpoint::Retention> retention;

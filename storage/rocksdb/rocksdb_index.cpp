@@ -163,40 +163,6 @@ void RocksDBSaver::Impl::readOpen(std::string_view thread_id) noexcept {
     }
 }
 
-// At first all threads are in flight. Queries for open threads read what they wait for, and update the
-// index. The version is written last: if the process dies before that, the database has the old version and this starts
-// again.
-void RocksDBSaver::Impl::makeIndex() {
-    const std::string version = database.get(checkpoint::format_key, "read its format version").value_or("");
-    if (version == std::to_string(checkpoint::key_format_version)) return;
-    has_index = !database.isReadOnly();
-    if (!has_index) return;
-    rocksdb::WriteBatch batch;
-    for (const std::string_view prefix : {checkpoint::due_prefix, checkpoint::open_prefix, checkpoint::newest_prefix})
-        check(batch.DeleteRange(slice(prefix), slice(detail::prefixEnd(std::string(prefix)))), note_work);
-    const std::string lower = checkpoint::tablePrefix(Table::commits);
-    Cursor rows(database, lower, detail::prefixEnd(lower));
-    for (rows.seekToFirst(); rows.valid();) {
-        const auto at = rows.tryParsed();
-        if (!at) {  // the row belongs to no thread
-            rows.next();
-            continue;
-        }
-        const std::string thread_id(at->log.thread_id);
-        if (at->log.checkpoint_ns.empty()) {
-            const std::string prefix(at->log_prefix);
-            rows.seekBack(detail::prefixEnd(prefix));
-            if (rows.isIn(prefix)) addToIndex(thread_id, {.since = checkpoint::idAt(rows, prefix.size())}, {}, batch);
-        }
-        rows.seek(detail::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
-        if (batch.GetDataSize() < batch_bytes) continue;
-        database.write(batch, false, note_work);
-        batch.Clear();
-    }
-    check(batch.Put(slice(checkpoint::format_key), std::to_string(checkpoint::key_format_version)), note_work);
-    database.write(batch, true, note_work);
-}
-
 void RocksDBSaver::Impl::loadIndex() {
     if (database.isReadOnly()) return;
     open_threads.begin();
@@ -229,7 +195,6 @@ void RocksDBSaver::Impl::openCursors(Statuses statuses, Statuses known,
 }
 
 std::optional<std::vector<IndexedThread>> RocksDBSaver::openThreads(const OpenThreadsQuery& query) {
-    if (!impl_->has_index) return {};
     if (query.limit == 0) return std::vector<IndexedThread>();
     Statuses known;
     auto open = impl_->open_threads.named(query.statuses, query.after_thread_id, query.limit, known);
@@ -257,7 +222,6 @@ std::optional<std::vector<IndexedThread>> RocksDBSaver::openThreads(const OpenTh
 }
 
 std::optional<std::vector<IndexedThread>> RocksDBSaver::newestThreads(const NewestThreadsQuery& query) {
-    if (!impl_->has_index) return {};
     std::vector<IndexedThread> newest;
     if (query.limit == 0) return newest;
     for (const Status status : indexed_statuses) {
@@ -290,7 +254,6 @@ std::optional<std::vector<IndexedThread>> RocksDBSaver::newestThreads(const Newe
 }
 
 std::optional<std::vector<DueThread>> RocksDBSaver::dueThreads(const DueThreadsQuery& query) {
-    if (!impl_->has_index) return {};
     std::vector<DueThread> due;
     const std::string lower(checkpoint::due_prefix);
     const checkpoint::FirstDue::Known first = impl_->first_due.known();
@@ -310,7 +273,6 @@ std::optional<std::vector<DueThread>> RocksDBSaver::dueThreads(const DueThreadsQ
 }
 
 std::optional<ThreadCounts> RocksDBSaver::countThreads(std::size_t most) {
-    if (!impl_->has_index) return {};
     ThreadCounts counts;
     for (const Status status : indexed_statuses) {
         const auto known = status == Status::done ? std::nullopt : impl_->open_threads.count(status);

@@ -25,9 +25,8 @@
 //   varint  := LEB128: seven bits a byte, low ones first, the high bit set on all but the last byte
 //
 // The sizes come first, so no name is a prefix of another and names may hold any byte. A log's rows are neighbours, in
-// the order of their ids; a thread's logs are neighbours. The rows of version 1 are the same without "D", "a" and "b",
-// the index of threads, which are first, so that commits of the last thread are the last rows: RocksDB adds those
-// fastest.
+// the order of their ids; a thread's logs are neighbours. The index of threads, "D", "a" and "b", is first, so that
+// commits of the last thread are the last rows: RocksDB adds those fastest.
 namespace stategraph::checkpoint {
 namespace {
 

@@ -14,9 +14,7 @@ enum class Table : char { commits = 'c', writes = 'w' };
 
 /// The key of the row that says in which version of the grammar a database is written, as decimal text.
 inline constexpr std::string_view format_key = "stategraph.format";
-inline constexpr int key_format_version = 2;
-/// The last version without an index of threads.
-inline constexpr int key_format_without_index = 1;
+inline constexpr int key_format_version = 1;
 
 /// Returns the key of a graph's description.
 std::string graphKey(const GraphFingerprint& fingerprint);

@@ -90,9 +90,7 @@ void checkFormat(rocksdb::DB& db, bool read_only, const DatabaseFormat& format, 
     std::string version;
     const rocksdb::Status status = db.Get(rocksdb::ReadOptions(), key, &version);
     if (status.ok()) {
-        for (int known = format.oldest; known <= format.version; ++known) {
-            if (version == std::to_string(known)) return;
-        }
+        if (version == std::to_string(format.version)) return;
         const bool is_number = !version.empty() && version.find_first_not_of("0123456789") == std::string::npos;
         if (is_number && version != "0") {
             errors.failUnreadable("has format " + version + ", newer than this library's " +

@@ -131,7 +131,6 @@ bool RocksDBSaver::Impl::hasRows(std::string_view thread_id) {
 
 RocksDBSaver::RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options)
     : impl_(std::make_unique<Impl>(path, checked(options))) {
-    impl_->makeIndex();
     impl_->loadIndex();
     if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
 }

@@ -46,9 +46,7 @@ public:
     RocksDBRows(const std::string& path, const RocksDBStoreOptions& options)
         : sync_(options.sync),
           database_(path, {.owner = checkpoint::DatabaseOwner::store,
-                           .format = {.key = stores::format_key,
-                                      .version = stores::key_format_version,
-                                      .oldest = stores::key_format_version},
+                           .format = {.key = stores::format_key, .version = stores::key_format_version},
                            .create_if_missing = options.create_if_missing,
                            .read_only = options.read_only,
                            .drop_damaged_log = options.drop_damaged_log,

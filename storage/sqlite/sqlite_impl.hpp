@@ -67,7 +67,6 @@ struct SqliteSaver::Impl {
 
     checkpoint::SqliteDatabase database;
     checkpoint::SqliteThreadHolds holds{database.errors()};
-    bool has_summaries = true;  // not in a file of version 1 that is open read-only
     std::atomic<bool> is_closing{false};
     std::unique_ptr<checkpoint::Retention> retention;
 };

@@ -102,7 +102,7 @@ std::optional<std::vector<IndexedThread>> SqliteSaver::openThreads(const OpenThr
     std::vector<IndexedThread> open;
     if (query.limit == 0) return open;
     const std::string from = query.after_thread_id ? checkpoint::nameAfter(*query.after_thread_id) : std::string();
-    const bool with_summaries = query.with_summaries && impl_->has_summaries;
+    const bool with_summaries = query.with_summaries;
     SqliteDatabase::Reading reading(impl_->database);
     for (const Status status : indexed_statuses) {
         if (!query.statuses.has(status)) continue;
@@ -118,7 +118,7 @@ std::optional<std::vector<IndexedThread>> SqliteSaver::openThreads(const OpenThr
 
 std::optional<std::vector<IndexedThread>> SqliteSaver::newestThreads(const NewestThreadsQuery& query) {
     std::vector<IndexedThread> newest;
-    const bool with_summaries = query.with_summaries && impl_->has_summaries;
+    const bool with_summaries = query.with_summaries;
     SqliteDatabase::Reading reading(impl_->database);
     for (const Status status : indexed_statuses) {
         if (!query.statuses.has(status)) continue;

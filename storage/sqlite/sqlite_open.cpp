@@ -148,14 +148,11 @@ void prepareSqliteTables(SqliteConnection& connection, const SqliteSettings& set
     useLog(connection, settings.busy_timeout);
     // The log stays up to this size after it was copied into the file, so that the next one can use it.
     connection.run("PRAGMA journal_size_limit=67108864; PRAGMA secure_delete=FAST", "set it up");
-    const bool is_current = !is_new && kindOf(connection).format == sqlite_format;
-    if (is_current && hasPart(connection, settings)) return;
+    if (!is_new && hasPart(connection, settings)) return;
     connection.run("PRAGMA synchronous=FULL; BEGIN IMMEDIATE", "make its tables");
     try {
-        const SqliteKind kind = readKind(connection);
-        const bool is_empty = checkKind(kind, errors);
-        if (is_empty || kind.format < sqlite_format) {
-            const std::string sql = std::string(is_empty ? sqlite_tables : sqlite_add_summaries) +
+        if (checkKind(readKind(connection), errors)) {
+            const std::string sql = std::string(sqlite_tables) +
                                     "PRAGMA application_id=" + std::to_string(sqlite_application_id) +
                                     "; PRAGMA user_version=" + std::to_string(sqlite_format);
             connection.run(sql.c_str(), "make its tables");

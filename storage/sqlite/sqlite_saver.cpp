@@ -215,10 +215,6 @@ void listThread(SqliteConnection& connection, const std::string& thread_id, cons
 
 SqliteSaver::SqliteSaver(const std::string& path, const SqliteSaverOptions& options)
     : impl_(std::make_unique<Impl>(path, checked(options))) {
-    if (options.read_only) {
-        SqliteDatabase::Reading reading(impl_->database);
-        impl_->has_summaries = reading.connection().askNumber("PRAGMA user_version", "read its version") > 1;
-    }
     if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
 }
 

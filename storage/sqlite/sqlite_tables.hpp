@@ -7,17 +7,14 @@
 //   writes    one row per pending write: thread, namespace and id of its checkpoint, its path, its record
 //   threads   one row per thread that has a commit of its own: what it waits for (Status as a number), when it
 //             was last written to (ThreadPlace::since), of a sleeping one when it is to wake, in ms since 1970, and the
-//             summary that its writer gave (PutRequest::summary); version 1 has no summaries
+//             summary that its writer gave (PutRequest::summary)
 //   graphs    the description of a graph (stategraph/graph_description.hpp) as CBOR, by its fingerprints graph and
 //             schema: 8 bytes each, big endian
 //
-// A file that was opened for a store or a cache also has the tables of that part, and lists it in `parts`:
+// A file that was opened for a store also has the tables of that part, and lists it in `parts`:
 //
 //   parts         one row per part: its name, the version of its tables
 //   store         one row per row of storage/store/keys.hpp
-//   cache         one row per entry: its namespace and key; its expiry, in microseconds since 1970 (0 means never); the
-//                 number of its last write, which ascends; the bytes that it counts; its value
-//   cache_counts  one row: the bytes that all entries count, and the number of the next write
 //
 //   PRAGMA application_id   "SGRF" as a number, big endian: the file is one of stategraph's
 //   PRAGMA user_version     the version of these tables
@@ -28,7 +25,7 @@
 namespace stategraph::checkpoint {
 
 inline constexpr std::int64_t sqlite_application_id = 0x53475246;
-inline constexpr std::int64_t sqlite_format = 2;
+inline constexpr std::int64_t sqlite_format = 1;
 
 inline constexpr const char* sqlite_tables =
     "CREATE TABLE commits (thread BLOB NOT NULL, ns BLOB NOT NULL, id BLOB NOT NULL, bytes BLOB NOT NULL, "
@@ -42,22 +39,11 @@ inline constexpr const char* sqlite_tables =
     "CREATE INDEX due_threads ON threads (due, thread) WHERE due IS NOT NULL;\n"
     "CREATE TABLE graphs (fingerprint BLOB NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;\n";
 
-/// From version 1 to 2.
-inline constexpr const char* sqlite_add_summaries = "ALTER TABLE threads ADD COLUMN summary BLOB;\n";
-
 inline constexpr const char* sqlite_parts =
     "CREATE TABLE IF NOT EXISTS parts (name TEXT NOT NULL PRIMARY KEY, format INTEGER NOT NULL) WITHOUT ROWID;\n";
 
 inline constexpr std::int64_t sqlite_store_format = 1;
 inline constexpr const char* sqlite_store_tables =
     "CREATE TABLE store (key BLOB NOT NULL PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;\n";
-
-inline constexpr std::int64_t sqlite_cache_format = 1;
-inline constexpr const char* sqlite_cache_tables =
-    "CREATE TABLE cache (ns BLOB NOT NULL, key BLOB NOT NULL, expires INTEGER NOT NULL, number INTEGER NOT NULL, "
-    "size INTEGER NOT NULL, value BLOB NOT NULL, PRIMARY KEY (ns, key)) WITHOUT ROWID;\n"
-    "CREATE INDEX oldest_entries ON cache (number, size);\n"
-    "CREATE TABLE cache_counts (bytes INTEGER NOT NULL, next INTEGER NOT NULL);\n"
-    "INSERT INTO cache_counts VALUES (0, 1);\n";
 
 }  // namespace stategraph::checkpoint

@@ -48,7 +48,7 @@ TEST_CASE("the lines are as the document says") {
     const Strings lines = linesOf(sample());
     REQUIRE(lines.size() > 5);
     CHECK(lines.front() ==
-          R"({"format":"stategraph thread","version":2,"thread":"t","library":"0.1.0","sealed":false})");
+          R"({"format":"stategraph thread","version":1,"thread":"t","library":"0.1.0","sealed":false})");
     CHECK(contains(lines[1], R"({"ns":"","commit":"018bcfe5-6800-7)"));
     CHECK(contains(lines[2], R"({"ns":"","write":"018bcfe5-6800-7)"));
     CHECK(contains(lines[2], R"("path":"pu)"));

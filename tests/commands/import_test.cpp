@@ -92,10 +92,10 @@ TEST_CASE("lines that lie are refused") {
         refuses(0, text, part);
     };
     header("stategraph thread", "other", "not the header");
-    header("\"version\":2", "\"version\":3", "version 3");
-    header("\"version\":2", "\"version\":0", "version 0");
-    header("\"version\":2", "\"version\":1.5", "whole number");
-    header("\"version\":2", "\"version\":99999999999999999999", "whole number");
+    header("\"version\":1", "\"version\":2", "version 2");
+    header("\"version\":1", "\"version\":0", "version 0");
+    header("\"version\":1", "\"version\":1.5", "whole number");
+    header("\"version\":1", "\"version\":99999999999999999999", "whole number");
     header("\"thread\":\"t\"", "\"thread\":\"\"", "thread id");
     header("\"thread\":\"t\"", "\"thread\":\"" + std::string(120, 'x') + "\"", "thread id");
     header("\"thread\":\"t\"", "\"thread\":\"t\",\"thread64\":\"dA==\"", "both");

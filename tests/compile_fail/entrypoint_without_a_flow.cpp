@@ -1,4 +1,4 @@
-// EXPECT: stategraph: an entrypoint's function is a const f(const In&, sg::Flow&)
+// EXPECT: stategraph: an entrypoint's function is a const f(const In&, sg::Calls&)
 // THEN: incomplete type
 #include <stategraph/functional.hpp>
 

@@ -53,7 +53,7 @@ TEST_CASE(
         std::atomic<bool> fails = true;
         const auto flow =
             sg::entrypoint("flow",
-                           [&fails](const int& input, sg::Flow& fn) {
+                           [&fails](const int& input, sg::Calls& fn) {
                                const int doubled = fn.call(
                                    "double", [](int n) { return 2 * n; }, input);
                                return fn.callWith(
@@ -97,7 +97,7 @@ TEST_CASE(
     "their keys") {
     const auto flow = sg::entrypoint(
         "flow",
-        [](const int& input, sg::Flow& fn) {
+        [](const int& input, sg::Calls& fn) {
             const sg::CallOptions cached{.cache = sg::CallCache{}};
             int sum = fn.callWith(
                 "known", cached, [](int n) { return n; }, input);
@@ -129,8 +129,8 @@ TEST_CASE(
 }
 
 TEST_CASE("calls that run at once are reported one at a time, each with its beginning and its end") {
-    const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
-        std::vector<sg::FlowFuture<int>> futures;
+    const auto flow = sg::entrypoint("flow", [](const int& input, sg::Calls& fn) {
+        std::vector<sg::CallFuture<int>> futures;
         for (int i = 0; i < input; ++i)
             futures.push_back(fn.start(
                 "square", [](int n) { return n * n; }, i));

@@ -29,7 +29,7 @@ TEST_CASE("an entrypoint returns what its function does, and stores what its cal
     savers::onEach([](savers::Store& store) {
         Log log;
         const auto flow = sg::entrypoint("flow",
-                                         [&log](const int& input, sg::Flow& fn) {
+                                         [&log](const int& input, sg::Calls& fn) {
                                              const int doubled = fn.call(
                                                  "double",
                                                  [&log](int n) {
@@ -65,7 +65,7 @@ TEST_CASE("a run that failed is resumed with the results of the calls that were 
         Log log;
         const auto flow =
             sg::entrypoint("flow",
-                           [&](const std::string& input, sg::Flow& fn) {
+                           [&](const std::string& input, sg::Calls& fn) {
                                std::string text = input;
                                for (int i = 0; i < 3; ++i) {
                                    text = fn.call(
@@ -91,7 +91,7 @@ TEST_CASE("the next run of a thread finds what the last one returned, or what it
     auto saver = std::make_shared<sg::MemorySaver>();
     const auto sum = sg::entrypoint(
         "sum",
-        [](const int& input, sg::Flow&, const std::optional<int>& previous) { return input + previous.value_or(0); },
+        [](const int& input, sg::Calls&, const std::optional<int>& previous) { return input + previous.value_or(0); },
         {.checkpointer = saver});
     CHECK(sum.invoke(1, thread_t).values == 1);
     CHECK(sum.invoke(2, thread_t).values == 3);
@@ -99,7 +99,7 @@ TEST_CASE("the next run of a thread finds what the last one returned, or what it
 
     const auto counts = sg::entrypoint(
         "counts",
-        [](const std::string& input, sg::Flow&, const std::optional<int>& previous) {
+        [](const std::string& input, sg::Calls&, const std::optional<int>& previous) {
             return sg::Final<std::string, int>{input + std::to_string(previous.value_or(0)), previous.value_or(0) + 1};
         },
         {.checkpointer = saver});
@@ -113,8 +113,8 @@ TEST_CASE("calls that are started run at the same time, and are stored like othe
         std::atomic<int> calls{0};
         std::atomic<bool> fails{true};
         const auto flow = sg::entrypoint("flow",
-                                         [&](const int& input, sg::Flow& fn) {
-                                             std::vector<sg::FlowFuture<int>> futures;
+                                         [&](const int& input, sg::Calls& fn) {
+                                             std::vector<sg::CallFuture<int>> futures;
                                              for (int i = 0; i < input; ++i) {
                                                  futures.push_back(fn.start(
                                                      "square",
@@ -139,7 +139,7 @@ TEST_CASE("calls that are started run at the same time, and are stored like othe
 
 TEST_CASE("a started call that fails fails where it is waited for, and the others are waited for all the same") {
     std::atomic<int> ended{0};
-    const auto flow = sg::entrypoint("flow", [&](const int&, sg::Flow& fn) {
+    const auto flow = sg::entrypoint("flow", [&](const int&, sg::Calls& fn) {
         auto broken = fn.start(
             "broken", [](int n) -> int { throw std::runtime_error("broken " + std::to_string(n)); }, 7);
         for (int i = 0; i < 3; ++i)
@@ -153,7 +153,7 @@ TEST_CASE("a started call that fails fails where it is waited for, and the other
 
 TEST_CASE("a call is tried as often as its policy says") {
     std::atomic<int> calls{0};
-    const auto flow = sg::entrypoint("flow", [&](const int&, sg::Flow& fn) {
+    const auto flow = sg::entrypoint("flow", [&](const int&, sg::Calls& fn) {
         return fn.callWith("flaky", {.retry = {.max_attempts = 3, .initial_interval = 0ms, .jitter = false}}, [&calls] {
             if (++calls < 3) throw std::runtime_error("not yet");
             return static_cast<int>(calls);
@@ -170,12 +170,12 @@ TEST_CASE("a call whose policy cannot be is refused before it is made") {
         int calls = 0;
         const auto work = [&calls] { return ++calls; };
         const auto direct = sg::entrypoint(
-            "direct", [&](const int&, sg::Flow& fn) { return fn.callWith("work", {.retry = policy}, work); });
+            "direct", [&](const int&, sg::Calls& fn) { return fn.callWith("work", {.retry = policy}, work); });
         CHECK_THROWS_WITH(direct.invoke(0),
                           doctest::Contains(policy.max_attempts == 0 ? "call 'work': retry.max_attempts is 0"
                                                                      : "call 'work': retry.retry_on is null"));
         const auto started = sg::entrypoint(
-            "started", [&](const int&, sg::Flow& fn) { return fn.startWith("work", {.retry = policy}, work).get(); });
+            "started", [&](const int&, sg::Calls& fn) { return fn.startWith("work", {.retry = policy}, work).get(); });
         CHECK_THROWS_WITH(started.invoke(0), doctest::Contains("call 'work': retry."));
         CHECK(calls == 0);
     }
@@ -184,7 +184,7 @@ TEST_CASE("a call whose policy cannot be is refused before it is made") {
 TEST_CASE("an entrypoint sleeps, is stopped and has state and history like any graph") {
     auto saver = std::make_shared<sg::MemorySaver>();
     const auto flow = sg::entrypoint("flow",
-                                     [](const int& input, sg::Flow& fn) {
+                                     [](const int& input, sg::Calls& fn) {
                                          fn.sleepUntil(std::chrono::system_clock::time_point(4'000'000'000s));
                                          return input;
                                      },
@@ -199,7 +199,7 @@ TEST_CASE("an entrypoint sleeps, is stopped and has state and history like any g
 }
 
 TEST_CASE("a call without a name is refused") {
-    const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
+    const auto flow = sg::entrypoint("flow", [](const int& input, sg::Calls& fn) {
         return fn.call(
             "", [](int n) { return n; }, input);
     });
@@ -240,7 +240,7 @@ TEST_CASE("a cached call is made once for its arguments, whichever thread and ru
         const auto cache = std::make_shared<sg::MemoryCache>();
         const auto flow = sg::entrypoint(
             "flow",
-            [&log](const std::string& input, sg::Flow& fn) {
+            [&log](const std::string& input, sg::Calls& fn) {
                 const auto length = [&log](const std::string& text, int) {
                     log.add(text);
                     return static_cast<int>(text.size());
@@ -265,7 +265,7 @@ TEST_CASE("cached calls are kept apart by name and namespace, and not kept when 
     int failures = 1;
     const auto flow =
         sg::entrypoint("flow",
-                       [&](const int& input, sg::Flow& fn) {
+                       [&](const int& input, sg::Calls& fn) {
                            const auto called = [&log](std::string what) {
                                return [&log, what](int) {
                                    log.add(what);
@@ -304,7 +304,7 @@ TEST_CASE("without a cache, with one that fails and with one that returns someth
         cache->fails = kind == 1;
         cache->damages = kind == 2;
         const auto flow = sg::entrypoint("flow",
-                                         [&log](const int& input, sg::Flow& fn) {
+                                         [&log](const int& input, sg::Calls& fn) {
                                              return fn.callWith(
                                                  "call", {.cache = sg::CallCache{}},
                                                  [&log](int n) {
@@ -324,7 +324,7 @@ TEST_CASE("a cached call whose arguments cannot be stored, or whose time to live
     struct Handle {};
     const auto cache = std::make_shared<sg::MemoryCache>();
     const auto unstorable = sg::entrypoint("flow",
-                                           [](const int& input, sg::Flow& fn) {
+                                           [](const int& input, sg::Calls& fn) {
                                                return fn.callWith(
                                                    "call", {.cache = sg::CallCache{}},
                                                    [](const Handle&, int n) { return n; }, Handle{}, input);
@@ -333,7 +333,7 @@ TEST_CASE("a cached call whose arguments cannot be stored, or whose time to live
     CHECK_THROWS_WITH_AS(unstorable.invoke(1), doctest::Contains("cannot be stored"), sg::NodeError);
     const auto over =
         sg::entrypoint("flow",
-                       [](const int& input, sg::Flow& fn) {
+                       [](const int& input, sg::Calls& fn) {
                            return fn.callWith(
                                "call", {.cache = sg::CallCache{.ttl = 0ms}}, [](int n) { return n; }, input);
                        },

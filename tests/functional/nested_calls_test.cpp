@@ -12,7 +12,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Functions of calls that make calls themselves, each on a Flow of its own.
+// Functions of calls that make calls themselves, each on Calls of its own.
 using graphs::Log;
 using graphs::Strings;
 namespace sg = stategraph;
@@ -23,15 +23,15 @@ namespace {
 const sg::Config thread_t{.thread_id = "t"};
 
 /// Returns the sum of a tree of started calls, with `width` calls at each of `depth` levels. The leaves are 1.
-int sumOf(sg::Flow& flow, Log& log, int depth, int width) {
+int sumOf(sg::Calls& flow, Log& log, int depth, int width) {
     if (depth == 0) {
         log.add("leaf");
         return 1;
     }
-    std::vector<sg::FlowFuture<int>> parts;
+    std::vector<sg::CallFuture<int>> parts;
     for (int i = 0; i < width; ++i) {
         parts.push_back(flow.start(
-            "part", [&log](sg::Flow& own, int left, int wide) { return sumOf(own, log, left, wide); }, depth - 1,
+            "part", [&log](sg::Calls& own, int left, int wide) { return sumOf(own, log, left, wide); }, depth - 1,
             width));
     }
     int sum = 0;
@@ -48,7 +48,7 @@ TEST_CASE("a function that was started starts others, in every driver, and each 
             CAPTURE(driver.name);
             Log log;
             const auto tree =
-                sg::entrypoint("tree", [&log](const int& depth, sg::Flow& flow) { return sumOf(flow, log, depth, 3); },
+                sg::entrypoint("tree", [&log](const int& depth, sg::Calls& flow) { return sumOf(flow, log, depth, 3); },
                                {.checkpointer = saver});
             using State = typename decltype(tree)::State;
             const auto outcome =
@@ -66,7 +66,7 @@ TEST_CASE("threads of a small executor that all wait for nested calls do not wai
         Log log;
         const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = threads});
         const auto tree =
-            sg::entrypoint("tree", [&log](const int& depth, sg::Flow& flow) { return sumOf(flow, log, depth, 2); },
+            sg::entrypoint("tree", [&log](const int& depth, sg::Calls& flow) { return sumOf(flow, log, depth, 2); },
                            {.executor = executor});
         CHECK(tree.invoke(7).values == 128);
         CHECK(log.entries().size() == 128);
@@ -80,7 +80,7 @@ TEST_CASE(
         Log log;
         std::atomic<bool> fails{true};
         // Both branches make calls of the same names.
-        const auto branch = [&](sg::Flow& flow, const std::string& name) {
+        const auto branch = [&](sg::Calls& flow, const std::string& name) {
             const std::string first = flow.call(
                 "step",
                 [&](const std::string& of) {
@@ -99,7 +99,7 @@ TEST_CASE(
             return first + second.get();
         };
         const auto flow = sg::entrypoint("flow",
-                                         [&](const int&, sg::Flow& fn) {
+                                         [&](const int&, sg::Calls& fn) {
                                              const auto a = fn.start("branch", branch, std::string("a"));
                                              const auto b = fn.start("branch", branch, std::string("b"));
                                              const std::string both = a.get() + b.get();
@@ -117,20 +117,20 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("nested functions ask and sleep on their own Flow, and each gets its own answer") {
+TEST_CASE("nested functions ask and sleep on their own Calls, and each gets its own answer") {
     savers::onEach([](savers::Store& store) {
         const auto flow = sg::entrypoint(
             "flow",
-            [](const int&, sg::Flow& fn) {
-                const auto asks = [](sg::Flow& own, const std::string& name) {
+            [](const int&, sg::Calls& fn) {
+                const auto asks = [](sg::Calls& own, const std::string& name) {
                     return own.call(
                         "inner",
-                        [](sg::Flow& in, const std::string& of) { return of + "=" + in.interrupt<std::string>(of); },
+                        [](sg::Calls& in, const std::string& of) { return of + "=" + in.interrupt<std::string>(of); },
                         name);
                 };
                 const std::string first = fn.start("ask", asks, std::string("x")).get();
                 const std::string second = fn.start("ask", asks, std::string("y")).get();
-                const auto sleeps = [](sg::Flow& own) {
+                const auto sleeps = [](sg::Calls& own) {
                     own.sleepUntil(std::chrono::system_clock::time_point(std::chrono::milliseconds(1)));  // long over
                     return 1;
                 };
@@ -152,11 +152,11 @@ TEST_CASE("nested functions ask and sleep on their own Flow, and each gets its o
 
 TEST_CASE("an attempt of a function counts its calls from the beginning") {
     Log log;
-    const auto flow = sg::entrypoint("flow", [&log](const int&, sg::Flow& fn) {
+    const auto flow = sg::entrypoint("flow", [&log](const int&, sg::Calls& fn) {
         int attempts = 0;
         return fn.callWith(
             "outer", {.retry = {.max_attempts = 3, .initial_interval = std::chrono::milliseconds(0), .jitter = false}},
-            [&](sg::Flow& own) {
+            [&](sg::Calls& own) {
                 const int a = own.call("in", [&log] {
                     log.add("in");
                     return 1;
@@ -173,9 +173,9 @@ TEST_CASE("an attempt of a function counts its calls from the beginning") {
     CHECK(log.entries().size() == 2);
 }
 
-TEST_CASE("a started function that calls on the Flow it was started on is refused, and the error says what to do") {
+TEST_CASE("a started function that calls on the Calls it was started on is refused, and the error says what to do") {
     for (const bool starts : {false, true}) {
-        const auto flow = sg::entrypoint("flow", [starts](const int&, sg::Flow& fn) {
+        const auto flow = sg::entrypoint("flow", [starts](const int&, sg::Calls& fn) {
             return fn
                 .start("outer",
                        [&fn, starts] {
@@ -188,7 +188,7 @@ TEST_CASE("a started function that calls on the Flow it was started on is refuse
             flow.invoke(0);
             FAIL("it ran");
         } catch (const sg::Error& error) {
-            CHECK(std::string(error.what()).find("take a Flow&") != std::string::npos);
+            CHECK(std::string(error.what()).find("take a Calls&") != std::string::npos);
             CHECK(std::string(error.what()).find("'inner'") != std::string::npos);
         }
     }
@@ -197,16 +197,16 @@ TEST_CASE("a started function that calls on the Flow it was started on is refuse
 TEST_CASE("keys stay short at any depth, and calls of one name at several depths are different calls") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const std::string name(150, 'n');
-    const auto flow =
-        sg::entrypoint("flow",
-                       [&](const int& depth, sg::Flow& fn) {
-                           const auto down = [&name](const auto& self, sg::Flow& own, int left) -> int {
-                               if (left == 0) return 0;
-                               return left + own.call(name, [&](sg::Flow& next) { return self(self, next, left - 1); });
-                           };
-                           return down(down, fn, depth);
-                       },
-                       {.checkpointer = saver});
+    const auto flow = sg::entrypoint(
+        "flow",
+        [&](const int& depth, sg::Calls& fn) {
+            const auto down = [&name](const auto& self, sg::Calls& own, int left) -> int {
+                if (left == 0) return 0;
+                return left + own.call(name, [&](sg::Calls& next) { return self(self, next, left - 1); });
+            };
+            return down(down, fn, depth);
+        },
+        {.checkpointer = saver});
     CHECK(flow.invoke(10, thread_t).values == 55);
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("cached results of one call can be cleared, by name and namespace") {
     const auto cache = std::make_shared<sg::MemoryCache>();
     const auto flow = sg::entrypoint(
         "flow",
-        [&log](const int& n, sg::Flow& fn) {
+        [&log](const int& n, sg::Calls& fn) {
             const auto logged = [&log](const char* name) {
                 return [&log, name](int of) {
                     log.add(name);
@@ -226,7 +226,7 @@ TEST_CASE("cached results of one call can be cleared, by name and namespace") {
             const sg::CallOptions versioned{.cache = sg::CallCache{.ns = "v2"}};
             return fn.callWith("a", cached, logged("a"), n) + fn.callWith("b", cached, logged("b"), n) +
                    fn.callWith("a", versioned, logged("a2"), n) +
-                   fn.call("nest", [&](sg::Flow& own) { return own.callWith("a", cached, logged("nested"), n); });
+                   fn.call("nest", [&](sg::Calls& own) { return own.callWith("a", cached, logged("nested"), n); });
         },
         {.cache = cache});
     CHECK(flow.invoke(5).values == 20);
@@ -242,6 +242,6 @@ TEST_CASE("cached results of one call can be cleared, by name and namespace") {
     flow.clearCache("unknown");
     CHECK(flow.invoke(5).values == 20);
     CHECK(log.take().empty());
-    const auto uncached = sg::entrypoint("flow", [](const int& n, sg::Flow&) { return n; });
+    const auto uncached = sg::entrypoint("flow", [](const int& n, sg::Calls&) { return n; });
     CHECK_THROWS_AS(uncached.clearCache("a"), sg::InvalidArgumentError);
 }

@@ -1,4 +1,3 @@
-#include <stategraph/by_name.hpp>
 #include <stategraph/json.hpp>
 #include <stategraph/partial.hpp>
 
@@ -13,7 +12,7 @@
 namespace sg = stategraph;
 using sg::MemberProgress;
 
-// The namespace has a name, because members without pointers are found only in types that have linkage.
+// The namespace has a name, because names of members are found only in types that have linkage.
 namespace partial_test {
 
 struct Source {
@@ -38,9 +37,9 @@ struct Report {
 };
 
 struct Named {
-    using stored_by_name = void;
     std::string first = {};
     std::string second = {};
+    static constexpr auto fields() { return sg::fields<&Named::first, &Named::second>(); }
 };
 
 }  // namespace partial_test

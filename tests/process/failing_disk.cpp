@@ -21,7 +21,6 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/interrupt.hpp>
-#include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/rocksdb_store.hpp>
 #include <stategraph/stategraph.hpp>
@@ -105,7 +104,7 @@ sg::CompiledGraph<State> makeGraph(std::shared_ptr<sg::BaseCheckpointSaver> save
     return graph.compile({.checkpointer = std::move(saver)});
 }
 
-/// The interface of the three kinds: store something under a number, and find it again.
+/// The interface of the two kinds: store something under a number, and find it again.
 struct Subject {
     virtual ~Subject() = default;
     virtual void put(int n) = 0;
@@ -135,18 +134,9 @@ struct StoreSubject final : Subject {
     sg::RocksDBStore store;
 };
 
-struct CacheSubject final : Subject {
-    CacheSubject(const std::string& path, bool /*is_sync*/) : cache(path) {}
-    void put(int n) override { cache.set("n", std::to_string(n), "value", {}); }
-    bool has(int n) override { return cache.get("n", std::to_string(n)).has_value(); }
-    void remove(int n) override { cache.remove("n", std::to_string(n)); }
-    sg::RocksDBCache cache;
-};
-
 std::unique_ptr<Subject> make(int kind, const std::string& path, bool is_sync) {
     if (kind == 0) return std::make_unique<SaverSubject>(path, is_sync);
-    if (kind == 1) return std::make_unique<StoreSubject>(path, is_sync);
-    return std::make_unique<CacheSubject>(path, is_sync);
+    return std::make_unique<StoreSubject>(path, is_sync);
 }
 
 struct Trial {
@@ -282,11 +272,10 @@ int fdatasync(int file) { return fails(file, Call::sync) ? -1 : 0; }
 int main() {
     readWithRefresh();
     listAfterFailures();
-    for (const int kind : {0, 1, 2}) {
+    for (const int kind : {0, 1}) {
         for (const int error : {ENOSPC, EIO}) {
             for (const int before : {0, 2}) {
                 for (const long times : {1L, 2L, 3L, 5L, 1'000L}) run({kind, false, 0, times, error, false, before});
-                if (kind == 2) continue;
                 for (const long first : {0L, 1L, 3L}) run({kind, true, first, 1, error, false, before});
                 run({kind, true, 0, 1, error, true, before});
                 run({kind, true, 1, 2, error, true, before});

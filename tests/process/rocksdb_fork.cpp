@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <stategraph/error.hpp>
-#include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/rocksdb_store.hpp>
 #include <stategraph/stategraph.hpp>

@@ -128,7 +128,7 @@ struct Kinds {
     }
     sg::Entrypoint<int, int> makeLeaf() const {
         return sg::entrypoint("leaf",
-                              [](const int& n, sg::Flow& flow) -> int {
+                              [](const int& n, sg::Calls& flow) -> int {
                                   return flow
                                       .start(
                                           "work", [](int x) { return x + 1; }, n)
@@ -138,8 +138,8 @@ struct Kinds {
     }
     sg::Entrypoint<int, int> makeRoot() const {
         return sg::entrypoint("root",
-                              [flow = leaf](const int& width, sg::Flow& calls) -> int {
-                                  std::vector<sg::FlowFuture<int>> all;
+                              [flow = leaf](const int& width, sg::Calls& calls) -> int {
+                                  std::vector<sg::CallFuture<int>> all;
                                   for (int i = 0; i < width; ++i)
                                       all.push_back(calls.start(
                                           "leaf", [flow](int x) { return *flow.invoke(x).values; }, i));

@@ -1,4 +1,4 @@
-#include <stategraph/largest_threads.hpp>
+#include <stategraph/stats.hpp>
 
 #include <algorithm>
 #include <string>

@@ -192,9 +192,9 @@ TEST_CASE("several questions with keys are open at once, and are answered in any
     savers::onEach([](savers::Store& store) {
         const auto flow = sg::entrypoint(
             "flow",
-            [](int, sg::Flow& calls) {
+            [](int, sg::Calls& calls) {
                 sg::Runtime& rt = calls.runtime();
-                std::vector<sg::FlowFuture<std::string>> started;
+                std::vector<sg::CallFuture<std::string>> started;
                 for (const std::string name : {"a", "b", "c"}) {
                     started.push_back(calls.start(
                         "ask", [&rt](const std::string& key) { return sg::interrupt<std::string>(rt, key, key + "?"); },

@@ -10,7 +10,7 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Questions inside functions that are called once (Runtime::once, onceAsync, Flow::call, Flow::start): each receives
+// Questions inside functions that are called once (Runtime::once, onceAsync, Calls::call, Calls::start): each receives
 // its own answer.
 using namespace graphs;
 using namespace std::chrono_literals;
@@ -165,7 +165,7 @@ TEST_CASE("an answer of the wrong type to a function that is called once is with
 
 TEST_CASE("each call of a flow asks for itself, also if it is tried again") {
     checkFlow(
-        [](const int&, sg::Flow& flow) {
+        [](const int&, sg::Calls& flow) {
             auto ask = [&flow](const std::string& question) { return flow.interrupt<std::string>(question); };
             const auto one = flow.call("ask", ask, std::string("first?"));
             const auto two = flow.call("ask", ask, std::string("second?"));
@@ -185,11 +185,11 @@ TEST_CASE("each call of a flow asks for itself, also if it is tried again") {
 TEST_CASE("functions that a flow starts at once each get their own answer, whichever asks first") {
     int runs = 0;
     checkFlow(
-        [&runs](const int&, sg::Flow& flow) {
+        [&runs](const int&, sg::Calls& flow) {
             auto ask = [&flow](const std::string& question) { return flow.interrupt<std::string>(question); };
             const bool swapped = runs++ % 2 == 1;
-            std::optional<sg::FlowFuture<std::string>> a;
-            std::optional<sg::FlowFuture<std::string>> b;
+            std::optional<sg::CallFuture<std::string>> a;
+            std::optional<sg::CallFuture<std::string>> b;
             if (!swapped) a = flow.start("a", ask, std::string("for a?"));
             b = flow.start("b", ask, std::string("for b?"));
             if (swapped) a = flow.start("a", ask, std::string("for a?"));

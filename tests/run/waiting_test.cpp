@@ -71,7 +71,7 @@ TEST_CASE("awaited runs that each wait for a call of their flow end, on as many 
         std::latch all_inside(static_cast<std::ptrdiff_t>(max));
         const auto entry =
             sg::entrypoint("entry",
-                           [&all_inside](const int& input, sg::Flow& flow) -> int {
+                           [&all_inside](const int& input, sg::Calls& flow) -> int {
                                all_inside.arrive_and_wait();  // each thread of the executor runs one of them
                                return flow
                                    .start(
@@ -95,7 +95,7 @@ TEST_CASE("a flow whose calls run flows ends on an executor of one thread, and s
     std::atomic<int> most = 0;
     const auto leaf =
         sg::entrypoint("leaf",
-                       [&](const int& input, sg::Flow& flow) -> int {
+                       [&](const int& input, sg::Calls& flow) -> int {
                            return flow
                                .start(
                                    "work",
@@ -111,8 +111,8 @@ TEST_CASE("a flow whose calls run flows ends on an executor of one thread, and s
                        },
                        {.executor = executor});
     const auto root = sg::entrypoint("root",
-                                     [&leaf](const int& input, sg::Flow& flow) -> int {
-                                         std::vector<sg::FlowFuture<int>> calls;
+                                     [&leaf](const int& input, sg::Calls& flow) -> int {
+                                         std::vector<sg::CallFuture<int>> calls;
                                          for (int i = 0; i < input; ++i)
                                              calls.push_back(flow.start(
                                                  "leaf", [&leaf](int n) { return *leaf.invoke(n).values; }, i));
@@ -140,7 +140,7 @@ TEST_CASE("calls that nobody waits for are made before their flow ends, with eve
     is_busy.wait();
     int made = 0;
     const auto entry = sg::entrypoint("entry",
-                                      [&made](const int&, sg::Flow& flow) -> int {
+                                      [&made](const int&, sg::Calls& flow) -> int {
                                           for (int i = 0; i < 3; ++i)
                                               (void)flow.start(
                                                   "call", [&made](int n) { return made += n; }, 1);

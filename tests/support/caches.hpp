@@ -1,6 +1,5 @@
 #pragma once
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -10,77 +9,16 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/cache.hpp>
+#include <stategraph/store_cache.hpp>
 
+#include "tests/storage/store/stores.hpp"
 #include "tests/support/manual_clock.hpp"
-#include "tests/support/temporary_folder.hpp"
 
 // Runs a case with every kind of cache.
 namespace caches {
 
-/// A place where entries outlive the cache object. Destroying the result of `open` before opening again has the same
-/// effect as a new process.
-class Home {
-public:
-    struct Options {
-        std::uint64_t bytes_max = std::uint64_t{1} << 30U;
-        std::shared_ptr<stategraph::IdSource> clock = {};
-    };
-    Home() = default;
-    Home(const Home&) = delete;
-    Home& operator=(const Home&) = delete;
-    virtual ~Home() = default;
-    virtual std::shared_ptr<stategraph::BaseCache> open(const Options& options) = 0;
-    std::shared_ptr<stategraph::BaseCache> open() { return open(Options()); }
-    virtual std::uint64_t storedBytes(const stategraph::BaseCache& cache) = 0;
-    virtual stategraph::CacheStats stats(const stategraph::BaseCache& cache) = 0;
-};
-
-template <class Cache>
-class HomeOf : public Home {
-public:
-    std::uint64_t storedBytes(const stategraph::BaseCache& cache) override {
-        return dynamic_cast<const Cache&>(cache).storedBytes();
-    }
-    stategraph::CacheStats stats(const stategraph::BaseCache& cache) override {
-        return dynamic_cast<const Cache&>(cache).stats();
-    }
-};
-
-/// A cache in a folder or a file.
-template <class Cache, class CacheOptions>
-class FileHome final : public HomeOf<Cache> {
-public:
-    std::shared_ptr<stategraph::BaseCache> open(const Home::Options& options) override {
-        return std::make_shared<Cache>((folder_ / "cache").string(),
-                                       CacheOptions{.bytes_max = options.bytes_max, .clock = options.clock});
-    }
-
-private:
-    TemporaryFolder folder_;
-};
-
-/// A kind of cache that outlives the process.
-struct Kind {
-    std::string name;  // "RocksDB"
-    /// Null where its server is not there.
-    std::unique_ptr<Home> (*make)();
-};
-/// Those that this program was linked with (tests/support/kinds), which each add themselves before main begins.
-inline std::vector<Kind>& lastingKinds() {
-    static std::vector<Kind> kinds;
-    return kinds;
-}
-
-/// Calls `body(Home&)` with each kind of cache that outlives the process.
-template <class F>
-void onEachLasting(F body) {
-    for (const Kind& kind : lastingKinds()) {
-        INFO("on " << kind.name);
-        if (const std::unique_ptr<Home> home = kind.make()) body(*home);
-    }
-}
-
-/// Calls `body(cache, clock)` with a new cache of each kind that has room for everything.
+/// Calls `body(cache, clock)` with a new cache in memory, and with one on each kind of store; all have room for
+/// everything.
 template <class F>
 void onEach(F body) {
     {
@@ -90,9 +28,9 @@ void onEach(F body) {
                  std::make_shared<stategraph::MemoryCache>(stategraph::MemoryCacheOptions{.clock = clock})),
              *clock);
     }
-    onEachLasting([&](Home& home) {
-        const auto clock = ManualClock::make();
-        body(home.open({.clock = clock}), *clock);
+    const auto clock = ManualClock::make();
+    under_test::onEach({.clock = clock}, [&](under_test::Home& home) {
+        body(std::shared_ptr<stategraph::BaseCache>(std::make_shared<stategraph::StoreCache>(home.share())), *clock);
     });
 }
 

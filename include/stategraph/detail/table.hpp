@@ -15,8 +15,7 @@
 // Pack `entries` whose elements have `name`, `member` and `former`.
 namespace stategraph::detail {
 
-/// The source of a struct's table: its fields(), or the specialisation that an opt-in header makes (by_name.hpp,
-/// describe.hpp).
+/// The source of a struct's table: its fields(), or the specialisation that an opt-in header makes (describe.hpp).
 template <class T>
 struct FieldsOf {};
 template <class T>
@@ -71,12 +70,6 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 template <class T, class S>
 constexpr bool isOptionalMember(T S::*) noexcept {
     return is_optional<T>;
-}
-/// For an entry that states its member's type in another way (by_name.hpp).
-template <class Member>
-    requires requires { typename Member::Type; }
-constexpr bool isOptionalMember(Member) noexcept {
-    return is_optional<typename Member::Type>;
 }
 
 /// One name of a member, and how to read that member of the struct that the pointer points to.

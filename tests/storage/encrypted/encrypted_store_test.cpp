@@ -8,9 +8,9 @@
 #include <stategraph/encrypted_store.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/memory_store.hpp>
+#include <stategraph/store_cache.hpp>
 #if STATEGRAPH_HAS_ROCKSDB
 #include <rocksdb/db.h>
-#include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_store.hpp>
 #endif
 
@@ -18,7 +18,7 @@
 #include "tests/support/encryption.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// Stores and caches with encrypted rows.
+// Stores, and caches on them, with encrypted rows.
 namespace sg = stategraph;
 using namespace std::chrono_literals;
 using encryption::key;
@@ -164,26 +164,21 @@ TEST_CASE("rows under older keys stay readable, and a wrong key opens nothing") 
     CHECK_THROWS_AS((void)sg::encryptRows({}), sg::InvalidArgumentError);
 }
 
-TEST_CASE("a cache with encryption keeps no result in the clear, and what it cannot open is a miss") {
-    const auto inner = std::make_shared<sg::MemoryCache>();
-    sg::EncryptedCache cache(inner, key("k"));
-    cache.set("n", "1", "SECRET", {});
-    cache.set("n", "2", "other", 1'000'000ms);
-    CHECK(cache.get("n", "1") == "SECRET");
-    CHECK(inner->get("n", "1")->find("SECRET") == std::string::npos);
-    inner->set("n", "2", *inner->get("n", "1"), {});  // the row was moved to another key
-    CHECK_FALSE(cache.get("n", "2"));
-    inner->set("n", "3", "in the clear", {});
-    CHECK_FALSE(cache.get("n", "3"));
-    CHECK_FALSE(sg::EncryptedCache(inner, key("k", 7)).get("n", "1"));
-    cache.remove("n", "1");
-    CHECK_FALSE(cache.get("n", "1"));
-    cache.set("m", "1", "x", {});
-    cache.clear("n");
-    CHECK(cache.get("m", "1") == "x");
-    cache.clear();
-    CHECK_FALSE(cache.get("m", "1"));
-    CHECK_THROWS_AS(sg::EncryptedCache(nullptr, key("k")), sg::InvalidArgumentError);
+TEST_CASE("a cache on a store with a cipher keeps no result in the clear, and one with another key finds none") {
+    under_test::onEach(sealed(key("k")), [](under_test::Home& home) {
+        sg::StoreCache cache(home.share());
+        cache.set("n", "1", "SECRET", {});
+        CHECK(cache.get("n", "1") == "SECRET");
+    });
+#if STATEGRAPH_HAS_ROCKSDB
+    const TemporaryFolder folder;
+    const std::string path = (folder / "store").string();
+    sg::StoreCache(std::make_shared<sg::RocksDBStore>(path, sealed(key("k")))).set("n", "1", "SECRET", {});
+    sg::StoreCache other(std::make_shared<sg::RocksDBStore>(path, sealed(key("k", 7))));
+    CHECK_THROWS_AS((void)other.get("n", "1"), sg::CorruptStoreError);
+    other.set("n", "1", "again", {});
+    CHECK(other.get("n", "1") == "again");
+#endif
 }
 
 TEST_CASE("a store that was filled with a cipher says so when it is opened without one") {

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include <stategraph/error.hpp>
-#include <stategraph/postgres_cache.hpp>
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/postgres_store.hpp>
 
@@ -152,11 +151,6 @@ public:
         database.schema = name_;
         database.set_up = !database.read_only;
         return std::make_unique<stategraph::PostgresStore>(info_, options, patient(database));
-    }
-    std::unique_ptr<stategraph::PostgresCache> openCache(stategraph::PostgresCacheOptions options = {}) const {
-        options.schema = name_;
-        options.set_up = true;
-        return std::make_unique<stategraph::PostgresCache>(info_, patient(options));
     }
 
 private:

@@ -12,7 +12,6 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/error.hpp>
-#include <stategraph/postgres_cache.hpp>
 #include <stategraph/postgres_queue.hpp>
 #include <stategraph/postgres_saver.hpp>
 #include <stategraph/postgres_store.hpp>
@@ -71,57 +70,19 @@ TEST_CASE("many that set up a schema at once all succeed, and it is set up once"
     CHECK(Raw().run("SELECT count(*) FROM " + schema.name() + ".format") == "1");
 }
 
-TEST_CASE("tables of a newer or an older version are refused, and the newer ones are left as they are") {
+TEST_CASE("tables of a newer version are refused, and left as they are") {
     const Schema schema;
     (void)schema.open();
     Raw raw;
     raw.run("UPDATE " + schema.name() + ".format SET version = 7");
     POSTGRES_SAYS(openingError({.schema = schema.name()}), "CorruptCheckpointError: the database 'postgres' at ");
     POSTGRES_SAYS(openingError({.schema = schema.name()}),
-                  "has tables of version 7, newer than this library's 5; use a newer stategraph");
+                  "has tables of version 7, newer than this library's 1; use a newer stategraph");
     POSTGRES_SAYS(databaseError([&] { PostgresSaver::setUp(conninfo(), {.schema = schema.name()}); }),
                   "newer than this library's");
     CHECK(raw.run("SELECT version FROM " + schema.name() + ".format") == "7");
     raw.run("DELETE FROM " + schema.name() + ".format");
     POSTGRES_SAYS(openingError({.schema = schema.name()}), "its table format has 0 rows and not one");
-}
-
-TEST_CASE("tables of version 1 get those of the queue, and keep their threads") {
-    const Schema schema;
-    putLine(*schema.open(), {"t"}, 2);
-    const std::string in = schema.name() + ".";
-    Raw raw;
-    raw.run("DROP TABLE " + in + "holds, " + in + "starts, " + in + "workers, " + in + "work, " + in + "inputs, " + in +
-            "uptime; DROP SEQUENCE " + in + "epochs; ALTER TABLE " + in + "logs DROP COLUMN summary; UPDATE " + in +
-            "format SET version = 1");
-    POSTGRES_SAYS(openingError({.schema = schema.name()}),
-                  "its tables have version 1 and this library's have 5; call PostgresSaver::setUp");
-    const auto saver = schema.open();
-    CHECK(raw.run("SELECT version FROM " + in + "format") == "5");
-    CHECK(raw.run("SELECT count(*) FROM " + in + "work") == "0");
-    CHECK(listIds(*saver, {"t"}) == nthIds({2, 1}));
-    putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2));
-}
-
-TEST_CASE("tables of version 2 get summaries of threads, and lose the functions that know none") {
-    const Schema schema;
-    putLine(*schema.open(), {"t"}, 2);
-    const std::string in = schema.name() + ".";
-    Raw raw;
-    raw.run("DROP TABLE " + in + "holds, " + in + "starts, " + in + "workers; ALTER TABLE " + in +
-            "work DROP COLUMN together, DROP COLUMN apart, DROP COLUMN is_begun; ALTER TABLE " + in +
-            "logs DROP COLUMN summary; UPDATE " + in + "format SET version = 2; DROP FUNCTION " + in +
-            "put; CREATE FUNCTION " + in +
-            "put(bytea, bytea, uuid, uuid[], uuid[], uuid[], bytea[], uuid[], boolean, uuid[], bytea[], bytea[], "
-            "boolean[], bytea[], uuid[], bytea[], bytea[], bigint, bigint, uuid, text) RETURNS int LANGUAGE sql AS "
-            "'SELECT 1'");
-    POSTGRES_SAYS(openingError({.schema = schema.name()}), "version 2 and this library's have 5");
-    const auto saver = schema.open();
-    CHECK(raw.run("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '" +
-                  schema.name() + "' AND p.proname = 'put'") == "1");
-    CHECK(listIds(*saver, {"t"}) == nthIds({2, 1}));
-    putSummary(*saver, {"t"}, 3, says_finished, "later");
-    CHECK(summaryOf(*saver, "t") == "later");
 }
 
 namespace {
@@ -159,11 +120,6 @@ TEST_CASE("a schema may have any name") {
             putLine(saver, {"t"}, 2);
             CHECK(saver.list({}).size() == 2);
             CHECK(saver.storedBytes().value_or(0) > 0);
-            PostgresCache cache(conninfo(), {.schema = name, .set_up = true});
-            cache.set("n", "k", "value", {});
-            CHECK(cache.get("n", "k") == "value");
-            cache.clear("n");
-            CHECK_FALSE(cache.get("n", "k"));
             PostgresStore store(conninfo(), {}, {.schema = name, .set_up = true});
             store.put({"n"}, "k", Value(std::map<std::string, std::string>{{"a", "b"}}));
             CHECK(store.get({"n"}, "k"));
@@ -295,5 +251,4 @@ TEST_CASE("the document of the format has the tables of PostgreSQL as they are")
     std::ostringstream text;
     text << file.rdbuf();
     CHECK(has(text.str(), checkpoint::postgres_tables));
-    CHECK(has(text.str(), checkpoint::postgres_summaries));
 }

@@ -2,6 +2,7 @@
 // A store on a PostgreSQL server: connections that break, set-up, round trips, and large keys and items. tests/store
 // has the tests for all stores, postgres_store_processes_test.cpp those with several processes.
 #include <stategraph/postgres_store.hpp>
+#include <stategraph/store_cache.hpp>
 
 #include <chrono>
 #include <fstream>
@@ -13,7 +14,6 @@
 
 #include <doctest/doctest.h>
 
-#include <stategraph/postgres_cache.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "storage/postgres/postgres_parts.hpp"
@@ -184,22 +184,22 @@ TEST_CASE("saver, store and cache share a PostgreSQL schema, and each is set up 
     const std::string name = schema.name();
     // [begin one schema]
     sg::PostgresStore::setUp(database, {.schema = name});
-    sg::PostgresCache::setUp(database, {.schema = name});
-    sg::PostgresStore store(database, {}, {.schema = name});
-    sg::PostgresCache cache(database, {.schema = name});
+    const auto store =
+        std::make_shared<sg::PostgresStore>(database, sg::StoreOptions(), sg::PostgresStoreOptions{.schema = name});
+    sg::StoreCache cache(store);
     // [end one schema]
-    store.put({"n"}, "k", Doc{{"v", "x"}});
+    store->put({"n"}, "k", Doc{{"v", "x"}});
     cache.set("n", "k", "value", {});
     POSTGRES_SAYS(databaseError([&] { PostgresSaver(database, {.schema = name}); }), "PostgresSaver::setUp");
     const auto saver = schema.open();
     testing::putLine(*saver, {"t"}, 2);
     PostgresStore::setUp(database, {.schema = name});
     CHECK(saver->list({}).size() == 2);
-    CHECK(store.search({}).size() == 1);
+    CHECK(store->search({}).size() == 2);
     CHECK(cache.get("n", "k") == "value");
     cache.clear();
     saver->deleteThread("t");
-    CHECK(store.search({}).size() == 1);
+    CHECK(store->search({}).size() == 1);
 }
 
 TEST_CASE("what a PostgreSQL store cannot be opened with is an error that names it") {
@@ -311,12 +311,8 @@ TEST_CASE("a PostgreSQL store without prepared statements does the same, for poo
     CHECK(rowsOf(schema) == "0");
 }
 
-TEST_CASE("the document of the format has the tables of stores and caches on PostgreSQL as they are") {
+TEST_CASE("the document of the format has the tables of stores on PostgreSQL as they are") {
     std::ifstream file(STATEGRAPH_TESTS_DIR "/../docs/checkpoint_format.md");
     const std::string document((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    for (const auto* const part : {&checkpoint::postgres_store_part, &checkpoint::postgres_cache_part}) {
-        const std::string tables(part->tables);
-        const std::size_t functions = tables.find("CREATE FUNCTION");
-        CHECK(has(document, tables.substr(1, functions == std::string::npos ? functions : functions - 1)));
-    }
+    CHECK(has(document, std::string(checkpoint::postgres_store_part.tables).substr(1)));
 }

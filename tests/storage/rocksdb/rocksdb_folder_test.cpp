@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include <stategraph/error.hpp>
-#include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/rocksdb_store.hpp>
 #include <stategraph/store.hpp>
@@ -36,8 +35,7 @@ struct Kind {
 
 std::vector<Kind> kinds() {
     return {{"saver", [](const std::string& path) -> Opened { return std::make_shared<sg::RocksDBSaver>(path); }},
-            {"store", [](const std::string& path) -> Opened { return std::make_shared<sg::RocksDBStore>(path); }},
-            {"cache", [](const std::string& path) -> Opened { return std::make_shared<sg::RocksDBCache>(path); }}};
+            {"store", [](const std::string& path) -> Opened { return std::make_shared<sg::RocksDBStore>(path); }}};
 }
 
 std::string errorOf(const std::function<void()>& call) {

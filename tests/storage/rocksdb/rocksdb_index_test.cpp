@@ -16,9 +16,8 @@
 #include "storage/rocksdb/rocksdb_open_threads.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "tests/support/without_index.hpp"
 
-// Databases of the first version of the grammar, which lack the index of threads.
+// The index of threads in a RocksDB database.
 using namespace graphs;
 namespace kit = stategraph::testing;
 
@@ -31,18 +30,6 @@ void changeRows(const std::string& path, F change) {
     REQUIRE(rocksdb::DB::Open({}, path, &opened).ok());
     const std::unique_ptr<rocksdb::DB> db(opened);
     change(*db);
-}
-
-/// Leaves the database as a program of the first version would.
-void forgetIndex(const std::string& path) {
-    changeRows(path, [](rocksdb::DB& db) {
-        for (const char* prefix : {"D", "a", "b"}) {
-            const std::unique_ptr<rocksdb::Iterator> rows(db.NewIterator({}));
-            for (rows->Seek(prefix); rows->Valid() && rows->key().starts_with(prefix); rows->Next())
-                REQUIRE(db.Delete({}, rows->key()).ok());
-        }
-        REQUIRE(db.Put({}, std::string(stategraph::checkpoint::format_key), "1").ok());
-    });
 }
 
 /// Makes three threads that ask and four that are finished.
@@ -66,53 +53,6 @@ std::vector<std::string> unfinishedIn(sg::BaseCheckpointSaver& saver) {
 }
 
 }  // namespace
-
-TEST_CASE("a database without an index of threads gets one when it is opened to be written to") {
-    const TemporaryFolder folder;
-    const std::string path = (folder / "db").string();
-    const std::vector<std::string> asking{"1", "3", "5"};
-    fillThreads(path);
-    forgetIndex(path);
-    {
-        sg::RocksDBSaver saver(path, {.read_only = true});
-        CHECK_FALSE(saver.openThreads({}));
-        CHECK_FALSE(saver.newestThreads({}));
-        CHECK_FALSE(saver.dueThreads({}));
-        CHECK_FALSE(saver.countThreads(10));
-        CHECK(unfinishedIn(saver) == asking);
-    }
-    {
-        sg::RocksDBSaver saver(path);
-        CHECK((*saver.countThreads(10))[sg::Status::in_flight] == 7);  // nothing has been examined yet
-        CHECK(unfinishedIn(saver) == asking);
-        CHECK((*saver.countThreads(10))[sg::Status::interrupted] == 3);
-        CHECK(saver.countThreads(10)->done() == 4);
-    }
-    sg::RocksDBSaver saver(path, {.read_only = true});
-    CHECK(kit::openNames(saver, 10, sg::Status::interrupted) == asking);
-    CHECK(unfinishedIn(saver) == asking);
-    CHECK(saver.newestThreads({})->size() == 7);
-}
-
-TEST_CASE("an index that was begun by a process that died is made anew") {
-    const TemporaryFolder folder;
-    const std::string path = (folder / "db").string();
-    fillThreads(path);
-    forgetIndex(path);
-    changeRows(path, [](rocksdb::DB& db) {
-        using sg::Status;
-        const auto place = stategraph::checkpoint::newestKey(Status::done, kit::nthId(1), "1");
-        REQUIRE(db.Put({}, place, "").ok());
-        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(Status::failed, "2"), std::string(16, '\1')).ok());
-        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(Status::in_flight, "gone"), std::string(16, '\1')).ok());
-        REQUIRE(db.Put({}, stategraph::checkpoint::dueKey(5, "gone"), "").ok());
-    });
-    sg::RocksDBSaver saver(path);
-    CHECK(saver.newestThreads({})->size() == 7);
-    CHECK(saver.openThreads({})->size() == 7);
-    CHECK(saver.dueThreads({})->empty());
-    CHECK(unfinishedIn(saver) == std::vector<std::string>{"1", "3", "5"});
-}
 
 TEST_CASE("of a status with more threads than fit in memory the rows are read") {
     using sg::Status;

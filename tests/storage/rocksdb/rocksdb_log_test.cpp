@@ -9,7 +9,6 @@
 #include <doctest/doctest.h>
 #include <rocksdb/options.h>
 
-#include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/rocksdb_store.hpp>
 
@@ -239,7 +238,7 @@ TEST_CASE("damage to a log file that is no longer needed does no harm") {
     CHECK(opened.items == 10);
 }
 
-TEST_CASE("a saver and a reader refuse a damaged log, a cache drops its end") {
+TEST_CASE("a saver and a reader refuse a damaged log") {
     const TemporaryFolder folder;
     const auto damage = [&](const std::string& name) {
         const std::string log = logsOf(folder / name).back();
@@ -248,19 +247,11 @@ TEST_CASE("a saver and a reader refuse a damaged log, a cache drops its end") {
         writeFile(folder / name / log, content);
     };
     {
-        sg::RocksDBCache cache((folder / "cache").string());
-        for (int n = 0; n < 10; ++n) cache.set("n", keyOf(n), "value", {});
         sg::RocksDBStore store((folder / "store").string());
         putItems(store, 0, 10, false);
         sg::RocksDBSaver saver((folder / "saver").string());
     }
-    damage("cache");
     damage("store");
-    {
-        sg::RocksDBCache cache((folder / "cache").string());
-        CHECK(cache.get("n", keyOf(0)).has_value());
-        CHECK_FALSE(cache.get("n", keyOf(9)).has_value());
-    }
     CHECK(has(open(folder / "store", {.read_only = true}).error, "has damage at byte"));
     // The only row of a saver is that of the format.
     const std::string log = logsOf(folder / "saver").back();

@@ -219,9 +219,9 @@ TEST_CASE("a database of a newer format is an error that says so") {
         delete db;
     };
     makeDatabase(folder / "db");
-    setVersion("3");
+    setVersion("2");
     CHECK_SAYS(openingError(folder / "db"), "CorruptCheckpointError");
-    CHECK_MENTIONS(openingError(folder / "db"), "format 3, newer than this library's 2");
+    CHECK_MENTIONS(openingError(folder / "db"), "format 2, newer than this library's 1");
     setVersion("x");
     CHECK_MENTIONS(openingError(folder / "db"), "format version cannot be read");
     setVersion("1");

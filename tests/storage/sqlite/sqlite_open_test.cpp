@@ -135,36 +135,12 @@ TEST_CASE("a SQLite file of a newer format is an error that says so") {
     for (const bool read_only : {false, true}) {
         const std::string said = openingError(folder / "a.db", {.read_only = read_only});
         CHECK_HAS(said, "CorruptCheckpointError");
-        CHECK_HAS(said, "format 3, newer than this library's 2");
+        CHECK_HAS(said, "format 3, newer than this library's 1");
     }
     Raw(folder / "a.db").run("PRAGMA user_version=0");
     CHECK_HAS(openingError(folder / "a.db"), "format version or its tables cannot be read");
-    Raw(folder / "a.db").run("PRAGMA user_version=2");
+    Raw(folder / "a.db").run("PRAGMA user_version=1");
     CHECK(openingError(folder / "a.db").empty());
-}
-
-TEST_CASE("a SQLite file of version 1 is read as it is, and gets summaries of threads when it is written") {
-    const TemporaryFolder folder;
-    const std::string path = (folder / "a.db").string();
-    {
-        SqliteSaver saver(path);
-        putIndexed(saver, {"t"}, 1, says_finished);
-    }
-    Raw(folder / "a.db").run("ALTER TABLE threads DROP COLUMN summary; PRAGMA user_version=1");
-    {
-        SqliteSaver saver(path, {.read_only = true});
-        CHECK_FALSE(summaryOf(saver, "t"));
-        CHECK(newestOf(saver, Status::done, 5).size() == 1);
-    }
-    for (int opened = 0; opened < 2; ++opened) {
-        SqliteSaver saver(path);
-        CHECK(newestOf(saver, Status::done, 5).size() == 1);
-        CHECK(summaryOf(saver, "t") == "");
-    }
-    SqliteSaver saver(path);
-    putSummary(saver, {"t"}, 2, says_finished, "later");
-    CHECK(summaryOf(saver, "t") == "later");
-    CHECK(listIds(saver, {"t"}).size() == 2);
 }
 
 TEST_CASE("impossible options of a SQLite saver are errors that name them") {

@@ -1,6 +1,7 @@
-// A store in a SQLite file: what opening refuses, files that it shares with savers and caches, several processes, and
+// A store in a SQLite file: what opening refuses, files that it shares with savers, several processes, and
 // disks that fail. tests/store has the tests for all stores.
 #include <stategraph/sqlite_store.hpp>
+#include <stategraph/store_cache.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -10,7 +11,6 @@
 
 #include <doctest/doctest.h>
 
-#include <stategraph/sqlite_cache.hpp>
 #include <stategraph/sqlite_saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
@@ -102,18 +102,19 @@ TEST_CASE("what a store confirmed to a killed process is in the SQLite file, and
     }
 }
 
-TEST_CASE("saver, store and cache share a SQLite file, at the same time too, and none sees the others' rows") {
+TEST_CASE("saver, store and cache share a SQLite file, at the same time too") {
     // [begin one file]
     const auto saver = std::make_shared<sg::SqliteSaver>("threads.db");
     const auto store = std::make_shared<sg::SqliteStore>("threads.db");
-    const auto cache = std::make_shared<sg::SqliteCache>("threads.db");
+    const auto cache = std::make_shared<sg::StoreCache>(store);
     // [end one file]
     {
         // A busy machine may pause the thread that has the file for longer than the default busy_timeout.
         constexpr std::chrono::minutes patience(5);
         sg::SqliteSaver saves("threads.db", {.busy_timeout = patience});
         sg::SqliteStore stores("threads.db", {}, {.busy_timeout = patience});
-        sg::SqliteCache caches("threads.db", {.busy_timeout = patience});
+        sg::StoreCache caches(std::make_shared<sg::SqliteStore>("threads.db", sg::StoreOptions(),
+                                                                sg::SqliteStoreOptions{.busy_timeout = patience}));
         std::vector<std::jthread> threads;
         threads.emplace_back([&] { testing::putLine(saves, {"t"}, 50); });
         threads.emplace_back([&] {
@@ -125,7 +126,7 @@ TEST_CASE("saver, store and cache share a SQLite file, at the same time too, and
     }
     CHECK(testing::listIds(*saver, {"t"}).size() == 50);
     CHECK(saver->list({}).size() == 50);
-    CHECK(store->search({.limit = 100}).size() == 50);
+    CHECK(store->search({.limit = 200}).size() == 100);
     cache->clear();
     CHECK_FALSE(cache->get("n", "1"));
     saver->deleteThread("t");
@@ -154,32 +155,28 @@ TEST_CASE("a store opens a SQLite file that has threads alone, and says what a f
     CHECK_FALSE(fs::exists(folder / "b.db"));
 }
 
-TEST_CASE("a store or a cache of a newer format in a SQLite file is an error, and its threads are not") {
+TEST_CASE("a store of a newer format in a SQLite file is an error, and its threads are not") {
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
     { const SqliteStore store(path.string()); }
-    { const SqliteCache cache(path.string()); }
     Raw(path).run("UPDATE parts SET format=2");
     for (const bool read_only : {false, true}) {
         CHECK_HAS(storeError(path, {.read_only = read_only}), "CorruptStoreError");
         CHECK_HAS(storeError(path, {.read_only = read_only}), "a store of format 2, newer than this library's 1");
     }
-    CHECK_HAS(databaseError([&] { const SqliteCache cache(path.string()); }), "a cache of format 2");
     CHECK(sqlite_tests::openingError(path).empty());
     Raw(path).run("PRAGMA user_version=9");
     CHECK_HAS(storeError(path), "CorruptStoreError");
     CHECK_HAS(storeError(path), "format 9, newer");
 }
 
-TEST_CASE("impossible options of a store or a cache in a SQLite file are errors, and no file is made") {
+TEST_CASE("impossible options of a store in a SQLite file are errors, and no file is made") {
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
     CHECK_HAS(storeError(path, {.busy_timeout = -1ms}), "InvalidArgumentError: busy_timeout is -1 ms");
     CHECK_HAS(storeError(path, {.readers_max = 0}), "readers_max is 0");
     CHECK_HAS(storeError(path, {.read_only = true, .drop_damaged_log = true}), "drop_damaged_log");
     CHECK_HAS(databaseError([&] { SqliteStore(path.string(), {.default_ttl = -5ms}); }), "default_ttl");
-    CHECK_HAS(databaseError([&] { SqliteCache(path.string(), {.bytes_max = 0}); }), "bytes_max is 0");
-    CHECK_HAS(databaseError([&] { SqliteCache(path.string(), {.busy_timeout = -1ms}); }), "busy_timeout");
     CHECK_FALSE(fs::exists(path));
 }
 
@@ -222,7 +219,6 @@ TEST_CASE("a store on a full disk stores nothing more, reads on, and puts again 
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
     SqliteStore store(path.string());
-    SqliteCache cache(path.string());
     const Doc value{{"text", std::string(50'000, 'x')}};
     store.put({"n"}, "timed", value, {.ttl = 1h});
     int stored = 0;
@@ -239,12 +235,8 @@ TEST_CASE("a store on a full disk stores nothing more, reads on, and puts again 
         CHECK(stored > 0);
         CHECK(store.search({.limit = 1000}).size() == static_cast<std::size_t>(stored) + 1);  // and extends no lifetime
         CHECK(store.get({"n"}, "timed").has_value());
-        CHECK_HAS(databaseError([&] { cache.set("n", "k", value.at("text"), {}); }), "SaverError");
-        CHECK_FALSE(cache.get("n", "k"));
     }
     store.put({"n"}, "again", value);
-    cache.set("n", "k", "value", {});
-    CHECK(cache.get("n", "k") == "value");
     CHECK(store.search({.limit = 1000}).size() == static_cast<std::size_t>(stored) + 2);
 }
 
@@ -308,34 +300,9 @@ TEST_CASE("a damaged row of a SQLite store is an error of its item alone, and a 
     CHECK(store.get<Doc>({"n"}, "2") == Doc{{"k", "new"}});
 }
 
-TEST_CASE("processes share a cache in a SQLite file, and its limit") {
-    const TemporaryFolder folder;
-    const std::string path = (folder / "a.db").string();
-    SqliteCache one(path, {.bytes_max = 20'000});
-    SqliteCache two(path, {.bytes_max = 20'000});
-    one.set("n", "k", "value", {});
-    CHECK(two.get("n", "k") == "value");
-    {
-        std::vector<std::jthread> threads;
-        for (SqliteCache* const cache : {&one, &two}) {
-            threads.emplace_back([cache] {
-                for (int i = 0; i < 100; ++i)
-                    cache->set(cache->stats().stores % 2 == 0 ? "n" : "m", std::to_string(i), std::string(700, 'x'),
-                               {});
-            });
-        }
-    }
-    CHECK(one.storedBytes() <= 20'000);
-    CHECK(one.storedBytes() == two.storedBytes());
-    CHECK(static_cast<std::int64_t>(one.storedBytes()) == Raw(path).number("SELECT sum(size) FROM cache"));
-    CHECK(one.stats().stores == 101);
-    CHECK(two.stats().stores == 100);
-}
-
-TEST_CASE("the documents show the tables of stores and caches in a SQLite file as they are made") {
+TEST_CASE("the documents show the tables of stores in a SQLite file as they are made") {
     std::ifstream file(STATEGRAPH_TESTS_DIR "/../docs/checkpoint_format.md");
     const std::string document((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    for (const char* const tables :
-         {checkpoint::sqlite_parts, checkpoint::sqlite_store_tables, checkpoint::sqlite_cache_tables})
+    for (const char* const tables : {checkpoint::sqlite_parts, checkpoint::sqlite_store_tables})
         CHECK(sqlite_tests::has(document, tables));
 }

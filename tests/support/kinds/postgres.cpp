@@ -1,9 +1,8 @@
-// PostgreSQL, for tests that run on every kind of store and cache; its saver has tests of its own.
+// PostgreSQL, for tests that run on every kind of store; its saver has tests of its own.
 #include <memory>
 
 #include "tests/storage/postgres/postgres_helper.hpp"
 #include "tests/storage/store/stores.hpp"
-#include "tests/support/caches.hpp"
 
 namespace {
 
@@ -25,26 +24,12 @@ private:
     postgres_tests::Schema schema_;
 };
 
-class Cache final : public caches::HomeOf<sg::PostgresCache> {
-public:
-    std::shared_ptr<sg::BaseCache> open(const Home::Options& options) override {
-        return schema_.openCache({.bytes_max = options.bytes_max, .clock = options.clock});
-    }
-
-private:
-    postgres_tests::Schema schema_;
-};
-
 const bool is_added = [] {
     under_test::lastingKinds().push_back(
         {"PostgreSQL", [](const sg::StoreOptions& options) -> std::unique_ptr<under_test::Home> {
              if (!postgres_tests::isThere()) return nullptr;
              return std::make_unique<Store>(options);
          }});
-    caches::lastingKinds().push_back({"PostgreSQL", []() -> std::unique_ptr<caches::Home> {
-                                          if (!postgres_tests::isThere()) return nullptr;
-                                          return std::make_unique<Cache>();
-                                      }});
     return true;
 }();
 

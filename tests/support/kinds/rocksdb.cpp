@@ -1,13 +1,11 @@
-// RocksDB, for tests that run on every kind of saver, store and cache.
+// RocksDB, for tests that run on every kind of saver and store.
 #include <memory>
 #include <string>
 
-#include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/rocksdb_store.hpp>
 
 #include "tests/storage/store/stores.hpp"
-#include "tests/support/caches.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -40,8 +38,6 @@ private:
     TemporaryFolder folder_;
 };
 
-using Cache = caches::FileHome<sg::RocksDBCache, sg::RocksDBCacheOptions>;
-
 const bool is_added = [] {
     savers::lastingKinds().push_back(
         {"RocksDB", []() -> std::unique_ptr<savers::Store> { return std::make_unique<Saver>(); }});
@@ -49,8 +45,6 @@ const bool is_added = [] {
         {"RocksDB", [](const sg::StoreOptions& options) -> std::unique_ptr<under_test::Home> {
              return std::make_unique<Store>(options);
          }});
-    caches::lastingKinds().push_back(
-        {"RocksDB", []() -> std::unique_ptr<caches::Home> { return std::make_unique<Cache>(); }});
     return true;
 }();
 

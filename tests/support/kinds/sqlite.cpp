@@ -1,14 +1,12 @@
-// SQLite, for tests that run on every kind of saver, store and cache.
+// SQLite, for tests that run on every kind of saver and store.
 #include <chrono>
 #include <memory>
 #include <string>
 
-#include <stategraph/sqlite_cache.hpp>
 #include <stategraph/sqlite_saver.hpp>
 #include <stategraph/sqlite_store.hpp>
 
 #include "tests/storage/store/stores.hpp"
-#include "tests/support/caches.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -45,8 +43,6 @@ private:
     TemporaryFolder folder_;
 };
 
-using Cache = caches::FileHome<sg::SqliteCache, sg::SqliteCacheOptions>;
-
 const bool is_added = [] {
     savers::lastingKinds().push_back(
         {"SQLite", []() -> std::unique_ptr<savers::Store> { return std::make_unique<Saver>(); }});
@@ -54,8 +50,6 @@ const bool is_added = [] {
         {"SQLite", [](const sg::StoreOptions& options) -> std::unique_ptr<under_test::Home> {
              return std::make_unique<Store>(options);
          }});
-    caches::lastingKinds().push_back(
-        {"SQLite", []() -> std::unique_ptr<caches::Home> { return std::make_unique<Cache>(); }});
     return true;
 }();
 

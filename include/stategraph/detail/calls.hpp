@@ -14,22 +14,22 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/graph.hpp>
 
-// The implementation of a Flow's calls.
+// The implementation of Calls.
 namespace stategraph {
 
-class Flow;
+class Calls;
 struct CallOptions;
 
 namespace detail {
 
-/// A call that Flow::start began. A thread of the executor executes it or, if none has begun it, the thread that waits
+/// A call that Calls::start began. A thread of the executor executes it or, if none has begun it, the thread that waits
 /// for it, so that threads which all wait for such calls do not wait for each other.
-class FlowCall {
+class StartedCall {
 public:
-    FlowCall() noexcept = default;
-    FlowCall(const FlowCall&) = delete;
-    FlowCall& operator=(const FlowCall&) = delete;
-    virtual ~FlowCall() = default;
+    StartedCall() noexcept = default;
+    StartedCall(const StartedCall&) = delete;
+    StartedCall& operator=(const StartedCall&) = delete;
+    virtual ~StartedCall() = default;
     /// Executes the call unless another thread has begun it.
     void makeUnlessBegun() noexcept;
     /// Returns when it has ended.
@@ -37,7 +37,7 @@ public:
     bool isDone() const noexcept { return is_done_.load(std::memory_order_acquire); }
 
 private:
-    friend class FlowThreads;
+    friend class StartedCalls;
     virtual void make() noexcept = 0;
 
     detail::Mutex mutex_;
@@ -46,18 +46,18 @@ private:
     std::atomic<bool> is_done_ = false;
 };
 
-/// The calls that a Flow started, all of which end before it is destroyed; and the place of the Flow, from which the
-/// keys of its calls are derived.
-class FlowThreads {
+/// The calls that one Calls started, all of which end before it is destroyed; and its place, from which the keys of its
+/// calls are derived.
+class StartedCalls {
 public:
-    /// `within`: the key of the call whose function the Flow is for; empty: it is the entrypoint's.
-    FlowThreads(Runtime& runtime, std::string_view within);
-    ~FlowThreads();  // waits for all of them
-    FlowThreads(const FlowThreads&) = delete;
-    FlowThreads& operator=(const FlowThreads&) = delete;
-    void start(const std::shared_ptr<FlowCall>& call);
+    /// `within`: the key of the call to whose function the Calls belongs; empty: it is the entrypoint's.
+    StartedCalls(Runtime& runtime, std::string_view within);
+    ~StartedCalls();  // waits for all of them
+    StartedCalls(const StartedCalls&) = delete;
+    StartedCalls& operator=(const StartedCalls&) = delete;
+    void start(const std::shared_ptr<StartedCall>& call);
     /// Returns "call:NAME#N", or within a call "call/CALL:NAME#N". Errors: InvalidArgumentError for a name that is
-    /// empty or longer than 150 bytes, and in a function that was started and was not given this Flow.
+    /// empty or longer than 150 bytes, and in a function that was started and was not given this Calls.
     std::string callKey(Runtime& runtime, std::string_view name, std::size_t number) const;
 
     struct Impl;
@@ -143,17 +143,17 @@ R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, C
     }
 }
 
-/// Whether a call's function takes a Flow of its own first.
+/// Whether a call's function takes Calls of its own first.
 template <class F, class... A>
-inline constexpr bool takes_flow = !std::is_invocable_v<F&, A&...> && std::is_invocable_v<F&, Flow&, A&...>;
+inline constexpr bool takes_calls = !std::is_invocable_v<F&, A&...> && std::is_invocable_v<F&, Calls&, A&...>;
 template <class F, class... A>
 consteval auto returnedByCall() {
-    constexpr bool is_callable = std::is_invocable_v<F&, A&...> || std::is_invocable_v<F&, Flow&, A&...>;
-    static_assert(
-        is_callable,
-        "stategraph: the function of a call must be callable with the call's arguments, or with a sg::Flow& and these");
-    if constexpr (takes_flow<F, A...>) {
-        return std::type_identity<std::decay_t<std::invoke_result_t<F&, Flow&, A&...>>>{};
+    constexpr bool is_callable = std::is_invocable_v<F&, A&...> || std::is_invocable_v<F&, Calls&, A&...>;
+    static_assert(is_callable,
+                  "stategraph: the function of a call must be callable with the call's arguments, or with a sg::Calls& "
+                  "and these");
+    if constexpr (takes_calls<F, A...>) {
+        return std::type_identity<std::decay_t<std::invoke_result_t<F&, Calls&, A&...>>>{};
     } else if constexpr (is_callable) {
         return std::type_identity<std::decay_t<std::invoke_result_t<F&, A&...>>>{};
     } else {
@@ -165,7 +165,7 @@ using Returned = typename decltype(returnedByCall<F, A...>())::type;
 
 /// The outcome, once the call is done.
 template <class R>
-struct CallResult : FlowCall {
+struct CallResult : StartedCall {
     std::exception_ptr thrown;
     std::optional<R> value;
 };

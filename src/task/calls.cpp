@@ -21,11 +21,11 @@
 
 namespace stategraph::detail {
 
-struct FlowThreads::Impl {
+struct StartedCalls::Impl {
     std::shared_ptr<Executor> executor;
-    std::string prefix;                // of the keys of its calls
-    const FlowCall* within = nullptr;  // the started call in which it was created
-    std::vector<std::shared_ptr<FlowCall>> calls;
+    std::string prefix;                   // of the keys of its calls
+    const StartedCall* within = nullptr;  // the started call in which it was created
+    std::vector<std::shared_ptr<StartedCall>> calls;
     std::size_t next_look = 64;  // for calls that have ended
 
     void forgetEnded() {
@@ -37,7 +37,7 @@ struct FlowThreads::Impl {
 
 namespace {
 
-thread_local const FlowCall* started_call = nullptr;  // the innermost one on this thread
+thread_local const StartedCall* started_call = nullptr;  // the innermost one on this thread
 
 // Returns the namespace of a cache's entries. A node's name never contains '|'; a call's may.
 std::string cacheNamespace(std::string_view node, std::string_view call, std::string_view ns) {
@@ -52,9 +52,9 @@ const Core& coreOf(Runtime& runtime) { return runtime.taskContext().core(); }
 
 }  // namespace
 
-void FlowCall::makeUnlessBegun() noexcept {
+void StartedCall::makeUnlessBegun() noexcept {
     if (is_begun_.exchange(true)) return;
-    const FlowCall* const outer = std::exchange(started_call, this);
+    const StartedCall* const outer = std::exchange(started_call, this);
     make();
     started_call = outer;
     const detail::LockGuard lock(mutex_);
@@ -62,13 +62,13 @@ void FlowCall::makeUnlessBegun() noexcept {
     ended_.notify_all();
 }
 
-void FlowCall::wait() noexcept {
+void StartedCall::wait() noexcept {
     makeUnlessBegun();
     detail::UniqueLock lock(mutex_);
     ended_.wait(lock.native(), [this] { return isDone(); });
 }
 
-FlowThreads::FlowThreads(Runtime& runtime, std::string_view within) : impl_(std::make_unique<Impl>()) {
+StartedCalls::StartedCalls(Runtime& runtime, std::string_view within) : impl_(std::make_unique<Impl>()) {
     impl_->prefix = within.empty() ? "call:" : "call/" + digestOf(within) + ':';
     impl_->within = started_call;
     const Core& core = coreOf(runtime);
@@ -76,19 +76,19 @@ FlowThreads::FlowThreads(Runtime& runtime, std::string_view within) : impl_(std:
     (void)runtime.taskId();  // computed before several threads ask for it
 }
 
-FlowThreads::~FlowThreads() {
+StartedCalls::~StartedCalls() {
     for (const auto& call : impl_->calls) call->makeUnlessBegun();
     for (const auto& call : impl_->calls) call->wait();
 }
 
-void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
+void StartedCalls::start(const std::shared_ptr<StartedCall>& call) {
     impl_->forgetEnded();
     impl_->calls.push_back(call);
     try {
-        auto held = std::make_unique<std::shared_ptr<FlowCall>>(call);
+        auto held = std::make_unique<std::shared_ptr<StartedCall>>(call);
         impl_->executor->submit(
             [](void* context) {
-                (*std::unique_ptr<std::shared_ptr<FlowCall>>(static_cast<std::shared_ptr<FlowCall>*>(context)))
+                (*std::unique_ptr<std::shared_ptr<StartedCall>>(static_cast<std::shared_ptr<StartedCall>*>(context)))
                     ->makeUnlessBegun();
             },
             held.get());
@@ -177,13 +177,13 @@ void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallRep
     restartQuestions(runtime);
 }
 
-std::string FlowThreads::callKey(Runtime& runtime, std::string_view name, std::size_t number) const {
+std::string StartedCalls::callKey(Runtime& runtime, std::string_view name, std::size_t number) const {
     if (started_call != impl_->within) {
         throw InvalidArgumentError("a function that '" + std::string(runtime.node()) + "' started makes the call '" +
                                        std::string(name) +
-                                       "' on the Flow that started it, where the order of calls is not defined: let "
-                                       "it take a Flow& as its first "
-                                       "parameter, and make its calls on that",
+                                       "' on the Calls of the function that started it, where the order of calls is "
+                                       "not defined: let it take a Calls& as its first parameter, and make its calls "
+                                       "on that",
                                    {.node = std::string(runtime.node())});
     }
     if (name.empty() || name.size() > 150) {
