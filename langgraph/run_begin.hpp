@@ -10,7 +10,8 @@
 
 namespace stategraph::langgraph {
 
-/// Checks what a request asks of a run, on a thread or on one of its own. Errors: ApiError, and those of Graph::prepare.
+/// Checks what a request asks of a run, on a thread or on one of its own. Errors: ApiError, and those of
+/// Graph::prepare.
 void checkRun(const Call& call, const Body& body, const std::optional<std::string>& thread_id);
 
 /// Begins such a run, and stores more together with it. It does not count toward the client's limits. Errors: as
