@@ -18,7 +18,7 @@ using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
 /// How long a timer waits at most, because somebody may set the system's clock meanwhile.
-constexpr auto longest_wait = std::chrono::minutes(1);
+constexpr auto longest_sleep = std::chrono::minutes(1);
 
 class SystemClock final : public Clock {
 public:
@@ -55,7 +55,7 @@ private:
         void arm() SG_REQUIRES(mutex_) {
             if (calls_.empty() || is_armed_ || has_ended_) return;
             const auto wait = std::clamp<system_clock::duration>(calls_.begin()->first - system_clock::now(),
-                                                                 system_clock::duration(0), longest_wait);
+                                                                 system_clock::duration(0), longest_sleep);
             timer_.at = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(wait);
             timer_.home = stategraph::detail::homeOf(*executor_);
             auto held = std::make_unique<std::shared_ptr<State>>(shared_from_this());

@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t page_max = 200;
+constexpr std::size_t schedules_page = 200;
 constexpr std::size_t time_bytes = 27;  // 2026-01-31T12:00:00.000000Z
 
 StoreNamespace schedulesNs() { return {records_label, "crons"}; }
@@ -107,11 +107,11 @@ std::optional<StoredSchedule> ScheduleRecords::find(const std::string& cron_id) 
 }
 
 void ScheduleRecords::forEach(const std::function<void(ScheduleRecord&&)>& take) const {
-    for (std::size_t offset = 0;; offset += page_max) {
+    for (std::size_t offset = 0;; offset += schedules_page) {
         const auto page = store_->search(
-            {.namespace_prefix = schedulesNs(), .limit = page_max, .offset = offset, .refresh_ttl = false});
+            {.namespace_prefix = schedulesNs(), .limit = schedules_page, .offset = offset, .refresh_ttl = false});
         for (const SearchItem& item : page) take(scheduleOf(item).record);
-        if (page.size() < page_max) return;
+        if (page.size() < schedules_page) return;
     }
 }
 

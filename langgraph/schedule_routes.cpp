@@ -148,7 +148,7 @@ serve::HandlerAnswer deleteSchedule(const Call& call) {
     return noContent();
 }
 
-std::vector<ScheduleRecord> matching(const Call& call, const Body& body) {
+std::vector<ScheduleRecord> matchingSchedules(const Call& call, const Body& body) {
     const std::string asking = call.owner();
     const std::optional<std::string> thread_id = body.text("thread_id");
     std::optional<std::string> assistant_id = body.text("assistant_id");
@@ -175,7 +175,7 @@ serve::HandlerAnswer searchSchedules(const Call& call) {
         "sort_by", {"created_at", "updated_at", "cron_id", "assistant_id", "thread_id", "next_run_date", "end_time"});
     const bool ascends = body.choice("sort_order", {"desc", "asc"}) == "asc";
     std::vector<std::pair<std::string, json::object>> found;
-    for (const ScheduleRecord& each : matching(call, body)) {
+    for (const ScheduleRecord& each : matchingSchedules(call, body)) {
         json::object shown = scheduleJson(each);
         const json::value& key = shown.at(by);
         found.emplace_back(key.is_string() ? std::string(key.get_string()) : std::string(), std::move(shown));
@@ -189,7 +189,7 @@ serve::HandlerAnswer searchSchedules(const Call& call) {
 }
 
 serve::HandlerAnswer countSchedules(const Call& call) {
-    return answerOf(json::value(matching(call, call.bodyIfGiven()).size()));
+    return answerOf(json::value(matchingSchedules(call, call.bodyIfGiven()).size()));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/detail/json_text.hpp>
+#include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
 #include "langgraph/identifiers.hpp"
@@ -25,7 +26,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t sending_max = 8;
-constexpr std::size_t page_max = 50;  // a call has the values of a thread
+constexpr std::size_t calls_page = 50;  // a call has the values of a thread
 /// Beyond it a call has no values: a store has items of 16 MiB.
 constexpr std::size_t values_bytes_max = std::size_t{4} << 20U;
 constexpr auto first_wait = std::chrono::seconds(5);
@@ -33,11 +34,13 @@ constexpr auto longest_wait = std::chrono::minutes(15);
 
 StoreNamespace callsNs() { return {records_label, "webhooks"}; }
 
-StoreOp putOp(const std::string& run_id, const json::object& call) {
-    return PutOp{.ns = callsNs(),
-                 .key = run_id,
-                 .value = Value(json::value(call)),
-                 .options = {.ttl = std::chrono::milliseconds(0), .index = std::vector<std::string>()}};
+StoreOp putOp(const std::string& run_id, const json::object& call, std::optional<Value> expected = {}) {
+    return PutOp{
+        .ns = callsNs(),
+        .key = run_id,
+        .value = Value(json::value(call)),
+        .options = {
+            .ttl = std::chrono::milliseconds(0), .index = std::vector<std::string>(), .expected = std::move(expected)}};
 }
 
 std::string textIn(const json::object& of, std::string_view name) {
@@ -90,14 +93,14 @@ void Webhooks::send(const RunRecord& ended) {
 
 void Webhooks::sendLeft() {
     if (!service_.options.webhooks) return;
-    for (std::size_t offset = 0;; offset += page_max) {
+    for (std::size_t offset = 0;; offset += calls_page) {
         const auto page = service_.options.store->search(
-            {.namespace_prefix = callsNs(), .limit = page_max, .offset = offset, .refresh_ttl = false});
+            {.namespace_prefix = callsNs(), .limit = calls_page, .offset = offset, .refresh_ttl = false});
         {
             const stategraph::detail::LockGuard lock(mutex_);
             for (const SearchItem& item : page) waiting_.push_back(item.key);
         }
-        if (page.size() < page_max) break;
+        if (page.size() < calls_page) break;
     }
     beginSome();
 }
@@ -161,11 +164,12 @@ Task<> Webhooks::sendOne(std::shared_ptr<Service> service, std::string run_id) {
     if (why.empty()) {
         service->options.store->remove(callsNs(), run_id);
     } else if (!service->server.isEnding()) {
-        service->webhooks->putOff(run_id, std::move(call), why);
+        service->webhooks->putOff(*stored, std::move(call), why);
     }
 }
 
-void Webhooks::putOff(const std::string& run_id, json::object call, const std::string& why) {
+void Webhooks::putOff(const StoreItem& stored, json::object call, const std::string& why) {
+    const std::string& run_id = stored.key;
     const std::int64_t tries = call.at("tries").as_int64() + 1;
     const std::string thread_id = textIn(call.at("body").as_object(), "thread_id");
     const serve::ErrorText told = service_.errorTexts(textIn(call, "graph_id"), thread_id);
@@ -176,7 +180,11 @@ void Webhooks::putOff(const std::string& run_id, json::object call, const std::s
     }
     if (told) (void)told("The webhook of the run " + run_id + " is tried again later", why);
     call["tries"] = tries;
-    (void)service_.options.store->batch({putOp(run_id, call)});
+    try {
+        (void)service_.options.store->batch({putOp(run_id, call, stored.value)});
+    } catch (const StoreChangedError&) {
+        return;  // another process has sent it, or tries it
+    }
     const auto wait = std::min<Clock::Time::duration>(
         first_wait * (std::int64_t{1} << std::min<std::int64_t>(tries - 1, 10)), longest_wait);
     enterLater(run_id, wait);

@@ -32,7 +32,7 @@ private:
     void beginSome();
     static Task<> sendOne(std::shared_ptr<Service> service, std::string run_id);
     /// Notes that a try failed, and when the next one is; after the last one the call is removed.
-    void putOff(const std::string& run_id, boost::json::object call, const std::string& why);
+    void putOff(const StoreItem& stored, boost::json::object call, const std::string& why);
 
     Service& service_;  // owns this
     stategraph::detail::Mutex mutex_;

@@ -55,7 +55,7 @@ TEST_CASE("a schedule begins a run each time it is due") {
     server.awaitRuns(3);
     const json::value threads = server.post("/threads/search", {});
     REQUIRE(threads.as_array().size() == 3);
-    CHECK(threads.at(0).at("values").at("log") == json::value{"worked"});
+    CHECK(threads.at(0).at("values").at("log") == json::value(json::array{"worked"}));
     const json::value runs = server.get("/threads/" + Timed::textOf(threads.at(0), "thread_id") + "/runs");
     CHECK(runs.at(0).at("metadata").at("cron_id") == made.at("cron_id"));
     CHECK(runs.at(0).at("metadata").at("team") == "night");
@@ -152,7 +152,7 @@ TEST_CASE("a schedule ends at its end, and in a time zone it follows its clocks"
     in.time->moveTo("2026-01-01T09:00:00Z");
     server.awaitRuns(1);
     CHECK(found(server).at(0).at("next_run_date").is_null());
-    in.time->moveTo("2027-01-01T09:00:00Z");
+    in.time->moveTo("2026-01-02T09:00:00Z");
     CHECK(threadsOf(server) == 1);
     CHECK(server.ask("POST", "/runs/crons", once).status == 422);
     const client::Response zoned = server.ask(
@@ -160,7 +160,7 @@ TEST_CASE("a schedule ends at its end, and in a time zone it follows its clocks"
     if (zoned.status == 422) {
         MESSAGE("SKIP: this machine has no tz database");
     } else {
-        CHECK(json::parse(zoned.body).at("next_run_date") == "2027-07-01T13:00:00.000000Z");
+        CHECK(json::parse(zoned.body).at("next_run_date") == "2026-07-01T13:00:00.000000Z");
     }
 }
 
@@ -174,11 +174,12 @@ TEST_CASE("the runs of a schedule on a thread are made there") {
     server.awaitRuns(1);
     in.time->moveTo("2026-01-01T02:00:00Z");
     server.awaitRuns(2);
-    CHECK(server.get("/threads/" + thread + "/state").at("values").at("log") == json::value{"worked", "worked"});
+    CHECK(server.get("/threads/" + thread + "/state").at("values").at("log") ==
+          json::value(json::array{"worked", "worked"}));
     CHECK(found(server, {{"thread_id", thread}}).as_array().size() == 1);
     CHECK(found(server, {{"thread_id", "other"}}).as_array().empty());
     // A run that cannot be begun is left out, and the schedule goes on.
-    CHECK(server.ask("DELETE", "/threads/" + thread).status == 204);
+    patience::until([&] { return server.ask("DELETE", "/threads/" + thread).status == 204; });
     in.time->moveTo("2026-01-01T03:00:00Z");
     CHECK(found(server).at(0).at("next_run_date") == "2026-01-01T04:00:00.000000Z");
     CHECK(*in.runs == 2);
