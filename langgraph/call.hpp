@@ -77,6 +77,7 @@ std::span<const Row> threadRows();
 std::span<const Row> stateRows();
 std::span<const Row> runRows();
 std::span<const Row> storeRows();
+std::span<const Row> scheduleRows();
 
 /// Answers a request for a target below `first`, the first segment. Safe from any thread.
 serve::HandlerAnswer answer(Service& service, std::string_view first, const serve::HandlerRequest& request);

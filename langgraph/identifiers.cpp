@@ -12,6 +12,7 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/ids.hpp>
 
+#include "langgraph/api_error.hpp"
 #include "src/value/times.hpp"
 
 namespace stategraph::langgraph {
@@ -75,5 +76,81 @@ std::string isoTime(std::chrono::system_clock::time_point time, int digits) {
     const auto since = time.time_since_epoch();
     return times::toIso(std::chrono::duration_cast<std::chrono::microseconds>(since).count(), digits);
 }
+
+namespace {
+
+/// Reads the parts of a time.
+class TimeReader {
+public:
+    explicit TimeReader(std::string_view text) : text_(text), rest_(text) {}
+
+    std::chrono::system_clock::time_point read() {
+        using namespace std::chrono;
+        const auto years = year(number(4));
+        need('-');
+        const auto months = month(static_cast<unsigned>(number(2)));
+        need('-');
+        const year_month_day date(years, months, day(static_cast<unsigned>(number(2))));
+        if (!date.ok() || (!skip('T') && !skip(' '))) refuse();
+        microseconds time = hours(number(2));
+        need(':');
+        time += minutes(number(2));
+        if (skip(':')) time += seconds(number(2));
+        if (skip('.')) time += fraction();
+        if (time > days(1)) refuse();
+        return sys_days(date) + time - offset();
+    }
+
+private:
+    [[noreturn]] void refuse() const {
+        throw InvalidRequest("'" + std::string(text_.substr(0, 40)) +
+                             "' is no time of ISO 8601, such as 2026-01-31T12:00:00Z");
+    }
+    bool skip(char wanted) {
+        if (!rest_.starts_with(wanted)) return false;
+        rest_.remove_prefix(1);
+        return true;
+    }
+    void need(char wanted) {
+        if (!skip(wanted)) refuse();
+    }
+    int number(std::size_t digits) {
+        int value = 0;
+        for (std::size_t i = 0; i < digits; ++i) {
+            if (rest_.empty() || rest_.front() < '0' || rest_.front() > '9') refuse();
+            value = value * 10 + (rest_.front() - '0');
+            rest_.remove_prefix(1);
+        }
+        return value;
+    }
+    std::chrono::microseconds fraction() {
+        std::chrono::microseconds all(0);
+        std::chrono::microseconds unit(100'000);
+        while (!rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9') {
+            all += unit * (rest_.front() - '0');
+            unit /= 10;
+            rest_.remove_prefix(1);
+        }
+        return all;
+    }
+    std::chrono::minutes offset() {
+        const bool is_west = rest_.starts_with('-');
+        if (rest_.empty() || (rest_ == "Z")) return {};
+        if (!is_west && !rest_.starts_with('+')) refuse();
+        rest_.remove_prefix(1);
+        std::chrono::minutes offset = std::chrono::hours(number(2));
+        (void)skip(':');
+        offset += std::chrono::minutes(number(2));
+        if (!rest_.empty()) refuse();
+        return is_west ? -offset : offset;
+    }
+
+    std::string_view text_;
+    std::string_view rest_;
+};
+
+}  // namespace
+
+std::chrono::system_clock::time_point timeOf(std::string_view text) { return TimeReader(text).read(); }
 
 }  // namespace stategraph::langgraph

@@ -16,5 +16,7 @@ std::string assistantOf(const std::string& graph_id);
 std::string now();
 /// A time in this form, with so many digits of a second.
 std::string isoTime(std::chrono::system_clock::time_point time, int digits);
+/// Reads a time of ISO 8601: a date, a time of the day and, unless it is UTC, an offset. Errors: InvalidRequest.
+std::chrono::system_clock::time_point timeOf(std::string_view text);
 
 }  // namespace stategraph::langgraph

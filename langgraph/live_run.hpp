@@ -24,6 +24,8 @@ public:
     LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std::optional<serve::Identity> who, Work work,
             const Service& service);
 
+    /// The time before which it does not begin.
+    Clock::Time beginsAt() const noexcept { return begins_at_; }
     /// What was asked for; its status is that of the beginning.
     const RunRecord& asked() const noexcept { return asked_; }
     const ServedGraph& graph() const noexcept { return *graph_; }
@@ -55,6 +57,7 @@ public:
 
 private:
     const RunRecord asked_;
+    const Clock::Time begins_at_;
     const std::shared_ptr<const ServedGraph> graph_;
     const std::optional<serve::Identity> identity_;
     const Work work_;

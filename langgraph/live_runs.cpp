@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "langgraph/api_error.hpp"
 #include "langgraph/identifiers.hpp"
 #include "langgraph/run_request.hpp"
 #include "langgraph/run_work.hpp"
+#include "langgraph/webhooks.hpp"
 #include "serve/run_table.hpp"
 
 namespace stategraph::langgraph {
@@ -72,7 +74,7 @@ void LiveRuns::add(const std::shared_ptr<LiveRun>& run, const std::function<void
         throw;
     }
     // What was cancelled before it was stored has been stored as it was asked for.
-    if (run->isCancelled()) storeEnd(*run, endOf(*run, "interrupted"));
+    if (run->isCancelled()) storeEnd(*run, endOf(*run, "interrupted"), {});
     {
         const stategraph::detail::LockGuard lock(mutex_);
         entering_.erase(run_id);
@@ -133,14 +135,41 @@ void LiveRuns::begin(const std::shared_ptr<LiveRun>& run) {
     run->control(std::move(control));
 }
 
+std::shared_ptr<LiveRun> LiveRuns::nextOf(const std::string& thread_id, Line& line) {
+    if (line.front()->status() != "pending") return line.front();
+    const Clock::Time now = service_.clock->now();
+    const auto due = std::ranges::find_if(line, [&](const auto& each) { return each->beginsAt() <= now; });
+    if (due != line.end()) {
+        std::rotate(line.begin(), due, std::next(due));
+        return line.front();
+    }
+    const auto earliest = std::ranges::min_element(line, {}, &LiveRun::beginsAt);
+    const Clock::Time at = (*earliest)->beginsAt();
+    const auto known = called_at_.find(thread_id);
+    if (known != called_at_.end() && known->second <= at) return {};
+    called_at_[thread_id] = at;
+    service_.clock->callAt(at, [owner = service_.weak_from_this(), thread_id, at] {
+        const std::shared_ptr<Service> service = owner.lock();
+        if (!service) return;
+        LiveRuns& runs = *service->runs;
+        {
+            const stategraph::detail::LockGuard lock(runs.mutex_);
+            const auto called = runs.called_at_.find(thread_id);
+            if (called != runs.called_at_.end() && called->second == at) runs.called_at_.erase(called);
+        }
+        runs.beginFirst(thread_id);
+    });
+    return {};
+}
+
 bool LiveRuns::beginFirst(const std::string& thread_id) noexcept {
     std::shared_ptr<LiveRun> first;
     {
         const stategraph::detail::LockGuard lock(mutex_);
         const auto line = lines_.find(thread_id);
         if (line == lines_.end() || line->second.empty()) return true;
-        first = line->second.front();
-        if (entering_.contains(first->asked().run_id)) return true;
+        first = nextOf(thread_id, line->second);
+        if (!first || entering_.contains(first->asked().run_id)) return true;
     }
     if (!first->begin()) return true;
     try {
@@ -219,12 +248,14 @@ void LiveRuns::remember(const std::shared_ptr<LiveRun>& run) {
     }
 }
 
-void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended) noexcept {
+void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result) noexcept {
     try {
         const auto touch = [&](ThreadRecord& thread) { thread.updated_at = ended.updated_at; };
+        const ApiRecords::Batch call = service_.webhooks->callOf(ended, result);
         // The thread may have been deleted: nothing is left of its runs then.
-        if (!service_.records.editThread(ended.thread_id, touch, ApiRecords::Batch().put(ended)))
-            service_.records.store(ApiRecords::Batch().remove(ended));
+        if (!service_.records.editThread(ended.thread_id, touch, ApiRecords::Batch(call).put(ended)))
+            service_.records.store(ApiRecords::Batch(call).remove(ended));
+        service_.webhooks->send(ended);
         if (ended.losesThread()) removeThreadOf(service_, ended);
     } catch (const std::exception& why) {  // the next process finds out from the log how it ended
         if (const serve::ErrorText told = service_.errorTexts(run.graph().id, ended.thread_id))
@@ -234,7 +265,7 @@ void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended) noexcept {
 
 void LiveRuns::finish(LiveRun& run, const std::string& status, std::string result) noexcept {
     const RunRecord record = endOf(run, status);
-    storeEnd(run, record);
+    storeEnd(run, record, result);
     run.end(status, record.updated_at, std::move(result));
     run.feed().end(true);
 }

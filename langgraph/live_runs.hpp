@@ -56,15 +56,19 @@ private:
     void waitForPlace(const std::string& thread_id);
     void beginWaiting() noexcept;
     void begin(const std::shared_ptr<LiveRun>& run);
-    void storeEnd(const LiveRun& run, const RunRecord& ended) noexcept;
+    /// The run of a thread whose turn it is: the one that has begun, or the first whose time has come. Null: none, and
+    /// the clock calls when there is one.
+    std::shared_ptr<LiveRun> nextOf(const std::string& thread_id, Line& line) SG_REQUIRES(mutex_);
+    void storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result) noexcept;
     void remember(const std::shared_ptr<LiveRun>& run) SG_REQUIRES(mutex_);
 
     Service& service_;  // owns this
     mutable stategraph::detail::Mutex mutex_;
-    std::map<std::string, Line> lines_ SG_GUARDED_BY(mutex_);      // by thread
-    std::set<std::string> entering_ SG_GUARDED_BY(mutex_);         // runs that are not stored yet
-    std::deque<std::string> without_place_ SG_GUARDED_BY(mutex_);  // threads whose first run has no place
-    bool awaits_place_ SG_GUARDED_BY(mutex_) = false;              // the server calls when there is one
+    std::map<std::string, Line> lines_ SG_GUARDED_BY(mutex_);             // by thread
+    std::set<std::string> entering_ SG_GUARDED_BY(mutex_);                // runs that are not stored yet
+    std::map<std::string, Clock::Time> called_at_ SG_GUARDED_BY(mutex_);  // by thread: when the clock calls
+    std::deque<std::string> without_place_ SG_GUARDED_BY(mutex_);         // threads whose first run has no place
+    bool awaits_place_ SG_GUARDED_BY(mutex_) = false;                     // the server calls when there is one
     std::map<std::string, std::shared_ptr<LiveRun>> runs_ SG_GUARDED_BY(mutex_);
     std::deque<std::shared_ptr<LiveRun>> ended_ SG_GUARDED_BY(mutex_);  // the oldest first
 };

@@ -19,7 +19,7 @@ serve::HandlerAnswer info(const Call& call) {
         {"version", call.service().options.version},
         {"context", "js"},
         {"flags",
-         {{"assistants", true}, {"crons", false}, {"langsmith", false}, {"langsmith_tracing_replicas", true}}}});
+         {{"assistants", true}, {"crons", true}, {"langsmith", false}, {"langsmith_tracing_replicas", true}}}});
 }
 
 /// Deletes everything, for tests. A thread whose run has not ended when its turn comes is deleted with it later.

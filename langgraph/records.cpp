@@ -1,6 +1,7 @@
 #include "langgraph/records.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <stategraph/json.hpp>
@@ -102,6 +103,7 @@ RunRecord runOf(const StoreItem& item) {
             .is_temporary = in.flag("temporary"),
             .keeps_thread = in.flag("keeps_thread"),
             .is_cancelled = in.flag("cancelled"),
+            .begins_at = in.text("begins_at"),
             .questions = in.texts("questions"),
             .attempt = in.number("attempt")};
 }
@@ -155,6 +157,7 @@ ApiRecords::Batch& ApiRecords::Batch::put(const RunRecord& run) {
                           {"temporary", run.is_temporary},
                           {"keeps_thread", run.keeps_thread},
                           {"cancelled", run.is_cancelled},
+                          {"begins_at", run.begins_at},
                           {"questions", json::array(run.questions.begin(), run.questions.end())},
                           {"attempt", run.attempt}}));
     const bool is_open = !run.hasEnded() || run.losesThread();
@@ -182,6 +185,16 @@ ApiRecords::Batch& ApiRecords::Batch::put(const AssistantRecord& assistant) {
 ApiRecords::Batch& ApiRecords::Batch::remove(const RunRecord& run) {
     ops_.push_back(removeOp(runsNs(run.thread_id), run.run_id));
     ops_.push_back(removeOp(openNs(), run.run_id));
+    return *this;
+}
+
+ApiRecords::Batch& ApiRecords::Batch::add(StoreOp op) {
+    ops_.push_back(std::move(op));
+    return *this;
+}
+
+ApiRecords::Batch& ApiRecords::Batch::add(Batch more) {
+    std::ranges::move(more.ops_, std::back_inserter(ops_));
     return *this;
 }
 

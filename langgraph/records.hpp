@@ -47,7 +47,8 @@ struct RunRecord {
     boost::json::object kwargs = {};
     bool is_temporary = false;  // it has a thread of its own
     bool keeps_thread = true;
-    bool is_cancelled = false;  // a client has cancelled it, and it has not ended yet
+    bool is_cancelled = false;   // a client has cancelled it, and it has not ended yet
+    std::string begins_at = {};  // it waits until then; empty: it begins when its turn has come
     /// The ids of the open questions that its answers are for, from when it begins; empty: it answers none.
     std::vector<std::string> questions = {};
     std::int64_t attempt = 1;
@@ -87,6 +88,10 @@ public:
         Batch& put(const RunRecord& run);
         Batch& put(const AssistantRecord& assistant);
         Batch& remove(const RunRecord& run);
+        /// What another part of the interface keeps.
+        Batch& add(StoreOp op);
+        /// Adds all of another batch.
+        Batch& add(Batch more);
 
     private:
         friend class ApiRecords;

@@ -62,6 +62,7 @@ std::optional<int> statusOf(const Error& error) noexcept {
         case Errc::lease_lost:
         case Errc::thread_exists:
         case Errc::thread_changed:
+        case Errc::store_changed:
             return 409;
         default:
             return {};
@@ -74,7 +75,8 @@ serve::HandlerAnswer failed(const Service& service, std::string_view text) {
 }
 
 serve::HandlerAnswer answered(Service& service, std::string_view first, const serve::HandlerRequest& request) {
-    const std::array groups{metaRows(), assistantRows(), threadRows(), stateRows(), runRows(), storeRows()};
+    const std::array groups{metaRows(), assistantRows(), threadRows(),  stateRows(),
+                            runRows(),  storeRows(),     scheduleRows()};
     std::string methods;
     for (const auto& rows : groups) {
         for (const Row& row : rows) {

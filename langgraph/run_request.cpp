@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <utility>
 
 #include <stategraph/command.hpp>
@@ -21,6 +22,7 @@ namespace {
 
 // Each checkpoint of a run has its metadata.
 constexpr std::size_t metadata_bytes_max = 16U << 10U;
+constexpr std::size_t after_seconds_max = 366UL * 24 * 3600;
 
 const json::value& memberOf(const json::object& of, std::string_view name) {
     static const json::value none;
@@ -84,10 +86,21 @@ json::array listOf(const std::vector<std::string>& texts) {
 
 /// Refuses what this server does not do yet, rather than to leave it undone in silence.
 void refuseMissing(const Body& body) {
-    if (body.has("webhook")) body.refuse("webhook", "this server sends no webhooks");
-    if (body.has("after_seconds")) body.refuse("after_seconds", "this server begins runs immediately");
     if (body.text("multitask_strategy") == "rollback")
         body.refuse("multitask_strategy", "this server does not roll back runs; use reject, enqueue or interrupt");
+}
+
+/// Reads the address that is called when the run has ended.
+void readWebhook(const Body& body, const RunPlace& place, json::object& kwargs) {
+    const std::optional<std::string> address = body.text("webhook");
+    if (!address) return;
+    if (place.webhooks == nullptr) body.refuse("webhook", "this server sends no webhooks");
+    try {
+        place.webhooks->check(*address);
+    } catch (const InvalidArgumentError& why) {
+        body.refuse("webhook", why.message());
+    }
+    kwargs["webhook"] = *address;
 }
 
 json::object configIn(const Body& body, const RunPlace& place, const json::object& ids) {
@@ -226,6 +239,9 @@ RunRecord readRun(const Body& body, const RunPlace& place) {
     run.metadata = merged(place.assistant.metadata, place.thread.metadata);
     run.metadata = merged(merged(std::move(run.metadata), body.object("metadata")), ids);
     run.kwargs = kwargsIn(body, place);
+    readWebhook(body, place, run.kwargs);
+    if (const auto seconds = body.number("after_seconds", 0, after_seconds_max); seconds.value_or(0) > 0)
+        run.begins_at = isoTime(place.now + std::chrono::seconds(*seconds), 6);
     json::object config = configIn(body, place, merged(ids, {{"run_id", run.run_id}, {"thread_id", run.thread_id}}));
     config["metadata"] = merged(objectOf(config, "metadata"), run.metadata);
     run.kwargs["config"] = std::move(config);

@@ -7,8 +7,10 @@
 
 #include <stategraph/config.hpp>
 #include <stategraph/langgraph/graph.hpp>
+#include <stategraph/langgraph/webhook_sender.hpp>
 
 #include "langgraph/body.hpp"
+#include "langgraph/clock.hpp"
 #include "langgraph/records.hpp"
 #include "langgraph/service.hpp"
 
@@ -22,6 +24,10 @@ struct RunPlace {
     const ThreadRecord& thread;
     /// Header fields that are settings of the run.
     boost::json::object headers = {};
+    /// The time from which `after_seconds` counts.
+    Clock::Time now = {};
+    /// Checks addresses of webhooks; null: there are none.
+    const WebhookSender* webhooks = nullptr;
 };
 
 /// Reads the body of a request for a run. Errors: InvalidRequest.

@@ -17,6 +17,7 @@
 #include "langgraph/identifiers.hpp"
 #include "langgraph/live_runs.hpp"
 #include "langgraph/run_answers.hpp"
+#include "langgraph/run_begin.hpp"
 #include "langgraph/run_request.hpp"
 
 // Runs are begun: on threads, and without one.
@@ -101,38 +102,45 @@ PreparedRun prepare(const Call& call, const Body& body, const std::optional<std:
     const auto graph = service.graphs.find(assistant.graph_id);
     if (graph == service.graphs.end()) throw NotFound("This server has no graph '" + assistant.graph_id + "'");
     RunThread thread = threadFor(call, body, thread_id);
-    RunRecord record = readRun(body, {assistant, *graph->second, thread.record, settingsIn(call.request())});
+    RunRecord record = readRun(body, {.assistant = assistant,
+                                      .graph = *graph->second,
+                                      .thread = thread.record,
+                                      .headers = settingsIn(call.request()),
+                                      .now = service.clock->now(),
+                                      .webhooks = service.options.webhooks.get()});
     if (record.is_temporary && record.keeps_thread) thread.record.is_temporary = false;
     Work work = graph->second->graph->prepare(startOf(*graph->second, record));
     (void)configOf(*graph->second, record);
-    if (service.server.areAllPlacesTaken() && !service.runs->isBusy(record.thread_id))
-        throw ApiError(503, "The server has as many runs under way as it may; try again later");
     auto run =
         std::make_shared<LiveRun>(std::move(record), graph->second, call.request().identity, std::move(work), service);
     return {body, std::move(thread), std::move(run)};
 }
 
-void enter(const Call& call, PreparedRun& prepared) {
+/// Refuses a run that would have to wait until the server has a place for it.
+void checkPlace(const Service& service, const PreparedRun& prepared) {
+    if (service.server.areAllPlacesTaken() && !service.runs->isBusy(prepared.run->asked().thread_id))
+        throw ApiError(503, "The server has as many runs under way as it may; try again later");
+}
+
+void enter(const Call& call, PreparedRun& prepared, const ApiRecords::Batch& more = {}) {
     const ApiRecords& records = call.service().records;
     const RunRecord& record = prepared.run->asked();
+    const auto batch = [&] { return ApiRecords::Batch(more).put(record); };
     call.service().runs->add(prepared.run, [&] {
         if (prepared.thread.is_new) {
             markThread(record, prepared.body, prepared.thread.record);
-            if (records.addThread(prepared.thread.record, ApiRecords::Batch().put(record))) return;
+            if (records.addThread(prepared.thread.record, batch())) return;
             (void)call.thread(record.thread_id);  // another request has made it meanwhile, perhaps another user's
         }
         const auto marked = records.editThread(
-            record.thread_id, [&](ThreadRecord& stored) { markThread(record, prepared.body, stored); },
-            ApiRecords::Batch().put(record));
+            record.thread_id, [&](ThreadRecord& stored) { markThread(record, prepared.body, stored); }, batch());
         if (!marked) throw NotFound("Thread with ID " + record.thread_id + " not found");
     });
 }
 
 std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::optional<std::string>& thread_id) {
     call.countStored(1);
-    PreparedRun prepared = prepare(call, body, thread_id);
-    enter(call, prepared);
-    return std::move(prepared.run);
+    return beginRun(call, body, thread_id);
 }
 
 bool cancelsOnDisconnect(const Body& body) { return body.choice("on_disconnect", {"continue", "cancel"}) == "cancel"; }
@@ -191,6 +199,7 @@ serve::HandlerAnswer createBatch(const Call& call) {
     for (const json::value& each : payloads->get_array()) {
         if (!each.is_object()) throw InvalidRequest("Each run is an object");
         prepared.push_back(prepare(call, Body(each.get_object(), {}), std::nullopt));
+        checkPlace(call.service(), prepared.back());
     }
     json::array runs;
     for (PreparedRun& each : prepared) {
@@ -201,6 +210,18 @@ serve::HandlerAnswer createBatch(const Call& call) {
 }
 
 }  // namespace
+
+void checkRun(const Call& call, const Body& body, const std::optional<std::string>& thread_id) {
+    (void)prepare(call, body, thread_id);
+}
+
+std::shared_ptr<LiveRun> beginRun(const Call& call, const Body& body, const std::optional<std::string>& thread_id,
+                                  const ApiRecords::Batch& more) {
+    PreparedRun prepared = prepare(call, body, thread_id);
+    checkPlace(call.service(), prepared);
+    enter(call, prepared, more);
+    return std::move(prepared.run);
+}
 
 std::span<const Row> runRows() {
     static constexpr Row rows[] = {

@@ -6,6 +6,8 @@
 
 #include "langgraph/identifiers.hpp"
 #include "langgraph/live_runs.hpp"
+#include "langgraph/schedules.hpp"
+#include "langgraph/webhooks.hpp"
 #include "src/graph/core.hpp"
 
 namespace stategraph::langgraph {
@@ -26,15 +28,19 @@ std::shared_ptr<BaseCheckpointSaver> saverOf(const std::string& name, const Grap
 ServedGraph::ServedGraph(std::string name, std::shared_ptr<Graph> served)
     : id(std::move(name)), graph(std::move(served)), channels(*graph), checkpointer(saverOf(id, *graph)) {}
 
-Service::Service(serve::Server& owner, std::map<std::string, std::shared_ptr<Graph>> given, ApiOptions api_options)
+Service::Service(serve::Server& owner, std::map<std::string, std::shared_ptr<Graph>> given, ApiOptions api_options,
+                 std::shared_ptr<Clock> time)
     : options(std::move(api_options)),
       server(owner),
+      clock(time ? std::move(time) : systemClock(server.executor())),
       records(options.store),
       feed_bytes(std::make_shared<FeedBytes>(options.event_bytes_all)),
       began_at(now()) {
     if (!options.store) throw InvalidArgumentError("ApiOptions::store is needed: it keeps what clients ask for");
     for (auto& [name, graph] : given) graphs.emplace(name, std::make_shared<ServedGraph>(name, std::move(graph)));
     runs = std::make_unique<LiveRuns>(*this);
+    schedules = std::make_unique<Schedules>(*this);
+    webhooks = std::make_unique<Webhooks>(*this);
 }
 
 Service::~Service() = default;

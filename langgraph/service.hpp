@@ -6,6 +6,7 @@
 #include <stategraph/langgraph/api.hpp>
 #include <stategraph/saver.hpp>
 
+#include "langgraph/clock.hpp"
 #include "langgraph/message_channels.hpp"
 #include "langgraph/records.hpp"
 #include "langgraph/run_feed.hpp"
@@ -14,6 +15,8 @@
 namespace stategraph::langgraph {
 
 class LiveRuns;
+class Schedules;
+class Webhooks;
 
 /// A graph under its name.
 struct ServedGraph {
@@ -29,7 +32,9 @@ struct ServedGraph {
 
 /// What all requests share.
 struct Service : std::enable_shared_from_this<Service> {
-    Service(serve::Server& server, std::map<std::string, std::shared_ptr<Graph>> given, ApiOptions api_options);
+    /// `time`: null for that of the system.
+    Service(serve::Server& server, std::map<std::string, std::shared_ptr<Graph>> given, ApiOptions api_options,
+            std::shared_ptr<Clock> time = {});
     ~Service();
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
@@ -42,11 +47,18 @@ struct Service : std::enable_shared_from_this<Service> {
 
     const ApiOptions options;
     const serve::HandlerRuns server;
+    const std::shared_ptr<Clock> clock;
     const ApiRecords records;
     const std::shared_ptr<FeedBytes> feed_bytes;
     std::map<std::string, std::shared_ptr<const ServedGraph>> graphs;
     std::string began_at;  // the time, as ISO 8601
     std::unique_ptr<LiveRuns> runs;
+    std::unique_ptr<Schedules> schedules;
+    std::unique_ptr<Webhooks> webhooks;
 };
+
+/// Makes what answers the requests of a server, as `serve` does.
+std::shared_ptr<Service> startService(serve::Server& server, std::map<std::string, std::shared_ptr<Graph>> graphs,
+                                      ApiOptions options, std::shared_ptr<Clock> clock = {});
 
 }  // namespace stategraph::langgraph

@@ -66,6 +66,11 @@ bool HandlerRuns::areOwned() const {
     return shared && shared->options.owned;
 }
 
+std::shared_ptr<Executor> HandlerRuns::executor() const {
+    const std::shared_ptr<Shared> shared = shared_.lock();
+    return shared && shared->options.executor ? shared->options.executor : Executor::common();
+}
+
 bool HandlerRuns::isEnding() const {
     const std::shared_ptr<Shared> shared = shared_.lock();
     return !shared || shared->is_draining || shared->has_ended;

@@ -56,6 +56,8 @@ public:
     bool areOwned() const;
     /// Whether the server begins no more runs.
     bool isEnding() const;
+    /// On which runs are made.
+    std::shared_ptr<Executor> executor() const;
 
 private:
     std::weak_ptr<Shared> shared_;

@@ -56,6 +56,7 @@ http::status statusOf(Errc code) noexcept {
         case Errc::lease_lost:
         case Errc::thread_exists:
         case Errc::thread_changed:
+        case Errc::store_changed:
         case Errc::unknown_interrupt:
             return http::status::conflict;
         case Errc::invalid_update:

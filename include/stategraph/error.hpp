@@ -38,6 +38,7 @@ enum class Errc : std::uint8_t {
     thread_exists,
     thread_changed,
     unknown_interrupt,
+    store_changed,
 };
 
 /// The name of a code, spelt as in LangGraph if LangGraph has it, such as "GRAPH_RECURSION_LIMIT".
@@ -249,6 +250,13 @@ class CorruptStoreError : public StoreError {
 public:
     explicit CorruptStoreError(std::string message, ErrorContext context = {})
         : StoreError(Errc::corrupt_store, std::move(message), std::move(context)) {}
+};
+
+/// A put required a value of an item (PutOptions::expected) that the item does not have. Nothing was put or removed.
+class StoreChangedError : public StoreError {
+public:
+    explicit StoreChangedError(std::string message, ErrorContext context = {})
+        : StoreError(Errc::store_changed, std::move(message), std::move(context)) {}
 };
 
 /// The call needs a store and the graph was compiled without one.

@@ -55,6 +55,10 @@ struct PutOptions {
     /// Which parts of the value are embedded (IndexConfig::fields has the grammar); empty: nothing; none: the store's
     /// fields.
     std::optional<std::vector<std::string>> index = {};
+    /// The value that the item must have when it is put or removed, byte for byte; a null Value: there must be no such
+    /// item. If it is otherwise, the whole batch changes nothing and throws StoreChangedError: of several writers that
+    /// read the same value, one succeeds, in any process. None: the put replaces whatever there is.
+    std::optional<Value> expected = {};
 };
 
 /// What a search looks for.
@@ -181,7 +185,7 @@ struct StoreOptions {
 /// puts, a few with each, and by sweep(). A namespace has 1 to 32 labels of 1 to 256 bytes without "."; put refuses a
 /// first label "stategraph" or "langgraph". A key has 1 to 1,024 bytes, a value up to 16 MiB. Errors of all calls:
 /// InvalidArgumentError for a request that makes no sense; StoreError if the store cannot do its work;
-/// CorruptStoreError, naming the item, where a get meets damaged bytes. Nothing is put or removed then. Searches and
+/// StoreChangedError if a put's condition does not hold; CorruptStoreError, naming the item, where a get meets damaged bytes. Nothing is put or removed then. Searches and
 /// listings leave a damaged item out and report it (StoreOptions::on_damaged, StoreResult::damaged); put replaces it,
 /// remove removes it.
 class BaseStore {

@@ -1,9 +1,12 @@
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <sys/socket.h>
 
 #include <stategraph/model/http_options.hpp>
 
@@ -23,6 +26,10 @@ struct HttpClient {
     std::string method = "POST";
     /// The name of a header of answers that HttpHead::kept gets; empty: none.
     std::string kept_header = {};
+    /// Decides about each address of the server before a connection is made to it; null: every one is allowed. With it
+    /// each request has a connection of its own, and no proxy is used, so that the address that was asked about is the
+    /// one that gets the request. Called on the threads of connections.
+    std::function<bool(const sockaddr& address)> may_connect = {};
 };
 
 /// What is known of an answer before its body.

@@ -208,11 +208,23 @@ void Transfer::setOptions(CURLSH* share) {
     set(CURLOPT_PREREQFUNCTION, onConnected);
     set(CURLOPT_PREREQDATA, static_cast<void*>(this));
     set(CURLOPT_OPENSOCKETFUNCTION, onOpen);
+    set(CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+    if (client.may_connect) {
+        set(CURLOPT_PROXY, "");
+        set(CURLOPT_FRESH_CONNECT, 1L);
+        set(CURLOPT_FORBID_REUSE, 1L);
+    }
     set(CURLOPT_CLOSESOCKETFUNCTION, CurlLoop::onClose);
     set(CURLOPT_CLOSESOCKETDATA, static_cast<void*>(loop_));
 }
 
-curl_socket_t Transfer::onOpen(void*, curlsocktype, struct curl_sockaddr* address) {
+curl_socket_t Transfer::onOpen(void* self, curlsocktype, struct curl_sockaddr* address) {
+    auto& transfer = *static_cast<Transfer*>(self);
+    if (const auto& may_connect = transfer.client_->may_connect; may_connect && !may_connect(address->addr)) {
+        const LockGuard lock(transfer.mutex_);
+        transfer.answer_.broken_rule = "the server has an address that is not allowed";
+        return CURL_SOCKET_BAD;
+    }
     return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 

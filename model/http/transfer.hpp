@@ -95,7 +95,7 @@ private:
     static std::size_t onSend(char* out, std::size_t, std::size_t room, void* self);
     static int onRepeat(void* self, curl_off_t, int);
     static int onConnected(void* self, char*, char*, int, int);
-    static curl_socket_t onOpen(void*, curlsocktype, struct curl_sockaddr* address);
+    static curl_socket_t onOpen(void* self, curlsocktype, struct curl_sockaddr* address);
 
     void setOptions(CURLSH* share) SG_REQUIRES(mutex_);
     void takeLine(std::string_view line) SG_REQUIRES(mutex_);

@@ -148,6 +148,8 @@ const char* toString(Errc code) noexcept {
             return "THREAD_CHANGED";
         case Errc::unknown_interrupt:
             return "UNKNOWN_INTERRUPT";
+        case Errc::store_changed:
+            return "STORE_CHANGED";
     }
     return "UNKNOWN";
 }

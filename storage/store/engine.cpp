@@ -47,6 +47,17 @@ class Engine::Changes {
 public:
     Changes(Lookup& rows, std::int64_t now_unix_us) : rows_(rows), now_(now_unix_us) {}
 
+    void checkExpected(const std::string& name, const PutOp& op) const {
+        const std::string key = rowKey(Table::items, name);
+        const auto bytes = getOrDamaged(key);
+        std::optional<ItemRecord> record = bytes ? readOrNone(key, *bytes) : std::nullopt;
+        const bool is_damaged = bytes && !record;
+        if (record && record->isOver(now_)) record.reset();
+        const Value& expected = *op.options.expected;
+        if (!is_damaged && (record ? record->value == expected.bytes() : expected.isNull())) return;
+        throw StoreChangedError("the item '" + op.key + "' has another value than the put expects; read it again");
+    }
+
     void put(const std::string& name, const PutOp& op, std::int64_t ttl_ms, std::span<const float> floats,
              std::size_t dims) {
         const std::string key = rowKey(Table::items, name);
@@ -241,6 +252,7 @@ void Engine::write(const Plan& plan) {
     for (const std::string& key : over) names.insert(nameInExpiry(key));
     update(names, plan.now, true, [&](Changes& changes) {
         for (const auto& [name, put] : plan.puts) {
+            if (put.op->options.expected) changes.checkExpected(name, *put.op);
             if (!put.op->value) {
                 changes.remove(name);
                 continue;

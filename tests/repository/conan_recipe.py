@@ -106,6 +106,6 @@ for is_on in (False, True):
     with open(os.path.join(build, "rooms.txt"), encoding="utf-8") as file:
         rooms = {row.split("|")[0]: row.split("|")[1].split() for row in file}
     built = {name for name, words in rooms.items() if "built" in words}
-    wanted = set(optional) | {"inspect", "worker", "mcp_http"} if is_on else {"core", "json", "async", "workflow", "agent", "mcp", "serve"}
+    wanted = set(optional) | {"inspect", "worker", "mcp_http", "langgraph_webhooks"} if is_on else {"core", "json", "async", "workflow", "agent", "mcp", "serve"}
     assert wanted <= built, f"with all options {is_on}, these are not built: {wanted - built}"
     assert is_on or not built & set(optional), f"these were off, and are built: {built & set(optional)}"

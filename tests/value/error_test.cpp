@@ -88,6 +88,8 @@ TEST_CASE("every kind is caught as Error and has a name of its own") {
     CHECK((sg::MissingCheckpointerError("x").code() == sg::Errc::missing_checkpointer));
     CHECK((sg::StoreError("x").code() == sg::Errc::store_failed));
     CHECK((sg::CorruptStoreError("x").code() == sg::Errc::corrupt_store));
+    CHECK((sg::StoreChangedError("x").code() == sg::Errc::store_changed));
+    CHECK(std::string(sg::toString(sg::Errc::store_changed)) == "STORE_CHANGED");
     CHECK((sg::MissingStoreError("x").code() == sg::Errc::missing_store));
     CHECK((sg::LeaseLostError("x").code() == sg::Errc::lease_lost));
     CHECK(std::string(sg::toString(sg::Errc::lease_lost)) == "LEASE_LOST");

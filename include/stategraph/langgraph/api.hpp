@@ -5,6 +5,7 @@
 #include <string>
 
 #include <stategraph/langgraph/graph.hpp>
+#include <stategraph/langgraph/webhook_sender.hpp>
 #include <stategraph/serve/server.hpp>
 #include <stategraph/store.hpp>
 
@@ -28,6 +29,11 @@ struct ApiOptions {
     /// How many bytes are kept of all runs together, what was asked of them included. Beyond it the oldest runs that
     /// have ended are forgotten, and then the oldest events of runs that report more.
     std::size_t event_bytes_all = 256U << 20U;
+    /// Sends webhooks, which clients are then allowed to ask for; stategraph/langgraph/webhooks.hpp has one. Null: a run
+    /// with a webhook is refused with 422.
+    std::shared_ptr<WebhookSender> webhooks = {};
+    /// How often a webhook is tried, at least once. The waits between the tries grow from 5 seconds to 15 minutes.
+    int webhook_tries_max = 10;
     /// Whether `POST /internal/truncate` deletes all threads, runs, assistants and items: for tests alone.
     bool can_truncate = false;
 };
