@@ -277,10 +277,6 @@ TEST_CASE("what is no message is refused, and a line without an end costs no mor
     const json::object refused = talk.next().as_object();
     CHECK(codeOf(refused) == -32700);
     CHECK(json::value_to<std::string>(refused.at("error").at("message")).find("longer than 1000") != std::string::npos);
-    for (const char* const id : {"{}", "[1]", "true"}) {
-        talk.write(R"({"jsonrpc":"2.0","method":"ping","id":)" + std::string(id) + "}\n");
-        CHECK(codeOf(talk.next().as_object()) == -32600);
-    }
     talk.write(R"({"jsonrpc":"2.0","method":"ping","id":")" + std::string(500, 'i') + "\"}\n");
     CHECK(codeOf(talk.next().as_object()) == -32600);
     CHECK(talk.initialize().at("protocolVersion") == "2025-11-25");
