@@ -15,7 +15,7 @@
 #include "mcp/server/feed.hpp"
 #include "mcp/server/http_runner.hpp"
 #include "mcp/server/peer.hpp"
-#include "mcp/server/sessions.hpp"
+#include "mcp/server/served_sessions.hpp"
 #include "mcp/server/versions.hpp"
 
 // The endpoint for Streamable HTTP.
@@ -28,7 +28,7 @@ namespace {
 using detail::Feed;
 using detail::Incoming;
 using detail::Peer;
-using detail::Session;
+using detail::ServedSession;
 
 constexpr const char* session_header = "Mcp-Session-Id";
 constexpr const char* version_header = "MCP-Protocol-Version";
@@ -113,7 +113,7 @@ private:
         return "at " + std::string(request.request.remote());
     }
 
-    std::shared_ptr<Session> sessionOf(const serve::HandlerRequest& request) {
+    std::shared_ptr<ServedSession> sessionOf(const serve::HandlerRequest& request) {
         return sessions_.find(request.request.header(session_header), clientOf(request));
     }
 
@@ -195,7 +195,7 @@ private:
         if (request.request.header(session_header).empty())
             return refused(400, detail::invalid_request,
                            std::string("the request lacks ") + session_header + "; send 'initialize' first");
-        const std::shared_ptr<Session> session = sessionOf(request);
+        const std::shared_ptr<ServedSession> session = sessionOf(request);
         if (!session) return noSession();
         const bool is_request = message.kind == Incoming::Kind::request;
         const bool is_call = is_request && message.method == "tools/call";
@@ -217,7 +217,7 @@ private:
         peer->take(std::move(message), feed, request.identity);
         const auto only = feed->only();
         if (!only || peer->version().empty()) return answerOf(only ? only->message : std::string(), 400);
-        const std::shared_ptr<Session> session = sessions_.add(clientOf(request), peer);
+        const std::shared_ptr<ServedSession> session = sessions_.add(clientOf(request), peer);
         if (!session)
             return refused(503, detail::beyond_limit, "the server has as many sessions as its limit allows");
         serve::HandlerAnswer answer = answerOf(only->message);
@@ -226,7 +226,7 @@ private:
     }
 
     serve::HandlerAnswer resume(const serve::HandlerRequest& request) {
-        const std::shared_ptr<Session> session = sessionOf(request);
+        const std::shared_ptr<ServedSession> session = sessionOf(request);
         if (!session) return noSession();
         const std::string_view id = request.request.header("Last-Event-ID");
         const std::size_t dash = std::min(id.find('-'), id.size());
@@ -271,7 +271,7 @@ private:
     const HttpServing options_;
     const serve::HandlerRuns runs_;
     const std::shared_ptr<detail::HttpRunner> runner_;
-    detail::Sessions sessions_;
+    detail::ServedSessions sessions_;
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ bool hasSaver(const stategraph::detail::Core& core) noexcept { return core.optio
 
 namespace {
 
-constexpr const char* node = "tool";
+constexpr const char* tool_node = "tool";
 constexpr std::size_t waiting_max = 1000;  // calls of a tool whose client may come back with answers
 
 struct ToolState {
@@ -77,13 +77,13 @@ ToolGraph graphOf(const std::shared_ptr<const agent::Tool>& tool, std::shared_pt
     limits.retry = tool->retry.value_or(RetryPolicy{});
     if (tool->async_call) {
         graph.addNode(
-            node, [tool](const ToolState& state, Runtime& runtime) { return awaitTool(*tool, state, runtime); },
+            tool_node, [tool](const ToolState& state, Runtime& runtime) { return awaitTool(*tool, state, runtime); },
             limits);
     } else {
         graph.addNode(
-            node, [tool](const ToolState& state, Runtime& runtime) { return callTool(*tool, state, runtime); }, limits);
+            tool_node, [tool](const ToolState& state, Runtime& runtime) { return callTool(*tool, state, runtime); }, limits);
     }
-    graph.addEdge(START, node).addEdge(node, END);
+    graph.addEdge(START, tool_node).addEdge(tool_node, END);
     return graph.compile({.checkpointer = std::move(saver)});
 }
 

@@ -16,10 +16,10 @@
 namespace stategraph::mcp::detail {
 
 /// A client of a version with sessions, and what it was sent. Safe from any thread.
-class Session {
+class ServedSession {
 public:
     /// `client`: whose it is.
-    Session(std::string id, std::string client, std::shared_ptr<Peer> peer)
+    ServedSession(std::string id, std::string client, std::shared_ptr<Peer> peer)
         : id_(std::move(id)), client_(std::move(client)), peer_(std::move(peer)) {}
 
     const std::string& id() const noexcept { return id_; }
@@ -41,16 +41,16 @@ private:
 };
 
 /// The sessions of a server. Safe from any thread.
-class Sessions {
+class ServedSessions {
 public:
-    explicit Sessions(HttpServing options) : options_(options) {}
+    explicit ServedSessions(HttpServing options) : options_(options) {}
     /// Ends all.
-    ~Sessions();
+    ~ServedSessions();
 
     /// Adds a session; null if there are too many of which none is idle.
-    std::shared_ptr<Session> add(const std::string& client, const std::shared_ptr<Peer>& peer);
+    std::shared_ptr<ServedSession> add(const std::string& client, const std::shared_ptr<Peer>& peer);
     /// The session of that id and client, which is used now; null if there is none.
-    std::shared_ptr<Session> find(std::string_view id, std::string_view client);
+    std::shared_ptr<ServedSession> find(std::string_view id, std::string_view client);
     /// Ends it. Returns false if there is none.
     bool end(std::string_view id, std::string_view client);
     std::size_t size() const;
@@ -58,12 +58,12 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     struct Used {
-        std::shared_ptr<Session> session;
+        std::shared_ptr<ServedSession> session;
         Clock::time_point at;
     };
     using Map = std::map<std::string, Used, std::less<>>;
     /// Removes the session that was idle for the longest time, of a client or, if it is empty, of all.
-    std::shared_ptr<Session> removeIdle(std::string_view client) SG_REQUIRES(mutex_);
+    std::shared_ptr<ServedSession> removeIdle(std::string_view client) SG_REQUIRES(mutex_);
     std::size_t countOf(std::string_view client) const SG_REQUIRES(mutex_);
 
     const HttpServing options_;

@@ -1,4 +1,4 @@
-#include "mcp/server/sessions.hpp"
+#include "mcp/server/served_sessions.hpp"
 
 #include <algorithm>
 #include <random>
@@ -22,7 +22,7 @@ std::string newSessionId() {
 
 }  // namespace
 
-std::shared_ptr<Feed> Session::newFeed(std::size_t bytes_max, std::size_t kept_bytes_max) {
+std::shared_ptr<Feed> ServedSession::newFeed(std::size_t bytes_max, std::size_t kept_bytes_max) {
     const stategraph::detail::LockGuard lock(mutex_);
     auto made = std::make_shared<Feed>(std::to_string(++last_feed_), bytes_max);
     std::size_t bytes = 0;
@@ -37,7 +37,7 @@ std::shared_ptr<Feed> Session::newFeed(std::size_t bytes_max, std::size_t kept_b
     return made;
 }
 
-std::shared_ptr<Feed> Session::feed(std::string_view name) const {
+std::shared_ptr<Feed> ServedSession::feed(std::string_view name) const {
     const stategraph::detail::LockGuard lock(mutex_);
     for (const auto& each : feeds_) {
         if (each->name() == name) return each;
@@ -45,7 +45,7 @@ std::shared_ptr<Feed> Session::feed(std::string_view name) const {
     return nullptr;
 }
 
-Sessions::~Sessions() {
+ServedSessions::~ServedSessions() {
     Map all;
     {
         const stategraph::detail::LockGuard lock(mutex_);
@@ -54,13 +54,13 @@ Sessions::~Sessions() {
     for (const auto& [id, used] : all) used.session->peer().close();
 }
 
-std::size_t Sessions::countOf(std::string_view client) const {
+std::size_t ServedSessions::countOf(std::string_view client) const {
     std::size_t count = 0;
     for (const auto& [id, used] : sessions_) count += used.session->client() == client ? 1 : 0;
     return count;
 }
 
-std::shared_ptr<Session> Sessions::removeIdle(std::string_view client) {
+std::shared_ptr<ServedSession> ServedSessions::removeIdle(std::string_view client) {
     auto oldest = sessions_.end();
     for (auto at = sessions_.begin(); at != sessions_.end(); ++at) {
         const bool is_meant = client.empty() || at->second.session->client() == client;
@@ -73,9 +73,9 @@ std::shared_ptr<Session> Sessions::removeIdle(std::string_view client) {
     return removed;
 }
 
-std::shared_ptr<Session> Sessions::add(const std::string& client, const std::shared_ptr<Peer>& peer) {
-    auto made = std::make_shared<Session>(newSessionId(), client, peer);
-    std::vector<std::shared_ptr<Session>> gone;
+std::shared_ptr<ServedSession> ServedSessions::add(const std::string& client, const std::shared_ptr<Peer>& peer) {
+    auto made = std::make_shared<ServedSession>(newSessionId(), client, peer);
+    std::vector<std::shared_ptr<ServedSession>> gone;
     {
         const auto now = Clock::now();
         const stategraph::detail::LockGuard lock(mutex_);
@@ -97,7 +97,7 @@ std::shared_ptr<Session> Sessions::add(const std::string& client, const std::sha
     return made;
 }
 
-std::shared_ptr<Session> Sessions::find(std::string_view id, std::string_view client) {
+std::shared_ptr<ServedSession> ServedSessions::find(std::string_view id, std::string_view client) {
     const stategraph::detail::LockGuard lock(mutex_);
     const auto found = sessions_.find(id);
     if (found == sessions_.end() || found->second.session->client() != client) return nullptr;
@@ -105,8 +105,8 @@ std::shared_ptr<Session> Sessions::find(std::string_view id, std::string_view cl
     return found->second.session;
 }
 
-bool Sessions::end(std::string_view id, std::string_view client) {
-    std::shared_ptr<Session> gone;
+bool ServedSessions::end(std::string_view id, std::string_view client) {
+    std::shared_ptr<ServedSession> gone;
     {
         const stategraph::detail::LockGuard lock(mutex_);
         const auto found = sessions_.find(id);
@@ -118,7 +118,7 @@ bool Sessions::end(std::string_view id, std::string_view client) {
     return true;
 }
 
-std::size_t Sessions::size() const {
+std::size_t ServedSessions::size() const {
     const stategraph::detail::LockGuard lock(mutex_);
     return sessions_.size();
 }
