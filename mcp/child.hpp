@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include <stategraph/mcp/server.hpp>
+#include <stategraph/mcp/transport.hpp>
 
 namespace stategraph::mcp::detail {
 

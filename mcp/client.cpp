@@ -21,10 +21,10 @@ using detail::Session;
 /// The sessions of a client, one after the other.
 class Client::Impl {
 public:
-    Impl(Server server, ClientOptions options)
-        : server_(std::move(server)), shared_(std::make_shared<detail::Shared>()) {
+    Impl(Transport transport, ClientOptions options)
+        : transport_(std::move(transport)), shared_(std::make_shared<detail::Shared>()) {
         shared_->options = std::move(options);
-        shared_->secrets = server_.connector()->secrets();
+        shared_->secrets = transport_.connector()->secrets();
     }
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
@@ -37,7 +37,7 @@ public:
     std::optional<ServerInfo> info() const;
 
 private:
-    const Server server_;
+    const Transport transport_;
     const std::shared_ptr<detail::Shared> shared_;
 
     mutable stategraph::detail::Mutex mutex_;
@@ -68,7 +68,7 @@ std::shared_ptr<Session> Client::Impl::session(const std::string& what) {
     }
     ++starts_in_a_row_;
     try {
-        session_ = std::make_shared<Session>(shared_, *server_.connector());
+        session_ = std::make_shared<Session>(shared_, *transport_.connector());
     } catch (const McpError& error) {
         last_failure_ = error.what();
         throw;
@@ -222,10 +222,10 @@ void check(const ClientOptions& options) {
 
 }  // namespace
 
-Client::Client(Server server, ClientOptions options) {
+Client::Client(Transport transport, ClientOptions options) {
     check(options);
-    if (!server.connector()) throw InvalidArgumentError("the client needs a server: mcp::process({.command = …})");
-    impl_ = std::make_shared<Impl>(std::move(server), std::move(options));
+    if (!transport.connector()) throw InvalidArgumentError("the client needs a server: mcp::process({.command = …})");
+    impl_ = std::make_shared<Impl>(std::move(transport), std::move(options));
 }
 
 Task<std::vector<ToolInfo>> Client::asyncListTools(CallOptions options) const {

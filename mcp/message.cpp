@@ -152,12 +152,14 @@ std::vector<Incoming> readMessages(std::string_view text) {
     auto [value, error, at, members] = stategraph::detail::readJson(text, depth_max);
     std::vector<Incoming> messages;
     if (error) {
-        for (const std::int64_t id : answeredIn(text)) {
+        std::vector<std::int64_t> answered = answeredIn(text);
+        if (answered.empty()) answered.push_back(-1);
+        for (const std::int64_t id : answered) {
             messages.emplace_back().id = id;
+            messages.back().is_json = false;
             messages.back().error_text = "it is not JSON at byte " + std::to_string(at) + " of " +
                                          std::to_string(text.size()) + ", " + error.message();
         }
-        if (messages.empty()) messages.emplace_back();
     } else if (json::array* const batch = value.if_array(); batch != nullptr && !batch->empty()) {
         if (batch->size() > batch_max) {
             messages.emplace_back().error_text =

@@ -24,6 +24,7 @@ struct Incoming {
     Kind kind = Kind::unreadable;
     /// Of an answer, also of one that cannot be read; -1 if it is not known.
     std::int64_t id = -1;
+    bool is_json = true;
     bool has_id = false;  // false also for null, which errors have whose request could not be read
     /// Of a request: JSON.
     std::string request_id = {};

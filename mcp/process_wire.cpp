@@ -248,7 +248,7 @@ void checkNoNul(const std::string& text, const char* what) {
 
 namespace stategraph::mcp {
 
-Server process(ProcessOptions options) {
+Transport process(ProcessOptions options) {
     if (options.command.empty()) {
         throw InvalidArgumentError(
             "an MCP server that is a process needs a program: set ProcessOptions::command, such as \"npx\"");
@@ -264,7 +264,7 @@ Server process(ProcessOptions options) {
         if (name.empty() || name.find('=') != std::string::npos)
             throw InvalidArgumentError("'" + name + "' cannot be the name of an environment variable of an MCP server");
     }
-    return Server(std::make_shared<detail::ProcessConnector>(std::move(options)));
+    return Transport(std::make_shared<detail::ProcessConnector>(std::move(options)));
 }
 
 }  // namespace stategraph::mcp

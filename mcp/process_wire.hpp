@@ -8,7 +8,7 @@
 #include <thread>
 
 #include <stategraph/detail/mutex.hpp>
-#include <stategraph/mcp/server.hpp>
+#include <stategraph/mcp/transport.hpp>
 
 #include "mcp/child.hpp"
 #include "mcp/wire.hpp"

@@ -93,7 +93,7 @@ std::vector<std::string> secretsOf(const HttpOptions& options) {
 
 }  // namespace detail
 
-Server http(HttpOptions options) {
+Transport http(HttpOptions options) {
     if (options.end_wait < std::chrono::milliseconds(1) || options.end_wait > std::chrono::hours(1))
         throw InvalidArgumentError("HttpOptions::end_wait must be from 1 ms to one hour");
     model::HttpOptions limits;
@@ -106,7 +106,7 @@ Server http(HttpOptions options) {
     if (client->path.empty()) client->path = "/";
     client->speaker.called = "the server";
     client->kept_header = "mcp-session-id";
-    return Server(
+    return Transport(
         std::make_shared<detail::HttpConnector>(std::move(client), options.end_wait, detail::secretsOf(options)));
 }
 

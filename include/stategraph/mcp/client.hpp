@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <stategraph/agent/tool.hpp>
-#include <stategraph/mcp/server.hpp>
+#include <stategraph/mcp/transport.hpp>
 #include <stategraph/task.hpp>
 #include <stategraph/value.hpp>
 
@@ -161,7 +161,7 @@ struct ServerInfo {
 class Client {
 public:
     /// Starts nothing. Errors: InvalidArgumentError for limits that are not positive.
-    explicit Client(Server server, ClientOptions options = {});
+    explicit Client(Transport transport, ClientOptions options = {});
 
     /// The server's tools, all pages of them. Errors: also McpError (limit) for more than max_tools or max_pages.
     Task<std::vector<ToolInfo>> asyncListTools(CallOptions options = {}) const;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <stategraph/mcp/server.hpp>
+#include <stategraph/mcp/transport.hpp>
 
 // MCP servers behind HTTP. This is a separate library, stategraph::mcp_http, because it needs libcurl.
 namespace stategraph::mcp {
@@ -22,9 +22,9 @@ struct HttpOptions {
     std::chrono::milliseconds end_wait = std::chrono::seconds(2);
 };
 
-/// A server over HTTP. Each client has a session of its own, and its connections are kept for later requests. Requests
+/// Reaches a server over HTTP. Each client has a session of its own, and its connections are kept for later requests. Requests
 /// that the server makes outside of its answers are not read. Errors: InvalidArgumentError for an address, a header or
 /// a file of certificates that cannot be used, and for a time that is not from 1 ms to one hour.
-Server http(HttpOptions options);
+Transport http(HttpOptions options);
 
 }  // namespace stategraph::mcp
