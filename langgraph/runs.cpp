@@ -17,7 +17,9 @@
 #include "langgraph/identifiers.hpp"
 #include "langgraph/live_runs.hpp"
 #include "langgraph/run_answers.hpp"
+#include "langgraph/run_begin.hpp"
 #include "langgraph/run_request.hpp"
+#include "langgraph/thread_runs.hpp"
 
 // Runs are begun: on threads, and without one.
 namespace stategraph::langgraph {
@@ -102,6 +104,7 @@ PreparedRun prepare(const Call& call, const Body& body, const std::optional<std:
     if (graph == service.graphs.end()) throw NotFound("This server has no graph '" + assistant.graph_id + "'");
     RunThread thread = threadFor(call, body, thread_id);
     RunRecord record = readRun(body, {assistant, *graph->second, thread.record, settingsIn(call.request())});
+    if (isFollowed(service, record.owner, record.thread_id)) record.kwargs[thread_events_key] = true;
     if (record.is_temporary && record.keeps_thread) thread.record.is_temporary = false;
     Work work = graph->second->graph->prepare(startOf(*graph->second, record));
     (void)configOf(*graph->second, record);
@@ -130,9 +133,7 @@ void enter(const Call& call, PreparedRun& prepared) {
 
 std::shared_ptr<LiveRun> begin(const Call& call, const Body& body, const std::optional<std::string>& thread_id) {
     call.countStored(1);
-    PreparedRun prepared = prepare(call, body, thread_id);
-    enter(call, prepared);
-    return std::move(prepared.run);
+    return beginRun(call, body, thread_id);
 }
 
 bool cancelsOnDisconnect(const Body& body) { return body.choice("on_disconnect", {"continue", "cancel"}) == "cancel"; }
@@ -201,6 +202,12 @@ serve::HandlerAnswer createBatch(const Call& call) {
 }
 
 }  // namespace
+
+std::shared_ptr<LiveRun> beginRun(const Call& call, const Body& body, const std::optional<std::string>& thread_id) {
+    PreparedRun prepared = prepare(call, body, thread_id);
+    enter(call, prepared);
+    return std::move(prepared.run);
+}
 
 std::span<const Row> runRows() {
     static constexpr Row rows[] = {
