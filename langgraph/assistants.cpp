@@ -22,6 +22,8 @@ namespace json = boost::json;
 
 namespace {
 
+constexpr std::size_t versions_max = 100;
+
 json::object versionJson(const AssistantRecord& assistant, const std::string& created_at) {
     return {{"assistant_id", assistant.assistant_id},
             {"graph_id", assistant.graph_id},
@@ -183,6 +185,8 @@ serve::HandlerAnswer patchAssistant(const Call& call) {
     assistant.version = newestVersion(assistant) + 1;
     assistant.updated_at = now();
     assistant.versions.push_back(versionJson(assistant, assistant.updated_at));
+    // All of them are in one record; the oldest are forgotten.
+    if (assistant.versions.size() > versions_max) assistant.versions.erase(assistant.versions.begin());
     call.service().records.store(ApiRecords::Batch().put(assistant));
     return answerOf(assistantJson(assistant));
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include <boost/json.hpp>
 
+#include <stategraph/error.hpp>
 #include <stategraph/serve/handler.hpp>
 
 #include "langgraph/body.hpp"
@@ -78,6 +80,10 @@ std::span<const Row> stateRows();
 std::span<const Row> runRows();
 std::span<const Row> storeRows();
 std::span<const Row> scheduleRows();
+std::span<const Row> threadStreamRows();
+
+/// What an error of the library means for a client, as an HTTP status; none: it is not about the request.
+std::optional<int> statusOf(const Error& error) noexcept;
 
 /// Answers a request for a target below `first`, the first segment. Safe from any thread.
 serve::HandlerAnswer answer(Service& service, std::string_view first, const serve::HandlerRequest& request);

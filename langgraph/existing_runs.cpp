@@ -58,7 +58,7 @@ serve::HandlerAnswer streamFrom(const Call& call, const std::shared_ptr<LiveRun>
     std::string last(call.request().request.header("Last-Event-ID"));
     if (last.empty()) last = call.parameter("last_event_id");
     return streamOf(call.service(), {.run = live,
-                                     .from = numberAfter(last),
+                                     .from = live->feed().placeOf(numberAfter(last)),
                                      .modes = std::move(modes),
                                      .cancels = call.flag("cancel_on_disconnect")});
 }

@@ -1,5 +1,6 @@
 #include "langgraph/live_run.hpp"
 
+#include <cstdint>
 #include <utility>
 
 #include <stategraph/detail/json_text.hpp>
@@ -15,7 +16,8 @@ LiveRun::LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std:
       graph_(std::move(graph)),
       identity_(std::move(who)),
       work_(std::move(work)),
-      feed_(service.options.event_bytes_max, service.feed_bytes, stategraph::detail::jsonText(asked_.kwargs).size()) {}
+      feed_(service.options.event_bytes_max, service.feed_bytes, stategraph::detail::jsonText(asked_.kwargs).size(),
+            static_cast<std::uint64_t>(asked_.attempt - 1) << 32U) {}
 
 RunRecord LiveRun::record() const {
     RunRecord record = asked_;
@@ -72,6 +74,16 @@ bool LiveRun::cancel() {
 bool LiveRun::isCancelled() const {
     const stategraph::detail::LockGuard lock(mutex_);
     return is_cancelled_;
+}
+
+void LiveRun::threadEvents(std::shared_ptr<ThreadEvents> events) {
+    const stategraph::detail::LockGuard lock(mutex_);
+    thread_events_ = std::move(events);
+}
+
+std::shared_ptr<ThreadEvents> LiveRun::threadEvents() const {
+    const stategraph::detail::LockGuard lock(mutex_);
+    return thread_events_;
 }
 
 void LiveRun::end(const std::string& status, const std::string& ended_at, std::string result) {

@@ -13,6 +13,7 @@
 #include "langgraph/records.hpp"
 #include "langgraph/run_feed.hpp"
 #include "langgraph/service.hpp"
+#include "langgraph/thread_events.hpp"
 
 namespace stategraph::langgraph {
 
@@ -50,6 +51,10 @@ public:
     bool cancel();
     bool isCancelled() const;
 
+    /// What writes its events for clients of the second protocol; null: none has asked for the thread before it began.
+    void threadEvents(std::shared_ptr<ThreadEvents> events);
+    std::shared_ptr<ThreadEvents> threadEvents() const;
+
     /// Sets how it ended. `result` is what clients get who wait for it.
     void end(const std::string& status, const std::string& ended_at, std::string result);
     /// What clients get who wait for it; empty: the values of its thread.
@@ -68,6 +73,7 @@ private:
     std::string result_ SG_GUARDED_BY(mutex_);
     bool is_cancelled_ SG_GUARDED_BY(mutex_) = false;
     std::shared_ptr<RunControl> control_ SG_GUARDED_BY(mutex_);
+    std::shared_ptr<ThreadEvents> thread_events_ SG_GUARDED_BY(mutex_);
 };
 
 }  // namespace stategraph::langgraph

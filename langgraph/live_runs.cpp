@@ -9,6 +9,7 @@
 #include "langgraph/identifiers.hpp"
 #include "langgraph/run_request.hpp"
 #include "langgraph/run_work.hpp"
+#include "langgraph/thread_runs.hpp"
 #include "langgraph/webhooks.hpp"
 #include "serve/run_table.hpp"
 
@@ -124,6 +125,7 @@ void LiveRuns::cancel(LiveRun& run) {
 
 void LiveRuns::begin(const std::shared_ptr<LiveRun>& run) {
     const std::shared_ptr<Service> service = service_.shared_from_this();
+    beginThreadEvents(*service, *run);
     std::shared_ptr<RunControl> control =
         service->server.begin({.endpoint = run->graph().graph->endpoint(),
                                .name = run->graph().id,
@@ -246,6 +248,7 @@ void LiveRuns::remember(const std::shared_ptr<LiveRun>& run) {
         oldest->feed().forget();
         runs_.erase(oldest->asked().run_id);
     }
+    service_.thread_feeds->trim();
 }
 
 void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result) noexcept {
@@ -265,8 +268,11 @@ void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended, const std::s
 
 void LiveRuns::finish(LiveRun& run, const std::string& status, std::string result) noexcept {
     const RunRecord record = endOf(run, status);
+    // One that was cancelled while it waited is not reported: another one of the thread may be under way.
+    const bool is_reported = run.threadEvents() || run.status() == "running";
     storeEnd(run, record, result);
     run.end(status, record.updated_at, std::move(result));
+    if (is_reported) endThreadEvents(service_, run, status);
     run.feed().end(true);
 }
 

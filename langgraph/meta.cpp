@@ -32,6 +32,7 @@ serve::HandlerAnswer truncate(const Call& call) {
         for (const auto& run : service.runs->ofThread(thread.thread_id)) service.runs->cancel(*run);
         if (const ServedGraph* const graph = service.graph(thread.graphId()))
             graph->saver().deleteThread(thread.thread_id);
+        service.thread_feeds->forget(thread.owner, thread.thread_id);
     }
     service.records.removeAll({});
     return noContent();

@@ -48,7 +48,32 @@ bool fitsMethod(std::string_view method, std::string_view wanted) {
     return method == wanted || (method == "HEAD" && wanted == "GET");
 }
 
-/// What an error of the library means for a client; none: it is not about the request.
+serve::HandlerAnswer failed(const Service& service, std::string_view text) {
+    const serve::ErrorText told = service.errorTexts({}, {});
+    return refused(500, told ? told("Internal Server Error", text) : std::string(text));
+}
+
+serve::HandlerAnswer answered(Service& service, std::string_view first, const serve::HandlerRequest& request) {
+    const std::array groups{metaRows(), assistantRows(), threadRows(),      stateRows(),
+                            runRows(),  storeRows(),     scheduleRows(),  threadStreamRows()};
+    std::string methods;
+    for (const auto& rows : groups) {
+        for (const Row& row : rows) {
+            std::optional<std::vector<std::string>> ids = idsOf(row.target, first, request.segments);
+            if (!ids) continue;
+            if (fitsMethod(request.request.method(), row.method))
+                return row.answer(Call(service, request, *std::move(ids)));
+            methods += (methods.empty() ? "" : ", ") + std::string(row.method);
+        }
+    }
+    if (methods.empty()) return refused(404, "Not Found");
+    serve::HandlerAnswer answer = refused(405, "Method Not Allowed");
+    answer.headers.emplace_back("Allow", methods);
+    return answer;
+}
+
+}  // namespace
+
 std::optional<int> statusOf(const Error& error) noexcept {
     switch (error.code()) {
         case Errc::invalid_argument:
@@ -68,32 +93,6 @@ std::optional<int> statusOf(const Error& error) noexcept {
             return {};
     }
 }
-
-serve::HandlerAnswer failed(const Service& service, std::string_view text) {
-    const serve::ErrorText told = service.errorTexts({}, {});
-    return refused(500, told ? told("Internal Server Error", text) : std::string(text));
-}
-
-serve::HandlerAnswer answered(Service& service, std::string_view first, const serve::HandlerRequest& request) {
-    const std::array groups{metaRows(), assistantRows(), threadRows(),  stateRows(),
-                            runRows(),  storeRows(),     scheduleRows()};
-    std::string methods;
-    for (const auto& rows : groups) {
-        for (const Row& row : rows) {
-            std::optional<std::vector<std::string>> ids = idsOf(row.target, first, request.segments);
-            if (!ids) continue;
-            if (fitsMethod(request.request.method(), row.method))
-                return row.answer(Call(service, request, *std::move(ids)));
-            methods += (methods.empty() ? "" : ", ") + std::string(row.method);
-        }
-    }
-    if (methods.empty()) return refused(404, "Not Found");
-    serve::HandlerAnswer answer = refused(405, "Method Not Allowed");
-    answer.headers.emplace_back("Allow", methods);
-    return answer;
-}
-
-}  // namespace
 
 serve::HandlerAnswer answer(Service& service, std::string_view first, const serve::HandlerRequest& request) {
     try {

@@ -11,7 +11,10 @@
 #include <stategraph/serve/endpoint.hpp>
 #include <stategraph/stream.hpp>
 
+#include "langgraph/event_json.hpp"
 #include "langgraph/message_channels.hpp"
+#include "langgraph/runnable_events.hpp"
+#include "langgraph/tool_events.hpp"
 
 namespace stategraph::langgraph {
 
@@ -26,17 +29,6 @@ struct WantedModes {
     std::set<std::string, std::less<>> names;
 };
 
-/// What events say about their run.
-struct EventRun {
-    std::string run_id = {};
-    std::string thread_id = {};
-    std::string graph_id = {};
-    std::string assistant_id = {};
-    /// What the run stores with its checkpoints.
-    boost::json::object metadata = {};
-    int recursion_limit = 25;
-};
-
 /// Makes events as clients know them from the events of one run. Used by one thread at a time.
 class RunEvents {
 public:
@@ -46,7 +38,12 @@ public:
     RunEvents(EventRun run, WantedModes wanted, bool subgraphs, const MessageChannels& channels,
               serve::ErrorText error_text, Tell tell);
 
+    /// The run begins, with what a client sent as its input.
+    void begin(const boost::json::value& input);
+    /// Events of modes that were not asked for are ignored.
     void take(const StreamEvent& event);
+    /// The run has ended, and has not failed.
+    void end();
     /// The last state that the graph itself reported, or its questions; null if it reported none. Only if the modes
     /// have values.
     const boost::json::value& lastValues() const noexcept { return last_values_; }
@@ -57,27 +54,30 @@ private:
     void tasks(const StreamEvent& event);
     void checkpoints(const StreamEvent& event);
     void debug(const StreamEvent& event);
+    void custom(const StreamEvent& event);
     void message(const StreamEvent& event);
     /// The mode "messages": messages as far as they are written, and whole ones.
     void partial(const StreamEvent& event, const boost::json::object& piece, boost::json::object metadata);
     void complete(const boost::json::object& values, const StreamEvent& event);
 
-    boost::json::object taskJson(const StreamEvent& event, const boost::json::value& data) const;
-    boost::json::object checkpointJson(const StreamEvent& event, const boost::json::value& data) const;
-    boost::json::object configJson(const boost::json::value& config) const;
     boost::json::object messageMetadata(const StreamEvent& event, std::string_view task, bool is_piece) const;
-    boost::json::array triggersOf(const StreamEvent& event) const;
+    bool takes(const StreamEvent& event) const;
+    /// Numbers the calls of a message, of which each piece has one.
+    void numberCalls(boost::json::value& piece);
     void tell(std::string_view mode, const StreamEvent& event, const boost::json::value& data) const;
 
-    EventRun run_;
-    WantedModes wanted_;
+    const EventJson shapes_;
+    const WantedModes wanted_;
+    const StreamModes reported_;
     const bool has_subgraphs_;
     const MessageChannels& channels_;
-    serve::ErrorText error_text_;
     Tell tell_;
     boost::json::value last_values_;
-    std::map<std::string, boost::json::object> written_;  // messages that are being written, by id
-    std::set<std::string> completed_;                     // ids of whole messages that were told
+    std::map<std::string, boost::json::object> written_;     // messages that are being written, by id
+    std::set<std::string> completed_;                        // ids of whole messages that were told
+    std::map<std::string, std::vector<std::string>> calls_;  // ids of a message's calls, by its id
+    ToolEvents tools_;
+    RunnableEvents runnables_;
 };
 
 }  // namespace stategraph::langgraph

@@ -17,8 +17,8 @@ bool isWanted(std::string_view name, const std::vector<std::string>& modes) {
 
 }  // namespace
 
-RunFeed::RunFeed(std::size_t bytes_max, std::shared_ptr<FeedBytes> all, std::size_t about)
-    : bytes_max_(bytes_max), all_(std::move(all)), about_(about) {
+RunFeed::RunFeed(std::size_t bytes_max, std::shared_ptr<FeedBytes> all, std::size_t about, std::uint64_t base)
+    : bytes_max_(bytes_max), all_(std::move(all)), about_(about), base_(base), first_(base) {
     all_->used += about_;
 }
 
@@ -64,6 +64,14 @@ void RunFeed::forget() {
 }
 
 RunFeed::Read RunFeed::read(std::uint64_t from, const std::vector<std::string>& modes) const {
+    return readAs(from, [&](std::uint64_t number, const Event& event, std::string& text) {
+        if (!isWanted(event.name, modes)) return;
+        text.append("event: ").append(event.name).append("\ndata: ").append(event.data);
+        text.append("\nid: ").append(std::to_string(number)).append("\n\n");
+    });
+}
+
+RunFeed::Read RunFeed::readAs(std::uint64_t from, const Write& write) const {
     const stategraph::detail::LockGuard lock(mutex_);
     Read read{.text = {}, .next = from};
     if (from == 0) {
@@ -73,16 +81,17 @@ RunFeed::Read RunFeed::read(std::uint64_t from, const std::vector<std::string>& 
         return read;
     }
     const std::uint64_t end = first_ + events_.size();
-    for (; read.next < end && read.text.size() < piece_bytes; ++read.next) {
-        const Event& event = events_[read.next - first_];
-        if (!isWanted(event.name, modes)) continue;
-        read.text.append("event: ").append(event.name).append("\ndata: ").append(event.data);
-        read.text.append("\nid: ").append(std::to_string(read.next)).append("\n\n");
-    }
+    for (; read.next < end && read.text.size() < piece_bytes; ++read.next)
+        write(read.next, events_[read.next - first_], read.text);
     if (read.next < end || !has_ended_) return read;
     read.is_end = is_whole_;
     read.is_lost = !is_whole_;
     return read;
+}
+
+std::uint64_t RunFeed::next() const {
+    const stategraph::detail::LockGuard lock(mutex_);
+    return first_ + events_.size();
 }
 
 std::uint64_t RunFeed::listen(std::function<void()> announce) {

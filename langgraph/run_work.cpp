@@ -15,6 +15,7 @@
 #include "langgraph/run_request.hpp"
 #include "langgraph/run_settle.hpp"
 #include "langgraph/state_json.hpp"
+#include "langgraph/thread_runs.hpp"
 #include "serve/error_texts.hpp"
 
 namespace stategraph::langgraph {
@@ -51,21 +52,23 @@ std::optional<std::string> endOf(const RunOutcome& outcome, const LiveRun& run, 
     }
 }
 
-EventRun eventRunOf(const RunRecord& run, const RunConfig& config) {
-    return {.run_id = run.run_id,
-            .thread_id = run.thread_id,
-            .graph_id = run.graph_id,
-            .assistant_id = run.assistant_id,
-            .metadata = storedMetadata(run),
-            .recursion_limit = config.recursion_limit.value_or(25)};
-}
-
 std::string resultOf(const RunOutcome& outcome, const json::value& last_values) {
     // All questions, though each is an event of its own.
     if (outcome.status == Status::interrupted)
         return stategraph::detail::jsonText(json::object{{"__interrupt__", questionsJson(outcome.interrupts)}});
     if (outcome.status == Status::breakpoint) return R"({"__interrupt__":[]})";
     return last_values.is_null() ? std::string() : stategraph::detail::jsonText(last_values);
+}
+
+/// What a client sent as the input; null: it sent none.
+const json::value& inputOf(const RunRecord& run) {
+    static const json::value none;
+    const json::value* const input = run.kwargs.if_contains("input");
+    return input != nullptr ? *input : none;
+}
+
+bool waits(const RunOutcome& outcome) {
+    return outcome.status == Status::interrupted || outcome.status == Status::breakpoint;
 }
 
 bool wasStopped(const std::exception_ptr& error) {
@@ -104,6 +107,7 @@ ReportedError reportedError(const std::exception_ptr& error, const ServedGraph& 
 }
 
 void reportFailure(LiveRun& run, const ReportedError& error) {
+    if (const auto events = run.threadEvents()) events->failed(error);
     run.feed().add("error",
                    stategraph::detail::jsonText(json::object{{"error", error.name}, {"message", error.message}}));
 }
@@ -127,21 +131,31 @@ Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, Run
         } else {
             noteQuestions(*service, graph, asked);
         }
+        const std::shared_ptr<ThreadEvents> thread_events = run->threadEvents();
         if (!settled.work) {
+            if (thread_events) thread_events->stopped(hasQuestions(graph, asked.thread_id));
             service->runs->finish(*run, settled.status, {});
             co_return;
         }
         WantedModes wanted(modesOf(asked));
         StreamOptions options{.modes = wanted.reported(), .subgraphs = flagOf(asked, "subgraphs")};
+        if (thread_events) options = {.modes = options.modes | ThreadEvents::reported(), .subgraphs = true};
         // Nothing can be read of a thread that is deleted at the end.
         if (asked.is_temporary) options.modes = options.modes | StreamMode::values;
         RunEvents events(
-            eventRunOf(asked, config), std::move(wanted), options.subgraphs, graph.channels, error_text,
+            eventRunOf(asked, config.recursion_limit.value_or(25)), std::move(wanted), flagOf(asked, "subgraphs"),
+            graph.channels, error_text,
             [&run](std::string name, std::string data) { run->feed().add(std::move(name), std::move(data)); });
-        const TakeEvent take = [&events](const StreamEvent& event) { events.take(event); };
+        const TakeEvent take = [&](const StreamEvent& event) {
+            events.take(event);
+            if (thread_events) thread_events->take(event);
+        };
+        events.begin(inputOf(asked));
         Task<RunOutcome> work = settled.work(std::move(config), options, take);
         const RunOutcome outcome = co_await std::move(work);
         if (const auto ended = endOf(outcome, *run, service->server.isEnding())) {
+            if (*ended == "success") events.end();
+            if (thread_events) thread_events->stopped(waits(outcome));
             service->runs->finish(*run, *ended, resultOf(outcome, events.lastValues()));
         } else {
             LiveRuns::leaveOpen(*run);

@@ -19,6 +19,7 @@
 #include "langgraph/run_answers.hpp"
 #include "langgraph/run_begin.hpp"
 #include "langgraph/run_request.hpp"
+#include "langgraph/thread_runs.hpp"
 
 // Runs are begun: on threads, and without one.
 namespace stategraph::langgraph {
@@ -108,6 +109,7 @@ PreparedRun prepare(const Call& call, const Body& body, const std::optional<std:
                                       .headers = settingsIn(call.request()),
                                       .now = service.clock->now(),
                                       .webhooks = service.options.webhooks.get()});
+    if (isFollowed(service, record.owner, record.thread_id)) record.kwargs[thread_events_key] = true;
     if (record.is_temporary && record.keeps_thread) thread.record.is_temporary = false;
     Work work = graph->second->graph->prepare(startOf(*graph->second, record));
     (void)configOf(*graph->second, record);

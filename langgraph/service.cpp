@@ -35,6 +35,7 @@ Service::Service(serve::Server& owner, std::map<std::string, std::shared_ptr<Gra
       clock(time ? std::move(time) : systemClock(server.executor())),
       records(options.store),
       feed_bytes(std::make_shared<FeedBytes>(options.event_bytes_all)),
+      thread_feeds(std::make_unique<ThreadFeeds>(options.event_bytes_max, feed_bytes)),
       began_at(now()) {
     if (!options.store) throw InvalidArgumentError("ApiOptions::store is needed: it keeps what clients ask for");
     for (auto& [name, graph] : given) graphs.emplace(name, std::make_shared<ServedGraph>(name, std::move(graph)));

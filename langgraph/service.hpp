@@ -10,6 +10,7 @@
 #include "langgraph/message_channels.hpp"
 #include "langgraph/records.hpp"
 #include "langgraph/run_feed.hpp"
+#include "langgraph/thread_feed.hpp"
 #include "serve/handler_runs.hpp"
 
 namespace stategraph::langgraph {
@@ -50,6 +51,7 @@ struct Service : std::enable_shared_from_this<Service> {
     const std::shared_ptr<Clock> clock;
     const ApiRecords records;
     const std::shared_ptr<FeedBytes> feed_bytes;
+    const std::unique_ptr<ThreadFeeds> thread_feeds;
     std::map<std::string, std::shared_ptr<const ServedGraph>> graphs;
     std::string began_at;  // the time, as ISO 8601
     std::unique_ptr<LiveRuns> runs;

@@ -114,6 +114,7 @@ void removeThread(const Call& call, const ThreadRecord& thread) {
     if (const ServedGraph* const graph = call.service().graph(thread.graphId()))
         graph->saver().deleteThread(thread.thread_id);
     call.service().records.removeThread(thread.thread_id);
+    call.service().thread_feeds->forget(thread.owner, thread.thread_id);
 }
 
 serve::HandlerAnswer deleteThread(const Call& call) {

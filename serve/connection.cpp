@@ -233,6 +233,10 @@ asio::awaitable<bool> Connection::answer(const Request& request, const Asked& as
         const bool goes_on = co_await sendEvents(shared_, socket_, std::get<HandlerStream>(std::move(*made)));
         co_return goes_on;
     }
+    if (made && std::holds_alternative<HandlerTalk>(*made)) {
+        co_await talk(request, asked, std::get<HandlerTalk>(std::move(*made)));
+        co_return false;
+    }
     if (made && std::holds_alternative<Resumed>(*made)) {
         const Resumed& from = std::get<Resumed>(*made);
         status_ = 200;

@@ -10,12 +10,16 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 
+#include <stategraph/serve/handler.hpp>
+
 #include "serve/asked.hpp"
 #include "serve/event_stream.hpp"
 #include "serve/ownership.hpp"
 #include "serve/shared.hpp"
 
 namespace stategraph::serve {
+
+struct HandlerTalk;
 
 /// One client: it serves the client's requests one after the other.
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -68,6 +72,11 @@ private:
     class Operations;
     Reply dispatch(const Request& request, const Asked& asked);
     Reply handled(const Request& request, const Asked& asked) const;
+
+    // WebSockets of handlers (serve/handler_socket.cpp).
+    /// The refusal of an upgrade, or the conversation.
+    Reply talkOf(const Request& request, const Asked& asked, HandlerSocket socket) const;
+    asio::awaitable<void> talk(const Request& request, const Asked& asked, HandlerTalk talk);
 
     // Threads that belong to their users (serve/owned_threads.cpp).
     /// The refusal of a request for a thread that is not the client's, if threads belong to their users.

@@ -47,6 +47,7 @@ Connection::Reply Connection::handled(const Request& request, const Asked& asked
         answer.set(name, value);
     }
     if (made.is_due) return Later{std::move(answer), std::move(made.is_due)};
+    if (made.socket) return talkOf(request, asked, *std::move(made.socket));
     if (!made.events || request.method() == http::verb::head) return answer;
     if (made.status != 200 || !made.events->next || made.events->every < std::chrono::milliseconds(1))
         throw std::logic_error("a handler's events need the status 200, a function, and a time of at least 1 ms");

@@ -27,7 +27,14 @@ struct Later {
     std::function<bool()> is_due;
 };
 
-struct Connection::Reply : std::variant<Answer, EventStream::Source, Resumed, HandlerStream, Ready, Later> {
+/// A WebSocket that a handler answers with.
+struct HandlerTalk {
+    HandlerSocket socket;
+    Held::Place place = {};  // among the client's streams
+};
+
+struct Connection::Reply
+    : std::variant<Answer, EventStream::Source, Resumed, HandlerStream, HandlerTalk, Ready, Later> {
     using variant::variant;
 };
 

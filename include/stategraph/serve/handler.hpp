@@ -55,6 +55,22 @@ struct HandlerEvents {
     std::optional<std::chrono::milliseconds> heartbeat = {};
 };
 
+/// A conversation over a WebSocket that a handler answers an upgrade with. Its functions are called on the connection's
+/// thread, so other connections wait meanwhile. A message of the client is a text of at most
+/// ServerOptions::body_bytes_max, and counts as a request (ClientLimits::requests). It is read when the one before it
+/// has been taken. A client that answers no ping and takes nothing for ServerOptions::write_timeout, and then for a
+/// heartbeat, is disconnected. Pages of other origins than ServerOptions::origins may not open one.
+struct HandlerSocket {
+    /// Takes a message, which is the body of a request that is otherwise the one that opened the conversation. If it
+    /// throws, the conversation ends.
+    std::function<void(const HandlerRequest& message)> take;
+    /// The next message to the client; empty: nothing new; none: the conversation ends, and the client may open another
+    /// one. Called as HandlerEvents::next.
+    std::function<std::optional<std::string>()> next;
+    /// As HandlerEvents::begin.
+    std::function<void(std::function<void()> announce)> begin = {};
+};
+
 /// The response of a handler.
 struct HandlerAnswer {
     int status = 200;
@@ -64,6 +80,8 @@ struct HandlerAnswer {
     std::vector<std::pair<std::string, std::string>> headers = {};
     /// These events are sent instead of a body; the status must be 200. They are not requested for HEAD.
     std::optional<HandlerEvents> events = {};
+    /// The connection becomes a WebSocket. Errors: 426 if the client asks for none.
+    std::optional<HandlerSocket> socket = {};
     /// The answer is sent when this returns true, or when the server is drained; null: now. Called on the connection's
     /// thread every few milliseconds.
     std::function<bool()> is_due = {};

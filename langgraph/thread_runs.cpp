@@ -1,0 +1,87 @@
+#include "langgraph/thread_runs.hpp"
+
+#include <memory>
+#include <utility>
+
+#include <stategraph/detail/thread_read.hpp>
+
+#include "langgraph/run_request.hpp"
+#include "langgraph/thread_events.hpp"
+
+namespace stategraph::langgraph {
+
+EventRun eventRunOf(const RunRecord& run, int recursion_limit) {
+    return {.run_id = run.run_id,
+            .thread_id = run.thread_id,
+            .graph_id = run.graph_id,
+            .assistant_id = run.assistant_id,
+            .metadata = storedMetadata(run),
+            .recursion_limit = recursion_limit};
+}
+
+namespace {
+
+std::shared_ptr<ThreadEvents> eventsOf(const Service& service, const LiveRun& run, std::shared_ptr<ThreadFeed> feed) {
+    const RunRecord& asked = run.asked();
+    return std::make_shared<ThreadEvents>(
+        std::move(feed),
+        EventJson(eventRunOf(asked, 0), run.graph().channels, service.errorTexts(run.graph().id, asked.thread_id)));
+}
+
+}  // namespace
+
+bool isFollowed(const Service& service, const std::string& owner, const std::string& thread_id) {
+    return service.thread_feeds->find(owner, thread_id) != nullptr;
+}
+
+std::shared_ptr<ThreadFeed> threadFeed(const Service& service, const std::string& owner, const std::string& thread_id) {
+    return service.thread_feeds->of(owner, thread_id, [&] {
+        bool has_run = false;
+        service.records.forEachRun(thread_id, [&](RunRecord&&) {
+            has_run = true;
+            return false;
+        });
+        return has_run;
+    });
+}
+
+void beginThreadEvents(const Service& service, LiveRun& run) {
+    const RunRecord& asked = run.asked();
+    if (asked.losesThread()) return;
+    std::shared_ptr<ThreadEvents> events = run.threadEvents();
+    if (!events) {
+        std::shared_ptr<ThreadFeed> feed = flagOf(asked, thread_events_key)
+                                               ? threadFeed(service, asked.owner, asked.thread_id)
+                                               : service.thread_feeds->find(asked.owner, asked.thread_id);
+        if (!feed) return;
+        events = eventsOf(service, run, std::move(feed));
+        run.threadEvents(events);
+    }
+    events->begin();
+}
+
+void endThreadEvents(const Service& service, const LiveRun& run, const std::string& status) noexcept {
+    try {
+        std::shared_ptr<ThreadEvents> events = run.threadEvents();
+        if (!events) {
+            std::shared_ptr<ThreadFeed> feed = service.thread_feeds->find(run.asked().owner, run.asked().thread_id);
+            if (!feed) return;
+            events = eventsOf(service, run, std::move(feed));
+            if (status == "success") events->stopped(hasQuestions(run.graph(), run.asked().thread_id));
+        }
+        events->end(status);
+    } catch (const std::exception&) {  // there is no memory, or no store; the thread's state says how it ended
+    }
+}
+
+bool hasQuestions(const ServedGraph& graph, const std::string& thread_id) {
+    switch (stategraph::detail::threadStatus(*graph.graph->core(), ThreadId(thread_id))) {
+        case Status::interrupted:
+        case Status::breakpoint:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace stategraph::langgraph
