@@ -66,6 +66,7 @@ public:
     }
 
     bool hasEnded(const ThreadId& /*thread*/) override { return false; }
+    bool takesTexts() const override { return true; }
 
 private:
     Begin start(const ThreadId& thread, const Value& body) const {

@@ -10,12 +10,17 @@ Value bodyOf(const Request& request) {
     return parseJson(text);
 }
 
-void Asked::readChatOf(const Request& request) {
+void Asked::readConversation(const Request& request) {
     if (request.method() != http::verb::post) return;
     try {
-        chat = readChat(bodyOf(request));
+        const Value body = bodyOf(request);
+        if (operation == "chat") {
+            chat = readChat(body);
+        } else {
+            ag_ui = readAgUi(body);
+        }
     } catch (...) {
-        unread_chat = std::current_exception();
+        unread_body = std::current_exception();
     }
 }
 

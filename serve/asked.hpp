@@ -6,6 +6,7 @@
 
 #include <stategraph/serve/handler.hpp>
 
+#include "serve/ag_ui_request.hpp"
 #include "serve/chat.hpp"
 #include "serve/http.hpp"
 #include "serve/route.hpp"
@@ -22,16 +23,22 @@ struct Asked {
     bool takes_json = false;          // an operation with a body
     /// Who answers; null if it is one of the server's operations.
     std::shared_ptr<const Handler> handler = {};
-    /// What the body of a chat asks for, or why it cannot be read. Neither is set before the body is read, and for
+    /// What the body of a conversation asks for, or why it cannot be read. None is set before the body is read, and for
     /// other operations.
     std::optional<ChatRequest> chat = {};
-    std::exception_ptr unread_chat = {};
+    std::optional<AgUiRequest> ag_ui = {};
+    std::exception_ptr unread_body = {};
     std::optional<Identity> identity = {};
     std::string remote = {};  // the client's address
 
-    /// Reads what the body of a chat asks for.
-    void readChatOf(const Request& request);
-    std::string_view thread() const { return chat ? chat->thread : route.thread; }
+    /// Whether the body names the thread.
+    bool isConversation() const noexcept { return operation == "chat" || operation == "ag-ui"; }
+    /// Reads what the body of a conversation asks for.
+    void readConversation(const Request& request);
+    std::string_view thread() const {
+        if (chat) return chat->thread;
+        return ag_ui ? ag_ui->thread : route.thread;
+    }
 };
 
 }  // namespace stategraph::serve

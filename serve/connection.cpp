@@ -116,11 +116,11 @@ asio::awaitable<void> Connection::serve() {
         const Streams::Answering answering(shared_->streams);
         if (is_unread) early->keep_alive(false);
         const Request request = parser.release();
-        if (!early && asked.operation == "chat") {
+        if (!early && asked.isConversation()) {
             if (isLarge(request)) {
-                co_await aside([&] { asked.readChatOf(request); });
+                co_await aside([&] { asked.readConversation(request); });
             } else {
-                asked.readChatOf(request);
+                asked.readConversation(request);
             }
             early = refusalByHook(request, asked);
         }
@@ -364,7 +364,7 @@ std::optional<Answer> Connection::answerToHead(const Request& request, Asked& as
         return refused(http::status::not_found, "the path has the segment '.' or '..', which names nothing here");
     if (asked.takes_json && hasForeignBody(request))
         return refused(http::status::unsupported_media_type, "the body must be application/json");
-    if (asked.operation == "chat") return refusalOfAddress(request, asked);  // its body names the thread
+    if (asked.isConversation()) return refusalOfAddress(request, asked);  // its body names the thread
     return refusalByHook(request, asked);
 }
 

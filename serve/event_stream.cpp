@@ -134,8 +134,7 @@ asio::awaitable<bool> EventStream::run() {
 }
 
 asio::awaitable<bool> EventStream::tellAll() {
-    if (!source_.shown.empty()) encoder_->continueFrom(source_.shown);
-    encoder_->open(lines_);
+    encoder_->open(std::exchange(source_.opening, {}), lines_);
     for (const std::string& line : lines_) writer_.add(line);
     bool has_more = co_await gather();
     if (wasRefused(has_more)) {

@@ -24,8 +24,7 @@ public:
         /// Whether the run takes answers. If so, open questions are reported only at its end, because they look open
         /// until it has stored the answers.
         bool takes_answers = false;
-        /// The calls that the client shows in the message that the response continues.
-        std::vector<ShownCall> shown = {};
+        Opening opening = {};
         /// What the client is told of errors.
         ErrorText error_text = {};
         LookWhose whose = {};

@@ -26,11 +26,13 @@ bool isForOperator(const Asked& asked) noexcept {
 bool beginsRun(const Request& request, const Asked& asked) noexcept {
     const std::string_view name = asked.operation;
     return request.method() == http::verb::post &&
-           (name == "start" || name == "resume" || name == "decide" || name == "chat");
+           (name == "start" || name == "resume" || name == "decide" || name == "chat" ||
+            (name == "ag-ui" && !(asked.ag_ui && !asked.ag_ui->beginsRun())));
 }
 
 bool mayStream(const Request& request, const Asked& asked) noexcept {
-    return beginsRun(request, asked) || asked.operation == "events" || asked.operation == "stream" || asked.handler;
+    return beginsRun(request, asked) || asked.isConversation() || asked.operation == "events" ||
+           asked.operation == "stream" || asked.handler;
 }
 
 Client clientOf(const Asked& asked) {

@@ -8,7 +8,9 @@ namespace {
 
 /// Whether the request begins a thread that does not exist.
 bool begins(const Asked& asked) {
-    return asked.operation == "start" || (asked.operation == "chat" && (!asked.chat || asked.chat->decisions.isNull()));
+    if (asked.chat) return asked.chat->decisions.isNull();
+    if (asked.ag_ui) return asked.ag_ui->beginsRun() && !asked.ag_ui->answers();
+    return asked.operation == "start" || asked.isConversation();
 }
 
 }  // namespace
@@ -36,7 +38,7 @@ LookWhose Connection::lookWhose(const Asked& asked, const std::shared_ptr<Endpoi
 }
 
 std::optional<Answer> Connection::refusalOfOwned(const Request& request, const Asked& asked, Endpoint& endpoint) const {
-    if (asked.thread().empty() || asked.unread_chat) return {};
+    if (asked.thread().empty() || asked.unread_body) return {};
     if (!asked.identity || asked.identity->name.empty()) {
         return textAnswer(request, http::status::unauthorized, json_type,
                           errorJson("threads of this server belong to users, and the request names none"));

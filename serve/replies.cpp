@@ -7,107 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-
 #include <stategraph/error.hpp>
 #include <stategraph/serve/wire_types.hpp>
 
-#include "serve/chat.hpp"
 #include "serve/chosen_protocol.hpp"
+#include "serve/operations.hpp"
 #include "serve/ownership.hpp"
-#include "serve/reply.hpp"
-#include "serve/run_replay.hpp"
 #include "serve/run_watch.hpp"
 
 // The operations of the server: the table of their targets, and the answers to them.
 namespace stategraph::serve {
-
-namespace {
-
-SubscribeOptions subscribing(const Shared& shared, const Protocol& protocol) {
-    SubscribeOptions options;
-    options.modes = protocol.modes | StreamModes(StreamMode::runs);
-    options.subgraphs = true;
-    options.capacity = shared.options.events_max;
-    options.capacity_bytes = shared.options.event_bytes_max;
-    options.on_full = OnFull::coalesce;
-    return options;
-}
-
-}  // namespace
-
-/// The operations for one request, one function each. To add one, add a function, and its row in the table.
-class Connection::Operations {
-public:
-    struct Row {
-        using Function = Reply (Operations::*)();
-        // The compiler refuses a row without a function.
-        constexpr Row(std::string_view m, std::string_view t, Function f) : method(m), target(t), answer(f) {}
-
-        std::string_view method;  // "GET" also answers "HEAD"
-        std::string_view target;  // see Route::fits; the endpoint of ":endpoint" exists when `answer` is called
-        Function answer;
-
-        /// The last segment of its target; "page" for the row of pages.
-        constexpr std::string_view name() const {
-            return target.empty() ? "page" : target.substr(target.rfind('/') + 1);
-        }
-    };
-    /// Returns the first row that matches the target, and sets what `route` names. A target that matches no other row
-    /// belongs to a page.
-    static const Row& rowOf(Route& route);
-    /// Says that there is nothing at a path, and which targets there are.
-    static std::string nothingAt(const std::string& path);
-
-    Operations(Connection& connection, const Request& request, const Asked& asked,
-               const std::shared_ptr<Endpoint>& endpoint)
-        : connection_(connection), request_(request), asked_(asked), route_(asked.route), endpoint_(endpoint) {}
-
-private:
-    static std::span<const Row> rows();
-
-    Reply health();
-    Reply ready() { return Ready(); }
-    Reply metrics() { return connection_.metrics(request_); }
-    Reply page();
-    Reply schema();
-    Reply state();
-    Reply history();
-    Reply events();
-    Reply start() { return run(Operation::start); }
-    Reply resume() { return run(Operation::resume); }
-    Reply decide() { return run(Operation::decide); }
-    Reply cancel();
-    Reply chat();
-    Reply chatStream();
-
-    Reply run(Operation operation);
-    EventStream::Source subscribe(const Protocol& protocol);
-    EventStream::Source begin(const Protocol& protocol, const ThreadId& thread, RunTable::Place& place,
-                              const Begin& work, bool takes_answers, const ThreadOwner& found,
-                              const ChatRequest& chat = {});
-    /// `lines` is what a page that reconnects to the run is sent first.
-    std::unique_ptr<RunTable::Place> reserve(const ThreadId& thread, const std::vector<std::string>& lines = {});
-    void recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run, bool takes_answers,
-                   const ChatRequest& chat);
-    /// Returns the checkpoint that the target names.
-    Config config() const;
-    /// Returns the position after which the client wants events; empty means from now on.
-    std::string_view from() const;
-    Answer json(http::status status, std::string text) const {
-        return connection_.textAnswer(request_, status, json_type, std::move(text));
-    }
-    Shared& shared() const { return *connection_.shared_; }
-    LookWhose whose() const { return connection_.lookWhose(asked_, endpoint_); }
-    ErrorText errorText() const { return shared().errors.texts({route_.name, std::string(asked_.thread())}); }
-
-    Connection& connection_;
-    const Request& request_;
-    const Asked& asked_;
-    const Route& route_;
-    const std::shared_ptr<Endpoint>& endpoint_;  // null if the row's target has no ":endpoint"
-};
 
 std::span<const Connection::Operations::Row> Connection::Operations::rows() {
     static constexpr Row all[] = {
@@ -124,6 +33,7 @@ std::span<const Connection::Operations::Row> Connection::Operations::rows() {
         {"POST", "/:endpoint/:thread/cancel", &Operations::cancel},
         {"POST", "/:endpoint/chat", &Operations::chat},
         {"GET", "/:endpoint/chat/:thread/stream", &Operations::chatStream},
+        {"POST", "/:endpoint/ag-ui", &Operations::agUi},
     };
     return all;
 }
@@ -203,48 +113,23 @@ Connection::Reply Connection::Operations::cancel() {
     return json(http::status::ok, run ? "{\"cancelled\":\"run\"}\n" : "{\"cancelled\":\"thread\"}\n");
 }
 
-std::unique_ptr<RunTable::Place> Connection::Operations::reserve(const ThreadId& thread,
-                                                                 const std::vector<std::string>& lines) {
-    std::shared_ptr<Replay> replay;
-    if (const ServerOptions& options = shared().options; findProtocol(*endpoint_, "ui") != nullptr) {
-        const Replay::Limits limits{.bytes = options.replay_bytes_max,
-                                    .transient_parts = options.events_max,
-                                    .bytes_of_all = options.replay_bytes_all};
-        replay = std::make_shared<Replay>(limits, shared().replay_bytes);
-    }
-    if (replay) {
-        replay->hold();
-        for (const std::string& line : lines) replay->add(line);
-    }
-    return shared().runs->reserve(endpoint_, thread, std::move(replay), asked_.identity ? asked_.identity->name : "");
-}
-
-/// Records until the run has ended, even if this connection is closed.
-void Connection::Operations::recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run,
-                                       bool takes_answers, const ChatRequest& chat) {
-    Recording recording{
-        endpoint_, findProtocol(*endpoint_, "ui"), std::move(subscription), run, takes_answers, chat.shown, errorText(),
-        whose()};
-    asio::co_spawn(connection_.socket_->get_executor(), record(std::move(recording), run->replay()), asio::detached);
-}
-
 EventStream::Source Connection::Operations::begin(const Protocol& protocol, const ThreadId& thread,
                                                   RunTable::Place& place, const Begin& work, bool takes_answers,
-                                                  const ThreadOwner& found, const ChatRequest& chat) {
-    SubscribeOptions options = subscribing(shared(), protocol);
+                                                  const ThreadOwner& found, Opening opening) {
+    SubscribeOptions options = subscribing(protocol);
     options.until = endpoint_->options().close_on_suspend ? Until::run_end : Until::closed;
     const ThreadId name = endpoint_->threadOf(thread);
     EventStream::Source source{endpoint_,   &protocol,     endpoint_->hub().subscribe(name, options),
-                               nullptr,     takes_answers, chat.shown,
+                               nullptr,     takes_answers, opening,
                                errorText(), whose(),       thread};
     std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers{source.subscription.impl()};
     if (place.run()->replay()) {
-        options = subscribing(shared(), *findProtocol(*endpoint_, "ui"));
+        options = subscribing(*findProtocol(*endpoint_, "ui"));
         options.until = Until::run_end;
         Subscription recorded = endpoint_->hub().subscribe(name, options);
         readers.push_back(recorded.impl());
         place.run()->tell(std::move(readers));
-        recordRun(std::move(recorded), place.run(), takes_answers, chat);
+        recordRun(std::move(recorded), place.run(), takes_answers, opening);
     } else {
         place.run()->tell(std::move(readers));
     }
@@ -283,31 +168,24 @@ Connection::Reply Connection::Operations::run(Operation operation) {
     return begin(protocol, thread, *place, work, operation != Operation::start, *found);
 }
 
-Connection::Reply Connection::Operations::chat() {
-    const Protocol& protocol = uiProtocol(*endpoint_);
-    if (asked_.unread_chat) std::rethrow_exception(asked_.unread_chat);
-    const ChatRequest& chat = *asked_.chat;
-    const ThreadId thread = chat.thread;
-    const auto place = reserve(thread, chat.message);
-    const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);
-    if (!found) return connection_.noThread(request_, asked_);
-    try {
-        const Begin work = chat.decisions.isNull() ? endpoint_->prepare(Operation::start, thread, chat.start)
-                                                   : endpoint_->prepare(Operation::decide, thread, chat.decisions);
-        return begin(protocol, thread, *place, work, !chat.decisions.isNull(), *found, chat);
-    } catch (const InvalidArgumentError& why) {
-        if (chat.decisions.isNull()) throw;
-        return json(http::status::conflict, errorJson(why));
-    }
-}
-
 std::string_view Connection::Operations::from() const {
     const std::string_view last = request_["Last-Event-ID"];
     return last.empty() ? route_.parameter("from") : last;
 }
 
+SubscribeOptions Connection::Operations::subscribing(const Protocol& protocol) const {
+    SubscribeOptions options;
+    options.modes = protocol.modes | StreamModes(StreamMode::runs);
+    options.subgraphs = true;
+    options.task_inputs = protocol.task_inputs;
+    options.capacity = shared().options.events_max;
+    options.capacity_bytes = shared().options.event_bytes_max;
+    options.on_full = OnFull::coalesce;
+    return options;
+}
+
 EventStream::Source Connection::Operations::subscribe(const Protocol& protocol) {
-    SubscribeOptions options = subscribing(shared(), protocol);
+    SubscribeOptions options = subscribing(protocol);
     options.until = route_.parameter("follow") == "1" ? Until::closed : Until::idle;
     if (!from().empty()) options.from = StreamPosition::parse(from());
     return EventStream::Source{
@@ -318,17 +196,6 @@ EventStream::Source Connection::Operations::subscribe(const Protocol& protocol) 
 
 Connection::Reply Connection::Operations::events() {
     return subscribe(chooseProtocol(*endpoint_, route_.parameter("protocol")));
-}
-
-Connection::Reply Connection::Operations::chatStream() {
-    const Protocol& protocol = uiProtocol(*endpoint_);
-    if (!from().empty()) return subscribe(protocol);
-    // The AI SDK asks whether there is a response to which it can reconnect.
-    const std::shared_ptr<ActiveRun> run = shared().runs->find(*endpoint_, route_.thread);
-    if (!run) return json(http::status::no_content, {});
-    if (const char* const reason = Replay::reasonOf(run->replay()->state()))
-        return json(http::status::service_unavailable, errorJson(reason));
-    return Resumed{endpoint_, &protocol, run};
 }
 
 Connection::Reply Connection::Operations::health() {

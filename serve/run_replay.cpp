@@ -41,8 +41,7 @@ asio::awaitable<void> write(Recording& from, Replay& replay) {
         for (const std::string& line : lines) replay.add(line);
         lines.clear();
     };
-    if (!from.shown.empty()) encoder->continueFrom(from.shown);
-    encoder->open(lines);
+    encoder->open(from.opening, lines);
     add();
     int failures = 0;
     for (;;) {

@@ -42,7 +42,7 @@ struct Recording {
     Subscription subscription;
     std::shared_ptr<ActiveRun> run;
     bool takes_answers = false;
-    std::vector<ShownCall> shown = {};  // by the page that began the run
+    Opening opening = {};
     ErrorText error_text = {};
     LookWhose whose = {};
 };

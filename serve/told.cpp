@@ -18,12 +18,12 @@ std::string textOf(const json::object& object, std::string_view member) {
     return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
 }
 
-namespace {
-
 const json::array* listIn(const json::object& object, std::string_view member) {
     const json::value* const found = object.if_contains(member);
     return found != nullptr ? found->if_array() : nullptr;
 }
+
+namespace {
 
 /// Returns whether the tool failed. Anthropic says so in the content, and for tools of MCP servers in a member.
 bool isFailure(const json::object& data) {
@@ -230,6 +230,28 @@ std::vector<ToldQuestion> Questions::newIn(const StreamEvent& event) {
         if (told_.emplace(open.id, open.index).second) questions.push_back(questionOf(open, event));
     }
     return questions;
+}
+
+std::vector<ToldQuestion> questionsOf(const json::object& state) {
+    std::vector<ToldQuestion> open;
+    const json::array* const tasks = listIn(state, "tasks");
+    for (std::size_t i = 0; tasks != nullptr && i < tasks->size(); ++i) {
+        const json::object* const task = (*tasks)[i].if_object();
+        const json::array* const asked = task != nullptr ? listIn(*task, "interrupts") : nullptr;
+        for (std::size_t k = 0; asked != nullptr && k < asked->size(); ++k) {
+            const json::object* const question = (*asked)[k].if_object();
+            const json::value* const answered = question != nullptr ? question->if_contains("answered") : nullptr;
+            if (question == nullptr || (answered != nullptr && *answered == json::value(true))) continue;
+            StreamEvent event;
+            event.node = textOf(*task, "name");
+            const json::value* const value = question->if_contains("value");
+            open.push_back(questionOf({.id = TaskId(textOf(*question, "id")),
+                                       .value = value != nullptr ? fromJson(*value) : Value(),
+                                       .key = textOf(*question, "key")},
+                                      event));
+        }
+    }
+    return open;
 }
 
 json::value parsedText(std::string_view text, boost::system::error_code& broken) {

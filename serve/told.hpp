@@ -104,8 +104,13 @@ private:
     std::set<std::pair<TaskId, std::uint64_t>> told_;
 };
 
+/// The questions of a thread that wait for answers, by its state as JSON (Endpoint::state).
+std::vector<ToldQuestion> questionsOf(const boost::json::object& state);
+
 /// Returns a member's text, or an empty text if there is none.
 std::string textOf(const boost::json::object& object, std::string_view member);
+/// Returns a member's list, or null if there is none.
+const boost::json::array* listIn(const boost::json::object& object, std::string_view member);
 /// Parses a text that may be nested as deeply as stored values are; Boost's own limit is 32. Returns null and sets
 /// `broken` if it is no JSON.
 boost::json::value parsedText(std::string_view text, boost::system::error_code& broken);

@@ -24,13 +24,13 @@ class UiMessages final : public Encoder {
 public:
     explicit UiMessages(std::shared_ptr<const UiMessagesOptions> options) : options_(std::move(options)) {}
 
-    void continueFrom(const std::vector<ShownCall>& calls) override {
-        for (const ShownCall& call : calls) {
+    void open(const Opening& opening, std::vector<std::string>& lines) override {
+        for (const ShownCall& call : opening.shown) {
             known_.insert(call.id);
             shown_[call.id] = call.is_asked;
         }
+        tell({{"type", "start"}}, lines);
     }
-    void open(std::vector<std::string>& lines) override { tell({{"type", "start"}}, lines); }
 
     void take(const HubEvent& event, std::vector<std::string>& lines) override {
         if (const auto piece = pieceIn(event)) {

@@ -139,6 +139,9 @@ void serveGraphs(bool stays) {
         .error_text = [](const std::string&) { return std::string("Something went wrong."); },
     });
     // [end ui]
+    // [begin ag_ui]
+    server.add("talk", serve::endpoint(helper, {.protocols = {serve::agUiEvents()}}));
+    // [end ag_ui]
     server.add("quiet", serve::endpoint(helper, {.protocols = {ui}}));
     std::cout << "three graphs are served\n";
     if (!stays) return;

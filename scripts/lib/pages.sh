@@ -2,7 +2,7 @@
 # Sourced by scripts/test.sh, after scripts/lib/packages.sh: what the tests of pages need beside the library.
 #
 #   need_pages   Chromium, Node and npm (Debian: chromium, nodejs, npm), and the npm packages of inspect/web, tests/pages,
-#                tests/mcp/everything and tests/mcp/clients
+#                tests/mcp/everything, tests/mcp/clients and tests/clients
 #
 # What cannot be fetched ends nothing: a line says what is missing, and the configuration then leaves these tests out.
 
@@ -47,6 +47,11 @@ need_pages() {
     cp "$repo/tests/mcp/clients/package.json" "$repo/build/mcp_clients/"
   npm_into "$repo/build/mcp_clients" install ||
     note "The test with clients of MCP is left out: npm could not fetch what tests/mcp/clients/package.json lists."
+  mkdir -p "$repo/build/clients"
+  cmp -s "$repo/tests/clients/package.json" "$repo/build/clients/package.json" ||
+    cp "$repo/tests/clients/package.json" "$repo/build/clients/"
+  npm_into "$repo/build/clients" install ||
+    note "The tests with LangGraph's and AG-UI's clients are left out: npm could not fetch what tests/clients/package.json lists."
   "$repo/tests/pages/node.sh" 20 "$repo/build/pages" >/dev/null ||
     note "The tests of pages are left out: they need Node 20 or newer, and there is none for this machine among the npm packages."
 }

@@ -118,7 +118,7 @@ public:
         serve::Closing closing;
         bool is_over = false;
         std::vector<std::string> lines;
-        encoder_->open(lines);
+        encoder_->open({}, lines);
         while (const auto event = events_.next(std::chrono::milliseconds(0))) {
             if (const auto end = sg::endOf(*event)) {
                 closing = {end->ending, end->error};

@@ -14,7 +14,7 @@ import {
 import { eventually, run, serve } from "./served.mjs";
 
 const [program] = process.argv.slice(2);
-const server = await serve(program, 5);
+const server = await serve(program, ["--port", "0", "--pause", "5"]);
 const api = new URL("/tutor/chat", server.url).href;
 const userMessage = (text) => ({ id: "m1", role: "user", parts: [{ type: "text", text }] });
 let chats = 0;

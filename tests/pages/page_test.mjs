@@ -7,7 +7,7 @@ import { eventually, run, serve } from "./served.mjs";
 
 const [program, executablePath] = process.argv.slice(2);
 const pause = 40;  // ms; a machine that is busy shows several pieces at once
-const server = await serve(program, pause);
+const server = await serve(program, ["--port", "0", "--pause", String(pause)]);
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 300_000 });
 
 // A page, with everything that its list of items showed: [{name, length, fields, status}…], one entry for each change.
@@ -126,5 +126,5 @@ await run({
 });
 await browser.close();
 
-const ended = await serve(program, pause);
+const ended = await serve(program, ["--port", "0", "--pause", String(pause)]);
 await ended.stop();

@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-// Starts the advisor on a free port.
-export async function serve(program, pause) {
-  const child = spawn(program, ["--port", "0", "--pause", String(pause)], { stdio: ["ignore", "pipe", "inherit"] });
+// Starts a program that serves on a free port, and says where in its first line.
+export async function serve(program, options) {
+  const child = spawn(program, options, { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");
   process.once("exit", () => child.kill("SIGKILL"));
   const [url] = await Promise.race([

@@ -12,9 +12,11 @@
 #include <stategraph/serve/agent_endpoint.hpp>
 #include <stategraph/serve/server.hpp>
 
+#include "serve/ag_ui_request.hpp"
 #include "serve/chat.hpp"
 #include "serve/route.hpp"
 #include "tests/agent/tools.hpp"
+#include "tests/serve/ag_ui_served.hpp"
 #include "tests/serve/client.hpp"
 #include "tests/support/seed.hpp"
 
@@ -104,6 +106,40 @@ TEST_CASE("targets and chats that are anything at all are read or refused") {
                 ++read;
             }
             (void)serve::readChat(sg::parseJson(mutator.mutated(chats)));
+            ++read;
+        } catch (const sg::Error&) {
+            ++refused;
+        }
+    }
+    CHECK(read > 0);
+    CHECK(refused > 0);
+}
+
+TEST_CASE("requests of AG-UI that are anything at all are read or refused") {
+    const unsigned seed = tests::seed();
+    CAPTURE(seed);
+    Mutator mutator(seed);
+    const std::vector<std::string> talks = {
+        R"({"threadId":"t","runId":"r","state":{"log":["a"],"tone":"b"},"tools":[],"context":[],"messages":[
+        {"id":"m1","role":"user","content":[{"type":"text","text":"hi"},{"type":"image","source":{"type":"data",
+        "value":"aGk=","mimeType":"image/png"}}]}]})",
+        R"({"threadId":"t","runId":"r","messages":[{"id":"a","role":"assistant","toolCalls":[{"id":"c2","type":"function",
+        "function":{"name":"look","arguments":"{}"}}]},{"id":"r","role":"tool","toolCallId":"c2","content":"[1]"}],
+        "resume":[{"interruptId":"0102030405060708090a0b0c0d0e0f10","status":"resolved","payload":{"approved":true}}]})"};
+    const std::string stored =
+        R"({"values":{"messages":[{"id":"m0"}],"log":["a"]},"tasks":[{"name":"tool","interrupts":[
+        {"id":"0102030405060708090a0b0c0d0e0f10","index":0,"answered":false,"value":{"type":"tool-approval","call_id":"c1",
+        "tool":"gated","arguments":{}}},{"id":"1102030405060708090a0b0c0d0e0f10","index":0,"answered":false,
+        "value":{"type":"tool-call","call_id":"c2","tool":"look","arguments":{}}}]}]})";
+    const auto gardener = serve::endpoint(ag_ui::gardener(std::make_shared<Ledger>()));
+    const auto talking = serve::endpoint(ag_ui::talking());
+    std::size_t refused = 0, read = 0;
+    for (std::size_t left = wanted(10'000); left > 0; --left) {
+        try {
+            const serve::AgUiRequest request = serve::readAgUi(sg::parseJson(mutator.mutated(talks)));
+            if (!request.beginsRun()) continue;
+            const serve::Endpoint& endpoint = left % 2 == 0 ? *gardener : *talking;
+            (void)serve::turnOf(request, endpoint, stored);
             ++read;
         } catch (const sg::Error&) {
             ++refused;

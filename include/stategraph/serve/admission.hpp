@@ -26,7 +26,8 @@ public:
     /// The path as the server's routes read it: decoded, except that '/' and '%' inside a segment are %2F and %25.
     virtual std::string_view path() const { return {}; }
     /// What is asked for: "start", "resume", "decide", "cancel", "state", "history", "events", "schema", "chat",
-    /// "stream", "health", "ready", "metrics", "page" (also for a path at which there is nothing), or "handler".
+    /// "stream", "ag-ui", "health", "ready", "metrics", "page" (also for a path at which there is nothing), or
+    /// "handler".
     virtual std::string_view operation() const { return {}; }
     /// The name of the endpoint or of the handler; empty if the path names none.
     virtual std::string_view endpoint() const { return {}; }

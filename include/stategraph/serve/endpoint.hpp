@@ -84,6 +84,8 @@ public:
     /// Checks a client's request before anything is done. Errors, which are reported to the client:
     /// InvalidArgumentError, WrongTypeError, InvalidUpdateError.
     virtual Begin prepare(Operation operation, const ThreadId& thread, const Value& body) = 0;
+    /// Whether `start` takes {"text"}, as an agent's does, which stores a message of a client's ID as "user-ID".
+    virtual bool takesTexts() const { return false; }
     /// Whether the thread has run to its end, so that a start begins on it again, which a client must ask for. A thread
     /// that goes on with each start, as a conversation does, has none.
     virtual bool hasEnded(const ThreadId& /*thread*/) { return false; }

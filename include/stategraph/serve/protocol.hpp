@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,15 +28,29 @@ struct ShownCall {
     bool is_asked = false;
 };
 
+/// What a response answers.
+struct Opening {
+    /// The calls of the client's message that the response continues: the client has sent decisions about some of them.
+    std::vector<ShownCall> shown = {};
+    /// The client's names of the thread and of its request. Only "ag-ui" repeats them, whose clients choose both.
+    std::string thread = {};
+    std::string run = {};
+    /// The ids of the messages that the client has, as far as it sent them; likewise.
+    std::set<std::string> messages = {};
+    /// The thread's state as JSON (Endpoint::state), for a client that does not have it; empty: nothing is stored.
+    std::string state = {};
+    /// Whether the request began no run, and only reads.
+    bool only_reads = false;
+    /// Whether the endpoint stores a client's message under an id of its own (Endpoint::takesTexts).
+    bool renames_messages = false;
+};
+
 /// Makes lines of JSON from the events of one response. Used by one thread at a time.
 class Encoder {
 public:
     virtual ~Encoder() = default;
-    /// Called before `open` if the response continues a message of the client that has calls: the client has sent
-    /// decisions about some of them.
-    virtual void continueFrom(const std::vector<ShownCall>&) {}
     /// Called before the first event.
-    virtual void open(std::vector<std::string>&) {}
+    virtual void open(const Opening&, std::vector<std::string>&) {}
     virtual void take(const HubEvent& event, std::vector<std::string>& lines) = 0;
     /// Called after the last event, unless the client has disconnected.
     virtual void close(const Closing&, std::vector<std::string>&) {}
@@ -48,6 +63,8 @@ struct Protocol {
     std::function<std::unique_ptr<Encoder>()> encoder;
     /// The events that the encoder receives.
     StreamModes modes = {};
+    /// Whether events of tasks that start have the tasks' inputs (SubscribeOptions).
+    bool task_inputs = true;
     /// Header fields of the response.
     std::map<std::string, std::string> headers = {};
     /// For server-sent events: the data of a final event; empty: none.
@@ -105,5 +122,17 @@ struct UiMessagesOptions {
 };
 /// "ui": the UI message stream of the AI SDK, version 1, as server-sent events for `useChat` and `readUIMessageStream`.
 Protocol uiMessages(UiMessagesOptions options = {});
+
+/// The options of the protocol "ag-ui".
+struct AgUiOptions {
+    /// Whether the state is reported, as a snapshot and then as changes, without the channel "messages"; and, at the
+    /// end, the conversation as it is stored. Cost: the run encodes its whole state after each superstep.
+    bool state = true;
+    /// Whether the models' thoughts are reported.
+    bool reasoning = true;
+};
+/// "ag-ui": the events of the Agent-User Interaction protocol, version 1.0, as server-sent events, for `HttpAgent` of
+/// @ag-ui/client and what is built on it.
+Protocol agUiEvents(AgUiOptions options = {});
 
 }  // namespace stategraph::serve

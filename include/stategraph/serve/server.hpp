@@ -32,8 +32,8 @@ struct ServerOptions {
     /// The executor of runs; null: the common one.
     std::shared_ptr<Executor> executor = {};
     /// Decides whether a request may be served, and whose request it is. Null: every request is. It is called before
-    /// the body is read, except for a chat, whose body names the thread; a body of more than 64 KiB of a refused
-    /// request is not read, and the connection is closed. If it throws, the request is refused.
+    /// the body is read, except for a chat and AG-UI, whose bodies name the thread; a body of more than 64 KiB of a
+    /// refused request is not read, and the connection is closed. If it throws, the request is refused.
     Authorize authorize = {};
     /// Whether a thread belongs to the identity that began it, which `authorize` names. Another's thread is answered
     /// like one that does not exist: 404. A thread of nobody, which a program has begun without owner_key, is nobody's
