@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -256,6 +257,9 @@ struct PruneRequest {
     /// Drop whole threads in which nothing is due, that no queue of workers has, and whose newest commit was made
     /// before this time. Given alone, it leaves other threads as they are.
     std::optional<std::chrono::system_clock::time_point> threads_unused_since = {};
+    /// Drop these commits of `thread_id`, by the namespaces of their logs, heads and open questions included, and
+    /// nothing else. The only rule of its request (stategraph/take_back.hpp). The index of threads does not change.
+    std::map<std::string, std::vector<CheckpointId>, std::less<>> commits = {};
     /// A log is pruned as with `never` if its records cannot be rewritten (they are encrypted, and there is no
     /// `rewriter`), or if the rewritten records would be too much for one atomic write (1 GiB a thread, or a
     /// MemorySaver's limit).
@@ -290,10 +294,8 @@ public:
     /// ConcurrentUpdateError and stores nothing if it is not, or if a commit builds on one that was pruned. One atomic
     /// write.
     virtual void put(const PutRequest& request) = 0;
-
     /// Stores pending writes alone, with the same check of the head.
     void putWrites(const LogName& log, CheckpointId expected_head, std::span<const WriteRow> writes, bool sync = false);
-
     /// One checkpoint with everything that reading it needs; none if it does not exist.
     virtual std::optional<CheckpointTuple> getTuple(const TupleQuery& query) = 0;
 
@@ -301,20 +303,18 @@ public:
     /// EncryptedSaver) throws for a record of the query's thread that it cannot open, and marks it as `damaged` where
     /// the query is for every thread.
     virtual std::vector<ListedCheckpoint> list(const ListQuery& query) = 0;
-
     /// Removes a thread with all its namespaces.
     virtual void deleteThread(std::string_view thread_id) = 0;
-
     /// Copies a thread with all its namespaces; ids do not change. Throws InvalidArgumentError if `to` has checkpoints.
     virtual void copyThread(std::string_view from, std::string_view to) = 0;
 
     /// Drops old commits and their pending writes; returns how many commits. Never drops a head or a commit whose
-    /// interrupts wait for an answer; a subgraph's log that lived for one task goes with that task's checkpoint. At
-    /// least one option must be given, and a commit that either of the first two keeps is kept. The commits from which
-    /// a kept commit is read are dropped too if `rewrite` allows to rewrite the kept one; otherwise they stay. Every
-    /// kept checkpoint reads as before. A prune is atomic for each thread, not for all of them. A thread that cannot be
-    /// read is left as it is: if it was named, this is a CorruptCheckpointError, otherwise the others are pruned
-    /// (PruneRequest::damaged).
+    /// interrupts wait, unless it is named (PruneRequest::commits); a subgraph's log that lived for one task goes with
+    /// that task's checkpoint. At least one option must be given, and a commit that either of the first two keeps is
+    /// kept. The commits from which a kept commit is read are dropped too if `rewrite` allows to rewrite the kept one;
+    /// otherwise they stay. Every kept checkpoint reads as before. A prune is atomic for each thread. A thread that
+    /// cannot be read is left as it is: if it was named, this is a CorruptCheckpointError, otherwise the others are
+    /// pruned (PruneRequest::damaged).
     virtual std::size_t prune(const PruneRequest& request) = 0;
 
     /// Calls `take(const ListedCheckpoint&)` for the head of the root log of each thread until it returns false. Reads

@@ -205,7 +205,9 @@ std::size_t AppSaver::prune(const PruneRequest& request) {
                        .keep_last = {},
                        .older_than = request.older_than,
                        .unused_since = request.threads_unused_since,
-                       .rewrite = static_cast<std::uint8_t>(request.rewrite)};
+                       .rewrite = static_cast<std::uint8_t>(request.rewrite),
+                       .commits = {}};
+    for (const auto& [ns, ids] : request.commits) wanted.commits.push_back({ns, {ids.begin(), ids.end()}});
     if (request.keep_last) wanted.keep_last = *request.keep_last;
     auto pruned = ask<rows::Pruned>("prune", wanted, true);
     if (request.damaged != nullptr) {

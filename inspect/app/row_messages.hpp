@@ -222,16 +222,24 @@ struct CountWanted {
     static constexpr auto fields() { return stategraph::fields(field("most", &CountWanted::most)); }
 };
 
+struct LogCommits {
+    std::string ns;
+    std::vector<Id> ids;
+    static constexpr auto fields() {
+        return stategraph::fields(field("ns", &LogCommits::ns), field("ids", &LogCommits::ids));
+    }
+};
 struct Prune {
     std::optional<std::string> thread;
     std::optional<std::uint64_t> keep_last;
     std::optional<std::chrono::system_clock::time_point> older_than;
     std::optional<std::chrono::system_clock::time_point> unused_since;
     std::uint8_t rewrite = 0;
+    std::vector<LogCommits> commits;
     static constexpr auto fields() {
         return stategraph::fields(field("thread", &Prune::thread), field("keep_last", &Prune::keep_last),
                                   field("older_than", &Prune::older_than), field("unused_since", &Prune::unused_since),
-                                  field("rewrite", &Prune::rewrite));
+                                  field("rewrite", &Prune::rewrite), field("commits", &Prune::commits));
     }
 };
 struct DamagedRow {

@@ -151,6 +151,9 @@ rows::Pruned prune(BaseCheckpointSaver& saver, rows::Prune wanted) {
                          .rewrite = static_cast<Rewrite>(wanted.rewrite),
                          .damaged = &damaged};
     if (wanted.keep_last) request.keep_last = *wanted.keep_last;
+    for (const rows::LogCommits& log : wanted.commits) {
+        for (const rows::Id& each : log.ids) request.commits[log.ns].push_back(each.id());
+    }
     rows::Pruned pruned{saver.prune(request), {}};
     for (DamagedThread& thread : damaged)
         pruned.damaged.push_back({std::move(thread.thread_id), std::move(thread.why)});

@@ -8,6 +8,21 @@
 
 namespace stategraph::engine {
 
+bool hasMetadata(std::string_view stored, const Metadata& filter) {
+    if (filter.empty()) return true;
+    std::size_t found = 0;
+    if (!stored.empty()) {
+        Decoder in(stored);
+        for (std::size_t count = in.map(); count > 0; --count) {
+            const std::string_view key = in.text();
+            const std::string_view value = in.raw();
+            found += std::ranges::any_of(
+                filter, [&](const MetadataEntry& entry) { return entry.key == key && entry.value.bytes() == value; });
+        }
+    }
+    return found == filter.size();
+}
+
 std::string encodeMetadata(const Metadata& metadata) {
     if (metadata.empty()) return {};
     Metadata sorted = metadata;

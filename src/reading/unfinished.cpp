@@ -10,6 +10,7 @@
 #include "src/checkpoint/paths.hpp"
 #include "src/checkpoint/sealed_record.hpp"
 #include "src/checkpoint/thread_summary.hpp"
+#include "src/commit/metadata.hpp"
 #include "src/reading/find_unfinished.hpp"
 
 namespace stategraph {
@@ -25,22 +26,6 @@ std::vector<Interrupt> openInterrupts(const checkpoint::TaskFields& record) {
         open.push_back({asked->id, asked->index, Value::fromCbor(std::string(asked->value)), std::string(asked->key)});
     }
     return open;
-}
-
-// Returns whether a commit's metadata, a CBOR map or nothing, has all entries of a filter.
-bool hasMetadata(std::string_view stored, const Metadata& filter) {
-    if (filter.empty()) return true;
-    std::size_t found = 0;
-    if (!stored.empty()) {
-        Decoder in(stored);
-        for (std::size_t count = in.map(); count > 0; --count) {
-            const std::string_view key = in.text();
-            const std::string_view value = in.raw();
-            found += std::ranges::any_of(
-                filter, [&](const MetadataEntry& entry) { return entry.key == key && entry.value.bytes() == value; });
-        }
-    }
-    return found == filter.size();
 }
 
 /// What a thread's newest checkpoint says.
@@ -93,7 +78,7 @@ Examined examine(const ListedCheckpoint& head, const Metadata& filter) {
                             .wake_at = {}};
     if (due.empty()) {
         Examined ended{.outlook = ThreadOutlook{Status::failed, {}}, .is_over = true};
-        if (!hasMetadata(commit.metadata, filter)) return ended;
+        if (!engine::hasMetadata(commit.metadata, filter)) return ended;
         thread.reason = Status::failed;
         thread.error = *commit.failure;
         ended.thread = std::move(thread);
@@ -105,7 +90,7 @@ Examined examine(const ListedCheckpoint& head, const Metadata& filter) {
         outlook = *said;
         if (run->error) thread.error = std::string(*run->error);
     }
-    if (outlook.status == Status::done || !hasMetadata(commit.metadata, filter)) return {.outlook = outlook};
+    if (outlook.status == Status::done || !engine::hasMetadata(commit.metadata, filter)) return {.outlook = outlook};
     thread.reason = outlook.status;
     thread.wake_at = outlook.due;
     return {.thread = std::move(thread), .outlook = outlook};

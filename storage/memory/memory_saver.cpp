@@ -261,7 +261,7 @@ std::size_t MemorySaver::prune(const PruneRequest& request) {
         if (request.threads_unused_since && isUnused(*thread, *request.threads_unused_since)) {
             thread->forEachLog([&](std::string_view, const Log& log) { dropped += log.commits.size(); });
             gone = impl_->extract(shard, name);
-        } else if (request.keep_last || request.older_than) {
+        } else if (checkpoint::dropsCommits(request)) {
             dropped += impl_->pruneCommits(shard, *thread, request);
         }
     };

@@ -66,11 +66,26 @@ void dropLog(PostgresConnection& connection, const PostgresStatements& statement
         throw ConcurrentUpdateError("another writer appended to the thread while it was pruned");
 }
 
+// Keeps writers out of a log whose newest commit is dropped, until the transaction ends: one that appends to that
+// commit waits for the row that is in the place, and finds then that the commit is gone; one that stores pending writes
+// waits for the lock. Throws ConcurrentUpdateError if a writer has appended since the log was read.
+void barHead(PostgresConnection& connection, const PostgresStatements& statements, std::string_view thread_id,
+             const PostgresLog& log) {
+    PostgresParameters parameters;
+    parameters.number(log.number).id(log.commits.back().id).bytes(thread_id);
+    if (connection.run(statements.bar_head, parameters, pruning).rows() == 0)
+        throw ConcurrentUpdateError("another writer appended to the thread while it was pruned");
+}
+
 // Deletes commits, closes the chain after each gap, and replaces the records that are rewritten as a whole.
-void applyPlan(PostgresConnection& connection, const PostgresStatements& statements, const PostgresLog& log,
-               const checkpoint::LogPlan& plan) {
+void applyPlan(PostgresConnection& connection, const PostgresStatements& statements, std::string_view thread_id,
+               const PostgresLog& log, const checkpoint::LogPlan& plan) {
     PostgresArray dropped(checkpoint::uuid_type);
     for (const CheckpointId id : plan.dropped) dropped.addId(id);
+    if (plan.dropped.back() == log.commits.back().id) {
+        barHead(connection, statements, thread_id, log);
+        dropped.addId(checkpoint::postgres_tombstone_id);
+    }
     (void)connection.run(statements.drop_commits, PostgresParameters().number(log.number).owned(dropped.encoded()),
                          pruning);
     PostgresArray old_prevs(checkpoint::uuid_type);
@@ -124,7 +139,7 @@ std::size_t pruneInTransaction(PostgresConnection& connection, const PostgresSta
         }
         return dropped;
     }
-    if (!request.keep_last && !request.older_than) return 0;
+    if (!checkpoint::dropsCommits(request)) return 0;
     std::vector<checkpoint::LogLinks> links;
     for (const PostgresLog& log : logs) links.push_back({log.ns, log.commits, log.interrupted, thread_id});
     const auto read = [&](std::string_view ns, CheckpointId id) {
@@ -145,7 +160,7 @@ std::size_t pruneInTransaction(PostgresConnection& connection, const PostgresSta
         if (plan.dropped.size() == log.commits.size()) {
             dropLog(connection, statements, thread_id, log);
         } else {
-            applyPlan(connection, statements, log, plan);
+            applyPlan(connection, statements, thread_id, log, plan);
         }
     }
     return dropped;
@@ -195,8 +210,9 @@ void PostgresSaver::Impl::deleteThread(std::string_view thread_id, const std::in
     });
 }
 
-// Uses one transaction for each thread, while runs append to the thread. No head is dropped except by dropLog, which
-// prevents appends. A commit that builds on an older one, which might be dropped, waits (postgresPutFunction).
+// Uses one transaction for each thread, while runs append to the thread. A head is dropped only by dropLog and after
+// barHead, which prevent appends. A commit that builds on an older one, which might be dropped, waits
+// (postgresPutFunction).
 std::size_t PostgresSaver::Impl::pruneThread(const std::string& thread_id, const PruneRequest& request) {
     const auto pruneOnce = [&](checkpoint::PostgresConnection& connection) {
         (void)connection.command("BEGIN", pruning);

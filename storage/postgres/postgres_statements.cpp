@@ -286,6 +286,13 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
                   "{S}.commits p WHERE p.log = $1 AND p.prev < $2 ORDER BY p.prev DESC LIMIT 1)",
                   {number_t, id_type});
     drop_log = make("drop_log", dropLogSql(), {number_t, id_type, bytes_t, bytes_t});
+    bar_head = make("bar_head",
+                    std::string("WITH k AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended(encode($3, "
+                                "'hex'), 8))) INSERT INTO {S}.commits (log, prev, id, parent, base, bytes) SELECT $1, "
+                                "$2, ") +
+                        postgres_tombstone + ", " + postgres_tombstone + ", " + postgres_tombstone +
+                        ", '' FROM k ON CONFLICT DO NOTHING RETURNING 1",
+                    {number_t, id_type, bytes_t});
     drop_commits = make("drop_commits",
                         "WITH w AS (DELETE FROM {S}.writes WHERE log = $1 AND id = ANY ($2)) "
                         "DELETE FROM {S}.commits WHERE log = $1 AND id = ANY ($2)",

@@ -67,6 +67,7 @@ struct PostgresStatements {
     PostgresStatement thread_rows;  // → number, namespace, kind (0 commit, 1 write), id, path, bytes: a thread's rows
     PostgresStatement commit;       // number, id → bytes
     PostgresStatement drop_log;     // number, head → a row if the head was still that, and is dropped
+    PostgresStatement bar_head;     // number, head, thread → a row if the head was still that; nobody writes after it
     PostgresStatement drop_commits;     // number, ids
     PostgresStatement close_chain;      // number, old and new ids of the commit before a row
     PostgresStatement rewrite_commits;  // number, ids of the commits before them, ids, bytes

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include <stategraph/ids.hpp>
+
 // The tables of a PostgreSQL schema. In their SQL and in all statements {S} is replaced by the schema's quoted name.
 //
 //   logs       one row per log: its number, thread and namespace. A thread's own log also has its place in the index of
@@ -28,9 +30,10 @@ namespace stategraph::checkpoint {
 
 inline constexpr std::int64_t postgres_format = 1;
 
-/// The id of a row that a prune inserts after the newest commit of a log that it drops whole, so that a run that is
+/// The id of a row that a prune inserts after the newest commit of a log if it drops that commit, so that a run that is
 /// about to append is refused.
 inline constexpr const char* postgres_tombstone = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
+inline constexpr CheckpointId postgres_tombstone_id{UINT64_MAX, UINT64_MAX};
 
 /// Rows that were added to a log at the moment of its deletion are removed when the deletion is this old, because no
 /// statement takes longer.

@@ -107,7 +107,7 @@ void RocksDBSaver::Impl::drop(const std::string& key, std::size_t bytes, rocksdb
 // Prunes one thread at a time. Its writers wait meanwhile, so nothing builds on what is being dropped.
 void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total) {
     const auto& since = request.threads_unused_since;
-    const bool drops_commits = request.keep_last || request.older_than;
+    const bool drops_commits = checkpoint::dropsCommits(request);
     // If the thread is in use, this check does not make its writers wait.
     if (!drops_commits && !isUnused(thread_id, *since)) return;
     const auto claim = gate.claimThread(thread_id);

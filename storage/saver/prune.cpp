@@ -11,8 +11,6 @@ namespace stategraph::checkpoint {
 
 namespace {
 
-bool hasCommitRules(const PruneRequest& request) noexcept { return request.keep_last || request.older_than; }
-
 // Returns whether a log belongs to a task that the root's log has passed.
 bool isOfPastTask(std::string_view checkpoint_ns, CheckpointId root, CheckpointId root_head) noexcept {
     return livesForOneTask(checkpoint_ns) && !root.empty() && root < root_head;
@@ -139,10 +137,10 @@ std::vector<Mark> markAll(std::span<const CommitLinks> log, std::span<const Chec
     for (std::size_t i = log.size(); i-- > 0;) {
         const CommitLinks& commit = log[i];
         const std::size_t newer = log.size() - 1 - i;
-        const bool wanted = newer == 0 || (request.keep_last && newer < *request.keep_last) ||
-                            (request.older_than && commit.id.time() >= *request.older_than) ||
-                            std::binary_search(waiting.begin(), waiting.end(), commit.id) ||
-                            (edits != nullptr && edits->isOnWay(i));
+        const bool wanted =
+            (newer == 0 && request.commits.empty()) || (request.keep_last && newer < *request.keep_last) ||
+            (request.older_than && commit.id.time() >= *request.older_than) ||
+            std::binary_search(waiting.begin(), waiting.end(), commit.id) || (edits != nullptr && edits->isOnWay(i));
         marks[i].wanted = wanted;
         if (edits != nullptr && (wanted || (keeps_linked && marks[i].linked))) edits->keep(i);
         if ((!wanted && !marks[i].linked) || isWhole(commit)) continue;
@@ -225,11 +223,18 @@ std::optional<LogPlan> rewriteKept(const LogLinks& log, std::span<const Mark> ma
 
 }  // namespace
 
+bool dropsCommits(const PruneRequest& request) noexcept {
+    return request.keep_last || request.older_than || !request.commits.empty();
+}
+
 void checkPrune(const PruneRequest& request) {
-    if (!hasCommitRules(request) && !request.threads_unused_since) {
+    const bool has_rules = request.keep_last || request.older_than || request.threads_unused_since;
+    if (request.commits.empty() ? !has_rules : has_rules || !request.thread_id) {
         throw InvalidArgumentError(
-            "prune: none of keep_last, older_than and threads_unused_since is given; say what may be "
-            "dropped");
+            request.commits.empty()
+                ? "prune: none of keep_last, older_than, threads_unused_since and commits is given; say what may be "
+                  "dropped"
+                : "prune: commits that are named are dropped of one thread, by no other rule; give thread_id alone");
     }
     if (request.keep_last && *request.keep_last < 1) {
         throw InvalidArgumentError(
@@ -241,7 +246,7 @@ void checkPrune(const PruneRequest& request) {
 std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<const CheckpointId> interrupted,
                                     const PruneRequest& request) {
     checkPrune(request);
-    if (!hasCommitRules(request)) return {};
+    if (!dropsCommits(request)) return {};
     const std::vector<Mark> marks = markAll(log, interrupted, request);
     return idsWhere(log, [&](std::size_t i) { return !marks[i].wanted && !marks[i].linked; });
 }
@@ -255,7 +260,9 @@ bool ThreadPrune::isWaiting(const LogLinks& log, CheckpointId interrupted) const
 }
 
 std::vector<LogPlan> ThreadPrune::plan(std::span<const LogLinks> logs, const ReadRecord& read) {
-    for (const LogLinks& log : logs) noteEdits(log);
+    if (request_.commits.empty()) {
+        for (const LogLinks& log : logs) noteEdits(log);
+    }
     std::vector<LogPlan> plans;
     plans.reserve(logs.size());
     for (const LogLinks& log : logs) plans.push_back(planLog(log, read));
@@ -269,7 +276,14 @@ void ThreadPrune::noteEdits(const LogLinks& log) {
 }
 
 LogPlan ThreadPrune::planLog(const LogLinks& log, const ReadRecord& read) {
-    if (!hasCommitRules(request_) || log.commits.empty()) return {};
+    if (!dropsCommits(request_) || log.commits.empty()) return {};
+    if (!request_.commits.empty()) {
+        const auto named = request_.commits.find(log.checkpoint_ns);
+        if (named == request_.commits.end()) return {};
+        const std::set<CheckpointId> dropped(named->second.begin(), named->second.end());
+        return planCommits(log, idsWhere(log.commits, [&](auto i) { return !dropped.contains(log.commits[i].id); }),
+                           read);
+    }
     if (log.checkpoint_ns.empty()) {
         LogPlan plan = planCommits(log, log.interrupted, read);
         root_head_ = log.commits.back().id;

@@ -17,6 +17,9 @@
 // What a prune may drop, of links that savers have read. Savers outside the library give their rows to ThreadRows.
 namespace stategraph::checkpoint {
 
+/// Whether the request has a rule for commits, and not only for whole threads.
+bool dropsCommits(const PruneRequest& request) noexcept;
+
 /// What a prune must know about a log that has commits.
 struct LogLinks {
     std::string_view checkpoint_ns;
@@ -38,7 +41,7 @@ struct LogLinks {
 std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<const CheckpointId> interrupted,
                                     const PruneRequest& request);
 
-/// What a prune does to the logs of one thread.
+/// What a prune does to the logs of one thread. Commits that the request names are dropped, and nothing else.
 ///
 /// For a log that lives with the thread, the rules also keep the commits with which visits from kept checkpoints of the
 /// graph around it begin, be it where an earlier visit has left the log or an edit, and the newest commit of each visit

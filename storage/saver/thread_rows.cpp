@@ -63,7 +63,7 @@ ThreadPlan ThreadRows::plan(const PruneRequest& request, const ReadRecord& read)
         for (const Rows::Log& log : rows_->logs) plan.dropped_commits += log.links.commits.size();
         return plan;
     }
-    if (!request.keep_last && !request.older_than) return plan;
+    if (!dropsCommits(request)) return plan;
     std::vector<LogLinks> logs;
     for (const Rows::Log& log : rows_->logs) {
         if (!log.links.commits.empty()) logs.push_back(log.links);

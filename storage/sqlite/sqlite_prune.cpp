@@ -107,7 +107,7 @@ void SqliteSaver::deleteThread(std::string_view thread_id) {
 // Prunes one thread at a time. It is read first while writers need not wait, and again while they do, because a writer
 // may have built on what is being dropped.
 std::size_t SqliteSaver::Impl::pruneThread(const std::string& thread_id, const PruneRequest& request) {
-    const bool drops_commits = request.keep_last || request.older_than;
+    const bool drops_commits = checkpoint::dropsCommits(request);
     {
         SqliteDatabase::Reading reading(database);
         SqliteConnection& connection = reading.connection();

@@ -3,6 +3,7 @@
 #include <stategraph/testing/saver_contract/index_summaries.hpp>
 #include <stategraph/testing/saver_contract/lists.hpp>
 #include <stategraph/testing/saver_contract/prune.hpp>
+#include <stategraph/testing/saver_contract/prune_named.hpp>
 #include <stategraph/testing/saver_contract/prune_rewrite.hpp>
 #include <stategraph/testing/saver_contract/prune_threads.hpp>
 #include <stategraph/testing/saver_contract/put.hpp>
@@ -58,6 +59,8 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_branches, Factory);            \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_writers, Factory);             \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_pays, Factory);                \
+    TEST_CASE_TEMPLATE_INVOKE(saver_prune_named, Factory);               \
+    TEST_CASE_TEMPLATE_INVOKE(saver_prune_named_race, Factory);          \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_tasks, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_subgraph_interrupts, Factory); \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_visits, Factory);              \
