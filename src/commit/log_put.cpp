@@ -62,15 +62,42 @@ auto LogWriter::asRun(F put) {
     }
 }
 
-PutRequest LogWriter::requestOf(std::span<const WriteRow> rows, const ThreadReport& report, std::string& room) const {
+// Each put of the log is one of these. `commit` may be null. The summary's bytes are made in `room` if necessary.
+PutRequest LogWriter::requestOf(const CommitRow* commit, std::span<const WriteRow> rows,
+                                std::span<const WriteRow> compared, const ThreadReport& report,
+                                std::string& room) const {
     PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
                        .expected_head = head_,
-                       .commits = {},
+                       .commits = {commit, commit == nullptr ? 0U : 1U},
                        .writes = rows,
                        .sync = settings_.durability == Durability::sync,
-                       .outlook = report.outlook};
-    if (report.outlook.status != Status::in_flight) request.summary = summaryOf(report, false, room);
+                       .outlook = settings_.checkpoint_ns.empty() ? report.outlook : ThreadOutlook(),
+                       .compared = compared};
+    if (report.outlook.status != Status::in_flight) request.summary = summaryOf(report, commit != nullptr, room);
+    if (commit != nullptr) {
+        const bool begins_inside = head_.empty() && settings_.root != nullptr;
+        request.root = begins_inside ? settings_.root->stored() : settings_.edited_at;
+    }
     return request;
+}
+
+// Passes a request on in the way in which the run waits for its puts.
+void LogWriter::pass(const PutRequest& request, PutQueue::Kind kind) {
+    asRun([&] {
+        if (settings_.is_awaited) {
+            (void)queue_->add(*settings_.saver, request, kind);
+        } else if (!request.commits.empty() && settings_.durability == Durability::async &&
+                   settings_.saver->putIsSlow()) {
+            makeQueue();
+            queue_->put(*settings_.executor, *settings_.saver, request);
+        } else {
+            // No lock is held: a saver lets pending writes overlap, so that tasks that finish together wait for the
+            // disk together.
+            if (queue_) queue_->wait();
+            settings_.saver->put(request);
+        }
+    });
+    noteTold(request);
 }
 
 // If `commit` is null, only the rows that wait for a commit are stored.
@@ -81,38 +108,11 @@ void LogWriter::put(const CommitRow* commit, const ThreadReport& report) {
     std::vector<WriteRow> compared;
     for (const Row& row : with_commit_.compared)
         compared.push_back({row.checkpoint_id, row.path, {}, std::string_view(row.expected)});
-    const bool is_root = settings_.checkpoint_ns.empty();
-    const bool begins_inside = head_.empty() && settings_.root != nullptr;
     std::string room;
-    std::string_view summary;
-    if (report.outlook.status != Status::in_flight) summary = summaryOf(report, commit != nullptr, room);
-    const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
-                             .expected_head = head_,
-                             .commits = {commit, commit == nullptr ? 0U : 1U},
-                             .writes = writes,
-                             .sync = settings_.durability == Durability::sync,
-                             .outlook = is_root ? report.outlook : ThreadOutlook(),
-                             .compared = compared,
-                             .summary = summary,
-                             .root = begins_inside ? settings_.root->stored() : settings_.edited_at};
-    putRequest(request);
-    told_.store(request.outlook.status, std::memory_order_relaxed);
+    pass(requestOf(commit, writes, compared, report, room), PutQueue::Kind::commit);
     with_commit_.rows.clear();
     with_commit_.compared.clear();
     with_commit_.outlook.reset();
-}
-
-void LogWriter::putRequest(const PutRequest& request) {
-    asRun([&] {
-        if (settings_.is_awaited) {
-            (void)queue_->add(*settings_.saver, request, PutQueue::Kind::commit);
-        } else if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
-            makeQueue();
-            queue_->put(*settings_.executor, *settings_.saver, request);
-        } else {
-            settings_.saver->put(request);
-        }
-    });
 }
 
 void LogWriter::putTask(const WriteRow& row, const ThreadReport& report) {
@@ -124,16 +124,16 @@ void LogWriter::putAnswers(std::span<const WriteRow> rows) { putRows(rows, {}, P
 void LogWriter::putTaskNow(const WriteRow& row, const ThreadReport& report) {
     if (!isAwaited() || settings_.durability == Durability::exit) return putTask(row, report);
     std::string room;
-    const PutRequest request = requestOf({&row, 1}, report, room);
+    const PutRequest request = requestOf(nullptr, {&row, 1}, {}, report, room);
     asRun([&] { queue_->wait(queue_->add(*settings_.saver, request, PutQueue::Kind::effect)); });
-    told_.store(report.outlook.status, std::memory_order_relaxed);
+    noteTold(request);
 }
 
 void LogWriter::putEffectLater(const WriteRow& row, std::shared_ptr<PutQueue::Listener> listener) {
     std::string room;
-    const PutRequest request = requestOf({&row, 1}, {}, room);
+    const PutRequest request = requestOf(nullptr, {&row, 1}, {}, {}, room);
     asRun([&] { queue_->addEffect(*settings_.saver, request, std::move(listener)); });
-    told_.store(Status::in_flight, std::memory_order_relaxed);
+    noteTold(request);
 }
 
 // What was there before the first of several rows of a path counts, because none of them is stored yet.
@@ -156,42 +156,27 @@ void LogWriter::putRows(std::span<const WriteRow> rows, const ThreadReport& repo
         return;
     }
     try {
-        asRun([&] {
-            if (queue_ && !isAwaited()) queue_->wait();
-            std::string room;
-            PutRequest request = requestOf(rows, report, room);
-            request.answers = kind == PutQueue::Kind::commit;
-            if (isAwaited()) {
-                (void)queue_->add(*settings_.saver, request, kind);
-            } else {
-                // No lock is held: a saver lets pending writes overlap, so that tasks that finish together wait for the
-                // disk together.
-                settings_.saver->put(request);
-            }
-        });
+        std::string room;
+        PutRequest request = requestOf(nullptr, rows, {}, report, room);
+        request.answers = kind == PutQueue::Kind::commit;
+        pass(request, kind);
     } catch (...) {
         has_lost_writes_.store(true, std::memory_order_relaxed);
         throw;
     }
-    told_.store(report.outlook.status, std::memory_order_relaxed);
 }
 
 void LogWriter::tell(const ThreadReport& report, std::span<const WriteRow> compared) noexcept {
     try {
         std::string room;
-        const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
-                                 .expected_head = head_,
-                                 .commits = {},
-                                 .writes = {},
-                                 .outlook = report.outlook,
-                                 .compared = compared,
-                                 .summary = summaryOf(report, false, room)};
+        PutRequest request = requestOf(nullptr, {}, compared, report, room);
+        request.sync = false;
         if (isAwaited()) {
-            queue_->add(*settings_.saver, request, PutQueue::Kind::hint);
+            (void)queue_->add(*settings_.saver, request, PutQueue::Kind::hint);
         } else {
-            settings_.saver->put(request);
+            settings_.saver->put(request);  // which somebody may refuse: the run has ended nevertheless
         }
-        told_.store(report.outlook.status, std::memory_order_relaxed);
+        noteTold(request);
     } catch (...) {  // callers that list threads detect it themselves
     }
 }

@@ -237,12 +237,16 @@ private:
     void addUnknownChannels(OperationLog& log);
     void keepRow(const WriteRow& row) SG_REQUIRES(mutex_);
     void putRows(std::span<const WriteRow> rows, const ThreadReport& report, PutQueue::Kind kind);
-    PutRequest requestOf(std::span<const WriteRow> rows, const ThreadReport& report, std::string& room) const;
+    PutRequest requestOf(const CommitRow* commit, std::span<const WriteRow> rows, std::span<const WriteRow> compared,
+                         const ThreadReport& report, std::string& room) const;
+    void pass(const PutRequest& request, PutQueue::Kind kind);
+    void noteTold(const PutRequest& request) noexcept {
+        told_.store(request.outlook.status, std::memory_order_relaxed);
+    }
     template <class F>
     auto asRun(F put);
     void putCommit(CheckpointId id, CheckpointId parent, const ThreadReport& report);
     void put(const CommitRow* commit, const ThreadReport& report);
-    void putRequest(const PutRequest& request);
     std::string_view summaryOf(const ThreadReport& report, bool has_commit, std::string& room) const;
     void countSizes(bool snapshot, std::size_t bytes);
     void noteOperation(detail::ChannelIndex channel, checkpoint::LogOp op);

@@ -23,7 +23,9 @@ using detail::RunInput;
 }  // namespace
 
 Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* link, void* place)
-    : env_(core, shared, link, place), breakpoints_(core, *shared.config, link == nullptr) {}
+    : env_(core, shared, link, place), breakpoints_(core, *shared.config, link == nullptr) {
+    if (link == nullptr) root_.emplace(env_, start_);
+}
 
 RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config, bool is_root)
     : before_(&core.before()), after_(&core.after()), any_before_(core.before().any()), any_after_(core.after().any()) {
@@ -43,17 +45,19 @@ RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config
 
 // A run that still has to report its end here is one whose end could not be stored.
 Run::~Run() {
-    if (env_.link == nullptr && env_.log.hasSaver()) env_.shared.claim.takeCancels(nullptr, nullptr);
     if (env_.observation.isOpen())
         env_.observation.runEnds(Status::failed, env_.supersteps.begun, "its end could not be stored");
 }
 
 void Run::enter(const RunInput& input) {
     if (env_.observation) observeStart();
-    if (env_.link == nullptr && env_.log.hasSaver()) claimThread();
+    if (root_ && hasSaver()) root_->claimThread();
     Start& start = start_.emplace();
-    if (env_.link != nullptr) start.stop = env_.link->stop;
-    if (env_.link == nullptr && !env_.shared.config->checkpoint_ns.empty()) planTravels(input);
+    if (!root_) {
+        start.stop = env_.link->stop;
+    } else if (!env_.shared.config->checkpoint_ns.empty()) {
+        planTravels(input);
+    }
 }
 
 // New input drops what is due, so it does not matter whether that still exists in the graph.
@@ -68,13 +72,9 @@ void Run::start(RunInput&& input) {
     Start& start = *start_;
     const GoneNodes gone = ofGoneNodes(input);
     load(wanted(), gone);
-    const RunConfig& config = *env_.shared.config;
-    if (env_.link == nullptr && (config.only_new || config.only_at || env_.shared.check != nullptr))
+    if (root_) {
         checkIsAsGiven(input);
-    if (env_.link == nullptr && env_.teller.any()) {
-        env_.shared.events->at(
-            env_.place.head_at_begin);  // what is reported from here on comes after all that was stored before
-        env_.teller.runBegins();
+        root_->tellBegin();
     }
     if (start.travels() && input.has_answers)
         start.kind = env_.place.checkpoint == env_.place.head_at_begin ? Start::Kind::resume : Start::Kind::rerun;
@@ -86,7 +86,7 @@ void Run::start(RunInput&& input) {
     }
     completeVisits();
     if (!start.records.empty()) takeEarlierCommands(gone);
-    if (start.from && env_.link == nullptr && gone == GoneNodes::refuse) {
+    if (root_ && start.from && gone == GoneNodes::refuse) {
         if (!wanted()) checkNotCancelled();
         checkStored(input);
     }
@@ -95,7 +95,7 @@ void Run::start(RunInput&& input) {
     if (resuming) {
         plan(topology(), env_.schedule, env_.plan);
         if (mustFork()) commit(Source::fork);
-        if (mustNoteGoingOn()) note(checkpoint::run_goes_on);
+        if (root_) root_->storeGoingOn();
         env_.teller.values();
     }
     if (env_.link != nullptr && start.stop == nullptr) {
@@ -114,7 +114,7 @@ bool Run::mayPassGates(CheckpointId wanted) const {
     const auto isOfTask = [](const auto& stored) {
         return stored.first != checkpoint::run_path && stored.first != command_path;
     };
-    return (env_.link == nullptr && env_.shared.effects.any()) || std::ranges::any_of(start_->records, isOfTask);
+    return (root_ && env_.shared.effects.any()) || std::ranges::any_of(start_->records, isOfTask);
 }
 
 // Returns whether the run stores a fork of the checkpoint at which it begins. An edit or a fork that is the newest
@@ -129,14 +129,6 @@ bool Run::mustFork() const {
     if (start.stop == nullptr || !env_.isPerThread()) return false;
     const Place& outer = env_.link->env->place;
     return !isOfVisit(start.from->commit, outer.ns, outer.checkpoint);
-}
-
-void Run::claimThread() {
-    const RunConfig& config = *env_.shared.config;
-    ClaimStop stop;
-    if (env_.shared.stop != nullptr) stop = {env_.shared.stop->token(), env_.shared.stop->deadline()};
-    env_.shared.claim.acquire(*env_.shared.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
-    env_.shared.claim.hold(*env_.shared.saver, config.on_busy, config.busy_timeout, stop);
 }
 
 // Takes what earlier Commands wrote to the pending superstep.
@@ -322,7 +314,7 @@ bool Run::beginCommand(RunInput& input) {
         if (!isDue(breakpoints_.before())) start_->is_behind_gates = true;
         applyOutside(input.writes, routes, env_.log.logsOperations() ? &env_.log.operations() : nullptr);
         commit(Source::input);
-        end_row_.says_running = env_.shared.gates.isPassed(env_.place.checkpoint);  // see notePassedGates
+        if (root_) root_->noteGoingOn();
         start_->kind = Start::Kind::command;
         env_.teller.values();
         return false;

@@ -234,7 +234,6 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
 // Takes the records of the loaded checkpoint's tasks, and what their effects have done.
 void Run::takeRecords() {
     std::vector<checkpoint::Records::Record> records;
-    end_row_.stored = start_->stored(checkpoint::run_path);
     for (const auto& write : start_->from->tuple.writes) {
         auto record =
             checkpoint::readTask({env_.place.thread_id, env_.place.ns, env_.place.checkpoint, write.path}, write.bytes);
@@ -244,8 +243,8 @@ void Run::takeRecords() {
                 write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
             continue;
         }
-        if (write.path == checkpoint::run_path) end_row_.says_running = record.node == checkpoint::run_goes_on;
-        if (env_.link == nullptr && !record.gates.empty()) env_.shared.gates.setPassed(record.gates);
+        if (root_ && write.path == checkpoint::run_path) root_->takeRow(std::string(write.bytes), record);
+        if (root_ && !record.gates.empty()) env_.shared.gates.setPassed(record.gates);
         records.emplace_back(write.path, std::move(record));
     }
     start_->records = checkpoint::Records(std::move(records));

@@ -39,7 +39,7 @@ std::string_view Run::checkpointMetadata() const noexcept {
 
 bool Run::next() {
     const bool tells = env_.teller.any();  // which stays the same for the whole run
-    if (env_.link == nullptr && tells) env_.shared.events->at(env_.place.checkpoint);
+    if (root_ && tells) env_.shared.events->at(env_.place.checkpoint);
     env_.superstep.reset();
     if (env_.schedule.has_input && startsQuietly()) startQuietly();
     SuperstepMemory& memory = env_.memory->superstep;
@@ -47,8 +47,8 @@ bool Run::next() {
     Superstep& superstep = env_.superstep.emplace(memory, start_ ? &*start_ : nullptr);
     const std::vector<Task*>& tasks = superstep.tasks();
     if (hasSaver()) env_.teller.checkpoint(tasks, checkpointMetadata());
-    if (start_ && env_.link == nullptr && hasSaver()) {
-        takeCancels();
+    if (start_ && root_ && hasSaver()) {
+        root_->takeCancels();
         if (core().spec().hears_abandoned) hearAbandoned();
     }
     if (tasks.empty()) return false;
@@ -81,7 +81,7 @@ bool Run::next() {
 }
 
 void Run::throwAtLimit() {
-    end_row_.if_it_throws = checkpoint::run_at_limit;
+    if (root_) root_->noteLimit();
     const std::string& next = env_.nodeOf(*env_.superstep->tasks().front()).name;
     throw GraphRecursionError(
         "the run took " + std::to_string(env_.supersteps.limit) + " supersteps and is not done; node '" + next +

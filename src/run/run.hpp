@@ -11,8 +11,8 @@
 #include <stategraph/executor.hpp>
 
 #include "src/checkpoint/due_tasks.hpp"
-#include "src/checkpoint/paths.hpp"
 #include "src/commit/restore.hpp"
+#include "src/run/root.hpp"
 #include "src/task/task_env.hpp"
 
 namespace stategraph::engine {
@@ -42,17 +42,6 @@ private:
     std::unique_ptr<Overrides> overrides_;  // null if the config names none
     bool any_before_;
     bool any_after_;
-};
-
-/// The row of the root's checkpoint that says how a run from there ended (checkpoint::run_path).
-struct EndRow {
-    std::string_view if_it_throws = checkpoint::run_failed;
-    bool says_running = false;  // of this checkpoint: says that a run has resumed after the end that the row reports
-    // Whether tasks are due at this checkpoint; guarded by the claim's lock, as a cancel reads it.
-    bool has_due = false;
-    ThreadOutlook outlook = {};  // what the row says about the thread, if it is stored
-    std::string stored = {};     // the row as it is in the log; guarded by the claim's lock
-    std::string error = {};      // why the superstep has failed as a whole, if no state can have what its tasks wrote
 };
 
 /// One run of a graph in one namespace: the steps of which a `Machine` (machine.hpp) makes a whole, and what they work
@@ -156,7 +145,6 @@ private:
     void checkStored(const detail::RunInput& input) const;
     void checkIsAsGiven(const detail::RunInput& input) const;
     void checkNotCancelled() const;
-    void claimThread();
     void takeEarlierCommands(GoneNodes gone);
     bool beginWith(detail::RunInput& input);     // returns true if it resumes the pending superstep
     bool beginCommand(detail::RunInput& input);  // returns the same
@@ -210,39 +198,26 @@ private:
     CommitStep commitStep(Source source, std::int64_t step);
     void noteSuperstep(MomentUs at, CommitStep& commit) const;
     void noteStored(Source source, MomentUs at);
-    void notePassedGates();
     void pause(Status status, std::vector<Interrupt> interrupts);
     bool collectFinished();
     void showPause();
-    bool leftSome() const noexcept;
-    void noteEnd();
     Config here() const;
-    void flush(const ThreadReport& report);
+    ThreadClaim::Storing storing() { return root_ ? root_->storing() : ThreadClaim::Storing(); }
+    ThreadOutlook outlook() const noexcept { return root_ ? root_->outlook() : ThreadOutlook(); }
+    void flush(const ThreadOutlook& outlook);
     void flushQuietly(const ThreadOutlook& outlook) noexcept;
-    ThreadReport report(const ThreadOutlook& outlook, std::vector<std::string_view>& questions) const;
-    void note(std::string_view end);
-    ThreadOutlook outlookAfter(std::string_view end) const;
-    ThreadOutlook outlookOfTasks() const noexcept;
-    ThreadOutlook outlookNow() const noexcept;
-    checkpoint::TaskFields endFields(std::string_view end) const;
-    std::string noteRecord(std::string_view end) const;
-    void takeCancels();
-    bool storeCancel();
-    bool mustNoteGoingOn() const;
 
     // The run is reported in run_told.cpp.
     void observeStart() noexcept;
     detail::Verdict verdict() const;
     void observeFailure(const std::exception_ptr& failure) noexcept;
-    void tellEnd(Status ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
-    void tellFailedEnd(const std::exception_ptr& failure) noexcept;
     void observeStored(CheckpointId before, std::int64_t step, std::chrono::steady_clock::time_point began) noexcept;
 
     TaskEnv env_;
     std::optional<Start> start_;  // exists until the first superstep has ended
     ThreadReading* read_before_ = nullptr;
     RunBreakpoints breakpoints_;
-    EndRow end_row_;
+    std::optional<Root> root_;  // of the outermost run
     RunOutcome outcome_;
     detail::Verdict verdict_;  // what its end is told and stored as
 };

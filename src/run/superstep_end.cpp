@@ -10,7 +10,7 @@
 namespace stategraph::engine {
 
 void Run::storeSuperstep() {
-    if (env_.link == nullptr) env_.shared.refusal.checkFirst();
+    if (root_) env_.shared.refusal.checkFirst();
     env_.shared.refusal.check();
     for (Task* task : env_.superstep->todo()) {
         if (task->extra().inner_ids) env_.ids.observe(*task->extra().inner_ids);
@@ -19,7 +19,7 @@ void Run::storeSuperstep() {
         if (!joinTasks()) return;
     } catch (const InvalidUpdateError&) {
         // No state can have what the tasks wrote, so it would fail in each run. A task's own failure is in its record.
-        if (!env_.superstep->hasFailed()) end_row_.error = describedOrEmpty(std::current_exception());
+        if (root_ && !env_.superstep->hasFailed()) root_->noteConflict(describedOrEmpty(std::current_exception()));
         throw;
     }
     commit(Source::loop);
@@ -59,7 +59,7 @@ void Run::applyAll() {
 void Run::leaveSuperstep() {
     if (isPaused()) return;
     if (env_.observation || env_.teller.any()) tellSuperstep();
-    if (env_.link == nullptr) {
+    if (root_) {
         env_.shared.effects.clear();
         env_.shared.gates.clear();
     }
@@ -174,14 +174,13 @@ bool Run::endUnfinished() {
     }
     if (left.is_stopped) {
         // A graph inside says what it asks, so that its questions are known; the root says that the run was stopped.
-        const bool was_cut = env_.link == nullptr && env_.shared.was_cut;
+        const bool was_cut = root_ && env_.shared.was_cut;
         const Status status = left.interrupts.empty() || was_cut ? pauseWithoutQuestions() : Status::interrupted;
         const bool paused_itself =
             status == Status::interrupted || status == Status::breakpoint || status == Status::sleeping;
         // What is finished can only conflict again, and no answer resolves that. A run inside reports it when it
         // resumes, as in LangGraph.
-        if (env_.link == nullptr && paused_itself && collectFinished())
-            env_.memory->superstep.writes.close(core().schema());
+        if (root_ && paused_itself && collectFinished()) env_.memory->superstep.writes.close(core().schema());
         pause(status, std::move(left.interrupts));
         return true;
     }
@@ -203,7 +202,7 @@ void Run::throwFailure(const Task& failed, std::vector<Interrupt> interrupts) co
 }
 
 void Run::throwToParent(Task& task) const {
-    if (env_.link == nullptr) {
+    if (root_) {
         throw InvalidUpdateError(
             "node '" + env_.nodeOf(task).name + "' returned a Command for the parent graph, and there is none",
             {.node = env_.nodeOf(task).name, .step = env_.place.step});
