@@ -242,13 +242,13 @@ void LiveRuns::leave(const std::shared_ptr<LiveRun>& run) noexcept {
 void LiveRuns::remember(const std::shared_ptr<LiveRun>& run) {
     if (!runs_.contains(run->asked().run_id)) return;
     ended_.push_back(run);
+    service_.thread_feeds->trim();
     while (!ended_.empty() && (service_.feed_bytes->areTooMany() || ended_.size() > ended_max)) {
         const std::shared_ptr<LiveRun> oldest = std::move(ended_.front());
         ended_.pop_front();
         oldest->feed().forget();
         runs_.erase(oldest->asked().run_id);
     }
-    service_.thread_feeds->trim();
 }
 
 void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result) noexcept {

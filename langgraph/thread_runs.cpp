@@ -60,7 +60,7 @@ void beginThreadEvents(const Service& service, LiveRun& run) {
     events->begin();
 }
 
-void endThreadEvents(const Service& service, const LiveRun& run, const std::string& status) noexcept {
+void endThreadEvents(const Service& service, LiveRun& run, const std::string& status) noexcept {
     try {
         std::shared_ptr<ThreadEvents> events = run.threadEvents();
         if (!events) {
@@ -70,6 +70,7 @@ void endThreadEvents(const Service& service, const LiveRun& run, const std::stri
             if (status == "success") events->stopped(hasQuestions(run.graph(), run.asked().thread_id));
         }
         events->end(status);
+        run.threadEvents({});  // what has ended keeps no feed
     } catch (const std::exception&) {  // there is no memory, or no store; the thread's state says how it ended
     }
 }

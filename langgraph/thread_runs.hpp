@@ -23,7 +23,7 @@ std::shared_ptr<ThreadFeed> threadFeed(const Service& service, const std::string
 /// Has the run that begins now report to its thread, if a client has asked for the thread or for the run.
 void beginThreadEvents(const Service& service, LiveRun& run);
 /// Reports the end of a run; one that began before a client asked for the thread reports only that.
-void endThreadEvents(const Service& service, const LiveRun& run, const std::string& status) noexcept;
+void endThreadEvents(const Service& service, LiveRun& run, const std::string& status) noexcept;
 
 /// Whether questions of a thread are open, or it waits at a breakpoint. Errors: the saver's.
 bool hasQuestions(const ServedGraph& graph, const std::string& thread_id);

@@ -123,7 +123,8 @@ private:
     json::object answerTo(const Call& call, std::string_view text);
     json::object subscribe(const Body& params);
     bool unsubscribe(const Body& params);
-    /// Reads events up to a place into the lines that are to be sent. Returns false if some were forgotten.
+    /// Reads events up to a place into the lines that are to be sent. Returns false if some were forgotten, or the thread
+    /// is deleted.
     bool read(std::uint64_t& from, const ThreadFeed::Wants& wants, std::uint64_t until = UINT64_MAX);
     void say(const json::object& reply) { lines_.push_back(stategraph::detail::jsonText(reply)); }
 
@@ -210,7 +211,7 @@ bool Conversation::unsubscribe(const Body& params) {
 
 bool Conversation::read(std::uint64_t& from, const ThreadFeed::Wants& wants, std::uint64_t until) {
     const RunFeed::Read read = listening_.feed().read(from, false, wants, until);
-    if (read.is_lost && read.text.empty()) return false;
+    if ((read.is_lost || read.is_end) && read.text.empty()) return false;
     from = read.next;
     std::string_view left = read.text;
     while (!left.empty()) {
