@@ -37,19 +37,14 @@ private:
     /// What a client does, as a request of the server and as an input of the graph.
     struct Doing {
         std::string name;
-        std::string operation;
-        json::value body;
+        std::string operation = {};
+        json::value body = {};
         std::function<std::pair<drivers::Outcome<agent::State>, bool>(const drivers::Driver&, const agent::Agent&,
                                                                       const sg::RunConfig&, std::size_t abandon)>
-            run;
+            run = {};
         std::set<std::string> answered = {};  // ids of questions, with their calls
         bool must_fail = false;
         bool needs_answer = false;
-    };
-    struct Ended {
-        std::string error;  // of the run, or of the request
-        Told told;
-        bool is_heard = false;
     };
 
     void open() {
@@ -274,6 +269,7 @@ private:
     /// Ids of the calls that have results in the log.
     std::set<std::string> begin() {
         readCertain("t");
+        undecided_ = undecidedCalls(*observer_);
         return resultsOf(observer_->graph().getState({.thread_id = "t"}).values);
     }
     static std::set<std::string> resultsOf(const agent::State& state) {
@@ -285,7 +281,7 @@ private:
     }
 
     void end(const Doing& doing, What what, const std::set<std::string>& before, const Ended& ended) {
-        const bool has_happened = world_->disarm() && what != What::none;
+        const bool has_happened = canBeNoticed(what);
         const bool is_dead = fault_->failures() > 0;
         if (is_dead || has_happened) ++disturbed_;
         fault_->disarm();
@@ -304,8 +300,9 @@ private:
                  (task.finished ? " finished\n" : "\n"));
         readCertain("t");
         judgeConversation(*world_, state.values.messages, false, "log");
+        if (what != What::rival) judgeUndecided(*world_, undecided_, state.values.messages);
         const bool is_calm = !is_dead && !(has_happened && what == What::rival) && what != What::abandon;
-        compareStream(state, before, ended, is_calm);
+        compareStream(state, before, ended, is_calm && what != What::prune);
         if (is_calm && !doing.must_fail) compareStatus(state, ended, has_happened);
         if (doing.must_fail) {
             if (ended.error.empty()) world_->complain("an answer that was given before is taken again");
@@ -392,7 +389,7 @@ private:
     std::optional<agent::Agent> agent_, observer_;
     std::unique_ptr<sg::StreamHub> hub_;
     std::unique_ptr<serve::Server> server_;
-    std::set<std::string> heard_;
+    std::set<std::string> heard_, undecided_;
     std::map<std::string, int> repeats_;
     std::optional<Doing> last_;
 };

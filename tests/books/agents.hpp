@@ -2,6 +2,8 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -85,6 +87,24 @@ inline void judgeConversation(World& world, std::span<const model::Message> mess
                 world.complain(where + ": the call " + whatOf(calls[i]) + " has no result in its place");
             if (result != nullptr) judgeResult(world, calls[i], result->result->text(), where);
         }
+    }
+}
+
+/// Returns the ids of the calls that wait for a decision.
+inline std::set<std::string> undecidedCalls(const agent::Agent& on) {
+    std::set<std::string> ids;
+    for (const agent::OpenCall& call : on.openCalls("t")) {
+        if (!call.is_for_client && !call.is_in_doubt) ids.insert(call.id);
+    }
+    return ids;
+}
+
+/// A call that nobody has decided has not begun, so nobody is told that it may have run.
+inline void judgeUndecided(World& world, const std::set<std::string>& undecided,
+                           std::span<const model::Message> messages) {
+    for (const model::Message& each : messages) {
+        if (each.result && undecided.contains(each.result->call_id) && has(each.result->text(), "may have run"))
+            world.complain("a call that nobody has decided is told as \"" + each.result->text() + "\"");
     }
 }
 

@@ -38,18 +38,13 @@ public:
 private:
     struct Doing {
         std::string name;
-        std::string operation;
-        json::value body;
+        std::string operation = {};
+        json::value body = {};
         std::function<std::pair<drivers::Outcome<GraphState>, bool>(const drivers::Driver&, const BookGraph&,
                                                                     const sg::RunConfig&, std::size_t abandon)>
-            run;
+            run = {};
         std::string answered = {};  // the id of a question
         bool must_fail = false;
-    };
-    struct Ended {
-        std::string error;  // of the run, or of the request
-        Told told;
-        bool is_heard = false;
     };
 
     void open() {
@@ -155,8 +150,9 @@ private:
         const std::size_t abandon = what == What::abandon ? 1 + random_.below(12) : 0;
         tell(doing.name + nameOf(what) + ", " + (is_served ? "served" : driver->name) + ", " + protocol_.name);
         readCertain("t");
+        held_ = resultsNow();
         std::set<std::string> before = committed();
-        if (doing.operation == "start") before.merge(resultsNow());
+        if (doing.operation == "start") before.insert(held_.begin(), held_.end());
         Ended ended;
         if (is_served) {
             arm(what, control);
@@ -208,6 +204,7 @@ private:
         if (what == What::abandon || what == What::drain) what = What::none;
         tell("recover" + std::string(nameOf(what)));
         readCertain("t");
+        held_ = resultsNow();
         const std::set<std::string> before = committed();
         const auto control = std::make_shared<sg::RunControl>();
         sg::RunConfig config;
@@ -236,7 +233,7 @@ private:
     }
 
     void end(const Doing& doing, What what, const std::set<std::string>& before, const Ended& ended) {
-        const bool has_happened = world_->disarm() && what != What::none;
+        const bool has_happened = canBeNoticed(what);
         const bool is_dead = fault_->failures() > 0;
         if (is_dead || has_happened) ++disturbed_;
         fault_->disarm();
@@ -255,9 +252,12 @@ private:
                  " asks " + std::to_string(task.interrupts.size()) + "\n");
         readCertain("t");
         compareLog(state);
+        for (const std::string& text : held_) {
+            if (std::ranges::count(state.values.did, text) == 0) world_->complain("the thread has lost: " + text);
+        }
         const bool is_calm = !is_dead && !(has_happened && what == What::rival) && what != What::abandon;
         if (is_calm && !has_happened) compareJournal();
-        if (is_calm && ended.is_heard) compareStream(before, ended);
+        if (is_calm && ended.is_heard && what != What::prune) compareStream(before, ended);
         if (is_calm && ended.is_heard && !doing.must_fail)
             compareStatus(state, ended, has_happened ? what : What::none);
         if (doing.must_fail) {
@@ -338,6 +338,7 @@ private:
     std::unique_ptr<sg::StreamHub> hub_;
     std::unique_ptr<serve::Server> server_;
     std::optional<Doing> last_;
+    std::set<std::string> held_;  // the results that the thread had before a run
     std::int64_t turn_ = 0;
 };
 

@@ -25,9 +25,10 @@ public:
     const std::string& story() const noexcept { return story_; }
 
 protected:
-    enum class What : std::uint8_t { none, stop, drain, kill, kill_put, rival, abandon, count };
+    enum class What : std::uint8_t { none, stop, drain, kill, kill_put, rival, prune, abandon, count };
     static const char* nameOf(What what) {
-        static constexpr const char* names[] = {"", " stop", " drain", " kill", " kill at a put", " rival", " abandon"};
+        static constexpr const char* names[] = {"",       " stop",  " drain",  " kill", " kill at a put",
+                                                " rival", " prune", " abandon"};
         return names[static_cast<std::size_t>(what)];
     }
     /// Which moment a disturbance meets differs from run to run. So it is a test by hand and of `--nightly`.
@@ -38,6 +39,13 @@ protected:
         if (!random_.chance(60) || !isDisturbing()) return What::none;
         return static_cast<What>(random_.below(static_cast<std::size_t>(What::count)));
     }
+
+    /// What a client has heard of one run.
+    struct Ended {
+        std::string error;  // of the run, or of the request
+        Told told;
+        bool is_heard = false;
+    };
 
     void openSavers() {
         inner_ = place_.open();
@@ -65,7 +73,11 @@ protected:
         if (what == What::kill) world_->arm(nth, [fault = fault_] { fault->arm({.fail_at = 1, .once = false}); });
         if (what == What::kill_put) fault_->arm({.fail_at = 1 + random_.below(50), .once = false});
         if (what == What::rival) world_->arm(nth, rival());
+        if (what == What::prune) world_->arm(nth, [this] { beside_->prune({.keep_last = 1}); });
     }
+    /// Returns whether something has happened that a caller may notice. Of a prune only subscribers may: what they had
+    /// not read of the checkpoints that it drops is not reported.
+    bool canBeNoticed(What what) { return world_->disarm() && what != What::none && what != What::prune; }
     void readCertain(const std::string& thread) {
         world_->setCertain(storedExecutions(*world_, storedBytes(*inner_, thread)));
     }

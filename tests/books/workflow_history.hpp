@@ -262,7 +262,7 @@ private:
     }
 
     void end(const Doing& doing, What what, const Ended& ended) {
-        const bool has_happened = world_->disarm() && what != What::none;
+        const bool has_happened = canBeNoticed(what);
         const bool is_dead = fault_->failures() > 0;
         if (is_dead || has_happened) ++disturbed_;
         fault_->disarm();
