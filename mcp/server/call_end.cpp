@@ -85,10 +85,10 @@ void Call::settle() noexcept {
 }
 
 void Call::settled(const ToolEnd& end) {
-    const std::string again = request_.tool->keepsThreads()
-                                  ? " To continue it, call this tool with {\"thread_id\": " +
-                                        quotedJson(thread_.view()) + "} alone."
-                                  : std::string();
+    const std::string again =
+        request_.tool->keepsThreads()
+            ? " To continue it, call this tool with {\"thread_id\": " + quotedJson(thread_.view()) + "} alone."
+            : std::string();
     switch (end.outcome.status) {
         case Status::done:
             return done(end.result);
@@ -185,7 +185,8 @@ std::string Call::howToAnswer(const std::vector<Interrupt>& questions) const {
 }
 
 void Call::done(const ServedResult& result) {
-    const std::string text = result.text.empty() && !result.structured.isNull() ? result.structured.toJson() : result.text;
+    const std::string text =
+        result.text.empty() && !result.structured.isNull() ? result.structured.toJson() : result.text;
     json::object made = resultWith(text, false);
     if (!result.structured.isNull()) made["structuredContent"] = toJsonValue(result.structured);
     if (request_.tool->keepsThreads())
@@ -236,10 +237,10 @@ void Call::finish(json::object result, bool waits) {
     if (!meta.empty()) result["_meta"] = meta;
     std::string text = stategraph::detail::jsonText(result);
     if (text.size() > result_bytes_max_) {
-        json::object larger = resultWith("The result has " + std::to_string(text.size()) +
-                                             " bytes, and this server sends at most " +
-                                             std::to_string(result_bytes_max_) + ". Ask for less.",
-                                         true);
+        json::object larger =
+            resultWith("The result has " + std::to_string(text.size()) + " bytes, and this server sends at most " +
+                           std::to_string(result_bytes_max_) + ". Ask for less.",
+                       true);
         if (!meta.empty()) larger["_meta"] = std::move(meta);
         text = stategraph::detail::jsonText(larger);
         waits = false;

@@ -40,7 +40,9 @@ public:
     std::size_t bytes() const;
     const std::string& name() const noexcept { return name_; }
     /// The id of an event; empty if the events have none.
-    std::string idOf(std::uint64_t number) const { return name_.empty() ? name_ : name_ + "-" + std::to_string(number); }
+    std::string idOf(std::uint64_t number) const {
+        return name_.empty() ? name_ : name_ + "-" + std::to_string(number);
+    }
 
     /// Calls `announce` after each change, instead of an earlier one. It must neither throw nor block.
     void listen(std::function<void()> announce);

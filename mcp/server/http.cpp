@@ -77,8 +77,7 @@ std::optional<std::string> decoded(std::string_view text) {
 std::optional<std::string> mirrored(std::string_view value) {
     constexpr std::string_view begin = "=?base64?";
     constexpr std::string_view end = "?=";
-    const bool is_coded =
-        value.size() >= begin.size() + end.size() && value.starts_with(begin) && value.ends_with(end);
+    const bool is_coded = value.size() >= begin.size() + end.size() && value.starts_with(begin) && value.ends_with(end);
     if (!is_coded) return std::string(value);
     return decoded(value.substr(begin.size(), value.size() - begin.size() - end.size()));
 }
@@ -86,7 +85,7 @@ std::optional<std::string> mirrored(std::string_view value) {
 /// The endpoint. Owned by the handler of a server.
 class Endpoint {
 public:
-    Endpoint(serve::Server& http, const Server& server, HttpServing options)
+    Endpoint(serve::Server& http, const Server& server, ServeOptions options)
         : offer_(server.offer()),
           options_(options),
           runs_(http),
@@ -97,7 +96,8 @@ public:
         if (!request.segments.empty()) return refused(404, detail::invalid_request, "Not Found");
         const std::string_view method = request.request.method();
         if (runs_.areOwned() && (!request.identity || request.identity->name.empty()))
-            return refused(401, detail::invalid_request, "threads of this server belong to users, and the request names none");
+            return refused(401, detail::invalid_request,
+                           "threads of this server belong to users, and the request names none");
         if (method == "POST") return post(request);
         if (method == "GET" && !request.request.header("Last-Event-ID").empty()) return resume(request);
         if (method == "DELETE") return endSession(request);
@@ -135,11 +135,11 @@ private:
 
     std::optional<serve::HandlerAnswer> refusalByLimits(const serve::HandlerRequest& request, const Incoming& message) {
         const bool is_call = message.kind == Incoming::Kind::request && message.method == "tools/call";
-        const auto wait =
-            runs_.count(request.identity, request.request.remote(), request.body.size(), is_call ? 1 : 0);
+        const auto wait = runs_.count(request.identity, request.request.remote(), request.body.size(), is_call ? 1 : 0);
         const bool has_stream = !is_call || !request.take_stream || request.take_stream();
         if (!wait && has_stream) return {};
-        serve::HandlerAnswer answer = refused(429, detail::beyond_limit, "the client asks for too much; try again later");
+        serve::HandlerAnswer answer =
+            refused(429, detail::beyond_limit, "the client asks for too much; try again later");
         if (wait) answer.headers.emplace_back("Retry-After", std::to_string(wait->count()));
         return answer;
     }
@@ -182,11 +182,10 @@ private:
     serve::HandlerAnswer postOfSession(const serve::HandlerRequest& request, Incoming& message) {
         const std::string_view version = request.request.header(version_header);
         if (!version.empty() && !detail::isSessionVersion(version))
-            return refused(400, detail::invalid_request,
-                           std::string(version_header) + " is no version of this server's: " +
-                               detail::quotedPart(version, 100));
-        if (message.kind == Incoming::Kind::request && message.method == "initialize")
-            return begin(request, message);
+            return refused(
+                400, detail::invalid_request,
+                std::string(version_header) + " is no version of this server's: " + detail::quotedPart(version, 100));
+        if (message.kind == Incoming::Kind::request && message.method == "initialize") return begin(request, message);
         if (message.kind == Incoming::Kind::unreadable) {
             const auto feed = std::make_shared<Feed>(std::string(), options_.event_bytes_max);
             Peer(offer_, runner_).take(std::move(message), feed, request.identity);
@@ -218,8 +217,7 @@ private:
         const auto only = feed->only();
         if (!only || peer->version().empty()) return answerOf(only ? only->message : std::string(), 400);
         const std::shared_ptr<ServedSession> session = sessions_.add(clientOf(request), peer);
-        if (!session)
-            return refused(503, detail::beyond_limit, "the server has as many sessions as its limit allows");
+        if (!session) return refused(503, detail::beyond_limit, "the server has as many sessions as its limit allows");
         serve::HandlerAnswer answer = answerOf(only->message);
         answer.headers.emplace_back(session_header, session->id());
         return answer;
@@ -268,7 +266,7 @@ private:
     }
 
     const std::shared_ptr<const detail::Offer> offer_;
-    const HttpServing options_;
+    const ServeOptions options_;
     const serve::HandlerRuns runs_;
     const std::shared_ptr<detail::HttpRunner> runner_;
     detail::ServedSessions sessions_;
@@ -276,9 +274,9 @@ private:
 
 }  // namespace
 
-void serve(serve::Server& http, const std::string& name, const Server& server, HttpServing options) {
+void serve(serve::Server& http, const std::string& name, const Server& server, ServeOptions options) {
     if (options.sessions_max == 0 || options.sessions_per_client == 0)
-        throw InvalidArgumentError("HttpServing::sessions_max and sessions_per_client are at least 1");
+        throw InvalidArgumentError("ServeOptions::sessions_max and sessions_per_client are at least 1");
     const auto endpoint = std::make_shared<Endpoint>(http, server, options);
     http.handle(name, [endpoint](const serve::HandlerRequest& request) { return endpoint->answer(request); });
 }

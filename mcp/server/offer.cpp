@@ -131,7 +131,8 @@ std::optional<json::object> Offer::page(std::string_view cursor) const {
     const stategraph::detail::LockGuard lock(mutex_);
     auto at = tools_.begin();
     if (!cursor.empty()) {
-        at = std::ranges::find(tools_, cursor, [](const Listed& each) -> std::string_view { return each.tool->name(); });
+        at =
+            std::ranges::find(tools_, cursor, [](const Listed& each) -> std::string_view { return each.tool->name(); });
         if (at == tools_.end()) return {};
         ++at;
     }

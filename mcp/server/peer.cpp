@@ -14,7 +14,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::size_t id_max = 256;        // bytes of the id of a request, or of a progress token
+constexpr std::size_t id_max = 256;            // bytes of the id of a request, or of a progress token
 constexpr std::size_t list_fresh_ms = 60'000;  // how long clients may keep the list of tools
 
 /// A client's name of a request or a progress: a text or a number as JSON. Empty: it is neither, or too long.
@@ -27,15 +27,15 @@ std::string nameIn(const json::value* value) {
 json::value const* memberOf(const json::object& object, std::string_view name) { return object.if_contains(name); }
 
 bool isId(std::string_view json) {
-    return !json.empty() && json.size() <= id_max && (json.front() == '"' || json.front() == '-' ||
-                                                      (json.front() >= '0' && json.front() <= '9'));
+    return !json.empty() && json.size() <= id_max &&
+           (json.front() == '"' || json.front() == '-' || (json.front() >= '0' && json.front() <= '9'));
 }
 
 /// Whether a client with these capabilities shows forms to people.
 bool asksPeople(const json::object& capabilities) {
     const json::object* const elicitation = objectIn(capabilities, "elicitation");
-    return elicitation != nullptr && (elicitation->empty() || elicitation->contains("form") ||
-                                      !elicitation->contains("url"));
+    return elicitation != nullptr &&
+           (elicitation->empty() || elicitation->contains("form") || !elicitation->contains("url"));
 }
 
 json::object capabilities() { return {{"tools", json::object()}}; }
@@ -80,7 +80,8 @@ void Peer::takeRequest(Request request) {
     if (!request.is_modern && method == "initialize") return initialize(request);
     if (!request.is_modern && method == "ping") return answer(request, {});
     const bool is_tools = method == "tools/list" || method == "tools/call";
-    if (!is_tools) return refuse(request, unknown_method, "this server has no method '" + quotedPart(method, 100) + "'");
+    if (!is_tools)
+        return refuse(request, unknown_method, "this server has no method '" + quotedPart(method, 100) + "'");
     if (!request.is_modern) {
         if (version().empty())
             return refuse(request, invalid_request,

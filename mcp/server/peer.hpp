@@ -71,7 +71,7 @@ private:
     std::string version_ SG_GUARDED_BY(mutex_);
     bool can_ask_ SG_GUARDED_BY(mutex_) = false;
     bool is_closed_ SG_GUARDED_BY(mutex_) = false;
-    std::map<std::string, std::shared_ptr<Call>> calls_ SG_GUARDED_BY(mutex_);            // by the id of the request
+    std::map<std::string, std::shared_ptr<Call>> calls_ SG_GUARDED_BY(mutex_);    // by the id of the request
     std::map<std::int64_t, std::shared_ptr<Call>> asking_ SG_GUARDED_BY(mutex_);  // by the id of the server's request
     std::int64_t last_id_ SG_GUARDED_BY(mutex_) = 0;
 };

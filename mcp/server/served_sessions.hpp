@@ -43,7 +43,7 @@ private:
 /// The sessions of a server. Safe from any thread.
 class ServedSessions {
 public:
-    explicit ServedSessions(HttpServing options) : options_(options) {}
+    explicit ServedSessions(ServeOptions options) : options_(options) {}
     /// Ends all.
     ~ServedSessions();
 
@@ -66,7 +66,7 @@ private:
     std::shared_ptr<ServedSession> removeIdle(std::string_view client) SG_REQUIRES(mutex_);
     std::size_t countOf(std::string_view client) const SG_REQUIRES(mutex_);
 
-    const HttpServing options_;
+    const ServeOptions options_;
     mutable stategraph::detail::Mutex mutex_;
     Map sessions_ SG_GUARDED_BY(mutex_);
 };

@@ -81,7 +81,8 @@ ToolGraph graphOf(const std::shared_ptr<const agent::Tool>& tool, std::shared_pt
             limits);
     } else {
         graph.addNode(
-            tool_node, [tool](const ToolState& state, Runtime& runtime) { return callTool(*tool, state, runtime); }, limits);
+            tool_node, [tool](const ToolState& state, Runtime& runtime) { return callTool(*tool, state, runtime); },
+            limits);
     }
     graph.addEdge(START, tool_node).addEdge(tool_node, END);
     return graph.compile({.checkpointer = std::move(saver)});

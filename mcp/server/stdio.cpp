@@ -219,8 +219,7 @@ void takeLine(Peer& peer, std::string_view line, const std::shared_ptr<Outlet>& 
 
 void serveStdio(const Server& server, const StdioOptions& options) {
     const detail::OwnOutput own(options.out);
-    const auto runner =
-        std::make_shared<detail::LocalRunner>(options.executor ? options.executor : Executor::common());
+    const auto runner = std::make_shared<detail::LocalRunner>(options.executor ? options.executor : Executor::common());
     const auto writer = std::make_shared<detail::Writer>(own.get(), options.unsent_bytes_max);
     const auto peer = std::make_shared<detail::Peer>(server.offer(), runner);
     // Whatever ends it, no run may outlive the runner.
@@ -237,9 +236,9 @@ void serveStdio(const Server& server, const StdioOptions& options) {
     bool is_skipped = false;
     while (writer->waitForRoom() && lines.next(line, is_skipped)) {
         if (is_skipped) {
-            writer->send(detail::refusalText("null", detail::not_json,
-                                               "the message is longer than " +
-                                                   std::to_string(options.message_bytes_max) + " bytes"));
+            writer->send(detail::refusalText(
+                "null", detail::not_json,
+                "the message is longer than " + std::to_string(options.message_bytes_max) + " bytes"));
             continue;
         }
         detail::takeLine(*peer, line, writer);

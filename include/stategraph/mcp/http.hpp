@@ -22,7 +22,7 @@ struct HttpOptions {
     std::chrono::milliseconds end_wait = std::chrono::seconds(2);
 };
 
-/// Reaches a server over HTTP. Each client has a session of its own, and its connections are kept for later requests. Requests
+/// A server over HTTP. Each client has a session of its own, and its connections are kept for later requests. Requests
 /// that the server makes outside of its answers are not read. Errors: InvalidArgumentError for an address, a header or
 /// a file of certificates that cannot be used, and for a time that is not from 1 ms to one hour.
 Transport http(HttpOptions options);

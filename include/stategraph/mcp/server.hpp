@@ -19,8 +19,9 @@ class Offer;
 
 /// The options of a server.
 struct ServerOptions {
-    /// Its name and version, as clients show them.
+    /// Its name, as clients show it.
     std::string name = "stategraph";
+    /// Its version, as clients show it.
     std::string version = "1";
     /// What a model should know of the server as a whole; empty: nothing.
     std::string instructions = {};
@@ -72,9 +73,10 @@ private:
 
 /// The options of a server on standard input and output.
 struct StdioOptions {
-    /// The descriptors of which messages are read, and to which they are written. If it is standard output, what else
-    /// the program writes there goes to standard error meanwhile.
+    /// The descriptor from which messages are read.
     int in = 0;
+    /// The descriptor to which messages are written. If it is standard output, what else the program writes there goes
+    /// to standard error meanwhile.
     int out = 1;
     /// The longest message, in bytes. A longer one is refused and skipped.
     std::size_t message_bytes_max = 4U << 20U;

@@ -39,9 +39,11 @@ struct ServedOptions {
     std::string description = {};
     /// A name for people.
     std::string title = {};
-    /// What clients may assume (the annotations of the protocol); not given: nothing.
+    /// Whether clients may assume that a call changes nothing; not given: nothing is said of it.
     std::optional<bool> read_only = {};
+    /// Whether a call may destroy something; likewise.
     std::optional<bool> destructive = {};
+    /// Whether a call with the same arguments changes nothing more; likewise.
     std::optional<bool> idempotent = {};
     /// The channels that calls may write. Not given: all that the graph takes as its input.
     std::optional<std::vector<std::string>> input_channels = {};

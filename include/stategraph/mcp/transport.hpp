@@ -38,14 +38,15 @@ struct ProcessOptions {
 /// How a Client reaches a server. Copies are cheap; nothing is started before the client needs it. Immutable.
 class Transport {
 public:
-    explicit Transport(std::shared_ptr<const detail::Connector> connector) noexcept : connector_(std::move(connector)) {}
+    explicit Transport(std::shared_ptr<const detail::Connector> connector) noexcept
+        : connector_(std::move(connector)) {}
     const std::shared_ptr<const detail::Connector>& connector() const noexcept { return connector_; }
 
 private:
     std::shared_ptr<const detail::Connector> connector_;
 };
 
-/// Reaches a server that each client starts as a process of its own. Errors: InvalidArgumentError for an empty command, for a
+/// A server that each client starts as a process of its own. Errors: InvalidArgumentError for an empty command, for a
 /// NUL byte, for a variable without a name and for a negative end_wait. A program that does not exist is an error of
 /// the first call.
 Transport process(ProcessOptions options);

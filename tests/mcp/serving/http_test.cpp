@@ -21,7 +21,7 @@ const std::string both = "Accept: application/json, text/event-stream\r\n";
 
 /// A server with the tools, at /mcp.
 struct Served {
-    explicit Served(sg::serve::ServerOptions options = {}, mcp::HttpServing serving = {},
+    explicit Served(sg::serve::ServerOptions options = {}, mcp::ServeOptions serving = {},
                     std::shared_ptr<gates::Gate> gate = {})
         : saver(std::make_shared<sg::MemorySaver>()), app(tripGraph(saver, std::move(gate))), http(patient(options)) {
         mcp::Server server({.name = "test"});
@@ -39,8 +39,8 @@ struct Served {
     }
     /// Begins a session, and returns its header field.
     std::string begin(const std::string& headers = {}, const json::object& capabilities = {}) const {
-        const client::Response response =
-            post(request(0, "initialize", {{"protocolVersion", "2025-11-25"}, {"capabilities", capabilities}}), headers);
+        const client::Response response = post(
+            request(0, "initialize", {{"protocolVersion", "2025-11-25"}, {"capabilities", capabilities}}), headers);
         REQUIRE(response.status == 200);
         return "Mcp-Session-Id: " + response.headers.at("mcp-session-id") + "\r\n" + headers;
     }
@@ -134,7 +134,8 @@ TEST_CASE("a client that loses the connection reads the rest of a call with the 
         read = readUntil(connection, "looking at Paris");
     }
     gate->open();
-    const std::string last = read.substr(read.rfind("id: ") + 4, read.find('\n', read.rfind("id: ")) - read.rfind("id: ") - 4);
+    const std::string last =
+        read.substr(read.rfind("id: ") + 4, read.find('\n', read.rfind("id: ")) - read.rfind("id: ") - 4);
     const client::Response rest =
         client::get(served.http.port(), "/mcp", both + session + "Last-Event-ID: " + last + "\r\n");
     CHECK(rest.status == 200);
@@ -219,8 +220,7 @@ TEST_CASE("sessions and threads belong to the users that the server names") {
         CHECK(isError(refused));
         CHECK(textOf(refused).find("there is no thread 't'") != std::string::npos);
     }
-    const json::object unknown =
-        served.result(Served::call(3, "trip", {{"thread_id", "u"}, {"resume", "car"}}), bob);
+    const json::object unknown = served.result(Served::call(3, "trip", {{"thread_id", "u"}, {"resume", "car"}}), bob);
     CHECK(textOf(unknown).find("there is no thread 'u'") != std::string::npos);
     const json::object done = served.result(Served::call(4, "trip", {{"thread_id", "t"}, {"resume", "train"}}), ada);
     CHECK(done.at("structuredContent").at("log") == json::array{"looked at Rome", "train"});
@@ -284,7 +284,7 @@ TEST_CASE("beyond the limit of sessions an idle one ends, and without an idle on
 
 TEST_CASE("a server that ends stops the calls of its sessions") {
     const auto gate = std::make_shared<gates::Gate>();
-    auto served = std::make_unique<Served>(sg::serve::ServerOptions{}, mcp::HttpServing{}, gate);
+    auto served = std::make_unique<Served>(sg::serve::ServerOptions{}, mcp::ServeOptions{}, gate);
     const auto app = served->app;
     client::Connection connection(served->http.port());
     json::object call = Served::call(1, "trip", {{"city", "Paris"}, {"thread_id", "t"}});

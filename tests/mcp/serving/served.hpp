@@ -56,11 +56,10 @@ inline TripGraph tripGraph(std::shared_ptr<sg::BaseCheckpointSaver> saver, std::
 
 /// add, fail, count (with progress) and remove (with an approval).
 inline void addTools(mcp::Server& server) {
-    server.add(agent::tool<Sum>("add", {.description = "Adds two numbers"},
-                                [](const Sum& sum) { return sum.a + sum.b; }));
-    server.add(agent::tool<sg::Value>("fail", {}, [](const sg::Value&) -> std::string {
-        throw std::runtime_error("the disk is full");
-    }));
+    server.add(
+        agent::tool<Sum>("add", {.description = "Adds two numbers"}, [](const Sum& sum) { return sum.a + sum.b; }));
+    server.add(agent::tool<sg::Value>(
+        "fail", {}, [](const sg::Value&) -> std::string { throw std::runtime_error("the disk is full"); }));
     server.add(agent::tool<sg::Value>("count", {}, [](const sg::Value&, agent::ToolContext& context) {
         for (int i = 1; i <= 3; ++i) context.write(sg::Value(i));
         return std::string("counted");

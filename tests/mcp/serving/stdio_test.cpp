@@ -107,9 +107,9 @@ TEST_CASE("a cancelled call stops its run and gets no answer, and its thread can
     const auto saver = std::make_shared<sg::MemorySaver>();
     Talk talk(serverOf(saver, gate));
     talk.initialize();
-    talk.request(1, "tools/call",
-                 {{"name", "trip"}, {"arguments", {{"city", "Paris"}, {"thread_id", "t"}}},
-                  {"_meta", {{"progressToken", 1}}}});
+    talk.request(
+        1, "tools/call",
+        {{"name", "trip"}, {"arguments", {{"city", "Paris"}, {"thread_id", "t"}}}, {"_meta", {{"progressToken", 1}}}});
     while (talk.next().at("params").at("message") != "looking at Paris") {
     }
     talk.notify("notifications/cancelled", {{"requestId", 1}, {"reason", "enough"}});
@@ -131,7 +131,8 @@ TEST_CASE("a question is asked by a client that can, and its answer continues th
     REQUIRE(question.at("method") == "elicitation/create");
     CHECK(question.at("params").at("message") == "By train or by plane?");
     CHECK(question.at("params").at("requestedSchema").at("properties").as_object().contains("answer"));
-    talk.send({{"jsonrpc", "2.0"}, {"id", question.at("id")},
+    talk.send({{"jsonrpc", "2.0"},
+               {"id", question.at("id")},
                {"result", {{"action", "accept"}, {"content", {{"answer", "train"}}}}}});
     const json::object result = talk.next().at("result").as_object();
     CHECK(result.at("structuredContent").at("log") == json::array{"looked at Rome", "train"});
@@ -179,7 +180,8 @@ TEST_CASE("a call that waits for an answer can be cancelled") {
     talk.request(1, "tools/call", {{"name", "trip"}, {"arguments", {{"city", "Rome"}, {"thread_id", "t"}}}});
     const json::value question = talk.next();
     talk.notify("notifications/cancelled", {{"requestId", 1}});
-    talk.send({{"jsonrpc", "2.0"}, {"id", question.at("id")},
+    talk.send({{"jsonrpc", "2.0"},
+               {"id", question.at("id")},
                {"result", {{"action", "accept"}, {"content", {{"answer", "train"}}}}}});
     CHECK(talk.ask(2, "ping").at("id") == 2);
     const json::object done = talk.call(3, "trip", {{"thread_id", "t"}, {"resume", "plane"}});
@@ -205,8 +207,7 @@ TEST_CASE("without sessions, a question is the call's result, and the call is re
         // Without an answer it asks again.
         CHECK(talk.ask(4, "tools/call", params).at("result").at("resultType") == "input_required");
         const json::object content = is_graph ? json::object{{"answer", "train"}} : json::object{{"approved", true}};
-        params["inputResponses"] = {
-            {requests.begin()->key(), {{"action", "accept"}, {"content", content}}}};
+        params["inputResponses"] = {{requests.begin()->key(), {{"action", "accept"}, {"content", content}}}};
         const json::object done = talk.ask(5, "tools/call", params).at("result").as_object();
         CHECK(done.at("resultType") == "complete");
         CHECK_FALSE(isError(done));
@@ -237,7 +238,8 @@ TEST_CASE("an agent is a tool that takes a message, and its calls that need appr
     talk.request(1, "tools/call", {{"name", "assistant"}, {"arguments", {{"message", "Remove it"}}}});
     const json::value question = talk.next();
     CHECK(question.at("params").at("message") == "May remove be called with {}?");
-    talk.send({{"jsonrpc", "2.0"}, {"id", question.at("id")},
+    talk.send({{"jsonrpc", "2.0"},
+               {"id", question.at("id")},
                {"result", {{"action", "accept"}, {"content", {{"approved", true}}}}}});
     CHECK(textOf(talk.next().at("result").as_object()) == "It is gone.");
     CHECK(isError(talk.call(2, "assistant", {{"text", "?"}})));
@@ -250,7 +252,8 @@ TEST_CASE("a client that leaves stops its calls, and a thread that a process lef
         Talk talk(serverOf(saver, gate));
         talk.initialize();
         talk.request(1, "tools/call",
-                     {{"name", "trip"}, {"arguments", {{"city", "Paris"}, {"thread_id", "t"}}},
+                     {{"name", "trip"},
+                      {"arguments", {{"city", "Paris"}, {"thread_id", "t"}}},
                       {"_meta", {{"progressToken", 1}}}});
         while (talk.next().at("params").at("message") != "looking at Paris") {
         }

@@ -97,9 +97,7 @@ private:
 inline std::string textOf(const json::object& result) {
     return json::value_to<std::string>(result.at("content").at(0).at("text"));
 }
-inline bool isError(const json::object& result) {
-    return result.contains("isError") && result.at("isError").as_bool();
-}
+inline bool isError(const json::object& result) { return result.contains("isError") && result.at("isError").as_bool(); }
 /// The thread that a result names.
 inline std::string threadOf(const json::object& result) {
     return json::value_to<std::string>(result.at("_meta").at("stategraph/thread_id"));
