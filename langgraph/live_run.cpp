@@ -12,12 +12,15 @@ LiveRun::LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std:
       graph_(std::move(graph)),
       identity_(std::move(who)),
       work_(std::move(work)),
-      feed_(service.options.event_bytes_max, service.feed_bytes, stategraph::detail::jsonText(asked_.kwargs).size()) {}
+      feed_(service.options.event_bytes_max, service.feed_bytes, stategraph::detail::jsonText(asked_.kwargs).size()),
+      before_(asked_.before),
+      is_rolled_back_(asked_.is_rolled_back) {}
 
 RunRecord LiveRun::record() const {
     RunRecord record = asked_;
     const stategraph::detail::LockGuard lock(mutex_);
     record.status = status_;
+    record.before = before_;
     if (!ended_at_.empty()) record.updated_at = ended_at_;
     return record;
 }
@@ -52,14 +55,15 @@ void LiveRun::control(std::shared_ptr<RunControl> control) {
     if (is_cancelled_) control_->requestStop();
 }
 
-bool LiveRun::cancel() {
+bool LiveRun::cancel(bool rolls_back) {
     std::shared_ptr<RunControl> control;
     bool is_waiting = false;
     {
         const stategraph::detail::LockGuard lock(mutex_);
-        if (!ended_at_.empty()) return false;
+        if (is_ending_) return false;
         is_waiting = status_ == "pending" && !is_cancelled_;
         is_cancelled_ = true;
+        is_rolled_back_ |= rolls_back;
         control = control_;
     }
     if (control) control->requestStop();
@@ -69,6 +73,17 @@ bool LiveRun::cancel() {
 bool LiveRun::isCancelled() const {
     const stategraph::detail::LockGuard lock(mutex_);
     return is_cancelled_;
+}
+
+void LiveRun::note(boost::json::array before) {
+    const stategraph::detail::LockGuard lock(mutex_);
+    before_ = std::move(before);
+}
+
+bool LiveRun::beginEnd() {
+    const stategraph::detail::LockGuard lock(mutex_);
+    is_ending_ = true;
+    return is_rolled_back_;
 }
 
 void LiveRun::end(const std::string& status, const std::string& ended_at, std::string result) {

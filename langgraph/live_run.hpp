@@ -44,9 +44,15 @@ public:
     bool waitAgain();
     /// Gives it what stops it. If it was cancelled meanwhile, it is stopped.
     void control(std::shared_ptr<RunControl> control);
-    /// Has it stop, and end as interrupted. Returns whether it had not begun, so that nobody else ends it.
-    bool cancel();
+    /// Has it stop, and end as interrupted, or be rolled back. Returns whether it had not begun, so that nobody else
+    /// ends it.
+    bool cancel(bool rolls_back = false);
     bool isCancelled() const;
+    /// Notes how the thread stood before it (RunRecord::before).
+    void note(boost::json::array before);
+
+    /// From now on nobody can cancel it. Returns whether it is rolled back.
+    bool beginEnd();
 
     /// Sets how it ended. `result` is what clients get who wait for it.
     void end(const std::string& status, const std::string& ended_at, std::string result);
@@ -63,7 +69,10 @@ private:
     std::string status_ SG_GUARDED_BY(mutex_) = "pending";
     std::string ended_at_ SG_GUARDED_BY(mutex_);
     std::string result_ SG_GUARDED_BY(mutex_);
+    boost::json::array before_ SG_GUARDED_BY(mutex_);
     bool is_cancelled_ SG_GUARDED_BY(mutex_) = false;
+    bool is_rolled_back_ SG_GUARDED_BY(mutex_) = false;
+    bool is_ending_ SG_GUARDED_BY(mutex_) = false;
     std::shared_ptr<RunControl> control_ SG_GUARDED_BY(mutex_);
 };
 

@@ -86,8 +86,6 @@ json::array listOf(const std::vector<std::string>& texts) {
 void refuseMissing(const Body& body) {
     if (body.has("webhook")) body.refuse("webhook", "this server sends no webhooks");
     if (body.has("after_seconds")) body.refuse("after_seconds", "this server begins runs immediately");
-    if (body.text("multitask_strategy") == "rollback")
-        body.refuse("multitask_strategy", "this server does not roll back runs; use reject, enqueue or interrupt");
 }
 
 json::object configIn(const Body& body, const RunPlace& place, const json::object& ids) {

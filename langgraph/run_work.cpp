@@ -123,9 +123,9 @@ Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, Run
                                         json::object{{"run_id", asked.run_id}, {"attempt", asked.attempt}}));
         Settled settled{.work = run->work()};
         if (run->isLeftOver()) {
-            settled = settle(*service, graph, asked, config);
+            settled = settle(*service, *run, config);
         } else {
-            noteQuestions(*service, graph, asked);
+            noteStart(*service, *run);
         }
         if (!settled.work) {
             service->runs->finish(*run, settled.status, {});

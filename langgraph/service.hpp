@@ -45,7 +45,8 @@ struct Service : std::enable_shared_from_this<Service> {
     const ApiRecords records;
     const std::shared_ptr<FeedBytes> feed_bytes;
     std::map<std::string, std::shared_ptr<const ServedGraph>> graphs;
-    std::string began_at;  // the time, as ISO 8601
+    std::string began_at;     // the time, as ISO 8601
+    bool has_rivals = false;  // other servers may use the same threads
     std::unique_ptr<LiveRuns> runs;
 };
 
