@@ -30,7 +30,7 @@ namespace {
 /// A run of a thread: of this process, or as it is stored.
 struct FoundRun {
     RunRecord record;
-    std::shared_ptr<LiveRun> live;  // null: it is only stored
+    std::shared_ptr<LiveRun> live;  // null: it is only stored, and driven by another server if it has not ended
 };
 
 FoundRun find(const Call& call, const std::string& thread_id, const std::string& run_id) {
@@ -38,6 +38,10 @@ FoundRun find(const Call& call, const std::string& thread_id, const std::string&
     auto stored = call.service().records.run(thread_id, run_id);
     if (!stored) throw NotFound("Run with ID " + run_id + " not found");
     std::shared_ptr<LiveRun> live = call.service().runs->find(run_id);
+    if (!live && !stored->hasEnded() && call.service().runs->isBusy(thread_id)) {
+        live = call.service().runs->find(run_id);
+        if (auto since = call.service().records.run(thread_id, run_id)) stored = std::move(since);
+    }
     return {live ? live->record() : *std::move(stored), std::move(live)};
 }
 
@@ -68,19 +72,11 @@ serve::HandlerAnswer emptyStream() {
     return answer;
 }
 
-/// Refuses what is not done yet.
-void checkAction(const Call& call) {
+/// Whether a cancelled run is rolled back too.
+bool rollsBack(const Call& call) {
     const std::string action = call.parameter("action");
     if (!action.empty()) checkWord("action", action, {"interrupt", "rollback"});
-    if (action == "rollback") throw InvalidRequest("action: this server does not roll back runs; use interrupt");
-}
-
-/// Whether all that the thread's log has is of one run.
-bool madeWholeLog(const ServedGraph& graph, const RunRecord& run) {
-    bool is_all = true;
-    graph.graph->history({.thread_id = ThreadId(run.thread_id)}, {.values = false},
-                         [&](const SnapshotData& each) { return is_all = isOf(each, run); });
-    return is_all;
+    return action == "rollback";
 }
 
 }  // namespace
@@ -114,13 +110,12 @@ serve::HandlerAnswer getRun(const Call& call) { return answerOf(runJson(find(cal
 
 serve::HandlerAnswer deleteRun(const Call& call) {
     const FoundRun run = find(call);
-    if (run.live && !run.live->hasEnded()) throw ApiError(409, "The run has not ended; cancel it before you delete it");
-    const ServedGraph* const graph = call.service().graph(run.record.graph_id);
-    if (graph != nullptr && madeWholeLog(*graph, run.record)) {
-        // The log is that of the open run too.
-        if (call.service().runs->isBusy(run.record.thread_id)) throw ApiError(409, "Thread is busy");
-        graph->saver().deleteThread(run.record.thread_id);
-    }
+    if (run.live ? !run.live->hasEnded() : !run.record.hasEnded())
+        throw ApiError(409, "The run has not ended; cancel it before you delete it");
+    // The log is that of the open run too.
+    if (call.service().runs->isBusy(run.record.thread_id)) throw ApiError(409, "Thread is busy");
+    if (const ServedGraph* const graph = call.service().graph(run.record.graph_id))
+        takeBack(call.service(), *graph, run.record, OnBusy::reject);
     call.service().records.store(ApiRecords::Batch().remove(run.record));
     return noContent();
 }
@@ -128,12 +123,14 @@ serve::HandlerAnswer deleteRun(const Call& call) {
 serve::HandlerAnswer joinRun(const Call& call) {
     const FoundRun run = find(call);
     if (run.live) return resultOf(call.service(), run.live, call.flag("cancel_on_disconnect"));
+    if (!run.record.hasEnded()) return followedOf(call.service(), run.record, false);
     return answerOf(threadValues(call.service(), call.thread()));
 }
 
 serve::HandlerAnswer streamRun(const Call& call) {
     const FoundRun run = find(call);
-    return run.live ? streamFrom(call, run.live) : emptyStream();
+    if (run.live) return streamFrom(call, run.live);
+    return run.record.hasEnded() ? emptyStream() : followedOf(call.service(), run.record, true);
 }
 
 serve::HandlerAnswer streamAlone(const Call& call) {
@@ -145,9 +142,11 @@ serve::HandlerAnswer streamAlone(const Call& call) {
 }
 
 serve::HandlerAnswer cancelRun(const Call& call) {
-    checkAction(call);
+    const bool rolls_back = rollsBack(call);
     const FoundRun run = find(call);
-    if (run.live) call.service().runs->cancel(*run.live);
+    if (!run.live && !run.record.hasEnded())
+        throw ApiError(409, "Another server of this store drives the run; cancel it there");
+    if (run.live) call.service().runs->cancel(*run.live, rolls_back);
     if (!call.flag("wait")) return answerOf(json::object(), 202);
     serve::HandlerAnswer answer = noContent();
     if (run.live) answer.is_due = [live = run.live] { return live->feed().hasEnded(); };
@@ -155,7 +154,7 @@ serve::HandlerAnswer cancelRun(const Call& call) {
 }
 
 serve::HandlerAnswer cancelRuns(const Call& call) {
-    checkAction(call);
+    const bool rolls_back = rollsBack(call);
     const Body body = call.body();
     const std::optional<std::string> thread_id = body.uuid("thread_id");
     if (!thread_id) body.refuse("thread_id", "is required");
@@ -164,7 +163,7 @@ serve::HandlerAnswer cancelRuns(const Call& call) {
     const std::string status = body.choice("status", {"all", "pending", "running"});
     for (const auto& each : call.service().runs->ofThread(thread.thread_id)) {
         const bool is_named = ids.empty() || std::ranges::find(ids, each->asked().run_id) != ids.end();
-        if (is_named && (status == "all" || each->status() == status)) call.service().runs->cancel(*each);
+        if (is_named && (status == "all" || each->status() == status)) call.service().runs->cancel(*each, rolls_back);
     }
     return noContent();
 }

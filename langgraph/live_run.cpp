@@ -17,12 +17,15 @@ LiveRun::LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std:
       identity_(std::move(who)),
       work_(std::move(work)),
       feed_(service.options.event_bytes_max, service.feed_bytes, stategraph::detail::jsonText(asked_.kwargs).size(),
-            static_cast<std::uint64_t>(asked_.attempt - 1) << 32U) {}
+            static_cast<std::uint64_t>(asked_.attempt - 1) << 32U),
+      before_(asked_.before),
+      is_rolled_back_(asked_.is_rolled_back) {}
 
 RunRecord LiveRun::record() const {
     RunRecord record = asked_;
     const stategraph::detail::LockGuard lock(mutex_);
     record.status = status_;
+    record.before = before_;
     if (!ended_at_.empty()) record.updated_at = ended_at_;
     return record;
 }
@@ -57,14 +60,15 @@ void LiveRun::control(std::shared_ptr<RunControl> control) {
     if (is_cancelled_) control_->requestStop();
 }
 
-bool LiveRun::cancel() {
+bool LiveRun::cancel(bool rolls_back) {
     std::shared_ptr<RunControl> control;
     bool is_waiting = false;
     {
         const stategraph::detail::LockGuard lock(mutex_);
-        if (!ended_at_.empty()) return false;
+        if (is_ending_) return false;
         is_waiting = status_ == "pending" && !is_cancelled_;
         is_cancelled_ = true;
+        is_rolled_back_ |= rolls_back;
         control = control_;
     }
     if (control) control->requestStop();
@@ -84,6 +88,17 @@ void LiveRun::threadEvents(std::shared_ptr<ThreadEvents> events) {
 std::shared_ptr<ThreadEvents> LiveRun::threadEvents() const {
     const stategraph::detail::LockGuard lock(mutex_);
     return thread_events_;
+}
+
+void LiveRun::note(boost::json::array before) {
+    const stategraph::detail::LockGuard lock(mutex_);
+    before_ = std::move(before);
+}
+
+bool LiveRun::beginEnd() {
+    const stategraph::detail::LockGuard lock(mutex_);
+    is_ending_ = true;
+    return is_rolled_back_;
 }
 
 void LiveRun::end(const std::string& status, const std::string& ended_at, std::string result) {

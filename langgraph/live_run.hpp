@@ -47,9 +47,15 @@ public:
     bool waitAgain();
     /// Gives it what stops it. If it was cancelled meanwhile, it is stopped.
     void control(std::shared_ptr<RunControl> control);
-    /// Has it stop, and end as interrupted. Returns whether it had not begun, so that nobody else ends it.
-    bool cancel();
+    /// Has it stop, and end as interrupted, or be rolled back. Returns whether it had not begun, so that nobody else
+    /// ends it.
+    bool cancel(bool rolls_back = false);
     bool isCancelled() const;
+    /// Notes how the thread stood before it (RunRecord::before).
+    void note(boost::json::array before);
+
+    /// From now on nobody can cancel it. Returns whether it is rolled back.
+    bool beginEnd();
 
     /// What writes its events for clients of the second protocol; null: none has asked for the thread before it began.
     void threadEvents(std::shared_ptr<ThreadEvents> events);
@@ -71,7 +77,10 @@ private:
     std::string status_ SG_GUARDED_BY(mutex_) = "pending";
     std::string ended_at_ SG_GUARDED_BY(mutex_);
     std::string result_ SG_GUARDED_BY(mutex_);
+    boost::json::array before_ SG_GUARDED_BY(mutex_);
     bool is_cancelled_ SG_GUARDED_BY(mutex_) = false;
+    bool is_rolled_back_ SG_GUARDED_BY(mutex_) = false;
+    bool is_ending_ SG_GUARDED_BY(mutex_) = false;
     std::shared_ptr<RunControl> control_ SG_GUARDED_BY(mutex_);
     std::shared_ptr<ThreadEvents> thread_events_ SG_GUARDED_BY(mutex_);
 };

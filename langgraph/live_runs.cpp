@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "langgraph/api_error.hpp"
 #include "langgraph/identifiers.hpp"
 #include "langgraph/run_request.hpp"
+#include "langgraph/run_settle.hpp"
 #include "langgraph/run_work.hpp"
 #include "langgraph/thread_runs.hpp"
 #include "langgraph/webhooks.hpp"
@@ -21,7 +26,7 @@ constexpr std::size_t ended_max = 10'000;
 
 /// What is stored of a run that ends now.
 RunRecord endOf(const LiveRun& run, const std::string& status) {
-    RunRecord ended = run.asked();
+    RunRecord ended = run.record();
     ended.status = status;
     ended.updated_at = now();
     return ended;
@@ -36,22 +41,80 @@ void removeThreadOf(const Service& service, const RunRecord& run) {
     service.records.removeThread(run.thread_id);
 }
 
+bool LiveRuns::hold(const std::string& thread_id, BaseCheckpointSaver& saver) {
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        if (lines_.contains(thread_id)) return true;
+    }
+    // Not by its own name, by which its runs hold it.
+    std::unique_ptr<ThreadHold> held = saver.tryHold("langgraph-runs " + thread_id);
+    if (!held) return false;
+    const stategraph::detail::LockGuard lock(mutex_);
+    lines_[thread_id].hold = std::move(held);
+    return true;
+}
+
+void LiveRuns::addLeftOvers(const std::vector<RunRecord>& left) {
+    for (const RunRecord& each : left) {
+        // Whoever had the thread may have ended the run since the record was read.
+        std::optional<RunRecord> record = service_.records.run(each.thread_id, each.run_id);
+        if (!record || record->hasEnded()) continue;
+        ++record->attempt;
+        std::optional<serve::Identity> who;
+        if (!record->owner.empty()) who = serve::Identity{.name = record->owner};
+        auto run = std::make_shared<LiveRun>(*std::move(record), service_.graphs.at(each.graph_id), std::move(who),
+                                             Work(), service_);
+        const stategraph::detail::LockGuard lock(mutex_);
+        lines_[each.thread_id].runs.push_back(run);
+        runs_.insert_or_assign(each.run_id, std::move(run));
+    }
+}
+
+void LiveRuns::adopt(const std::vector<RunRecord>& left) {
+    const std::string& thread_id = left.front().thread_id;
+    {
+        const stategraph::detail::LockGuard holding(hold_mutex_);
+        if (!ofThread(thread_id).empty()) return;
+        if (!hold(thread_id, service_.graphs.at(left.front().graph_id)->saver())) return;
+        addLeftOvers(left);
+    }
+    takeOut(nullptr, thread_id);
+    beginFirst(thread_id);
+}
+
+bool LiveRuns::isBusy(const std::string& thread_id) {
+    if (!ofThread(thread_id).empty()) return true;
+    if (!service_.has_rivals) return false;
+    std::vector<RunRecord> open = service_.records.openRuns(thread_id);
+    std::erase_if(open, [](const RunRecord& each) { return each.hasEnded(); });
+    if (open.empty()) return false;
+    const auto is_served = [&](const RunRecord& each) { return service_.graph(each.graph_id) != nullptr; };
+    if (std::ranges::all_of(open, is_served)) adopt(open);
+    return true;
+}
+
 std::vector<std::shared_ptr<LiveRun>> LiveRuns::enter(const std::shared_ptr<LiveRun>& run) {
     const RunRecord& asked = run->asked();
+    (void)isBusy(asked.thread_id);  // what others have left comes before it
+    const stategraph::detail::LockGuard holding(hold_mutex_);
+    if (!hold(asked.thread_id, run->graph().saver()))
+        throw ApiError(409,
+                       "Another server of this store drives the runs of the thread; ask that one, or try again when "
+                       "they have ended");
     const stategraph::detail::LockGuard lock(mutex_);
     Line& line = lines_[asked.thread_id];
     std::vector<std::shared_ptr<LiveRun>> others;
-    std::ranges::copy_if(line, std::back_inserter(others), isWaitingOrRunning);
+    std::ranges::copy_if(line.runs, std::back_inserter(others), isWaitingOrRunning);
     if (!others.empty() && asked.multitask_strategy == "reject")
         throw ApiError(409,
                        "Thread is already running a task. Wait for it to finish or choose a different multitask "
                        "strategy.");
     if (others.size() > service_.options.waiting_max)
         throw ApiError(409, "The thread has as many waiting runs as it may (ApiOptions::waiting_max)");
-    line.push_back(run);
+    line.runs.push_back(run);
     runs_.emplace(asked.run_id, run);
     entering_.insert(asked.run_id);
-    if (asked.multitask_strategy != "interrupt") others.clear();
+    if (asked.multitask_strategy != "interrupt" && asked.multitask_strategy != "rollback") others.clear();
     return others;
 }
 
@@ -65,35 +128,22 @@ void LiveRuns::add(const std::shared_ptr<LiveRun>& run, const std::function<void
             const stategraph::detail::LockGuard lock(mutex_);
             entering_.erase(run_id);
             runs_.erase(run_id);
-            const auto line = lines_.find(run->asked().thread_id);
-            if (line != lines_.end()) {
-                std::erase(line->second, run);
-                if (line->second.empty()) lines_.erase(line);
-            }
         }
+        takeOut(run, run->asked().thread_id);
         beginFirst(run->asked().thread_id);
         throw;
     }
     // What was cancelled before it was stored has been stored as it was asked for.
-    if (run->isCancelled()) storeEnd(*run, endOf(*run, "interrupted"), {});
+    if (run->isCancelled()) storeEnd(*run, endOf(*run, "interrupted"), {}, run->beginEnd());
     {
         const stategraph::detail::LockGuard lock(mutex_);
         entering_.erase(run_id);
     }
     for (const auto& each : replaced) {
         try {
-            cancel(*each);
+            cancel(*each, run->asked().multitask_strategy == "rollback");
         } catch (const std::exception&) {  // it was told to stop; only the note for another process is missing
         }
-    }
-    beginFirst(run->asked().thread_id);
-}
-
-void LiveRuns::addLeftOver(const std::shared_ptr<LiveRun>& run) {
-    {
-        const stategraph::detail::LockGuard lock(mutex_);
-        lines_[run->asked().thread_id].push_back(run);
-        runs_.emplace(run->asked().run_id, run);
     }
     beginFirst(run->asked().thread_id);
 }
@@ -108,14 +158,17 @@ std::vector<std::shared_ptr<LiveRun>> LiveRuns::ofThread(const std::string& thre
     std::vector<std::shared_ptr<LiveRun>> runs;
     const stategraph::detail::LockGuard lock(mutex_);
     const auto line = lines_.find(thread_id);
-    if (line != lines_.end()) std::ranges::copy_if(line->second, std::back_inserter(runs), isWaitingOrRunning);
+    if (line != lines_.end()) std::ranges::copy_if(line->second.runs, std::back_inserter(runs), isWaitingOrRunning);
     return runs;
 }
 
-void LiveRuns::cancel(LiveRun& run) {
-    if (!run.cancel()) {
+void LiveRuns::cancel(LiveRun& run, bool rolls_back) {
+    if (!run.cancel(rolls_back)) {
         // If the process dies before the run has stopped, the next one does not go on with it.
-        const auto note = [](RunRecord& stored) { stored.is_cancelled = true; };
+        const auto note = [rolls_back](RunRecord& stored) {
+            stored.is_cancelled = true;
+            stored.is_rolled_back |= rolls_back;
+        };
         if (!run.hasEnded()) service_.records.editOpenRun(run.asked().thread_id, run.asked().run_id, note);
         return;
     }
@@ -138,14 +191,14 @@ void LiveRuns::begin(const std::shared_ptr<LiveRun>& run) {
 }
 
 std::shared_ptr<LiveRun> LiveRuns::nextOf(const std::string& thread_id, Line& line) {
-    if (line.front()->status() != "pending") return line.front();
+    if (line.runs.front()->status() != "pending") return line.runs.front();
     const Clock::Time now = service_.clock->now();
-    const auto due = std::ranges::find_if(line, [&](const auto& each) { return each->beginsAt() <= now; });
-    if (due != line.end()) {
-        std::rotate(line.begin(), due, std::next(due));
-        return line.front();
+    const auto due = std::ranges::find_if(line.runs, [&](const auto& each) { return each->beginsAt() <= now; });
+    if (due != line.runs.end()) {
+        std::rotate(line.runs.begin(), due, std::next(due));
+        return line.runs.front();
     }
-    const auto earliest = std::ranges::min_element(line, {}, &LiveRun::beginsAt);
+    const auto earliest = std::ranges::min_element(line.runs, {}, &LiveRun::beginsAt);
     const Clock::Time at = (*earliest)->beginsAt();
     const auto known = called_at_.find(thread_id);
     if (known != called_at_.end() && known->second <= at) return {};
@@ -169,7 +222,7 @@ bool LiveRuns::beginFirst(const std::string& thread_id) noexcept {
     {
         const stategraph::detail::LockGuard lock(mutex_);
         const auto line = lines_.find(thread_id);
-        if (line == lines_.end() || line->second.empty()) return true;
+        if (line == lines_.end() || line->second.runs.empty()) return true;
         first = nextOf(thread_id, line->second);
         if (!first || entering_.contains(first->asked().run_id)) return true;
     }
@@ -226,14 +279,22 @@ void LiveRuns::beginWaiting() noexcept {
     } while (beginFirst(thread_id));
 }
 
+void LiveRuns::takeOut(const std::shared_ptr<LiveRun>& run, const std::string& thread_id) noexcept {
+    const stategraph::detail::LockGuard holding(hold_mutex_);
+    std::unique_ptr<ThreadHold> ended;  // is given back before anybody asks for it again
+    const stategraph::detail::LockGuard lock(mutex_);
+    const auto line = lines_.find(thread_id);
+    if (line == lines_.end()) return;
+    std::erase(line->second.runs, run);
+    if (!line->second.runs.empty()) return;
+    ended = std::move(line->second.hold);
+    lines_.erase(line);
+}
+
 void LiveRuns::leave(const std::shared_ptr<LiveRun>& run) noexcept {
+    takeOut(run, run->asked().thread_id);
     {
         const stategraph::detail::LockGuard lock(mutex_);
-        const auto line = lines_.find(run->asked().thread_id);
-        if (line != lines_.end()) {
-            std::erase(line->second, run);
-            if (line->second.empty()) lines_.erase(line);
-        }
         remember(run);
     }
     beginFirst(run->asked().thread_id);
@@ -251,14 +312,21 @@ void LiveRuns::remember(const std::shared_ptr<LiveRun>& run) {
     }
 }
 
-void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result) noexcept {
+void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result,
+                        bool is_rolled_back) noexcept {
     try {
+        if (is_rolled_back) takeBack(service_, run.graph(), ended, OnBusy::wait);
         const auto touch = [&](ThreadRecord& thread) { thread.updated_at = ended.updated_at; };
-        const ApiRecords::Batch call = service_.webhooks->callOf(ended, result);
         // The thread may have been deleted: nothing is left of its runs then.
-        if (!service_.records.editThread(ended.thread_id, touch, ApiRecords::Batch(call).put(ended)))
-            service_.records.store(ApiRecords::Batch(call).remove(ended));
-        service_.webhooks->send(ended);
+        if (is_rolled_back) {
+            if (!service_.records.editThread(ended.thread_id, touch, ApiRecords::Batch().remove(ended)))
+                service_.records.store(ApiRecords::Batch().remove(ended));
+        } else {
+            const ApiRecords::Batch call = service_.webhooks->callOf(ended, result);
+            if (!service_.records.editThread(ended.thread_id, touch, ApiRecords::Batch(call).put(ended)))
+                service_.records.store(ApiRecords::Batch(call).remove(ended));
+            service_.webhooks->send(ended);
+        }
         if (ended.losesThread()) removeThreadOf(service_, ended);
     } catch (const std::exception& why) {  // the next process finds out from the log how it ended
         if (const serve::ErrorText told = service_.errorTexts(run.graph().id, ended.thread_id))
@@ -267,10 +335,11 @@ void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended, const std::s
 }
 
 void LiveRuns::finish(LiveRun& run, const std::string& status, std::string result) noexcept {
+    const bool is_rolled_back = run.beginEnd();
     const RunRecord record = endOf(run, status);
     // One that was cancelled while it waited is not reported: another one of the thread may be under way.
     const bool is_reported = run.threadEvents() || run.status() == "running";
-    storeEnd(run, record, result);
+    storeEnd(run, record, result, is_rolled_back);
     run.end(status, record.updated_at, std::move(result));
     if (is_reported) endThreadEvents(service_, run, status);
     run.feed().end(true);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <stategraph/detail/mutex.hpp>
+#include <stategraph/saver.hpp>
 
 #include "langgraph/live_run.hpp"
 #include "langgraph/records.hpp"
@@ -20,35 +21,48 @@ namespace stategraph::langgraph {
 void removeThreadOf(const Service& service, const RunRecord& run);
 
 /// The runs of this process: those of each thread one after the other, in the order of creation, and the newest that
-/// have ended. Safe from any thread.
+/// have ended. While a thread has runs here, this process holds it (BaseCheckpointSaver::tryHold), so that no other
+/// server of the same store drives its runs; what nobody holds was left by a process that has ended. Safe from any
+/// thread.
 class LiveRuns {
 public:
     explicit LiveRuns(Service& service) : service_(service) {}
 
     /// Adds a run after those of its thread, calls `store`, and begins the run when its turn has come. The run's
     /// strategy decides what happens if others of its thread have not ended. Errors: ApiError (409) if it is refused,
-    /// and those of `store`; then nothing was added.
+    /// also because another server drives the thread's runs, and those of `store`; then nothing was added.
     void add(const std::shared_ptr<LiveRun>& run, const std::function<void()>& store);
-    /// Adds what other processes have left.
-    void addLeftOver(const std::shared_ptr<LiveRun>& run);
+    /// Goes on with the open runs of a thread, in their order, unless another server drives them. `left` are their
+    /// records; not empty.
+    void adopt(const std::vector<RunRecord>& left);
 
     /// Null: it is not of this process, or was forgotten.
     std::shared_ptr<LiveRun> find(const std::string& run_id) const;
     /// Those of a thread that have not ended, in their order.
     std::vector<std::shared_ptr<LiveRun>> ofThread(const std::string& thread_id) const;
-    bool isBusy(const std::string& thread_id) const { return !ofThread(thread_id).empty(); }
-    /// Has a run stop. One that waits ends immediately.
-    void cancel(LiveRun& run);
+    /// Whether a thread has runs that have not ended, here or on another server. If that server is gone, this one goes
+    /// on with them.
+    bool isBusy(const std::string& thread_id);
+    /// Has a run stop. One that waits ends immediately. With `rolls_back` what it has stored is removed with it.
+    void cancel(LiveRun& run, bool rolls_back = false);
 
-    /// Stores how a run ended, tells its readers, and deletes its thread if that was for this run alone.
+    /// Stores how a run ended, or removes it if it is rolled back; notifies its readers, and deletes its thread if that
+    /// was for this run alone.
     void finish(LiveRun& run, const std::string& status, std::string result) noexcept;
     /// The server ends; the next process continues the run. Its readers see that the response breaks off.
     static void leaveOpen(LiveRun& run) noexcept { run.feed().end(false); }
 
 private:
-    using Line = std::deque<std::shared_ptr<LiveRun>>;
-
+    struct Line {
+        std::deque<std::shared_ptr<LiveRun>> runs;
+        std::unique_ptr<ThreadHold> hold;
+    };
+    /// Has the thread held as long as it has a line. Returns false if another server has it.
+    bool hold(const std::string& thread_id, BaseCheckpointSaver& saver) SG_REQUIRES(hold_mutex_);
+    void addLeftOvers(const std::vector<RunRecord>& left) SG_REQUIRES(hold_mutex_);
     std::vector<std::shared_ptr<LiveRun>> enter(const std::shared_ptr<LiveRun>& run);
+    /// Takes a run out of the line of its thread, which is given back if the line is empty then.
+    void takeOut(const std::shared_ptr<LiveRun>& run, const std::string& thread_id) noexcept;
     void leave(const std::shared_ptr<LiveRun>& run) noexcept;
     /// Begins the first run of a thread, if it waits and is stored. Returns false if the server has no place for it; it
     /// is begun when there is one.
@@ -59,10 +73,12 @@ private:
     /// The run of a thread whose turn it is: the one that has begun, or the first whose time has come. Null: none, and
     /// the clock calls when there is one.
     std::shared_ptr<LiveRun> nextOf(const std::string& thread_id, Line& line) SG_REQUIRES(mutex_);
-    void storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result) noexcept;
+    void storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result,
+                  bool is_rolled_back) noexcept;
     void remember(const std::shared_ptr<LiveRun>& run) SG_REQUIRES(mutex_);
 
-    Service& service_;  // owns this
+    Service& service_;                      // owns this
+    stategraph::detail::Mutex hold_mutex_;  // is had while threads are held and given back
     mutable stategraph::detail::Mutex mutex_;
     std::map<std::string, Line> lines_ SG_GUARDED_BY(mutex_);             // by thread
     std::set<std::string> entering_ SG_GUARDED_BY(mutex_);                // runs that are not stored yet

@@ -104,7 +104,9 @@ RunRecord runOf(const StoreItem& item) {
             .keeps_thread = in.flag("keeps_thread"),
             .is_cancelled = in.flag("cancelled"),
             .begins_at = in.text("begins_at"),
+            .is_rolled_back = in.flag("rolled_back"),
             .questions = in.texts("questions"),
+            .before = in.array("before"),
             .attempt = in.number("attempt")};
 }
 
@@ -158,7 +160,9 @@ ApiRecords::Batch& ApiRecords::Batch::put(const RunRecord& run) {
                           {"keeps_thread", run.keeps_thread},
                           {"cancelled", run.is_cancelled},
                           {"begins_at", run.begins_at},
+                          {"rolled_back", run.is_rolled_back},
                           {"questions", json::array(run.questions.begin(), run.questions.end())},
+                          {"before", run.before},
                           {"attempt", run.attempt}}));
     const bool is_open = !run.hasEnded() || run.losesThread();
     ops_.push_back(is_open ? putOp(openNs(), run.run_id, {{"thread_id", run.thread_id}})
@@ -242,10 +246,10 @@ std::optional<AssistantRecord> ApiRecords::assistant(const std::string& assistan
 }
 
 void ApiRecords::forEach(const StoreNamespace& ns, std::size_t page_max,
-                         const std::function<bool(const StoreItem&)>& take) const {
+                         const std::function<bool(const StoreItem&)>& take, const StoreFilter& filter) const {
     for (std::size_t offset = 0;; offset += page_max) {
-        const auto page =
-            store_->search({.namespace_prefix = ns, .limit = page_max, .offset = offset, .refresh_ttl = false});
+        const auto page = store_->search(
+            {.namespace_prefix = ns, .filter = filter, .limit = page_max, .offset = offset, .refresh_ttl = false});
         for (const SearchItem& item : page) {
             if (!take(item)) return;
         }
@@ -271,13 +275,17 @@ void ApiRecords::forEachRun(const std::string& thread_id, const std::function<bo
     forEach(runsNs(thread_id), page_runs, [&](const StoreItem& item) { return take(runOf(item)); });
 }
 
-std::vector<RunRecord> ApiRecords::openRuns() const {
+std::vector<RunRecord> ApiRecords::openRuns(const StoreFilter& filter) const {
     std::vector<RunRecord> all;
-    forEach(openNs(), page_items, [&](const StoreItem& item) {
+    const auto take = [&](const StoreItem& item) {
         if (auto found = run(Members(item).text("thread_id"), item.key)) all.push_back(*std::move(found));
         return true;
-    });
+    };
+    forEach(openNs(), page_items, take, filter);
     return all;
+}
+std::vector<RunRecord> ApiRecords::openRuns(const std::string& thread_id) const {
+    return openRuns(where("thread_id").eq(thread_id));
 }
 
 void ApiRecords::removeThread(const std::string& thread_id) const {

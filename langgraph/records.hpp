@@ -49,8 +49,13 @@ struct RunRecord {
     bool keeps_thread = true;
     bool is_cancelled = false;   // a client has cancelled it, and it has not ended yet
     std::string begins_at = {};  // it waits until then; empty: it begins when its turn has come
+    /// What it has stored is removed with it when it has stopped.
+    bool is_rolled_back = false;
     /// The ids of the open questions that its answers are for, from when it begins; empty: it answers none.
     std::vector<std::string> questions = {};
+    /// How the thread stood before it, unless it has an input: {"ns", "head", "writes": [{"path", "bytes"}]} of each
+    /// log.
+    boost::json::array before = {};
     std::int64_t attempt = 1;
 
     bool hasEnded() const { return status != "pending"; }
@@ -118,7 +123,9 @@ public:
     /// The runs of a thread, the oldest first, until `take` returns false. Cost: those that were taken, in pages.
     void forEachRun(const std::string& thread_id, const std::function<bool(RunRecord&&)>& take) const;
     /// The runs of all threads that have not ended, or lose their threads, in the order of creation.
-    std::vector<RunRecord> openRuns() const;
+    std::vector<RunRecord> openRuns() const { return openRuns(StoreFilter()); }
+    /// Those of one thread.
+    std::vector<RunRecord> openRuns(const std::string& thread_id) const;
 
     /// Removes a thread with its runs.
     void removeThread(const std::string& thread_id) const;
@@ -127,8 +134,9 @@ public:
     void removeAll(const StoreNamespace& ns) const;
 
 private:
-    void forEach(const StoreNamespace& ns, std::size_t page_max,
-                 const std::function<bool(const StoreItem&)>& take) const;
+    void forEach(const StoreNamespace& ns, std::size_t page_max, const std::function<bool(const StoreItem&)>& take,
+                 const StoreFilter& filter = {}) const;
+    std::vector<RunRecord> openRuns(const StoreFilter& filter) const;
 
     std::shared_ptr<BaseStore> store_;
     mutable stategraph::detail::Mutex edit_mutex_;

@@ -98,6 +98,32 @@ serve::HandlerAnswer resultOf(Service& service, const std::shared_ptr<LiveRun>& 
     return answer;
 }
 
+serve::HandlerAnswer followedOf(Service& service, const RunRecord& run, bool is_stream) {
+    serve::HandlerAnswer answer{.content_type = is_stream ? "text/event-stream" : "application/json"};
+    serve::HandlerEvents events;
+    events.every = patience;
+    events.is_whole = true;
+    events.heartbeat = heartbeat;
+    events.idle_text = is_stream ? ": heartbeat\n\n" : "\n";
+    events.next = [owner = service.weak_from_this(), thread_id = run.thread_id, run_id = run.run_id, is_stream,
+                   is_told = false]() mutable -> std::optional<std::string> {
+        if (is_told) return std::nullopt;
+        const auto kept = owner.lock();
+        if (!kept) breakOff();
+        const auto stored = kept->records.run(thread_id, run_id);
+        if (stored && !stored->hasEnded()) {
+            (void)kept->runs->isBusy(thread_id);  // goes on with it if the other server is gone
+            return std::string();
+        }
+        is_told = true;
+        const auto thread = kept->records.thread(thread_id);
+        std::string values = thread ? stategraph::detail::jsonText(threadValues(*kept, *thread)) : "null";
+        return is_stream ? "event: values\ndata: " + values + "\n\n" : values;
+    };
+    answer.events = std::move(events);
+    return answer;
+}
+
 void addLocation(const LiveRun& run, bool is_stream, serve::HandlerAnswer& answer) {
     const RunRecord& asked = run.asked();
     std::string at = asked.is_temporary ? "" : "/threads/" + asked.thread_id;

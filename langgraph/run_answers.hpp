@@ -26,6 +26,9 @@ struct StreamOf {
 serve::HandlerAnswer streamOf(Service& service, StreamOf stream);
 /// What clients get who wait for the run: its last values, its questions or its error.
 serve::HandlerAnswer resultOf(Service& service, const std::shared_ptr<LiveRun>& run, bool cancels);
+/// The values of the run's thread when the run has ended, for a run that another server drives: as a stream's only
+/// event, or alone.
+serve::HandlerAnswer followedOf(Service& service, const RunRecord& run, bool is_stream);
 /// The header fields that say where the run is found.
 void addLocation(const LiveRun& run, bool is_stream, serve::HandlerAnswer& answer);
 

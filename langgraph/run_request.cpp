@@ -84,12 +84,6 @@ json::array listOf(const std::vector<std::string>& texts) {
     return list;
 }
 
-/// Refuses what this server does not do yet, rather than to leave it undone in silence.
-void refuseMissing(const Body& body) {
-    if (body.text("multitask_strategy") == "rollback")
-        body.refuse("multitask_strategy", "this server does not roll back runs; use reject, enqueue or interrupt");
-}
-
 /// Reads the address that is called when the run has ended.
 void readWebhook(const Body& body, const RunPlace& place, json::object& kwargs) {
     const std::optional<std::string> address = body.text("webhook");
@@ -224,7 +218,6 @@ void checkMetadata(const Body& body, const RunRecord& run) {
 }  // namespace
 
 RunRecord readRun(const Body& body, const RunPlace& place) {
-    refuseMissing(body);
     RunRecord run{.run_id = newId(),
                   .thread_id = place.thread.thread_id,
                   .assistant_id = place.assistant.assistant_id,

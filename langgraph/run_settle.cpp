@@ -1,6 +1,7 @@
 #include "langgraph/run_settle.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,9 +11,11 @@
 #include <stategraph/interrupt.hpp>
 #include <stategraph/json.hpp>
 #include <stategraph/snapshot.hpp>
+#include <stategraph/take_back.hpp>
 
 #include "langgraph/live_runs.hpp"
 #include "langgraph/run_request.hpp"
+#include "src/commands/thread_line.hpp"
 
 namespace stategraph::langgraph {
 
@@ -22,6 +25,16 @@ namespace {
 
 /// The runs' id in what they store with each checkpoint.
 constexpr const char* run_key = "run_id";
+
+/// If tasks have stored more than this, it is not noted with a run, and a rollback leaves what the run adds to it.
+constexpr std::size_t marks_bytes_max = std::size_t{4} << 20U;
+
+/// Whether a run made a checkpoint.
+bool isOf(const SnapshotData& at, const RunRecord& run) {
+    return std::ranges::any_of(static_cast<const Metadata&>(at.metadata), [&](const MetadataEntry& entry) {
+        return entry.key == run_key && toJsonValue(entry.value) == json::value(run.run_id);
+    });
+}
 
 bool hasCheckpoint(const ServedGraph& graph, const RunRecord& run) {
     const HistoryOptions options{.limit = 1, .filter = Metadata{{run_key, Value(run.run_id)}}, .values = false};
@@ -55,6 +68,47 @@ void answerOnly(const std::vector<std::string>& open, RunStart& start) {
     }
 }
 
+/// The ids of the open questions that a run answers; none if it is refused.
+std::vector<std::string> questionsFor(const RunStart& start, const SnapshotData& head) {
+    std::vector<std::string> questions;
+    for (const Interrupt& each : head.interrupts()) {
+        const auto answers = [&](const Answer& answer) { return answer.interrupt_id == each.id; };
+        if (start.resume || std::ranges::any_of(*start.answers, answers)) questions.push_back(each.id.toString());
+    }
+    if (start.resume && questions.size() > 1) questions.clear();
+    return questions;
+}
+
+/// Marks of a thread as they are kept; empty if they have more than `marks_bytes_max`.
+json::array toJson(const std::vector<LogMark>& marks) {
+    json::array all;
+    std::size_t bytes = 0;
+    for (const LogMark& mark : marks) {
+        json::array writes;
+        for (const StoredWrite& each : mark.writes) {
+            if ((bytes += each.bytes.size()) > marks_bytes_max) return {};
+            writes.push_back({{"path", commands::toBase64(each.path)}, {"bytes", commands::toBase64(each.bytes)}});
+        }
+        all.push_back({{"ns", commands::toBase64(mark.checkpoint_ns)},
+                       {"head", mark.head.toString()},
+                       {"writes", std::move(writes)}});
+    }
+    return all;
+}
+
+std::vector<LogMark> marksOf(const json::array& kept) {
+    const auto text = [](const json::value& of, const char* member) {
+        return commands::fromBase64(json::value_to<std::string>(of.at(member))).value();
+    };
+    std::vector<LogMark> marks;
+    for (const json::value& each : kept) {
+        marks.push_back({text(each, "ns"), CheckpointId(json::value_to<std::string>(each.at("head"))), {}});
+        for (const json::value& write : each.at("writes").as_array())
+            marks.back().writes.push_back({text(write, "path"), text(write, "bytes")});
+    }
+    return marks;
+}
+
 Settled resumed(const ServedGraph& graph, RunConfig& config) {
     config.checkpoint_id = {};
     config.checkpoint_ns = {};
@@ -63,28 +117,39 @@ Settled resumed(const ServedGraph& graph, RunConfig& config) {
 
 }  // namespace
 
-bool isOf(const SnapshotData& at, const RunRecord& run) {
-    return std::ranges::any_of(static_cast<const Metadata&>(at.metadata), [&](const MetadataEntry& entry) {
-        return entry.key == run_key && toJsonValue(entry.value) == json::value(run.run_id);
+void takeBack(const Service& service, const ServedGraph& graph, const RunRecord& run, OnBusy on_busy) {
+    if (run.before.empty() && !hasCheckpoint(graph, run)) return;  // it had not begun
+    bool is_last = true;
+    service.records.forEachRun(run.thread_id, [&](RunRecord&& each) {
+        return is_last = each.run_id <= run.run_id || !each.hasEnded();  // those that have not ended wait for this one
     });
+    (void)stategraph::takeBack(graph.saver(), run.thread_id,
+                               {.metadata = Metadata{{run_key, Value(run.run_id)}},
+                                .before = is_last ? marksOf(run.before) : std::vector<LogMark>(),
+                                .on_busy = on_busy});
 }
 
-void noteQuestions(const Service& service, const ServedGraph& graph, const RunRecord& run) {
-    if (!run.kwargs.contains("command") || run.kwargs.contains("checkpoint_id")) return;
-    const RunStart start = startOf(graph, run);
-    if (!start.resume && !start.answers) return;
-    const SnapshotData head = graph.graph->state({.thread_id = ThreadId(run.thread_id)}, false);
+void noteStart(const Service& service, LiveRun& run) {
+    const RunRecord& asked = run.asked();
+    const ServedGraph& graph = run.graph();
+    const RunStart start = startOf(graph, asked);
+    if (start.input) return;
+    // A run that another process has left has perhaps stored something since it noted this.
+    json::array before = asked.before;
+    if (before.empty()) before = toJson(markThread(graph.saver(), asked.thread_id));
     std::vector<std::string> questions;
-    for (const Interrupt& each : head.interrupts()) {
-        const auto answers = [&](const Answer& answer) { return answer.interrupt_id == each.id; };
-        if (start.resume || std::ranges::any_of(*start.answers, answers)) questions.push_back(each.id.toString());
-    }
-    if (questions.empty() || (start.resume && questions.size() > 1)) return;  // the run is refused
-    service.records.editOpenRun(run.thread_id, run.run_id,
-                                [&](RunRecord& stored) { stored.questions = std::move(questions); });
+    if ((start.resume || start.answers) && !asked.kwargs.contains("checkpoint_id"))
+        questions = questionsFor(start, graph.graph->state({.thread_id = ThreadId(asked.thread_id)}, false));
+    service.records.editOpenRun(asked.thread_id, asked.run_id, [&](RunRecord& stored) {
+        stored.questions = std::move(questions);
+        stored.before = before;
+    });
+    run.note(std::move(before));
 }
 
-Settled settle(const Service& service, const ServedGraph& graph, const RunRecord& run, RunConfig& config) {
+Settled settle(const Service& service, LiveRun& live, RunConfig& config) {
+    const RunRecord& run = live.asked();
+    const ServedGraph& graph = live.graph();
     if (run.is_cancelled) return {.status = "interrupted"};
     const ThreadId thread(run.thread_id);
     const SnapshotData head = graph.graph->state({.thread_id = thread}, false);
@@ -92,7 +157,7 @@ Settled settle(const Service& service, const ServedGraph& graph, const RunRecord
         if (hasCheckpoint(graph, run)) return {.status = "success"};  // others have continued the thread since it ended
         RunStart start = startOf(graph, run);
         if (run.questions.empty()) {
-            noteQuestions(service, graph, run);
+            noteStart(service, live);
             return {.work = graph.graph->prepare(std::move(start))};
         }
         // Answers are stored with the checkpoint that waits for them, before the run that they resume makes one.
@@ -119,22 +184,19 @@ Settled settle(const Service& service, const ServedGraph& graph, const RunRecord
 }
 
 void continueLeftRuns(Service& service) {
+    std::map<std::string, std::vector<RunRecord>> by_thread;
     for (RunRecord& left : service.records.openRuns()) {
-        const auto graph = service.graphs.find(left.graph_id);
-        if (!left.hasEnded() && graph == service.graphs.end()) {
+        if (!left.hasEnded() && service.graph(left.graph_id) == nullptr) {
             left.status = "error";
             service.records.store(ApiRecords::Batch().put(left));
         }
-        if (left.hasEnded()) {
-            if (left.losesThread()) removeThreadOf(service, left);
-            continue;
+        if (!left.hasEnded()) {
+            by_thread[left.thread_id].push_back(std::move(left));
+        } else if (left.losesThread()) {
+            removeThreadOf(service, left);
         }
-        ++left.attempt;
-        std::optional<serve::Identity> who;
-        if (!left.owner.empty()) who = serve::Identity{.name = left.owner};
-        service.runs->addLeftOver(
-            std::make_shared<LiveRun>(std::move(left), graph->second, std::move(who), Work(), service));
     }
+    for (const auto& [thread_id, left] : by_thread) service.runs->adopt(left);
 }
 
 }  // namespace stategraph::langgraph

@@ -5,6 +5,7 @@
 #include <stategraph/langgraph/graph.hpp>
 #include <stategraph/snapshot.hpp>
 
+#include "langgraph/live_run.hpp"
 #include "langgraph/records.hpp"
 #include "langgraph/service.hpp"
 
@@ -17,18 +18,20 @@ struct Settled {
     std::string status = "success";
 };
 
-/// Whether a run made a checkpoint.
-bool isOf(const SnapshotData& at, const RunRecord& run);
+/// Notes in the record of a run that is about to begin, if it has no input, how its thread stands and which open
+/// questions its answers are for, because the log does not say which run gave an answer. Errors: those of Graph, and
+/// the store's.
+void noteStart(const Service& service, LiveRun& run);
 
-/// Notes in the record of a run that is about to begin which open questions its answers are for, because the log does
-/// not say which run gave an answer. Errors: those of Graph, and the store's.
-void noteQuestions(const Service& service, const ServedGraph& graph, const RunRecord& run);
+/// Removes from a thread's log what a run has stored. What the run has answered is open again, unless a later run has
+/// ended. Errors: as stategraph::takeBack.
+void takeBack(const Service& service, const ServedGraph& graph, const RunRecord& run, OnBusy on_busy);
 
 /// Finds out from the log how far a run came whose process is gone: it ended, it resumes, or it begins. `config` is
 /// changed to what it resumes with. Errors: those of Graph, and the store's.
-Settled settle(const Service& service, const ServedGraph& graph, const RunRecord& run, RunConfig& config);
+Settled settle(const Service& service, LiveRun& run, RunConfig& config);
 
-/// Has the server go on with all runs that were left. Errors: the store's.
+/// Has the server go on with all runs that were left and that no other server drives. Errors: the store's.
 void continueLeftRuns(Service& service);
 
 }  // namespace stategraph::langgraph

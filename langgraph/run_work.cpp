@@ -127,9 +127,9 @@ Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, Run
                                         json::object{{"run_id", asked.run_id}, {"attempt", asked.attempt}}));
         Settled settled{.work = run->work()};
         if (run->isLeftOver()) {
-            settled = settle(*service, graph, asked, config);
+            settled = settle(*service, *run, config);
         } else {
-            noteQuestions(*service, graph, asked);
+            noteStart(*service, *run);
         }
         const std::shared_ptr<ThreadEvents> thread_events = run->threadEvents();
         if (!settled.work) {

@@ -38,7 +38,10 @@ Service::Service(serve::Server& owner, std::map<std::string, std::shared_ptr<Gra
       thread_feeds(std::make_unique<ThreadFeeds>(options.event_bytes_max, feed_bytes)),
       began_at(now()) {
     if (!options.store) throw InvalidArgumentError("ApiOptions::store is needed: it keeps what clients ask for");
-    for (auto& [name, graph] : given) graphs.emplace(name, std::make_shared<ServedGraph>(name, std::move(graph)));
+    for (auto& [name, graph] : given) {
+        const auto added = graphs.emplace(name, std::make_shared<ServedGraph>(name, std::move(graph))).first;
+        has_rivals |= added->second->saver().holdsThreads();
+    }
     runs = std::make_unique<LiveRuns>(*this);
     schedules = std::make_unique<Schedules>(*this);
     webhooks = std::make_unique<Webhooks>(*this);

@@ -53,7 +53,8 @@ struct Service : std::enable_shared_from_this<Service> {
     const std::shared_ptr<FeedBytes> feed_bytes;
     const std::unique_ptr<ThreadFeeds> thread_feeds;
     std::map<std::string, std::shared_ptr<const ServedGraph>> graphs;
-    std::string began_at;  // the time, as ISO 8601
+    std::string began_at;     // the time, as ISO 8601
+    bool has_rivals = false;  // other servers may use the same threads
     std::unique_ptr<LiveRuns> runs;
     std::unique_ptr<Schedules> schedules;
     std::unique_ptr<Webhooks> webhooks;

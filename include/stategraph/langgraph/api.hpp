@@ -16,8 +16,8 @@ namespace stategraph::langgraph {
 struct ApiOptions {
     /// Keeps what the log of a thread cannot know: its metadata and configuration, what was asked of each run, and the
     /// assistants that clients made; below the label "langgraph-api", which clients cannot see. It is also the store
-    /// that clients read and write. It must outlive a process as the graphs' savers do, and belongs to one server at a
-    /// time. Must be given.
+    /// that clients read and write. It must outlive a process as the graphs' savers do. Several servers may share it
+    /// where they share savers that hold threads (SQLite, PostgreSQL). Must be given.
     std::shared_ptr<BaseStore> store = {};
     /// The version that `GET /info` tells clients.
     std::string version = "1.5.1";
@@ -41,12 +41,12 @@ struct ApiOptions {
 /// Has the server answer LangGraph's clients, with each graph under its name: the paths /ok, /info, /assistants,
 /// /threads, /runs and /store are taken. docs/langgraph_clients.md lists the routes.
 ///
-/// The graphs need a saver (CompileOptions::checkpointer). Runs that a process has left are continued before this
-/// returns: what the log says of them is settled, those in flight resume, and those that had not begun begin.
-/// Due times of schedules that passed while no server ran are due now, and webhooks that were left are sent.
-/// Ownership, hooks, limits and origins are the server's (ServerOptions). What it made lives as long as the server.
-/// Errors: InvalidArgumentError without a store, for a name that is taken, and for a graph without a saver; those of
-/// the store and the savers. Cost: a read of all runs that have not ended.
+/// The graphs need a saver (CompileOptions::checkpointer). Runs that a process has left, and that no other server of
+/// the store drives, are continued before this returns: what the log says of them is settled, those in flight resume,
+/// and those that had not begun begin. Due times of schedules that passed while no server ran are due now, and webhooks
+/// that were left are sent. Ownership, hooks, limits and origins are the server's (ServerOptions). What it made lives as
+/// long as the server. Errors: InvalidArgumentError without a store, for a name that is taken, and for a graph without a
+/// saver; those of the store and the savers. Cost: a read of all runs that have not ended.
 void serve(serve::Server& server, std::map<std::string, std::shared_ptr<Graph>> graphs, ApiOptions options);
 
 }  // namespace stategraph::langgraph
