@@ -34,6 +34,20 @@ struct Meanwhile {
     }
 };
 
+/// Runs `meanwhile` before a put.
+class Interleaved : public Door {
+public:
+    Interleaved(std::shared_ptr<sg::BaseCheckpointSaver> store, Meanwhile& meanwhile)
+        : Door(std::move(store)), meanwhile_(meanwhile) {}
+    void put(const sg::PutRequest& request) override {
+        meanwhile_();
+        Door::put(request);
+    }
+
+private:
+    Meanwhile& meanwhile_;
+};
+
 /// Three nodes that ask for their names, from two processes.
 App asker(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, Log& log, Meanwhile* meanwhile) {
     Graph graph;
@@ -95,6 +109,28 @@ TEST_CASE("a question is not stored over the result of another process, whose ef
             CHECK(two.getState(T).values.bar.size() == 3);
             CHECK(two.getState(T).values.bar.at(1) == "y2");
             CHECK(log.count("y") == 1);
+        });
+    }
+}
+
+TEST_CASE("an answer is not stored over one that another process has stored since the thread was read") {
+    for (const drivers::Driver& driver : drivers::all()) {
+        CAPTURE(driver.name);
+        savers::onEach([&](savers::Store& store) {
+            const auto saver = store.open();
+            const auto other = std::make_shared<Door>(saver);
+            Meanwhile meanwhile;
+            Graph graph;
+            graph.addNode("ask", [](const State&, sg::Runtime& runtime) -> Update {
+                return bar(sg::interrupt<std::string>(runtime, "q", "?"));
+            });
+            graph.addEdge(sg::START, "ask");
+            const App app = graph.compile({.checkpointer = std::make_shared<Interleaved>(saver, meanwhile)});
+            (void)app.invoke(Update{}, T);
+            meanwhile.other = [&] { (void)sg::answer(*other, T, sg::Value("no")); };
+            const auto run = driver.run(app, answer("q", "yes"), T);
+            CHECK(run.as<sg::ConcurrentUpdateError>() != nullptr);
+            CHECK(app.invoke(sg::RESUME, T).values.bar == Strings{"no"});
         });
     }
 }

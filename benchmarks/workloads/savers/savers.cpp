@@ -10,6 +10,7 @@
 #include "benchmarks/support/figures.hpp"
 #include "benchmarks/support/savers.hpp"
 #include "benchmarks/support/workload.hpp"
+#include "benchmarks/workloads/savers/effects.hpp"
 #include "benchmarks/workloads/savers/messages.hpp"
 
 namespace bench {
@@ -228,6 +229,7 @@ void registerCases() {
     registerSqlite();
     registerPostgres();
     registerMessages();
+    registerEffects();
 }
 
 }  // namespace bench
