@@ -118,9 +118,9 @@ public:
     explicit PostgresSaver(const std::string& conninfo, const PostgresSaverOptions& options = {});
     ~PostgresSaver() override;
 
-    /// Creates the schema and its tables, if they do not exist. Several processes may call it at the same time. It needs
-    /// permission to create objects in the database, or in the schema if that exists. It uses `schema` and the timeouts
-    /// of the options. Errors: as opening.
+    /// Creates the schema and its tables, if they do not exist. Several processes may call it at the same time. It
+    /// needs permission to create objects in the database, or in the schema if that exists. It uses `schema` and the
+    /// timeouts of the options. Errors: as opening.
     static void setUp(const std::string& conninfo, const PostgresSaverOptions& options = {});
 
     void put(const PutRequest& request) override;

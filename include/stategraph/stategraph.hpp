@@ -1,10 +1,10 @@
 #pragma once
 /// All of the library but what costs compile time or needs another one: JSON (stategraph/json.hpp), coroutines
-/// (async.hpp, asio.hpp) and RocksDB (rocksdb_saver.hpp, rocksdb_store.hpp). Apart are too, because few files need them:
-/// a cache on a store (store_cache.hpp), subscribers (stream_hub.hpp), NDJSON (ndjson.hpp), observers (observer.hpp,
-/// spans.hpp), functions as runs (functional.hpp), graphs as data (graph_description.hpp), JSON that is still being written
-/// (partial_json.hpp, partial.hpp, partial_display.hpp), and what only writers of savers use (saver_rules.hpp,
-/// testing/).
+/// (async.hpp, asio.hpp) and RocksDB (rocksdb_saver.hpp, rocksdb_store.hpp). Apart are too, because few files need
+/// them: a cache on a store (store_cache.hpp), subscribers (stream_hub.hpp), NDJSON (ndjson.hpp), observers
+/// (observer.hpp, spans.hpp), functions as runs (functional.hpp), graphs as data (graph_description.hpp), JSON that is
+/// still being written (partial_json.hpp, partial.hpp, partial_display.hpp), and what only writers of savers use
+/// (saver_rules.hpp, testing/).
 #include <stategraph/cache.hpp>
 #include <stategraph/cache_policy.hpp>
 #include <stategraph/channel.hpp>
