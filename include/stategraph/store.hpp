@@ -185,9 +185,9 @@ struct StoreOptions {
 /// puts, a few with each, and by sweep(). A namespace has 1 to 32 labels of 1 to 256 bytes without "."; put refuses a
 /// first label "stategraph" or "langgraph". A key has 1 to 1,024 bytes, a value up to 16 MiB. Errors of all calls:
 /// InvalidArgumentError for a request that makes no sense; StoreError if the store cannot do its work;
-/// StoreChangedError if a put's condition does not hold; CorruptStoreError, naming the item, where a get meets damaged bytes. Nothing is put or removed then. Searches and
-/// listings leave a damaged item out and report it (StoreOptions::on_damaged, StoreResult::damaged); put replaces it,
-/// remove removes it.
+/// StoreChangedError if a put's condition does not hold; CorruptStoreError, naming the item, where a get meets damaged
+/// bytes. Nothing is put or removed then. Searches and listings leave a damaged item out and report it
+/// (StoreOptions::on_damaged, StoreResult::damaged); put replaces it, remove removes it.
 class BaseStore {
 public:
     virtual ~BaseStore() = default;

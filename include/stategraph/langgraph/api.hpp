@@ -29,8 +29,8 @@ struct ApiOptions {
     /// How many bytes are kept of all runs together, what was asked of them included. Beyond it the oldest runs that
     /// have ended are forgotten, and then the oldest events of runs that report more.
     std::size_t event_bytes_all = 256U << 20U;
-    /// Sends webhooks, which clients are then allowed to ask for; stategraph/langgraph/webhooks.hpp has one. Null: a run
-    /// with a webhook is refused with 422.
+    /// Sends webhooks, which clients are then allowed to ask for; stategraph/langgraph/webhooks.hpp has one. Null: a
+    /// run with a webhook is refused with 422.
     std::shared_ptr<WebhookSender> webhooks = {};
     /// How often a webhook is tried, at least once. The waits between the tries grow from 5 seconds to 15 minutes.
     int webhook_tries_max = 10;
