@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <boost/json.hpp>
 
+#include <stategraph/json.hpp>
 #include <stategraph/serve/agent_endpoint.hpp>
 #include <stategraph/serve/server.hpp>
 
@@ -222,7 +223,6 @@ TEST_CASE("a graph with messages serves AG-UI: its state in changes, and only wh
     talking.page.state.as_object()["tone"] = tone;
     talking.page.say("m2", "two");
     talking.run();
-    CHECK(std::ranges::count(talking.page.kinds, "STATE_DELTA") > 0);
     CHECK(talking.page.state == json::value{{"log", {":one", tone + ":two"}}, {"tone", tone}});
     CHECK(talking.page.texts() == Texts{"user:one", "assistant:heard 1", "user:two", "assistant:heard 2"});
     talking.page.say("m3", "ask");
@@ -232,6 +232,26 @@ TEST_CASE("a graph with messages serves AG-UI: its state in changes, and only wh
     talking.run(resumed(talking.page.firstInterrupt(), "the first"));
     CHECK(talking.page.texts().back() == "assistant:the first");
     CHECK(talking.page.messages.size() == 6);
+}
+
+TEST_CASE("AG-UI's state is a snapshot, then what has changed, or the whole state where that is shorter") {
+    const auto encoder = serve::agUiEvents().encoder();
+    std::vector<std::string> lines;
+    const auto tell = [&](std::string_view state) {
+        sg::HubEvent event;
+        event.mode = sg::StreamMode::values;
+        event.data = sg::Value(json::parse(state));
+        lines.clear();
+        encoder->take(event, lines);
+        return lines;
+    };
+    const std::string note(100, 'x');
+    CHECK(tell(R"({"messages":[],"note":")" + note + R"(","n":1})") ==
+          Texts{R"({"type":"STATE_SNAPSHOT","snapshot":{"n":1,"note":")" + note + R"("}})"});
+    CHECK(tell(R"({"messages":[],"note":")" + note + R"(","n":2})") ==
+          Texts{R"({"type":"STATE_DELTA","delta":[{"op":"replace","path":"/n","value":2}]})"});
+    CHECK(tell(R"({"messages":[{"id":"m"}],"note":")" + note + R"(","n":2})").empty());
+    CHECK(tell(R"({"messages":[],"n":3})") == Texts{R"({"type":"STATE_SNAPSHOT","snapshot":{"n":3}})"});
 }
 
 TEST_CASE("an AG-UI client reaches its own threads alone") {
