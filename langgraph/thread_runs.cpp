@@ -1,6 +1,9 @@
 #include "langgraph/thread_runs.hpp"
 
+#include <exception>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <stategraph/detail/thread_read.hpp>
@@ -21,11 +24,20 @@ EventRun eventRunOf(const RunRecord& run, int recursion_limit) {
 
 namespace {
 
+/// What clients are told of errors. It does not own the server, whose service owns the run that keeps it.
+serve::ErrorText errorTextsOf(const Service& service, const LiveRun& run) {
+    return [owner = service.weak_from_this(), graph = run.graph().id, thread = run.asked().thread_id](
+               std::string_view what, std::string_view text) {
+        const std::shared_ptr<const Service> kept = owner.lock();
+        if (!kept) return std::string(what);
+        const serve::ErrorText told = kept->errorTexts(graph, thread);
+        return told ? told(what, text) : std::string(text);
+    };
+}
+
 std::shared_ptr<ThreadEvents> eventsOf(const Service& service, const LiveRun& run, std::shared_ptr<ThreadFeed> feed) {
-    const RunRecord& asked = run.asked();
-    return std::make_shared<ThreadEvents>(
-        std::move(feed),
-        EventJson(eventRunOf(asked, 0), run.graph().channels, service.errorTexts(run.graph().id, asked.thread_id)));
+    EventJson shapes(eventRunOf(run.asked(), 0), run.graph().channels, errorTextsOf(service, run));
+    return std::make_shared<ThreadEvents>(std::move(feed), std::move(shapes));
 }
 
 }  // namespace
@@ -70,7 +82,7 @@ void endThreadEvents(const Service& service, LiveRun& run, const std::string& st
             if (status == "success") events->stopped(hasQuestions(run.graph(), run.asked().thread_id));
         }
         events->end(status);
-        run.threadEvents({});  // what has ended keeps no feed
+        run.threadEvents({});          // what has ended keeps no feed
     } catch (const std::exception&) {  // there is no memory, or no store; the thread's state says how it ended
     }
 }

@@ -34,7 +34,8 @@ constexpr auto socket_patience = std::chrono::seconds(1);
 // Codes of the end, beside those of the protocol: 4000 and the HTTP status that the request would have had.
 constexpr std::uint16_t too_many = 4429;
 
-/// The WebSocket of a connection. Operations on it share it, and may outlive a coroutine that Asio destroyed.
+/// The WebSocket of a connection. Operations on it do not own it: Beast keeps those that wait for another one inside
+/// the stream, which would then own itself.
 struct Line : std::enable_shared_from_this<Line> {
     Line(std::shared_ptr<Socket> below, const ServerOptions& options)
         : socket(std::move(below)), stream(*socket), announced(std::make_shared<Announced>(socket->get_executor())) {
@@ -50,7 +51,9 @@ struct Line : std::enable_shared_from_this<Line> {
 
     /// Has the next message of the client read, and announces it.
     void read() {
-        stream.async_read(message, [line = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+        stream.async_read(message, [read = weak_from_this()](const boost::system::error_code& error, std::size_t) {
+            const std::shared_ptr<Line> line = read.lock();
+            if (!line) return;
             (error ? line->has_gone : line->has_message) = true;
             line->announced->announce();
         });

@@ -34,9 +34,10 @@ public:
         frame += static_cast<char>(0x80U | kind);
         if (text.size() < 126) {
             frame += static_cast<char>(0x80U | text.size());
-        } else {
-            frame += static_cast<char>(0xFFU);
-            for (int shift = 56; shift >= 0; shift -= 8) frame += static_cast<char>(text.size() >> unsigned(shift));
+        } else {  // less than 64 KiB
+            frame += static_cast<char>(0xFEU);
+            frame += static_cast<char>(text.size() >> 8U);
+            frame += static_cast<char>(text.size() & 0xFFU);
         }
         frame.append(4, '\0').append(text);
         boost::asio::write(socket_, boost::asio::buffer(frame));
