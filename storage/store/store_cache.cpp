@@ -38,9 +38,9 @@ std::string hexHash(std::string_view bytes) {
 }
 
 struct Entry {
-    std::string_view ns;
-    std::string_view key;
-    std::string_view value;
+    std::string_view ns = {};
+    std::string_view key = {};
+    std::string_view value = {};
 };
 
 Value valueOf(const Entry& entry) {
