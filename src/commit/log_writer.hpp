@@ -154,6 +154,8 @@ public:
     /// for a put from then on, except those that say so. The run awaits `queue` instead. Returns whether it does.
     bool awaitPuts();
     bool isAwaited() const noexcept { return settings_.is_awaited; }
+    /// Returns whether puts may be under way, so that `wait` may wait.
+    bool hasQueue() const noexcept { return queue_.has_value(); }
     /// Returns the puts under way; exists if the run awaits them.
     PutQueue& queue() noexcept { return *queue_; }
 

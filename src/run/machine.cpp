@@ -2,72 +2,12 @@
 
 namespace stategraph::engine {
 
-// A run that is not awaited waits inside of these steps, so it needs the driver for fewer puts.
-Need Machine::step() {
-    switch (phase_) {
-        case Phase::begin:
-            run_.enter(input_);
-            phase_ = Phase::start;
-            if (isAwaited()) return Need::read;
-            [[fallthrough]];
-        case Phase::start:
-            run_.start(std::move(input_));
-            phase_ = Phase::begun;
-            return Need::puts;
-        case Phase::begun:
-            if (isSubmission()) {
-                phase_ = Phase::ended;
-                return Need::done;
-            }
-            phase_ = Phase::plan;
-            [[fallthrough]];
-        case Phase::plan:
-        plan:
-            if (!run_.next()) return storeEnd();
-            phase_ = Phase::tasks;
-            return Need::tasks;
-        case Phase::tasks:
-            phase_ = Phase::store;
-            if (isAwaited()) return Need::puts;
-            [[fallthrough]];
-        case Phase::store:
-            run_.storeSuperstep();
-            phase_ = Phase::stored;
-            if (isAwaited() && run_.storesAtOnce()) return Need::puts;
-            [[fallthrough]];
-        case Phase::stored:
-            run_.leaveSuperstep();
-            if (run_.isPaused()) return storeEnd();
-            phase_ = Phase::plan;
-            if (run_.env().teller.any()) return Need::events;
-            goto plan;
-        case Phase::failing:
-            run_.storeFailure();
-            phase_ = Phase::ending;
-            return Need::puts;
-        case Phase::ending:
-            run_.tellIndex();
-            phase_ = Phase::ended;
-            if (isAwaited()) return Need::puts;
-            [[fallthrough]];
-        case Phase::ended:
-            break;
-    }
-    return Need::done;
-}
-
-Need Machine::storeEnd() {
-    run_.storeEnd();
-    phase_ = Phase::ending;
-    return Need::puts;
-}
-
 void Machine::settle() noexcept {
     LogWriter& log = run_.env().log;
     try {
         until() == PutQueue::Until::room ? log.waitForRoom() : log.wait();
-        if (failure_ && phase_ == Phase::ending) run_.tellStored();
     } catch (...) {
+        has_lost_ = failure_ != nullptr;
         fail(std::current_exception());
     }
 }

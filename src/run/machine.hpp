@@ -12,7 +12,7 @@ enum class Need : std::uint8_t {
     turn,    // takes the run's turn on its thread (OnBusy); a driver that may block need not, as `advance` does it
     read,    // nothing; a driver that awaits may read what the run begins with (Run::toRead)
     tasks,   // executes what is in Run::todo
-    puts,    // waits until `Machine::until` has come, and calls `settle`
+    puts,    // waits until `Machine::until` has come, and calls `settle`, which waits if it has not
     events,  // has a reader take the run's events, if it has a reader
     done,    // calls `Machine::end` instead
 };
@@ -33,12 +33,13 @@ public:
 
     /// Advances until the driver must do something. What it throws inside is the failure of the run.
     Need advance() noexcept {
-        try {
-            return step();
-        } catch (...) {
-            fail(std::current_exception());
+        for (;;) {
+            try {
+                return step();
+            } catch (...) {
+                fail(std::current_exception());
+            }
         }
-        return step();  // which throws nothing now
     }
     /// What the log's puts are waited for.
     PutQueue::Until until() const noexcept {
@@ -71,14 +72,82 @@ private:
         ended,    // and the index of threads knows it
     };
     Need step();
-    Need storeEnd();
     bool isAwaited() const noexcept { return run_.env().log.isAwaited(); }
     bool isSubmission() const noexcept { return run_.shared().is_submission; }
+    bool hasEvents() const noexcept { return run_.env().teller.any(); }
+    // Where all drivers stop if they must wait, or have a reader.
+    bool mayStop() const noexcept { return run_.env().log.hasQueue() || hasEvents(); }
+    Need stop() const noexcept { return run_.env().log.hasQueue() ? Need::puts : Need::events; }
 
     Run& run_;
     detail::RunInput& input_;
     std::exception_ptr failure_;
     Phase phase_ = Phase::begin;
+    bool has_lost_ = false;  // after the failure something could not be stored
 };
+
+// A run that is not awaited waits inside of these steps, so it needs the driver for fewer puts. It is compiled into each
+// driver, because calling it would cost a superstep without a saver more than one in a hundred of its instructions.
+[[gnu::always_inline]] inline Need Machine::step() {
+    switch (phase_) {
+        case Phase::begin:
+            run_.enter(input_);
+            phase_ = Phase::start;
+            if (isAwaited()) return Need::read;
+            [[fallthrough]];
+        case Phase::start:
+            run_.start(std::move(input_));
+            phase_ = Phase::begun;
+            if (mayStop()) return stop();
+            [[fallthrough]];
+        case Phase::begun:
+            if (isSubmission()) {
+                phase_ = Phase::ended;
+                return Need::done;
+            }
+            phase_ = Phase::plan;
+            [[fallthrough]];
+        case Phase::plan:
+        plan:
+            if (!run_.next()) goto end;
+            phase_ = Phase::tasks;
+            return Need::tasks;
+        case Phase::tasks:
+            phase_ = Phase::store;
+            if (isAwaited()) return Need::puts;
+            [[fallthrough]];
+        case Phase::store:
+            run_.storeSuperstep();
+            phase_ = Phase::stored;
+            if (isAwaited() && run_.storesAtOnce()) return Need::puts;
+            [[fallthrough]];
+        case Phase::stored:
+            run_.leaveSuperstep();
+            if (run_.isPaused()) goto end;
+            phase_ = Phase::plan;
+            if (hasEvents()) return Need::events;
+            goto plan;
+        case Phase::failing:
+            run_.storeFailure();
+            phase_ = Phase::ending;
+            if (mayStop()) return stop();
+            goto ending;
+        end:
+            run_.storeEnd();
+            phase_ = Phase::ending;
+            if (mayStop()) return stop();
+            [[fallthrough]];
+        case Phase::ending:
+        ending:
+            if (failure_ && !has_lost_) run_.tellStored();
+            run_.tellIndex();
+            phase_ = Phase::ended;
+            if (isAwaited()) return Need::puts;
+            [[fallthrough]];
+        case Phase::ended:
+            break;
+    }
+    return Need::done;
+}
 
 }  // namespace stategraph::engine
