@@ -73,8 +73,7 @@ private:
     /// The run of a thread whose turn it is: the one that has begun, or the first whose time has come. Null: none, and
     /// the clock calls when there is one.
     std::shared_ptr<LiveRun> nextOf(const std::string& thread_id, Line& line) SG_REQUIRES(mutex_);
-    void storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result,
-                  bool is_rolled_back) noexcept;
+    void storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result, bool is_rolled_back) noexcept;
     void remember(const std::shared_ptr<LiveRun>& run) SG_REQUIRES(mutex_);
 
     Service& service_;                      // owns this

@@ -29,7 +29,7 @@ private:
         std::string id;
         std::string run_id;  // of the call of the model
         std::int64_t index = -1;
-        boost::json::object block;  // that is written; empty: none
+        boost::json::object block = {};  // that is written; empty: none
     };
     static void start(Open& open, std::string_view role, const Tell& tell);
     static void startBlock(Open& open, boost::json::object block, const Tell& tell);

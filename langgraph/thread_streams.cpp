@@ -123,8 +123,8 @@ private:
     json::object answerTo(const Call& call, std::string_view text);
     json::object subscribe(const Body& params);
     bool unsubscribe(const Body& params);
-    /// Reads events up to a place into the lines that are to be sent. Returns false if some were forgotten, or the thread
-    /// is deleted.
+    /// Reads events up to a place into the lines that are to be sent. Returns false if some were forgotten, or the
+    /// thread is deleted.
     bool read(std::uint64_t& from, const ThreadFeed::Wants& wants, std::uint64_t until = UINT64_MAX);
     void say(const json::object& reply) { lines_.push_back(stategraph::detail::jsonText(reply)); }
 

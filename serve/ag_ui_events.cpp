@@ -131,7 +131,7 @@ private:
         int attempt = 0;  // of the call of the model whose pieces were reported; 0: unknown
         bool is_text_open = false;
         bool is_reasoning_open = false;
-        std::string open_call;  // empty: none
+        std::string open_call = {};  // empty: none
     };
 
     static bool isOpen(const ToldQuestion& question, const HubEvent& end) {

@@ -37,7 +37,7 @@ std::string lower(std::string text) {
 
 /// An address as it was asked for: the server, and what follows, as it is.
 struct WebhookUrl {
-    http::Url server;
+    http::Url server = {};
     std::string base;
     std::string rest;
 };

@@ -19,7 +19,7 @@ struct CallRun {
     std::shared_ptr<const ServedTool> tool;
     ThreadId thread;
     std::optional<serve::Identity> identity = {};
-    serve::Begin work;
+    serve::Begin work = {};
     RunConfig config = {};
     /// Called when the run has ended and its thread is free. It must not throw.
     std::function<void()> then = {};

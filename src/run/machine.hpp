@@ -86,8 +86,9 @@ private:
     bool has_lost_ = false;  // after the failure something could not be stored
 };
 
-// A run that is not awaited waits inside of these steps, so it needs the driver for fewer puts. It is compiled into each
-// driver, because calling it would cost a superstep without a saver more than one in a hundred of its instructions.
+// A run that is not awaited waits inside of these steps, so it needs the driver for fewer puts. It is compiled into
+// each driver, because calling it would cost a superstep without a saver more than one in a hundred of its
+// instructions.
 [[gnu::always_inline]] inline Need Machine::step() {
     switch (phase_) {
         case Phase::begin:

@@ -45,8 +45,8 @@ private:
 };
 
 /// One run of a graph in one namespace: the steps of which a `Machine` (machine.hpp) makes a whole, and what they work
-/// on. A driver executes the tasks, anywhere, in any order and at once; nothing else may be called from several threads.
-/// After `awaitPuts` none of the steps waits for a put.
+/// on. A driver executes the tasks, anywhere, in any order and at once; nothing else may be called from several
+/// threads. After `awaitPuts` none of the steps waits for a put.
 class Run {
 public:
     /// `place` is where the state is created (State); null means in an object that the run owns.

@@ -26,7 +26,7 @@ struct InnerStart {
     CheckpointId bound = {};
 };
 
-/// What a run begins from. `Run::begin` creates it, and it exists until the first superstep has ended: while it exists,
+/// What a run begins from. `Run::start` creates it, and it exists until the first superstep has ended: while it exists,
 /// the current superstep is the first.
 struct Start {
     enum class Kind : std::uint8_t {

@@ -44,9 +44,9 @@ struct ApiOptions {
 /// The graphs need a saver (CompileOptions::checkpointer). Runs that a process has left, and that no other server of
 /// the store drives, are continued before this returns: what the log says of them is settled, those in flight resume,
 /// and those that had not begun begin. Due times of schedules that passed while no server ran are due now, and webhooks
-/// that were left are sent. Ownership, hooks, limits and origins are the server's (ServerOptions). What it made lives as
-/// long as the server. Errors: InvalidArgumentError without a store, for a name that is taken, and for a graph without a
-/// saver; those of the store and the savers. Cost: a read of all runs that have not ended.
+/// that were left are sent. Ownership, hooks, limits and origins are the server's (ServerOptions). What it made lives
+/// as long as the server. Errors: InvalidArgumentError without a store, for a name that is taken, and for a graph
+/// without a saver; those of the store and the savers. Cost: a read of all runs that have not ended.
 void serve(serve::Server& server, std::map<std::string, std::shared_ptr<Graph>> graphs, ApiOptions options);
 
 }  // namespace stategraph::langgraph
