@@ -73,8 +73,9 @@ void Run::start(RunInput&& input) {
     const GoneNodes gone = ofGoneNodes(input);
     load(wanted(), gone);
     if (root_) {
-        checkIsAsGiven(input);
-        root_->tellBegin();
+        const RunConfig& config = *env_.shared.config;
+        if (config.only_new || config.only_at || env_.shared.check != nullptr) checkIsAsGiven(input);
+        if (env_.teller.any()) root_->tellBegin();
     }
     if (start.travels() && input.has_answers)
         start.kind = env_.place.checkpoint == env_.place.head_at_begin ? Start::Kind::resume : Start::Kind::rerun;

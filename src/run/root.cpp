@@ -25,7 +25,6 @@ void Root::claimThread() {
 }
 
 void Root::tellBegin() {
-    if (!env_.teller.any()) return;
     env_.shared.events->at(env_.place.head_at_begin);  // what is reported from here on is later than what was stored
     env_.teller.runBegins();
 }

@@ -25,7 +25,7 @@ public:
     Root& operator=(const Root&) = delete;
 
     void claimThread();
-    /// The run has read its thread: reports that it begins.
+    /// The run has read its thread: reports to the readers of its events, if there are any, that it begins.
     void tellBegin();
     /// Held while the log is written to.
     ThreadClaim::Storing storing() { return env_.shared.claim.storing(); }

@@ -201,7 +201,12 @@ private:
     void pause(Status status, std::vector<Interrupt> interrupts);
     bool collectFinished();
     void showPause();
-    Config here() const;
+    // Notes where the run has come to.
+    void noteHere() {
+        outcome_.config = {.thread_id = env_.shared.config->thread_id,
+                           .checkpoint_id = env_.log.stored(),
+                           .checkpoint_ns = env_.place.ns};
+    }
     ThreadClaim::Storing storing() { return root_ ? root_->storing() : ThreadClaim::Storing(); }
     ThreadOutlook outlook() const noexcept { return root_ ? root_->outlook() : ThreadOutlook(); }
     void flush(const ThreadOutlook& outlook);

@@ -131,11 +131,6 @@ void Run::storeEnd() {
     if (env_.observation) observeStored(before, env_.place.step - 1, began);
 }
 
-Config Run::here() const {
-    return {
-        .thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
-}
-
 void Run::tellIndex() noexcept {
     if (root_) root_->tellIndex();
 }
@@ -143,7 +138,7 @@ void Run::tellIndex() noexcept {
 RunOutcome& Run::tellFinish() {
     tellStored();
     if (root_ && isPaused()) showPause();
-    outcome_.config = here();
+    noteHere();
     if (outcome_.status == Status::done) {
         verdict_ = verdict();
     } else {

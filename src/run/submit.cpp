@@ -56,7 +56,7 @@ Config Submission::end(Config stored) {
 }
 
 RunOutcome& Run::submitted() {
-    outcome_.config = here();
+    noteHere();
     return outcome_;
 }
 

@@ -28,6 +28,7 @@ struct SummarizeOptions {
     std::string instructions =
         "Summarise this conversation so that it can be continued without it: facts, decisions, open questions and "
         "names. Write nothing else.";
+    /// Middleware::name.
     std::string name = "summarize";
 };
 /// Sends a summary in place of the older messages of a long conversation. The state keeps all messages; the summary is
@@ -42,6 +43,7 @@ struct TrimOptions {
     std::int64_t max_tokens = 50'000;
     /// What is left out before that, whatever the length.
     model::PruneOptions prune = {};
+    /// Middleware::name.
     std::string name = "trim";
 };
 /// Sends the newest part of a long conversation, which begins with a message of the user. The state keeps all messages.
@@ -63,7 +65,9 @@ struct BudgetOptions {
     std::optional<std::int64_t> tokens = {};
     /// The most that a thread may cost, by `price`; none: unlimited.
     std::optional<double> cost = {};
+    /// What the tokens cost, for `cost`.
     Price price = {};
+    /// Middleware::name.
     std::string name = "budget";
 };
 /// Ends a turn with the reason "budget" instead of calling the model, once the thread has used up its budget: all its
@@ -77,6 +81,7 @@ struct LimitCallsOptions {
     std::string tool = {};
     /// The most calls in a turn.
     std::size_t per_turn = 10;
+    /// Middleware::name.
     std::string name = "limit_calls";
 };
 /// Offers the model no tool whose calls are used up, and removes calls above the limit from its answers.
@@ -84,15 +89,17 @@ Middleware limitCalls(LimitCallsOptions options);
 
 /// Options of `redact`.
 struct RedactOptions {
-    /// Replaces addresses of e-mail by "[email]", and numbers of payment cards (13 to 19 digits, also with blanks and
-    /// hyphens, whose check digit is right) by "[card]".
+    /// Replaces addresses of e-mail by "[email]".
     bool emails = true;
+    /// Replaces numbers of payment cards by "[card]": 13 to 19 digits, also with blanks and hyphens between them, of
+    /// which the last is the right check digit.
     bool cards = true;
     /// Further replacements, in order: a text is what it is to become.
     std::vector<std::function<std::string(std::string text)>> also = {};
     /// Whether the texts of answers are redacted too, before they are stored. They then reach readers of the stream
     /// whole.
     bool answers = true;
+    /// Middleware::name.
     std::string name = "redact";
 };
 /// Redacts texts and results of tools as the model receives them, and its answers. What the user has written, and what
@@ -101,13 +108,17 @@ Middleware redact(RedactOptions options = {});
 
 /// Options of `guard`.
 struct GuardOptions {
-    /// Decides whether a text is refused: none, or what is answered instead. Empty: nothing is refused.
+    /// Decides whether a message of the user is refused: none, or what is answered instead. Empty: nothing is refused.
     std::function<std::optional<std::string>(std::string_view text)> input = {};
+    /// Decides whether an answer is refused: none, or what is answered instead. Empty: nothing is refused.
     std::function<std::optional<std::string>(std::string_view text)> output = {};
-    /// A model that is asked whether the user's message breaks `rules`, and what is answered if so. Null: none is.
+    /// A model that is asked whether the user's message breaks `rules`. Null: none is asked.
     std::shared_ptr<const model::Model> judge = {};
+    /// The rules, as a text for the judge. Required with one.
     std::string rules = {};
+    /// What is answered if the judge says so.
     std::string refusal = "I cannot help with that.";
+    /// Middleware::name.
     std::string name = "guard";
 };
 /// Refuses messages of the user before the model is called, and answers before they are stored. A refused turn ends
@@ -126,6 +137,7 @@ struct SelectToolsOptions {
     std::size_t most = 8;
     /// Tools that are offered in any case.
     std::vector<std::string> always = {};
+    /// Middleware::name.
     std::string name = "select_tools";
 };
 /// Has a small model select, once a turn, the tools that the message of the user may need. If it names none, all are
