@@ -32,7 +32,7 @@ public:
     /// strategy decides what happens if others of its thread have not ended. Errors: ApiError (409) if it is refused,
     /// also because another server drives the thread's runs, and those of `store`; then nothing was added.
     void add(const std::shared_ptr<LiveRun>& run, const std::function<void()>& store);
-    /// Goes on with the open runs of a thread, in their order, unless another server drives them. `left` are their
+    /// Continues the open runs of a thread, in their order, unless another server drives them. `left` are their
     /// records; not empty.
     void adopt(const std::vector<RunRecord>& left);
 

@@ -112,7 +112,7 @@ serve::HandlerAnswer followedOf(Service& service, const RunRecord& run, bool is_
         if (!kept) breakOff();
         const auto stored = kept->records.run(thread_id, run_id);
         if (stored && !stored->hasEnded()) {
-            (void)kept->runs->isBusy(thread_id);  // goes on with it if the other server is gone
+            (void)kept->runs->isBusy(thread_id);  // continues it if the other server is gone
             return std::string();
         }
         is_told = true;

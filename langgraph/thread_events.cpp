@@ -110,7 +110,7 @@ void ThreadEvents::values(const StreamEvent& event) {
     held_[event.ns] = {.params = {{"timestamp", millisecondsOf(event)}, {"data", std::move(data)}}, .step = event.step};
 }
 
-/// A checkpoint is told before the state that it has; one whose state was not told is not told either.
+/// A checkpoint is reported before the state that it has, and only with it.
 void ThreadEvents::checkpoint(const StreamEvent& event) {
     const auto held = held_.find(event.ns);
     if (held == held_.end()) return;

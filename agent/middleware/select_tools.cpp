@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <stategraph/agent/ready_middleware.hpp>
-#include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
 
+#include "agent/middleware/aside.hpp"
 #include "agent/middleware/estimate.hpp"
 
 namespace stategraph::agent {
@@ -41,17 +41,16 @@ Task<model::Reply> selecting(Selection options, ModelCall& call, const NextModel
     if (call.state.steps == 0 && call.tools.size() > options->most && !messages.empty()) {
         std::string list;
         for (const std::string& tool : call.tools) list += tool + "\n";
-        const std::string instructions = "Select the tools that may be needed to answer the message, at most " +
-                                         std::to_string(options->most) +
-                                         ". Answer with their names alone, one a line. There are:\n" + list;
-        const std::vector<model::Message> asked{model::user(messages[detail::turnBegin(messages)].text())};
-        const model::Asking asking{.stop = stopToken(call.runtime), .runtime = &call.runtime};
-        Task<model::Reply> answered = options->model->ask({.instructions = instructions, .messages = asked}, asking);
-        const model::Reply reply = co_await std::move(answered);
-        if (reply.message.usage) call.addUsage(*reply.message.usage);
-        selected = namedIn(reply.message.text(), call.tools, options->most);
-        call.keep(Value(selected));
+        Task<std::string> answered = detail::askAside(
+            options->model,
+            "Select the tools that may be needed to answer the message, at most " + std::to_string(options->most) +
+                ". Answer with their names alone, one a line. There are:\n" + list,
+            messages[detail::turnBegin(messages)].text(), call);
+        const std::string answer = co_await std::move(answered);
+        selected = namedIn(answer, call.tools, options->most);
     }
+    const bool is_new = call.state.steps == 0 && (!selected.empty() || !call.kept().isNull());
+    if (is_new) call.keep(Value(selected));  // also that a turn has none, where the one before it had some
     if (!selected.empty()) {
         selected.insert(selected.end(), options->always.begin(), options->always.end());
         std::erase_if(call.tools,

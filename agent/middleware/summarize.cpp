@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <stategraph/agent/ready_middleware.hpp>
-#include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
 
+#include "agent/middleware/aside.hpp"
 #include "agent/middleware/estimate.hpp"
 
 namespace stategraph::agent {
@@ -58,13 +58,9 @@ Task<model::Reply> summarizing(const std::shared_ptr<const SummarizeOptions>& op
     if (cut > 0 && detail::tokensIn(rest) + old_tokens > options->above_tokens) {
         std::string text = summary.text.empty() ? "" : "Summary of what came before: " + summary.text + "\n";
         text += detail::transcriptOf(rest.first(cut));
-        const std::vector<Message> asked{model::user(std::move(text))};
-        const model::Asking asking{.stop = stopToken(call.runtime), .runtime = &call.runtime};
-        Task<model::Reply> written =
-            options->model->ask({.instructions = options->instructions, .messages = asked}, asking);
-        const model::Reply reply = co_await std::move(written);
-        if (reply.message.usage) call.addUsage(*reply.message.usage);
-        summary = {.text = reply.message.text(), .up_to = rest[cut - 1].id};
+        Task<std::string> written = detail::askAside(options->model, options->instructions, std::move(text), call);
+        summary.text = co_await std::move(written);
+        summary.up_to = rest[cut - 1].id;
         call.keep(Value(summary));
         rest = rest.subspan(cut);
     }

@@ -212,6 +212,25 @@ TEST_CASE("a model selects the tools of a turn once, and all are offered if it n
     CHECK(calling.tools.back() == 4);
 }
 
+TEST_CASE("tools that were selected for a turn are not those of the next one") {
+    const auto ledger = std::make_shared<Ledger>();
+    Noting selecting({model::assistant("work_a")});
+    Noting calling({model::assistant("ok"), model::assistant({call("1", "x", "work_b")}), model::assistant("ok")});
+    int turn = 0;
+    const agent::Agent helper({.model = calling.model(),
+                               .tools = {work(ledger, "work_a"), work(ledger, "work_b"), work(ledger, "work_c")},
+                               .middleware = {agent::beforeModel([&](agent::ModelCall& call) {
+                                                  if (turn == 1) call.tools = {"work_b", "work_c"};
+                                              }),
+                                              agent::selectTools({.model = selecting.model(), .most = 2})},
+                               .compile = stored()});
+    helper.say("go", {.thread_id = "t"});
+    ++turn;
+    helper.say("again", {.thread_id = "t"});
+    CHECK(calling.tools == std::vector<std::size_t>{1, 2, 2});
+    CHECK(selecting.requests.size() == 1);
+}
+
 TEST_CASE("a request is marked for the provider's cache, beside other members") {
     sg::Value sent;
     const auto noting = model::scripted([&](const model::Request& request) {

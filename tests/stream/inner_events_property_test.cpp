@@ -142,10 +142,8 @@ private:
         std::set<std::string> live;
         for (const Got& got : received_) {
             if (got.is_pause) continue;
-            // What a superstep of a lasting log inside left, which a Command for the graph around ended, comes once
-            // more, from the log, when the next visit has taken it along.
-            CHECK((got.durable == !got.inside || live.contains(got.what)));
             live.insert(got.what);
+            CHECK(got.durable == !got.inside);
         }
         std::set<std::string> late;
         for (const Got& got : read_) late.insert(got.what);
@@ -210,4 +208,8 @@ TEST_CASE("of random graphs a late reader receives what a subscriber did, also f
     const char* const count = std::getenv("STATEGRAPH_RANDOM_GRAPHS");
     const std::uint64_t graphs = count != nullptr ? std::strtoull(count, nullptr, 10) : sanitized::some(60);
     for (std::uint64_t seed = first; seed < first + graphs; ++seed) Compared compared(seed);
+}
+
+TEST_CASE("what a Command for the graph around dropped, and a later visit takes along, is not received twice") {
+    for (const std::uint64_t seed : {61, 83}) Compared compared(seed);
 }
