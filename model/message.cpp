@@ -17,7 +17,8 @@ std::int64_t sumOf(std::int64_t a, std::int64_t b) noexcept {
 
 Usage operator+(const Usage& a, const Usage& b) {
     return {sumOf(a.input_tokens, b.input_tokens), sumOf(a.output_tokens, b.output_tokens),
-            sumOf(a.reasoning_tokens, b.reasoning_tokens), sumOf(a.cached_tokens, b.cached_tokens)};
+            sumOf(a.reasoning_tokens, b.reasoning_tokens), sumOf(a.cached_tokens, b.cached_tokens),
+            sumOf(a.cache_write_tokens, b.cache_write_tokens)};
 }
 
 const char* toString(FinishReason reason) noexcept {

@@ -195,6 +195,9 @@ void OpenAiAnswer::takeUsage(const json::object& usage) {
     }
     if (const json::object* input = objectOf(usage, "prompt_tokens_details")) {
         sum.cached_tokens = integerOf(*input, "cached_tokens").value_or(0);
+        sum.cache_write_tokens = integerOf(*input, "cache_write_tokens").value_or(0);
+    } else {  // DeepSeek
+        sum.cached_tokens = integerOf(usage, "prompt_cache_hit_tokens").value_or(0);
     }
     usage_ = sum;
 }

@@ -181,11 +181,14 @@ struct Usage {
     std::int64_t reasoning_tokens = 0;
     /// The part of the input that the provider had cached.
     std::int64_t cached_tokens = 0;
+    /// The part of the input that the provider wrote to its cache, which some sell at another price.
+    std::int64_t cache_write_tokens = 0;
     static constexpr auto fields() {
         return stategraph::fields(field("input_tokens", &Usage::input_tokens),
                                   field("output_tokens", &Usage::output_tokens),
                                   field("reasoning_tokens", &Usage::reasoning_tokens, defaulted),
-                                  field("cached_tokens", &Usage::cached_tokens, defaulted));
+                                  field("cached_tokens", &Usage::cached_tokens, defaulted),
+                                  field("cache_write_tokens", &Usage::cache_write_tokens, defaulted));
     }
     /// The sum. A number below 0 counts as 0, and a sum that does not fit is the largest number that does.
     friend Usage operator+(const Usage& a, const Usage& b);
