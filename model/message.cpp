@@ -69,6 +69,25 @@ void Message::amend(Message& message) const {
     }
 }
 
+ProviderPart providerOptions(std::string format, std::string members) {
+    ProviderPart part{.kind = ProviderPartKind::options, .format = std::move(format)};
+    part.data = std::move(members);
+    return part;
+}
+
+std::string textOf(const std::vector<Part>& content) {
+    std::string all;
+    for (const Part& part : content) {
+        const auto* const text = std::get_if<Text>(&part);
+        const auto* const file = std::get_if<File>(&part);
+        if (text == nullptr && file == nullptr) continue;
+        if (!all.empty()) all += '\n';
+        if (text != nullptr) all += text->text;
+        if (file != nullptr) all += "[" + (file->media_type.empty() ? "file" : file->media_type) + "]";
+    }
+    return all;
+}
+
 namespace {
 Message said(Role role, std::string text) {
     Message message;

@@ -205,7 +205,7 @@ void OpenAiAnswer::takeUsage(const json::object& usage) {
 Reply OpenAiAnswer::finish() {
     draft_.checkEnd(finish_reason_, speaker_);
     for (std::string& source : sources_) {
-        ProviderPart part{.kind = ProviderPartKind::source, .format = "openai"};
+        ProviderPart part{.kind = ProviderPartKind::source, .format = std::string(openai_format)};
         part.data = std::move(source);
         draft_.addProviderPart(std::move(part));
     }
