@@ -82,6 +82,9 @@ enum class OnToolFailure : std::uint8_t {
     end_run,     // the run ends with a NodeError, whose original() the tool threw; a resume calls the tool again
 };
 
+/// What becomes of the value that a tool returned.
+using ToModel = std::function<model::ToolOutput(Value returned)>;
+
 /// The options of a tool.
 struct ToolOptions {
     /// The description that the model receives.
@@ -111,6 +114,15 @@ struct ToolOptions {
     /// How many bytes of a result the model receives; at least 64. If a result is longer, its beginning is stored and
     /// sent as text, with a note of how much was cut.
     std::size_t result_max = 64U << 10U;
+    /// Makes what is stored, and what the model receives, of what the function returned or a client gave; none: both
+    /// are that value. A function that returns a model::ToolOutput needs none. It has no effects, because it may be
+    /// called again; if it throws, the text is the call's result.
+    ToModel to_model = {};
+    /// How many bytes of files, as base64, the model receives of one result. Files above that are left out, with a line
+    /// that names them.
+    std::size_t files_max = 8U << 20U;
+    /// Options of providers for the tool's declaration, by format (model::ToolDescription::extra).
+    Value extra = {};
 };
 
 /// A tool in the form that agents take; `tool` creates it.
@@ -133,6 +145,8 @@ struct Tool {
     OnToolFailure on_failure = OnToolFailure::tell_model;
     std::optional<CallCache> cache = {};
     std::size_t result_max = 64U << 10U;
+    ToModel to_model = {};
+    std::size_t files_max = 8U << 20U;
 
     const std::string& name() const noexcept { return description.name; }
     bool isForProvider() const noexcept { return !description.provider.empty(); }
@@ -194,12 +208,22 @@ ArgumentCheck checkedAs(ArgumentCheck own) {
 
 Tool describedTool(std::string name, ToolOptions&& options, std::string parameters);
 
+/// The ToModel of functions that return a model::ToolOutput. Another value, which a hook may have put in its place, is
+/// the output.
+model::ToolOutput readToolOutput(Value returned);
+
+template <class R>
+inline constexpr bool is_tool_output = std::same_as<R, model::ToolOutput>;
+template <class T>
+inline constexpr bool is_tool_output<Task<T>> = is_tool_output<T>;
+
 }  // namespace detail
 
 /// Creates a tool from a function of its arguments, `R f(const Args&)` or `R f(const Args&, ToolContext&)`, or a
 /// coroutine that gives a Task<R>. Its JSON Schema is made from Args' table. It returns anything storable, a text for
-/// the model, or nothing. Several threads may call it at the same time; the function of a coroutine is copied for each
-/// call. The model receives the text of what it throws, unless ToolOptions::on_failure says otherwise.
+/// the model, a model::ToolOutput with pictures or files for the model, or nothing. Several threads may call it at the
+/// same time; the function of a coroutine is copied for each call. The model receives the text of what it throws,
+/// unless ToolOptions::on_failure says otherwise.
 ///
 ///     agent::tool<City>("weather", {.description = "The weather of a city"}, [](const City& city) { return
 /// forecast(city.name); })
@@ -213,6 +237,7 @@ Tool tool(std::string name, ToolOptions options, F f) {
     }
     using R = decltype(detail::callTool<Args>(std::declval<const F&>(), std::declval<const Args&>(),
                                               std::declval<ToolContext&>()));
+    if constexpr (detail::is_tool_output<R>) made.to_model = detail::readToolOutput;
     if constexpr (detail::is_task<R>) {
         made.async_call = [f = std::move(f)](const Value& arguments, ToolContext& context) {
             return detail::awaitTool<Args, F>(f, arguments.as<Args>(), context);
