@@ -18,6 +18,8 @@
 #include <stategraph/functional.hpp>
 #include <stategraph/update.hpp>
 
+#include "agent/commands.hpp"
+
 namespace stategraph::agent::detail {
 
 namespace {
@@ -27,6 +29,8 @@ using model::ToolCall;
 
 constexpr std::size_t error_text_max = 4096;
 constexpr const char* approval_key = "approval";  // of the question for an approval
+constexpr const char* not_followed =
+    "The call was executed, but what was to follow it was dropped, because the user wrote first.";
 
 Message failure(const ToolCall& call, std::string text) {
     if (text.size() > error_text_max) text = std::string(stategraph::detail::beginningOf(text, error_text_max)) + "…";
@@ -56,6 +60,16 @@ Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, co
     if (usage != model::Usage()) update.with(add(&State::usage, usage));
     if (amendment) update.with(add(&State::messages, std::move(*amendment)));
     update.with(add(&State::messages, std::move(message)));
+    return update;
+}
+
+/// Returns what a call that was executed adds to the state.
+Update<State> resultOf(std::optional<Message>&& amendment, const Tool& tool, const ToolCall& call, Value&& returned,
+                       const model::Usage& usage) {
+    Returned made = takeApart(tool, std::move(returned));
+    Update<State> update =
+        resultOf(std::move(amendment), outputOf(tool, call, std::move(made.output)), usage);
+    if (made.command) update.with(add(&State::commands, std::move(*made.command)));
     return update;
 }
 
@@ -287,8 +301,13 @@ std::vector<Message> executedCall(const Plan& plan, const State& state, const To
                                   const std::vector<Value>& answers) {
     std::vector<Message> messages = saidOf(plan, state, call, answers, true).amendments;
     const Tool* const tool = plan.find(call.name);
-    messages.push_back(tool != nullptr ? outputOf(*tool, call, std::move(output))
-                                       : model::toolResult(call, std::move(output)));
+    if (tool == nullptr) {
+        messages.push_back(model::toolResult(call, std::move(output)));
+        return messages;
+    }
+    Returned made = takeApart(*tool, std::move(output));
+    messages.push_back(made.command ? model::toolResult(call, Value(not_followed), true)
+                                    : outputOf(*tool, call, std::move(made.output)));
     return messages;
 }
 
@@ -343,7 +362,7 @@ Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime,
     try {
         const auto made = [&] { return plan.wrapsTools() ? syncWait(chain.run()) : execute(ready, context); };
         Value output = ready.tool->is_effect ? runtime.once(execution_key, made, ready.tool->on_doubt) : made();
-        return resultOf(std::move(amendment), outputOf(*ready.tool, call, std::move(output)), context.usage());
+        return resultOf(std::move(amendment), *ready.tool, call, std::move(output), context.usage());
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
         return resultOf(std::move(amendment), failureOf(call), context.usage());
@@ -359,18 +378,18 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);
     ToolChain chain(*plan, ready, call, context);
-    std::optional<Message> result;
+    std::optional<Update<State>> result;
     try {
         const auto made = [&] { return plan->wrapsTools() ? chain.run() : executeAsync(ready, context); };
         Task<Value> executed =
             ready.tool->is_effect ? onceAsync(runtime, execution_key, made, ready.tool->on_doubt) : made();
         Value output = co_await std::move(executed);
-        result = outputOf(*ready.tool, call, std::move(output));
+        result = resultOf(std::move(amendment), *ready.tool, call, std::move(output), context.usage());
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
-        result = failureOf(call);
+        result = resultOf(std::move(amendment), failureOf(call), context.usage());
     }
-    co_return resultOf(std::move(amendment), std::move(*result), context.usage());
+    co_return *std::move(result);
 }
 
 }  // namespace stategraph::agent::detail
