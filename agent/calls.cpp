@@ -67,8 +67,7 @@ Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, co
 Update<State> resultOf(std::optional<Message>&& amendment, const Tool& tool, const ToolCall& call, Value&& returned,
                        const model::Usage& usage) {
     Returned made = takeApart(tool, std::move(returned));
-    Update<State> update =
-        resultOf(std::move(amendment), outputOf(tool, call, std::move(made.output)), usage);
+    Update<State> update = resultOf(std::move(amendment), outputOf(tool, call, std::move(made.output)), usage);
     if (made.command) update.with(add(&State::commands, std::move(*made.command)));
     return update;
 }

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
@@ -127,9 +131,10 @@ Joined joined(const detail::Plan& plan, std::vector<StoredCommand>&& commands, b
                                      "more; give the agent the tool again, or give the thread a new input");
         const Schema* const state = tool->commands.state ? &tool->commands.state() : nullptr;
         if (state != nullptr && all.state != nullptr && state != all.state)
-            throw InvalidUpdateError("the tools of one round returned Commands with updates of different states, the "
-                                     "last of them '" +
-                                     each.tool + "'; return Commands of the state of the graph that they are for");
+            throw InvalidUpdateError(
+                "the tools of one round returned Commands with updates of different states, the "
+                "last of them '" +
+                each.tool + "'; return Commands of the state of the graph that they are for");
         if (state != nullptr) all.state = state;
         join(all.update, std::move(each.update));
         join(all.go_to, std::move(each.go_to));
@@ -142,7 +147,8 @@ Joined joined(const detail::Plan& plan, std::vector<StoredCommand>&& commands, b
 Value detail::withCommand(Value output, Writes& writes, const Targets& go_to, CommandGraph graph, const Schema* state,
                           bool has_answers) {
     if (has_answers)
-        throw InvalidArgumentError("a tool returned a Command with answers; a tool's Command has an update and targets");
+        throw InvalidArgumentError(
+            "a tool returned a Command with answers; the Command of a tool has an update and targets");
     StoredResult result{.output = std::move(output)};
     result.command.to_parent = graph == CommandGraph::parent;
     for (const Op& op : writes) {
@@ -189,14 +195,14 @@ void detail::follow(const Plan& plan, const State& state, TaskResult& result) {
         giveOut(state, all.state, result.writes);
         if (all.state != nullptr) result.written = all.state;
     } else if (&written != &own) {
-        throw InvalidUpdateError("a tool returned a Command with an update of another state than the agent's; give it "
-                                 "graph = PARENT");
+        throw InvalidUpdateError(
+            "a tool returned a Command with an update of another state than the agent's; give it "
+            "graph = PARENT");
     }
     for (const StoredWrite& each : all.update) restore(each, written, result.writes);
     const auto isEnd = [](const StoredTarget& target) { return target.node == END; };
     const bool is_end = !result.to_parent && std::ranges::any_of(all.go_to, isEnd);
-    if (is_end)
-        result.writes.add<std::string>(own.find("stop_reason")->index, WriteKind::set, std::string("command"));
+    if (is_end) result.writes.add<std::string>(own.find("stop_reason")->index, WriteKind::set, std::string("command"));
     result.go_to.clear();
     for (StoredTarget& each : all.go_to) {
         if (each.payload) {

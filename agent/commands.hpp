@@ -22,9 +22,9 @@ struct Returned {
 Returned takeApart(const Tool& tool, Value returned);
 
 /// Follows the Commands of a round, in the order of the calls. If one is for the graph around the agent, the agent is
-/// left: that graph gets the conversation and, if the Command has an update, the turn's usage, in its channels of these
-/// names; then the updates of all such Commands, and their targets. Otherwise the updates change the agent's state, and the turn ends if a target
-/// is END. Errors: InvalidUpdateError for a tool that is gone, or Commands for different states.
+/// left: that graph gets the conversation and, if a Command has an update, the turn's usage, in its channels of these
+/// names, and the updates and targets of all such Commands. Otherwise the updates change the agent's state, and the
+/// turn ends if a target is END. Errors: InvalidUpdateError for a tool that is gone, or Commands for different states.
 void follow(const Plan& plan, const State& state, stategraph::detail::TaskResult& result);
 
 }  // namespace stategraph::agent::detail

@@ -39,7 +39,9 @@ model::ToolCall bare(std::string provider_id, std::string name) {
 Texts told(const std::vector<model::Message>& messages) {
     Texts all;
     for (const model::Message& each : messages) {
-        std::string line = each.role == model::Role::user ? "user:" : each.role == model::Role::tool ? "tool:" : "model:";
+        std::string line = each.role == model::Role::user   ? "user:"
+                           : each.role == model::Role::tool ? "tool:"
+                                                            : "model:";
         line += each.result ? each.result->text() : each.text();
         for (const model::ToolCall& call : each.calls) line += "[" + call.name + "]";
         all.push_back(std::move(line));
@@ -48,9 +50,7 @@ Texts told(const std::vector<model::Message>& messages) {
 }
 
 /// Returns whether each call has its result before the next message that is not one.
-bool isValid(const std::vector<model::Message>& messages) {
-    return !model::mendHistory(messages).has_value();
-}
+bool isValid(const std::vector<model::Message>& messages) { return !model::mendHistory(messages).has_value(); }
 
 /// Two agents with the tools of each, which answer from scripts. A conversation begins with the active one.
 struct Office {
@@ -143,7 +143,8 @@ TEST_CASE("two hand-offs of one answer lead to both, in the order of the calls, 
     office.back = {says("from the back")};
     office.front_tools = {toBack(), agent::handOff("side", {}, sg::set<&Desk::active>(std::string("side")))};
     sg::StateGraph<Desk> graph;
-    graph.addNode("front", agent::Agent({.model = model::scripted({office.front[0]}), .tools = office.front_tools}).graph(),
+    graph.addNode("front",
+                  agent::Agent({.model = model::scripted({office.front[0]}), .tools = office.front_tools}).graph(),
                   {.ends = {"back", "side", sg::END}});
     for (const char* const name : {"side", "back"}) {
         graph.addNode(name, [name](const Desk&) -> sg::Update<Desk> {
@@ -162,17 +163,18 @@ TEST_CASE("two hand-offs of one answer lead to both, in the order of the calls, 
 
 TEST_CASE("a tool's Command changes the agent's state before the model is called again, or ends the turn") {
     const auto ledger = std::make_shared<Ledger>();
-    const auto careful =
-        agent::tool<sg::Value>("careful", {}, [](const sg::Value&) -> std::pair<std::string, sg::Command<agent::State>> {
+    const auto careful = agent::tool<sg::Value>(
+        "careful", {}, [](const sg::Value&) -> std::pair<std::string, sg::Command<agent::State>> {
             return {"every call is asked for now",
                     {.update = {sg::set(&agent::State::approval, agent::RunApproval{.all = true})}}};
         });
     const auto finish = agent::tool<sg::Value>("finish", {}, [](const sg::Value&) { return sg::go(sg::END); });
     SUBCASE("changes it") {
-        const agent::Agent helper({.model = model::scripted({model::assistant({bare("c1", "careful"), call("c2", "dig")}),
-                                                             model::assistant({call("c3", "burn")})}),
-                                   .tools = {careful, work(ledger)},
-                                   .compile = stored()});
+        const agent::Agent helper(
+            {.model = model::scripted({model::assistant({bare("c1", "careful"), call("c2", "dig")}),
+                                       model::assistant({call("c3", "burn")})}),
+             .tools = {careful, work(ledger)},
+             .compile = stored()});
         CHECK((helper.say("go", {.thread_id = "t"}).status == sg::Status::interrupted));
         CHECK(ledger->count("dig") == 1);
         CHECK(ledger->count("burn") == 0);
@@ -200,22 +202,24 @@ TEST_CASE("a coroutine and a tool with a retry return Commands too, and a result
             .update = {sg::set<&Desk::active>(std::string("back"))}, .go_to = "back", .graph = sg::PARENT};
     };
     office.front_tools = {
-        agent::tool<Job>("look", {}, [command](const Job& job) -> sg::Task<Answered> {
-            co_return Answered{"looked at " + job.what, command()};
-        }),
-        agent::tool<Job>("ask", {.retry = sg::RetryPolicy{.max_attempts = 2}},
-                         [command](const Job& job) { return Answered{"asked for " + job.what, command()}; })};
+        agent::tool<Job>("look", {},
+                         [command](const Job& job) -> sg::Task<Answered> {
+                             co_return Answered{"looked at " + job.what, command()};
+                         }),
+        agent::tool<Job>("ask", {.retry = sg::RetryPolicy{.max_attempts = 2}}, [command](const Job& job) {
+            return Answered{"asked for " + job.what, command()};
+        })};
     const auto result = office.open().invoke(asks("go"));
-    CHECK(told(result.values.messages) == Texts{"user:go", "model:[look][ask]", "tool:looked at refund",
-                                                "tool:asked for refund", "model:done"});
+    CHECK(told(result.values.messages) ==
+          Texts{"user:go", "model:[look][ask]", "tool:looked at refund", "tool:asked for refund", "model:done"});
     CHECK(result.values.active == "back");
 }
 
 TEST_CASE("a Command for the graph around an agent that has none around it fails the run, until somebody writes") {
-    const agent::Agent alone({.model = model::scripted({model::assistant({bare("c1", "transfer_to_back")}),
-                                                        model::assistant("I am alone")}),
-                              .tools = {toBack()},
-                              .compile = stored()});
+    const agent::Agent alone(
+        {.model = model::scripted({model::assistant({bare("c1", "transfer_to_back")}), model::assistant("I am alone")}),
+         .tools = {toBack()},
+         .compile = stored()});
     CHECK_THROWS_WITH_AS(alone.say("go", {.thread_id = "t"}), doctest::Contains("for the parent graph"),
                          sg::InvalidUpdateError);
     const auto result = alone.say("what now?", {.thread_id = "t"});
@@ -248,8 +252,8 @@ TEST_CASE("wherever a process dies, a tool that hands over is executed once, and
             bool is_dead = false;
             try {
                 const auto mortal = std::make_shared<sg::testing::FaultSaver>(
-                    kept, sg::testing::FaultPlan{
-                              .fail_at = dies_at, .once = false, .calls = sg::testing::SaverCalls::put});
+                    kept,
+                    sg::testing::FaultPlan{.fail_at = dies_at, .once = false, .calls = sg::testing::SaverCalls::put});
                 office.open(mortal).invoke(asks("go"), config);
             } catch (const sg::Error&) {
                 is_dead = true;
@@ -296,7 +300,8 @@ TEST_CASE("approvals of two agents that were led to at once are all open, and ar
                                          const auto isMine = [&](const model::Message& each) {
                                              return each.result && each.result->text() == "did " + what;
                                          };
-                                         if (std::ranges::any_of(request.messages, isMine)) return says(what + " is done");
+                                         if (std::ranges::any_of(request.messages, isMine))
+                                             return says(what + " is done");
                                          return says("", {call("c-" + what, what)});
                                      }),
                                      .tools = {work(ledger, "work", gated())}})
