@@ -17,6 +17,7 @@
 #include <stategraph/functional.hpp>
 #include <stategraph/update.hpp>
 
+#include "agent/commands.hpp"
 #include "agent/tool_result.hpp"
 
 namespace stategraph::agent::detail {
@@ -27,6 +28,8 @@ using model::Message;
 using model::ToolCall;
 
 constexpr const char* approval_key = "approval";  // of the question for an approval
+constexpr const char* not_followed =
+    "The call was executed, but what was to follow it was dropped, because the user wrote first.";
 
 Update<State> resultOf(Message&& message) { return {add(&State::messages, std::move(message))}; }
 /// `amendment` is what a person's arguments change in the message that has the call; `usage` what the call has cost.
@@ -35,6 +38,15 @@ Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, co
     if (usage != model::Usage()) update.with(add(&State::usage, usage));
     if (amendment) update.with(add(&State::messages, std::move(*amendment)));
     update.with(add(&State::messages, std::move(message)));
+    return update;
+}
+
+/// Returns what a call that was executed adds to the state.
+Update<State> resultOf(std::optional<Message>&& amendment, const Tool& tool, const ToolCall& call, Value&& returned,
+                       const model::Usage& usage) {
+    Returned made = takeApart(tool, std::move(returned));
+    Update<State> update = resultOf(std::move(amendment), resultMessage(tool, call, std::move(made.output)), usage);
+    if (made.command) update.with(add(&State::commands, std::move(*made.command)));
     return update;
 }
 
@@ -266,8 +278,13 @@ std::vector<Message> executedCall(const Plan& plan, const State& state, const To
                                   const std::vector<Value>& answers) {
     std::vector<Message> messages = saidOf(plan, state, call, answers, true).amendments;
     const Tool* const tool = plan.find(call.name);
-    messages.push_back(tool != nullptr ? resultMessage(*tool, call, std::move(output))
-                                       : model::toolResult(call, std::move(output)));
+    if (tool == nullptr) {
+        messages.push_back(model::toolResult(call, std::move(output)));
+        return messages;
+    }
+    Returned made = takeApart(*tool, std::move(output));
+    messages.push_back(made.command ? model::toolResult(call, Value(not_followed), true)
+                                    : resultMessage(*tool, call, std::move(made.output)));
     return messages;
 }
 
@@ -322,7 +339,7 @@ Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime,
     try {
         const auto made = [&] { return plan.wrapsTools() ? syncWait(chain.run()) : execute(ready, context); };
         Value output = ready.tool->is_effect ? runtime.once(execution_key, made, ready.tool->on_doubt) : made();
-        return resultOf(std::move(amendment), resultMessage(*ready.tool, call, std::move(output)), context.usage());
+        return resultOf(std::move(amendment), *ready.tool, call, std::move(output), context.usage());
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
         return resultOf(std::move(amendment), failureOf(call), context.usage());
@@ -338,18 +355,18 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);
     ToolChain chain(*plan, ready, call, context);
-    std::optional<Message> result;
+    std::optional<Update<State>> result;
     try {
         const auto made = [&] { return plan->wrapsTools() ? chain.run() : executeAsync(ready, context); };
         Task<Value> executed =
             ready.tool->is_effect ? onceAsync(runtime, execution_key, made, ready.tool->on_doubt) : made();
         Value output = co_await std::move(executed);
-        result = resultMessage(*ready.tool, call, std::move(output));
+        result = resultOf(std::move(amendment), *ready.tool, call, std::move(output), context.usage());
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
-        result = failureOf(call);
+        result = resultOf(std::move(amendment), failureOf(call), context.usage());
     }
-    co_return resultOf(std::move(amendment), std::move(*result), context.usage());
+    co_return *std::move(result);
 }
 
 }  // namespace stategraph::agent::detail

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include <stategraph/cache_policy.hpp>
+#include <stategraph/command.hpp>
 #include <stategraph/detail/node.hpp>
+#include <stategraph/detail/state_schema.hpp>
 #include <stategraph/json_schema.hpp>
 #include <stategraph/model/message.hpp>
 #include <stategraph/model/model.hpp>
@@ -125,6 +127,14 @@ struct ToolOptions {
     Value extra = {};
 };
 
+namespace detail {
+/// Whether a tool returns Commands (`tool`), and the state that their updates are of; null: they have none.
+struct CommandsOf {
+    bool is_given = false;
+    const stategraph::detail::Schema& (*state)() = nullptr;
+};
+}  // namespace detail
+
 /// A tool in the form that agents take; `tool` creates it.
 struct Tool {
     model::ToolDescription description;
@@ -147,6 +157,8 @@ struct Tool {
     std::size_t result_max = 64U << 10U;
     ToModel to_model = {};
     std::size_t files_max = 8U << 20U;
+    /// Set by `tool` and `handOff`: what `call` returns then has the Command too.
+    detail::CommandsOf commands = {};
 
     const std::string& name() const noexcept { return description.name; }
     bool isForProvider() const noexcept { return !description.provider.empty(); }
@@ -162,6 +174,69 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<Task<T>> = true;
 
+/// The Command type in what a tool returns; NoCommand if it returns none.
+struct NoCommand {};
+template <class R>
+struct CommandIn {
+    using Type = NoCommand;
+};
+template <class S>
+struct CommandIn<Command<S>> {
+    using Type = Command<S>;
+};
+template <class T, class S>
+struct CommandIn<std::pair<T, Command<S>>> {
+    using Type = Command<S>;
+};
+template <class R>
+struct CommandIn<Task<R>> : CommandIn<R> {};
+
+template <class C>
+struct StateOfCommand {};
+template <class S>
+struct StateOfCommand<Command<S>> {
+    using Type = S;
+};
+template <class R>
+CommandsOf commandsOf() {
+    using C = typename CommandIn<R>::Type;
+    if constexpr (std::is_same_v<C, NoCommand>) {
+        return {};
+    } else {
+        using S = typename StateOfCommand<C>::Type;
+        if constexpr (std::is_same_v<S, stategraph::detail::NoState>) {
+            return {.is_given = true};
+        } else {
+            return {.is_given = true, .state = &stategraph::detail::schemaOf<S>};
+        }
+    }
+}
+/// What a tool with Commands returns, in the form that is stored with the call. `state` is null if the Command has no
+/// update. Errors: InvalidArgumentError for a Command with answers.
+Value withCommand(Value output, stategraph::detail::Writes& writes, const Targets& go_to, CommandGraph graph,
+                  const stategraph::detail::Schema* state, bool has_answers);
+template <class S>
+Value withCommand(Value output, Command<S>&& command) {
+    const CommandsOf commands = commandsOf<Command<S>>();
+    const bool has_answers = command.answers.areGiven() || !command.resume.isNull();
+    return withCommand(std::move(output), command.update, command.go_to, command.graph,
+                       commands.state ? &commands.state() : nullptr, has_answers);
+}
+
+/// What a tool returned, as a value.
+template <class R>
+Value outputValue(R&& result) {
+    return Value(std::forward<R>(result));
+}
+template <class S>
+Value outputValue(Command<S>&& command) {
+    return withCommand({}, std::move(command));
+}
+template <class T, class S>
+Value outputValue(std::pair<T, Command<S>>&& result) {
+    return withCommand(Value(std::move(result.first)), std::move(result.second));
+}
+
 template <class T>
 Task<Value> valueOf(Task<T> task) {
     if constexpr (std::is_void_v<T>) {
@@ -169,7 +244,7 @@ Task<Value> valueOf(Task<T> task) {
         co_return Value();
     } else {
         T result = co_await std::move(task);
-        co_return Value(std::move(result));
+        co_return outputValue(std::move(result));
     }
 }
 
@@ -216,6 +291,8 @@ template <class R>
 inline constexpr bool is_tool_output = std::same_as<R, model::ToolOutput>;
 template <class T>
 inline constexpr bool is_tool_output<Task<T>> = is_tool_output<T>;
+template <class T, class S>
+inline constexpr bool is_tool_output<std::pair<T, Command<S>>> = is_tool_output<T>;
 
 }  // namespace detail
 
@@ -227,6 +304,11 @@ inline constexpr bool is_tool_output<Task<T>> = is_tool_output<T>;
 ///
 ///     agent::tool<City>("weather", {.description = "The weather of a city"}, [](const City& city) { return
 /// forecast(city.name); })
+///
+/// If it returns a Command, or a pair of a result and a Command, the Command takes effect when all calls of the turn
+/// have their results: its update is of State, and END as its target ends the turn, or with `graph = PARENT` both are
+/// of the graph around the agent, which the agent leaves. It is stored with the result, so it is followed once, also
+/// after a crash. See docs/agents.md, "Commands and hand-offs".
 template <class Args, class F>
 Tool tool(std::string name, ToolOptions options, F f) {
     std::string parameters = std::move(options.parameters);
@@ -238,6 +320,7 @@ Tool tool(std::string name, ToolOptions options, F f) {
     using R = decltype(detail::callTool<Args>(std::declval<const F&>(), std::declval<const Args&>(),
                                               std::declval<ToolContext&>()));
     if constexpr (detail::is_tool_output<R>) made.to_model = detail::readToolOutput;
+    made.commands = detail::commandsOf<R>();
     if constexpr (detail::is_task<R>) {
         made.async_call = [f = std::move(f)](const Value& arguments, ToolContext& context) {
             return detail::awaitTool<Args, F>(f, arguments.as<Args>(), context);
@@ -248,7 +331,7 @@ Tool tool(std::string name, ToolOptions options, F f) {
                 detail::callTool<Args>(f, arguments.as<Args>(), context);
                 return {};
             } else {
-                return Value(detail::callTool<Args>(f, arguments.as<Args>(), context));
+                return detail::outputValue(detail::callTool<Args>(f, arguments.as<Args>(), context));
             }
         };
     }
@@ -265,6 +348,32 @@ Tool clientTool(std::string name, ToolOptions options = {}) {
     if constexpr (!std::same_as<Args, Value>) {
         made.check = detail::checkedAs<Args>(std::move(made.check));
     }
+    return made;
+}
+
+namespace detail {
+Tool handOffTool(std::string node, ToolOptions&& options);
+}
+/// The tool "transfer_to_NODE", which takes no arguments: the model calls it to leave the agent and to lead to this
+/// node of the graph around it, for example another agent. The graph around it gets the conversation with the call and
+/// its result, and the writes: `agent::handOff("billing", {.description = "For invoices"},
+/// sg::set<&Desk::active>("billing"))`.
+template <class... Writes>
+Tool handOff(std::string node, ToolOptions options = {}, Writes... writes) {
+    Tool made = detail::handOffTool(node, std::move(options));
+    const auto command = [&] {
+        if constexpr (sizeof...(Writes) == 0) {
+            return stategraph::go(node);
+        } else {
+            return stategraph::go(node, stategraph::update(std::move(writes)...));
+        }
+    }();
+    made.commands = detail::commandsOf<std::remove_const_t<decltype(command)>>();
+    made.call = [node, command](const Value&, ToolContext&) {
+        auto leaving = command;
+        leaving.graph = PARENT;
+        return detail::withCommand(Value("The conversation goes to '" + node + "'."), std::move(leaving));
+    };
     return made;
 }
 
