@@ -118,5 +118,19 @@ foreach(_component IN LISTS STATEGRAPH_COMPONENTS)
                 "${_pc_packages}")
 endforeach()
 
+# The documents with the links between them, and the programs that they show. A package's recipe may export the sources
+# without them.
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(FILES benchmarks/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/benchmarks" OPTIONAL)
+
+# What gdb shows the library's types with: `source` reads it. Each program has it too (src/value/ids.cpp), but gdb loads
+# that only from folders that its user trusts; it trusts its own folder, which can have a script for a shared library.
+install(FILES src/value/gdb_printers.py DESTINATION "${CMAKE_INSTALL_DATADIR}/stategraph")
+if(BUILD_SHARED_LIBS)
+  install(FILES src/value/gdb_printers.py
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load/${CMAKE_INSTALL_FULL_LIBDIR}"
+    RENAME "libstategraph_core.so.${PROJECT_VERSION}-gdb.py")
+endif()
 unset(_package_dir)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "src/graph/names.hpp"
+
 namespace stategraph::inspect {
 namespace {
 
@@ -12,7 +14,12 @@ bool isOneOf(std::string_view word, const std::vector<std::string_view>& words) 
 
 }  // namespace
 
-Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts) {
+std::string adviceOn(std::string_view wrong, std::vector<std::string_view> known) {
+    const auto closest = engine::closestName(wrong, known);
+    return closest ? "did you mean " + engine::quoted(*closest) + "? " : "";
+}
+
+Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts, std::string_view command) {
     std::vector<std::string_view> flags = accepts.flags;
     flags.insert(flags.end(), {"--json", "--help"});
     std::vector<std::string_view> values = accepts.values;
@@ -34,8 +41,13 @@ Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts)
             given_[name];
         } else if (name == "--ns" && !isOneOf(name, values)) {
             throw UsageError{"this command takes whole threads, with the logs of their subgraphs: leave out --ns"};
+        } else if (isOneOf(name, flags)) {
+            throw UsageError{"the option " + name + " takes no value: leave out '" + word.substr(equals) + "'"};
         } else if (!isOneOf(name, values)) {
-            throw UsageError{"there is no option " + word + "; 'stategraph help' lists them"};
+            std::vector<std::string_view> all = flags;
+            all.insert(all.end(), values.begin(), values.end());
+            throw UsageError{"'" + std::string(command) + "' has no option " + name + ": " + adviceOn(name, all) +
+                             "'stategraph help " + std::string(command) + "' lists them"};
         } else if (equals != std::string::npos) {
             given_[name].push_back(word.substr(equals + 1));
         } else if (i + 1 < words.size()) {
@@ -45,7 +57,8 @@ Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts)
         }
     }
     if (has("--help")) return;
-    if (places_.size() < accepts.places_min) throw UsageError{"an argument is missing"};
+    if (places_.size() < accepts.places_min)
+        throw UsageError{"an argument is missing: see 'stategraph help " + std::string(command) + "'"};
     if (places_.size() > accepts.places_max)
         throw UsageError{"'" + places_[accepts.places_max] + "' is one argument too many" +
                          (accepts.place_is_store ? "" : "; the store is named by --store or STATEGRAPH_STORE")};

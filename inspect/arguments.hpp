@@ -18,6 +18,9 @@ struct UsageError {
     std::string text;
 };
 
+/// The word of `known` that `wrong` was probably meant to be, as "did you mean 'x'? "; or an empty text.
+std::string adviceOn(std::string_view wrong, std::vector<std::string_view> known);
+
 /// The options of a command in addition to --store and --json, which all commands have.
 struct Accepts {
     std::size_t places_min = 0;
@@ -30,9 +33,9 @@ struct Accepts {
 
 class Arguments {
 public:
-    /// Errors: UsageError for an option that is not accepted, for one without its value, and for too few or too many
-    /// places.
-    Arguments(std::span<const std::string> words, const Accepts& accepts);
+    /// Errors: UsageError for an option that is not accepted, which names the one that was probably meant, for one
+    /// without its value, and for too few or too many places. `command` is the name that errors refer to.
+    Arguments(std::span<const std::string> words, const Accepts& accepts, std::string_view command);
 
     const std::vector<std::string>& places() const noexcept { return places_; }
     bool has(std::string_view flag) const noexcept { return given_.contains(flag); }

@@ -4,18 +4,34 @@
 #include <array>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <stategraph/error.hpp>
+#include <stategraph/version.hpp>
 
 #include "inspect/commands.hpp"
+
+#define STATEGRAPH_TEXT_OF(number) #number
+#define STATEGRAPH_TEXT(number) STATEGRAPH_TEXT_OF(number)
 
 namespace stategraph::inspect {
 namespace {
 
+constexpr const char* version_text = STATEGRAPH_TEXT(STATEGRAPH_VERSION_MAJOR) "." STATEGRAPH_TEXT(
+    STATEGRAPH_VERSION_MINOR) "." STATEGRAPH_TEXT(STATEGRAPH_VERSION_PATCH);
+
 const Command* find(std::string_view name) {
     const auto found = std::ranges::find(commands(), name, &Command::name);
     return found == commands().end() ? nullptr : &*found;
+}
+
+std::string noSuchCommand(const std::string& name) {
+    std::vector<std::string_view> known{"help", "completion", "version"};
+    for (const Command& command : commands()) known.push_back(command.name);
+    return "there is no command '" + name + "': " + adviceOn(name, known) + "'stategraph help' lists them";
 }
 
 void printUsage(std::ostream& out, const Command& command) {
@@ -27,14 +43,16 @@ void printHelp(std::ostream& out) {
     out << "stategraph COMMAND [ARGUMENTS]: threads of a store, read without the program that made them.\n\n";
     for (const Command& command : commands()) printUsage(out, command);
     out << "\nA checkpoint is THREAD (the newest), THREAD@STEP, THREAD@ID or THREAD@~N (N before the newest).\n"
-           "--store PATH     the database, a RocksDB folder or a SQLite file, or the address that a\n"
-           "                 running program's inspector printed; without it STATEGRAPH_STORE,\n"
-           "                 this folder if it is one, or checkpoints\n"
+           "--store PATH     the database: a RocksDB folder; a SQLite file; postgresql://USER@HOST/DATABASE,\n"
+           "                 with #SCHEMA after it for another schema than stategraph; a file that export\n"
+           "                 wrote (.ndjson); or the address that the inspector of a running program\n"
+           "                 printed, which shows threads in memory and encrypted ones too. Without\n"
+           "                 --store: STATEGRAPH_STORE, this folder if it is a database, or checkpoints\n"
            "--ns NAMESPACE   the log of a subgraph, for commands that read a log\n"
            "--json           the same as JSON\n"
-           "Exit codes: 0 done; 1 not found, or diff and check found something; 2 wrong arguments; 3 the store cannot "
-           "be "
-           "read.\n";
+           "--version        the version of this program\n"
+           "Exit codes: 0 done; 1 not found, or diff and check found something; 2 wrong arguments; 3 the store\n"
+           "cannot be read.\n";
 }
 
 // The script is for bash: source <(stategraph completion)
@@ -42,7 +60,7 @@ void printCompletion(std::ostream& out) {
     out << "_stategraph() {\n  local word=${COMP_WORDS[COMP_CWORD]}\n  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
            "    COMPREPLY=($(compgen -W \"";
     for (const Command& command : commands()) out << command.name << ' ';
-    out << "help completion\" -- \"$word\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
+    out << "help completion version\" -- \"$word\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
     for (const Command& command : commands()) {
         out << "  " << command.name << ") COMPREPLY=($(compgen -W \"--store --json";
         for (const auto flag : command.accepts.flags) out << ' ' << flag;
@@ -56,6 +74,7 @@ void printCompletion(std::ostream& out) {
 Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& error, const CommandOptions& options) {
     if (words.empty() || words[0] == "help" || words[0] == "--help" || words[0] == "-h") {
         const Command* const about = words.size() > 1 ? find(words[1]) : nullptr;
+        if (words.size() > 1 && about == nullptr && words[1] != "help") throw UsageError{noSuchCommand(words[1])};
         if (about != nullptr) {
             printUsage(out, *about);
         } else {
@@ -63,13 +82,17 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
         }
         return words.empty() ? Exit::usage : Exit::done;
     }
+    if (words[0] == "--version" || words[0] == "version") {
+        out << "stategraph " << version_text << '\n';
+        return Exit::done;
+    }
     if (words[0] == "completion") {
         printCompletion(out);
         return Exit::done;
     }
     const Command* const command = find(words[0]);
-    if (command == nullptr) throw UsageError{"there is no command '" + words[0] + "'; 'stategraph help' lists them"};
-    const Arguments arguments(words.subspan(1), command->accepts);
+    if (command == nullptr) throw UsageError{noSuchCommand(words[0])};
+    const Arguments arguments(words.subspan(1), command->accepts, command->name);
     if (arguments.has("--help")) {
         printUsage(out, *command);
         return Exit::done;
@@ -87,7 +110,7 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
 
 // This function is longer than others because it is the table of all commands.
 std::span<const Command> commands() {
-    static const std::array<Command, 19> all = {{
+    static const std::array<Command, 20> all = {{
         {"ls",
          "[STORE] [--status STATUS] [--since 1h] [--text TEXT] [--metadata NAME=VALUE] [--limit N]",
          "Lists threads, the newest first: status, age, step, what is due, questions, errors.",
@@ -123,6 +146,12 @@ std::span<const Command> commands() {
          "Says which tasks wrote a channel, back to the first.",
          {.places_min = 2, .places_max = 2, .values = {"--limit", "--ns"}},
          showWriters},
+        {"find",
+         "CHECKPOINT CONDITION [--limit N]",
+         "Shows the first step on the way to a checkpoint at which a condition over the state holds, such as 'total < "
+         "0' or 'size(log) > 3 and not paid', with the values before and after.",
+         {.places_min = 2, .places_max = 2, .values = {"--limit", "--ns"}},
+         findStep},
         {"graph",
          "CHECKPOINT",
          "Shows the graph that made a checkpoint, as it was then.",

@@ -56,6 +56,7 @@ Exit checkStore(Call& call);
 Exit checkGraph(Call& call, const std::string& file);
 /// `address` is that of the program's inspector.
 Exit checkApp(Call& call, const std::string& address);
+Exit findStep(Call& call);
 Exit answerQuestion(Call& call);
 Exit forkThread(Call& call);
 Exit editThread(Call& call);

@@ -5,6 +5,7 @@
 #include <stategraph/inspect/server.hpp>
 
 #include "inspect/commands.hpp"
+#include "inspect/http/key.hpp"
 #include "inspect/shown_store.hpp"
 
 namespace stategraph::inspect {
@@ -14,12 +15,20 @@ namespace {
 /// A file keeps the key from whoever can list the processes of the computer.
 std::string keyOf(const Call& call) {
     const auto file = call.arguments.value("--key-file");
-    if (!file) return call.arguments.value("--key").value_or("");
-    if (call.arguments.value("--key")) throw UsageError{"give either --key or --key-file"};
-    std::ifstream in(*file);
-    std::string key;
-    if (!std::getline(in, key) || key.empty())
-        throw UsageError{"the file '" + *file + "' of --key-file cannot be read, or its first line is empty"};
+    const auto given = call.arguments.value("--key");
+    if (file && given) throw UsageError{"give either --key or --key-file"};
+    if (!file && !given) return {};
+    std::string key = given.value_or("");
+    std::string name = "the key of --key";
+    if (file) {
+        name = "the first line of the file '" + *file + "' of --key-file";
+        std::ifstream in(*file);
+        if (!std::getline(in, key)) throw UsageError{name + " cannot be read"};
+    }
+    if (!isAcceptableKey(key)) {
+        throw UsageError{name + " needs " + std::string(key_rule) +
+                         "; without --key and --key-file STATEGRAPH_INSPECTOR_KEY is the key, or a random one"};
+    }
     return key;
 }
 

@@ -13,6 +13,7 @@
 
 #include "inspect/app/row_messages.hpp"
 #include "inspect/http/api.hpp"
+#include "inspect/http/key.hpp"
 #include "inspect/http/page.hpp"
 
 namespace stategraph::inspect {
@@ -33,10 +34,12 @@ std::string randomKey() {
 
 ServerOptions checkedOptions(ServerOptions options) {
     const char* const given = std::getenv("STATEGRAPH_INSPECTOR_KEY");
-    if (options.key.empty()) options.key = given != nullptr && *given != '\0' ? given : randomKey();
-    const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
-    if (options.key.size() < 16 || !std::ranges::all_of(options.key, is_plain))
-        throw InvalidArgumentError("inspect::ServerOptions::key needs at least 16 letters, digits, '-' and '_'");
+    const bool is_named = !options.key.empty();
+    if (!is_named) options.key = given != nullptr && *given != '\0' ? given : randomKey();
+    if (!isAcceptableKey(options.key)) {
+        throw InvalidArgumentError(std::string(is_named ? "inspect::ServerOptions::key" : "STATEGRAPH_INSPECTOR_KEY") +
+                                   " needs " + std::string(key_rule));
+    }
     return options;
 }
 

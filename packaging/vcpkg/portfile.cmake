@@ -24,5 +24,6 @@ vcpkg_fixup_pkgconfig()
 if("rocksdb" IN_LIST FEATURES)
   vcpkg_copy_tools(TOOL_NAMES stategraph AUTO_CLEAN)
 endif()
-file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share"
+     "${CURRENT_PACKAGES_DIR}/share/doc")
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")

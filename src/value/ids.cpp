@@ -9,6 +9,19 @@
 #include "src/value/bytes.hpp"
 #include "src/value/times.hpp"
 
+#if defined(STATEGRAPH_GDB_PRINTERS) && defined(__ELF__)
+// What gdb loads with a program or a shared library that contains this file, as every one does. The first byte says
+// that a Python script follows, after its name. The section is not loaded into memory, and `strip` removes it.
+__asm__(
+    ".pushsection .debug_gdb_scripts, \"MS\",%progbits,1\n"
+    ".byte 4\n"
+    ".ascii \"gdb.inlined-script.stategraph\\n\"\n"
+    ".incbin \"" STATEGRAPH_GDB_PRINTERS
+    "\"\n"
+    ".byte 0\n"
+    ".popsection\n");
+#endif
+
 namespace stategraph {
 namespace {
 
