@@ -338,6 +338,27 @@ Tool tool(std::string name, ToolOptions options, F f) {
     return made;
 }
 
+/// Does the same with the type of the arguments that the function takes:
+///
+///     agent::tool("weather", "The weather of a city", [](const City& city) { return forecast(city.name); })
+template <class F>
+Tool tool(std::string name, ToolOptions options, F f) {
+    using Args = typename stategraph::detail::FirstParameter<F, Value>::Type;
+    constexpr bool is_object = std::same_as<Args, Value> || stategraph::detail::HasFields<Args> ||
+                               stategraph::detail::HasChannels<Args> || stategraph::detail::MapLike<Args>;
+    static_assert(is_object, "stategraph: a tool's arguments are a struct with a fields() table");
+    if constexpr (is_object) {
+        return tool<Args, F>(std::move(name), std::move(options), std::move(f));
+    } else {
+        return {};
+    }
+}
+template <class Description, class F>
+    requires std::convertible_to<const Description&, std::string>
+Tool tool(std::string name, const Description& description, F f) {
+    return tool(std::move(name), ToolOptions{.description = description}, std::move(f));
+}
+
 /// A tool that this program does not execute: a call pauses the run, and the caller that resumes it gives the result
 /// (Agent::give).
 template <class Args>
