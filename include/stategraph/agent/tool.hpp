@@ -353,10 +353,9 @@ Tool tool(std::string name, ToolOptions options, F f) {
         return {};
     }
 }
-template <class Description, class F>
-    requires std::convertible_to<const Description&, std::string>
-Tool tool(std::string name, const Description& description, F f) {
-    return tool(std::move(name), ToolOptions{.description = description}, std::move(f));
+template <class F>
+Tool tool(std::string name, const char* description, F f) {
+    return tool(std::move(name), ToolOptions{.description = description != nullptr ? description : ""}, std::move(f));
 }
 
 /// A tool that this program does not execute: a call pauses the run, and the caller that resumes it gives the result
