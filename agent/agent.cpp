@@ -13,6 +13,7 @@
 #include <stategraph/update.hpp>
 
 #include "agent/calls.hpp"
+#include "agent/commands.hpp"
 #include "agent/plan.hpp"
 #include "agent/rounds.hpp"
 
@@ -72,6 +73,40 @@ void addRefusals(StateGraph<State>& graph, const Plan& plan) {
     graph.addEdge(detail::refused_tool_node, detail::model_node);
 }
 
+/// The node that calls the model, unless tools have returned Commands, which it follows instead.
+struct ModelNode {
+    std::shared_ptr<const Plan> plan;
+    Task<Command<State>> operator()(const State& state, Runtime& runtime) const {
+        return detail::callModel(plan, state, runtime);
+    }
+
+    using Node = stategraph::detail::AsyncNode<Task<Command<State>>>;
+    using Result = stategraph::detail::TaskResult;
+    static Task<void> start(const void* node, const void* input, Runtime& runtime, Result& result) {
+        if (follows(node, input, result)) return nothing();
+        return Node::start<State, State, ModelNode>(node, input, runtime, result);
+    }
+    static void call(const void* node, const void* input, Runtime& runtime, Result& result) {
+        if (!follows(node, input, result)) Node::call<State, State, ModelNode>(node, input, runtime, result);
+    }
+
+private:
+    static bool follows(const void* node, const void* input, Result& result) {
+        const State& state = *static_cast<const State*>(input);
+        if (state.commands.empty()) return false;
+        detail::follow(*static_cast<const ModelNode*>(node)->plan, state, result);
+        return true;
+    }
+    static Task<void> nothing() { co_return; }
+};
+
+stategraph::detail::NodeAction modelNode(const std::shared_ptr<const Plan>& plan) {
+    auto action = stategraph::detail::makeNode<State, State>(ModelNode{plan});
+    action.start = ModelNode::start;
+    action.call = ModelNode::call;
+    return action;
+}
+
 CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
     const Options& options = plan->options;
     StateGraph<State> graph;
@@ -87,8 +122,7 @@ CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
     }
     if (plan->refusesCalls()) ends.emplace_back(detail::refused_tool_node);
     asks.ends = NodeNames(ends);
-    const auto ask = [plan](const State& state, Runtime& runtime) { return detail::callModel(plan, state, runtime); };
-    graph.addNode(detail::model_node, ask, asks);
+    stategraph::detail::Verdicts::addNode(graph, detail::model_node, modelNode(plan), asks);
     addToolNodes(graph, plan);
     addRefusals(graph, *plan);
     NodeOptions calls;

@@ -13,10 +13,12 @@
 #include <stategraph/detail/doubt.hpp>
 #include <stategraph/detail/json_text.hpp>
 #include <stategraph/detail/pause.hpp>
-#include <stategraph/detail/utf8.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/functional.hpp>
 #include <stategraph/update.hpp>
+
+#include "agent/commands.hpp"
+#include "agent/tool_result.hpp"
 
 namespace stategraph::agent::detail {
 
@@ -25,29 +27,9 @@ namespace {
 using model::Message;
 using model::ToolCall;
 
-constexpr std::size_t error_text_max = 4096;
 constexpr const char* approval_key = "approval";  // of the question for an approval
-
-Message failure(const ToolCall& call, std::string text) {
-    if (text.size() > error_text_max) text = std::string(stategraph::detail::beginningOf(text, error_text_max)) + "…";
-    return model::toolResult(call, Value("Error: " + stategraph::detail::withoutStrayBytes(text)), true);
-}
-
-// A value's JSON is at most this many times as long as its bytes.
-constexpr std::size_t json_growth_max = 8;
-
-/// Returns a result in the form that the model gets.
-Message outputOf(const Tool& tool, const ToolCall& call, Value output, bool is_error = false) {
-    Message message = model::toolResult(call, std::move(output), is_error);
-    if (message.result->output.bytes().size() <= tool.result_max / json_growth_max) return message;
-    const std::string text = message.result->text();
-    if (text.size() <= tool.result_max) return message;
-    std::string kept(stategraph::detail::beginningOf(text, tool.result_max));
-    kept += "\n[The result was cut: these are the first " + std::to_string(kept.size()) + " of its " +
-            std::to_string(text.size()) + " bytes. Ask for less.]";
-    message.result->output = Value(std::move(kept));
-    return message;
-}
+constexpr const char* not_followed =
+    "The call was executed, but what was to follow it was dropped, because the user wrote first.";
 
 Update<State> resultOf(Message&& message) { return {add(&State::messages, std::move(message))}; }
 /// `amendment` is what a person's arguments change in the message that has the call; `usage` what the call has cost.
@@ -56,6 +38,15 @@ Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, co
     if (usage != model::Usage()) update.with(add(&State::usage, usage));
     if (amendment) update.with(add(&State::messages, std::move(*amendment)));
     update.with(add(&State::messages, std::move(message)));
+    return update;
+}
+
+/// Returns what a call that was executed adds to the state.
+Update<State> resultOf(std::optional<Message>&& amendment, const Tool& tool, const ToolCall& call, Value&& returned,
+                       const model::Usage& usage) {
+    Returned made = takeApart(tool, std::move(returned));
+    Update<State> update = resultOf(std::move(amendment), resultMessage(tool, call, std::move(made.output)), usage);
+    if (made.command) update.with(add(&State::commands, std::move(*made.command)));
     return update;
 }
 
@@ -73,7 +64,7 @@ bool isOfTheRun(const Error& error) noexcept {
 }
 
 /// Returns the current exception as a result for the model.
-Message failureOf(const ToolCall& call) { return failure(call, failureUnderWay()); }
+Message failureOf(const ToolCall& call) { return failedResult(call, failureUnderWay()); }
 
 /// Reads and checks the arguments that the model wrote. Errors: text for the model that says what is wrong with them.
 Value readArguments(const Tool& tool, const ToolCall& call) {
@@ -107,7 +98,7 @@ std::optional<Message> amendmentOf(const ToolCall& call, const Value& arguments,
 }
 
 Message declined(const ToolCall& call, const Decision& decision) {
-    return failure(
+    return failedResult(
         call, decision.reason.empty() ? "The call was not approved." : "The call was not approved: " + decision.reason);
 }
 
@@ -127,7 +118,7 @@ Begun askForApproval(Ready ready, const ToolCall& call, Runtime& runtime, std::o
 Message askClient(const Ready& ready, const ToolCall& call, Runtime& runtime) {
     const Question question = ClientRequest{call.id, call.provider_id, call.name, ready.arguments};
     ClientResult result = interrupt<ClientResult>(runtime, "result", Value(question));
-    return outputOf(*ready.tool, call, std::move(result.output), result.is_error);
+    return resultMessage(*ready.tool, call, std::move(result.output), result.is_error);
 }
 
 std::string listOf(const std::vector<std::string>& names) {
@@ -146,7 +137,7 @@ std::optional<std::string> faultOfName(const Tool* tool, const ToolCall& call, c
 /// Does everything that comes before the execution of a call. `amendment` is set if a person has edited the call.
 Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime, std::optional<Message>& amendment) {
     const Tool* const tool = plan.find(call.name);
-    if (auto fault = faultOfName(tool, call, plan.names)) return failure(call, std::move(*fault));
+    if (auto fault = faultOfName(tool, call, plan.names)) return failedResult(call, std::move(*fault));
     try {
         Begun begun = Ready{tool, readArguments(*tool, call)};
         if (plan.needsApproval(*tool, std::get<Ready>(begun).arguments, runtime.state<State>().approval)) {
@@ -274,10 +265,10 @@ Said saidOf(const Plan& plan, const State& state, const ToolCall& call, const st
             }
         } else if (tool != nullptr && tool->isForClient()) {
             if (auto given = answerAs<ClientResult>(answer, "output"))
-                said.result = outputOf(*tool, call, std::move(given->output), given->is_error);
+                said.result = resultMessage(*tool, call, std::move(given->output), given->is_error);
         } else if (tool != nullptr && tool->is_effect && tool->on_doubt == OnDoubt::ask && has_begun) {
             const auto known = answerAs<std::map<std::string, Value>>(answer, "result");
-            if (known && known->size() == 1) said.result = outputOf(*tool, call, known->at("result"));
+            if (known && known->size() == 1) said.result = resultMessage(*tool, call, known->at("result"));
         }
     }
     return said;
@@ -287,12 +278,17 @@ std::vector<Message> executedCall(const Plan& plan, const State& state, const To
                                   const std::vector<Value>& answers) {
     std::vector<Message> messages = saidOf(plan, state, call, answers, true).amendments;
     const Tool* const tool = plan.find(call.name);
-    messages.push_back(tool != nullptr ? outputOf(*tool, call, std::move(output))
-                                       : model::toolResult(call, std::move(output)));
+    if (tool == nullptr) {
+        messages.push_back(model::toolResult(call, std::move(output)));
+        return messages;
+    }
+    Returned made = takeApart(*tool, std::move(output));
+    messages.push_back(made.command ? model::toolResult(call, Value(not_followed), true)
+                                    : resultMessage(*tool, call, std::move(made.output)));
     return messages;
 }
 
-Update<State> failedCall(const ToolCall& call, const std::string& error) { return resultOf(failure(call, error)); }
+Update<State> failedCall(const ToolCall& call, const std::string& error) { return resultOf(failedResult(call, error)); }
 
 Update<State> failedNode(const ToolCall& call, const std::string& error, Runtime& runtime) {
     std::optional<Message> amendment;
@@ -300,7 +296,7 @@ Update<State> failedNode(const ToolCall& call, const std::string& error, Runtime
     const auto decision = answer ? answerAs<Decision>(*answer, "approved") : std::nullopt;
     if (decision && decision->approved && decision->arguments)
         amendment = amendmentOf(call, *decision->arguments, runtime.state<State>());
-    return resultOf(std::move(amendment), failure(call, error));
+    return resultOf(std::move(amendment), failedResult(call, error));
 }
 
 std::optional<std::string> faultOf(const Plan& plan, const ToolCall& call, const std::vector<std::string>& offered) {
@@ -343,7 +339,7 @@ Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime,
     try {
         const auto made = [&] { return plan.wrapsTools() ? syncWait(chain.run()) : execute(ready, context); };
         Value output = ready.tool->is_effect ? runtime.once(execution_key, made, ready.tool->on_doubt) : made();
-        return resultOf(std::move(amendment), outputOf(*ready.tool, call, std::move(output)), context.usage());
+        return resultOf(std::move(amendment), *ready.tool, call, std::move(output), context.usage());
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
         return resultOf(std::move(amendment), failureOf(call), context.usage());
@@ -359,18 +355,18 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);
     ToolChain chain(*plan, ready, call, context);
-    std::optional<Message> result;
+    std::optional<Update<State>> result;
     try {
         const auto made = [&] { return plan->wrapsTools() ? chain.run() : executeAsync(ready, context); };
         Task<Value> executed =
             ready.tool->is_effect ? onceAsync(runtime, execution_key, made, ready.tool->on_doubt) : made();
         Value output = co_await std::move(executed);
-        result = outputOf(*ready.tool, call, std::move(output));
+        result = resultOf(std::move(amendment), *ready.tool, call, std::move(output), context.usage());
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
-        result = failureOf(call);
+        result = resultOf(std::move(amendment), failureOf(call), context.usage());
     }
-    co_return resultOf(std::move(amendment), std::move(*result), context.usage());
+    co_return *std::move(result);
 }
 
 }  // namespace stategraph::agent::detail

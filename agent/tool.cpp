@@ -1,6 +1,9 @@
 #include <stategraph/agent/tool.hpp>
 
 #include <map>
+#include <utility>
+
+#include <stategraph/error.hpp>
 
 namespace stategraph::agent {
 
@@ -30,7 +33,18 @@ Tool detail::describedTool(std::string name, ToolOptions&& options, std::string 
     made.on_failure = options.on_failure;
     made.cache = std::move(options.cache);
     made.result_max = options.result_max;
+    made.to_model = std::move(options.to_model);
+    made.files_max = options.files_max;
+    made.description.extra = std::move(options.extra);
     return made;
+}
+
+model::ToolOutput detail::readToolOutput(Value returned) {
+    try {
+        return returned.as<model::ToolOutput>();
+    } catch (const WrongTypeError&) {
+        return {.output = std::move(returned)};
+    }
 }
 
 Tool providerTool(std::string name, std::string declaration) {

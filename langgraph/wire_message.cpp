@@ -109,11 +109,19 @@ void addCalls(const json::value& calls, json::object& message) {
     message["invalid_tool_calls"] = std::move(invalid);
 }
 
+/// A result whose message has content for the model has its output, which the model does not receive, as the artifact.
 void addResult(const json::object& result, json::object& message) {
     const json::value* const output = result.if_contains("output");
+    const json::value* const content = message.if_contains("content");
+    const bool has_content = content != nullptr && (content->is_array() ? !content->get_array().empty()
+                                                                        : *content != json::value(json::string()));
     json::value text = json::string();
-    if (output != nullptr && output->is_string()) text = *output;
-    if (output != nullptr && !output->is_string()) text = json::value(stategraph::detail::jsonText(*output));
+    if (has_content) {
+        text = *content;
+        message["artifact"] = output != nullptr ? *output : json::value();
+    } else if (output != nullptr) {
+        text = output->is_string() ? *output : json::value(stategraph::detail::jsonText(*output));
+    }
     message["content"] = std::move(text);
     message["tool_call_id"] = textOf(result, "call_id");
     message["name"] = textOf(result, "name");
@@ -290,15 +298,29 @@ json::array partsOf(const json::value* content, std::string_view where) {
     return parts;
 }
 
+/// Reads a result. With an artifact, or with files, the content is what the model receives.
+json::object resultOf(const json::object& sent, json::object& message, std::string_view where) {
+    json::array parts = partsOf(sent.if_contains("content"), where);
+    const auto isText = [](const json::value& part) { return textOf(part.get_object(), "type") == "text"; };
+    const json::value* const artifact = sent.if_contains("artifact");
+    const bool has_artifact = artifact != nullptr && !artifact->is_null();
+    const bool has_files = !std::ranges::all_of(parts, isText);
+    json::value output = has_artifact ? *artifact : json::value(json::string());
+    for (const json::value& part : parts) {
+        if (!has_artifact && isText(part)) output.get_string() += textOf(part.get_object(), "text");
+    }
+    if (has_artifact || has_files) message["content"] = std::move(parts);
+    return {{"call_id", textOf(sent, "tool_call_id")},
+            {"name", textOf(sent, "name")},
+            {"output", std::move(output)},
+            {"is_error", textOf(sent, "status") == "error"}};
+}
+
 json::object typedOf(const json::object& sent, const Kind& kind, std::string_view where) {
     json::object message{{"role", kind.role}};
     if (const std::string_view id = textOf(sent, "id"); !id.empty()) message["id"] = id;
     if (kind.type == "tool") {
-        const std::string text = plainText(sent.if_contains("content"), where);
-        message["result"] = json::object{{"call_id", textOf(sent, "tool_call_id")},
-                                         {"name", textOf(sent, "name")},
-                                         {"output", text},
-                                         {"is_error", textOf(sent, "status") == "error"}};
+        message["result"] = resultOf(sent, message, where);
         return message;
     }
     message["content"] = partsOf(sent.if_contains("content"), where);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include <boost/json.hpp>
 
@@ -32,6 +33,29 @@ Value reported(const Progress& progress) {
     return Value(members);
 }
 
+/// Returns what the model receives of a result with pictures, sounds or files, and an empty list for one of texts.
+std::vector<model::Part> contentOf(const CallResult& result) {
+    std::vector<model::Part> content;
+    bool has_file = false;
+    bool has_text = false;
+    for (const Content& part : result.content) {
+        const bool is_file = !part.data.empty();
+        has_file = has_file || is_file;
+        has_text = has_text || !is_file;
+        if (is_file) {
+            const char* const otherwise = part.type == "image" ? "image/png" : "application/octet-stream";
+            content.emplace_back(
+                model::File{.media_type = part.media_type.empty() ? otherwise : part.media_type, .data = part.data});
+        } else {
+            content.emplace_back(model::Text{CallResult{{part}, {}}.text()});
+        }
+    }
+    if (!has_file) return {};
+    if (!has_text && !result.structured.isNull())
+        content.insert(content.begin(), model::Text{result.structured.toJson()});
+    return content;
+}
+
 /// It has everything that it uses in its frame, except for the context, which its caller keeps.
 Task<Value> callForAgent(std::shared_ptr<const AgentCall> call, Value arguments, agent::ToolContext& context) {
     CallOptions options;
@@ -44,7 +68,12 @@ Task<Value> callForAgent(std::shared_ptr<const AgentCall> call, Value arguments,
         const std::string text = result.text();
         throw McpError(Failure::tool, text.empty() ? result.output().toJson() : text);
     }
-    co_return result.output();
+    Value output = result.output();
+    std::vector<model::Part> content = contentOf(result);
+    // A result that looks like one with content must not be read as one.
+    const bool is_plain = content.empty() && agent::detail::readToolOutput(output) == model::ToolOutput{output, {}};
+    if (is_plain) co_return output;
+    co_return Value(model::ToolOutput{std::move(output), std::move(content)});
 }
 
 bool isForObjects(const std::string& schema) {
@@ -130,6 +159,8 @@ std::vector<agent::Tool> Client::tools(ToolsOptions options) const {
         tool.approval = approvalOf(info, options);
         tool.on_doubt = options.on_doubt;
         tool.result_max = options.result_max;
+        tool.files_max = options.files_max;
+        tool.to_model = agent::detail::readToolOutput;
         auto call = std::make_shared<const AgentCall>(AgentCall{*this, info.name, options.timeout});
         tool.async_call = [call](const Value& arguments, agent::ToolContext& context) {
             return callForAgent(call, arguments, context);

@@ -17,7 +17,8 @@ std::int64_t sumOf(std::int64_t a, std::int64_t b) noexcept {
 
 Usage operator+(const Usage& a, const Usage& b) {
     return {sumOf(a.input_tokens, b.input_tokens), sumOf(a.output_tokens, b.output_tokens),
-            sumOf(a.reasoning_tokens, b.reasoning_tokens), sumOf(a.cached_tokens, b.cached_tokens)};
+            sumOf(a.reasoning_tokens, b.reasoning_tokens), sumOf(a.cached_tokens, b.cached_tokens),
+            sumOf(a.cache_write_tokens, b.cache_write_tokens)};
 }
 
 const char* toString(FinishReason reason) noexcept {
@@ -66,6 +67,25 @@ void Message::amend(Message& message) const {
         if (!is_known) message.content.emplace_back(OriginalArguments{changed.id, std::move(call->arguments)});
         call->arguments = changed.arguments;
     }
+}
+
+ProviderPart providerOptions(std::string format, std::string members) {
+    ProviderPart part{.kind = ProviderPartKind::options, .format = std::move(format)};
+    part.data = std::move(members);
+    return part;
+}
+
+std::string textOf(const std::vector<Part>& content) {
+    std::string all;
+    for (const Part& part : content) {
+        const auto* const text = std::get_if<Text>(&part);
+        const auto* const file = std::get_if<File>(&part);
+        if (text == nullptr && file == nullptr) continue;
+        if (!all.empty()) all += '\n';
+        if (text != nullptr) all += text->text;
+        if (file != nullptr) all += "[" + (file->media_type.empty() ? "file" : file->media_type) + "]";
+    }
+    return all;
 }
 
 namespace {

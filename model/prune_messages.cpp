@@ -59,7 +59,7 @@ private:
 
 bool isMetadata(const Part& part) {
     const auto* const own = std::get_if<ProviderPart>(&part);
-    return own != nullptr && own->kind == ProviderPartKind::metadata;
+    return own != nullptr && (own->kind == ProviderPartKind::metadata || own->kind == ProviderPartKind::options);
 }
 
 bool isWithoutContent(const Message& message) {

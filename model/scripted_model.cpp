@@ -26,7 +26,8 @@ void tell(const Message& message, const Asking& asking) {
         } else if (const auto* thought = std::get_if<Reasoning>(&part)) {
             inPieces(thought->text, [&](std::string_view piece) { asking.tell({Delta::Kind::reasoning, piece}); });
         } else if (const auto* own = std::get_if<ProviderPart>(&part)) {
-            if (own->kind != ProviderPartKind::metadata) asking.tell({.kind = Delta::Kind::provider, .part = own});
+            if (own->kind != ProviderPartKind::metadata && own->kind != ProviderPartKind::options)
+                asking.tell({.kind = Delta::Kind::provider, .part = own});
         }
     }
     for (std::size_t i = 0; i < message.calls.size(); ++i) {

@@ -85,7 +85,8 @@ std::vector<json::object> partsIn(const json::object& message) {
 std::vector<json::object> providerPartsIn(const json::object& message) {
     std::vector<json::object> parts = partsIn(message);
     std::erase_if(parts, [](const json::object& part) {
-        return textOf(part, "type") != "provider" || textOf(part, "kind") == "metadata";
+        const std::string kind = textOf(part, "kind");
+        return textOf(part, "type") != "provider" || kind == "metadata" || kind == "options";
     });
     return parts;
 }

@@ -212,17 +212,21 @@ private:
     /// Returns whether a part is reported at once, and not in pieces.
     static bool isWholePart(const json::object& part) {
         const std::string type = textOf(part, "type");
-        return type == "file" || (type == "provider" && textOf(part, "kind") != "metadata");
+        const std::string kind = textOf(part, "kind");
+        return type == "file" || (type == "provider" && kind != "metadata" && kind != "options");
     }
     /// Reports a file, or what a tool of the provider did. `at` is the place of the part in its message.
     void takeWholePart(const json::object& part, const std::string& message, std::size_t at, Writing& writing,
                        std::vector<std::string>& lines) {
         if (textOf(part, "type") == "provider") return takeProviderPart(part, writing, lines);
         if (!isNew(files_, message + "#" + std::to_string(at))) return;
+        endPart(writing, lines);
+        takeFile(part, lines);
+    }
+    void takeFile(const json::object& part, std::vector<std::string>& lines) const {
         const std::string type = textOf(part, "media_type");
         std::string url = textOf(part, "url");
         if (url.empty()) url = "data:" + type + ";base64," + textOf(part, "data");
-        endPart(writing, lines);
         tell({{"type", "file"}, {"mediaType", type}, {"url", std::move(url)}}, lines);
     }
     /// Reports what a tool of the provider did. It is reported once, immediately or with the whole message.
@@ -375,6 +379,9 @@ private:
                   {"output", told.output},
                   {"dynamic", true}},
                  lines);
+            for (const json::object& part : partsIn(message)) {  // the files that the model receives
+                if (textOf(part, "type") == "file") takeFile(part, lines);
+            }
         }
     }
     void takeQuestion(const ToldQuestion& question, std::vector<std::string>& lines) {

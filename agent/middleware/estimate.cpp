@@ -17,7 +17,7 @@ std::size_t bytesOf(const model::Message& message) {
         if (const auto* const thought = std::get_if<model::Reasoning>(&part)) bytes += thought->text.size();
     }
     for (const model::ToolCall& call : message.calls) bytes += call.name.size() + call.arguments.size();
-    if (message.result) bytes += message.result->output.bytes().size();
+    if (message.result && bytes == 0) bytes += message.result->output.bytes().size();
     return bytes;
 }
 

@@ -26,6 +26,7 @@ struct Path {
 
 // [begin providers]
 #include <stategraph/model/anthropic.hpp>  // find_package(stategraph COMPONENTS agent model_http)
+#include <stategraph/model/gemini.hpp>
 #include <stategraph/model/openai.hpp>
 
 // [end providers]
@@ -77,6 +78,34 @@ void checkBySchema() {
     }
 }
 
+void showsPictures() {
+    const std::string png = "iVBORw0KGgo=";
+    // [begin pictures]
+    const auto look = [png](const Path& page) {
+        const model::File picture{.media_type = "image/png", .data = png};             // base64
+        return model::ToolOutput{.output = sg::Value("a screenshot of " + page.path),  // is stored
+                                 .content = {model::Text{"The page:"}, picture}};      // the model receives it
+    };
+    const auto screenshot = agent::tool<Path>("screenshot", {.description = "Shows a page"}, look);
+    // [end pictures]
+    const agent::Agent helper(
+        {.model = model::scripted(
+             {model::assistant({{{}, "c1", "screenshot", R"({"path":"/"})"}}), model::assistant("It is empty.")}),
+         .tools = {screenshot}});
+    const model::Message shown = helper.say("What is on the page?").values.messages.at(2);
+    std::cout << shown.result->text() << ", with " << shown.content.size() << " parts\n";
+}
+
+void optionsOfProviders() {
+    // [begin options of providers]
+    model::Message book = model::user("A long book.");
+    book.content.emplace_back(model::providerOptions("anthropic", R"({"cache_control":{"type":"ephemeral"}})"));
+    agent::ToolOptions options;
+    options.extra = sg::parseJson(R"({"anthropic":{"cache_control":{"type":"ephemeral"}},"openai":{"strict":true}})");
+    // [end options of providers]
+    std::cout << book.content.size() << " parts, " << options.extra.toJson() << "\n";
+}
+
 void toolsOfProviders() {
     // [begin provider tools]
     // Anthropic: an element of `tools`
@@ -111,13 +140,16 @@ void modelsOfProviders(const std::string& key) {
     // [begin providers]
     const auto gpt = model::openai({.api_key = key, .model = "gpt-5"});  // base_url: any server with this format
     const auto claude = model::anthropic({.api_key = key, .model = "claude-sonnet-4-5", .http = {.idle_limit = 30s}});
+    const auto gemini = model::gemini({.api_key = key, .model = "gemini-3-pro"});
     // [end providers]
-    std::cout << (gpt != nullptr && claude != nullptr ? "two models" : "none") << "\n";
+    std::cout << (gpt != nullptr && claude != nullptr && gemini != nullptr ? "three models" : "none") << "\n";
 }
 
 int main() {
     askFirst();
     checkBySchema();
+    showsPictures();
+    optionsOfProviders();
     toolsOfProviders();
     withMiddleware();
     modelsOfProviders("a key");

@@ -218,6 +218,11 @@ template <class F>
 constexpr auto reduce(std::string_view name, F f) {
     return reducers::Binary<F>(name, std::move(f));
 }
+/// Does the same with the name "custom", which a callable alone has too.
+template <class F>
+constexpr auto reduce(F f) {
+    return reduce("custom", std::move(f));
+}
 
 namespace detail {
 
@@ -240,7 +245,7 @@ constexpr auto asReducer(R reducer) {
     if constexpr (reducers::Reducer<R>) {
         return reducer;
     } else {
-        return reducers::Binary<R>("custom", std::move(reducer));
+        return reduce(std::move(reducer));
     }
 }
 

@@ -107,6 +107,20 @@ Output project(S&& state) {
 
 namespace detail {
 
+template <class T>
+concept IsText = std::is_convertible_v<const T&, std::string_view>;
+template <class R, class Text>
+[[noreturn]] R refuseText() {
+    static_assert(never<Text>, "stategraph: a thread is named in braces: {.thread_id = \"A\"}");
+    throw;
+}
+template <class R, class T>
+[[noreturn]] R refuseNoThread() {
+    static_assert(never<T>,
+                  "stategraph: a run that resumes needs its thread: invoke(sg::RESUME, {.thread_id = \"A\"})");
+    throw;
+}
+
 /// The outcome of a stream's run after its last event.
 template <class Output, class S, class Run>
 Result<Output> streamResult(Run& run) {
@@ -195,6 +209,21 @@ public:
         return Iterator(this);
     }
     std::default_sentinel_t end() const { return {}; }
+    /// Never called: it explains that a history is read as it is walked.
+    template <class T = S>
+    detail::Anything size() const {
+        static_assert(detail::never<T>,
+                      "stategraph: a history is read as it is walked and has no size: count it in a loop, `for (const "
+                      "auto& snapshot : history)`");
+        throw;
+    }
+    template <class T = S>
+    StateSnapshot<T> operator[](std::size_t) const {
+        static_assert(detail::never<T>,
+                      "stategraph: a history is read as it is walked, newest first: `for (const auto& snapshot : "
+                      "history)`");
+        throw;
+    }
 
 private:
     void advance() {
@@ -258,6 +287,21 @@ public:
         return invokeWith(detail::commandOf<S>(std::move(command)), config);
     }
 
+    /// Never called: they explain what a call lacks, or has in another form.
+    template <class Text>
+        requires detail::IsText<Text>
+    Result<Output> invoke(const Update<Input>&, const Text&) const {
+        return detail::refuseText<Result<Output>, Text>();
+    }
+    template <class T = S>
+    Result<Output> invoke(ResumeTag) const {
+        return detail::refuseNoThread<Result<Output>, T>();
+    }
+    template <class C>
+    Result<Output> invoke(const Command<C>&) const {
+        return detail::refuseNoThread<Result<Output>, C>();
+    }
+
     /// Stores an input, or a Command, as the beginning of a run does, and returns without running: the thread is then
     /// in flight (stategraph/unfinished.hpp), and `recover()` or RESUME, in this process or another, runs it as
     /// `invoke` would have. The same is stored, except for the part of the ids that is one for each run. With
@@ -297,12 +341,22 @@ public:
 
     /// Runs like `invoke`, as a range of events.
     template <class In>
-    Stream<Output, S> stream(In input, const RunConfig& config, const StreamOptions& options) const {
+    Stream<Output, S> stream(In input, const RunConfig& config = RunConfig::defaults(),
+                             const StreamOptions& options = {}) const {
         return Stream<Output, S>(
             new detail::StreamRun(core(), detail::toRunInput<S, Input>(std::move(input)), config, options));
     }
-    Stream<Output, S> stream(Update<Input> input, const RunConfig& config, const StreamOptions& options) const {
+    Stream<Output, S> stream(Update<Input> input, const RunConfig& config = RunConfig::defaults(),
+                             const StreamOptions& options = {}) const {
         return stream<Update<Input>>(std::move(input), config, options);
+    }
+    /// Never called.
+    template <class Text>
+        requires detail::IsText<Text>
+    Stream<Output, S> stream(const Update<Input>&, const RunConfig&, const Text&) const {
+        static_assert(detail::never<Text>,
+                      "stategraph: options have names: stream(input, config, {.modes = sg::StreamMode::updates})");
+        throw;
     }
 
     /// Runs like `invoke` for coroutines, with `#include <stategraph/async.hpp>`: `auto result = co_await
@@ -338,11 +392,23 @@ public:
         detail::keepPresent(snapshot.values, snapshot.present);
         return snapshot;
     }
+    /// Never called.
+    template <class Text>
+        requires detail::IsText<Text>
+    StateSnapshot<S> getState(const Text&) const {
+        return detail::refuseText<StateSnapshot<S>, Text>();
+    }
 
     /// The thread's checkpoints, newest first, as stored; `T` as in getState. Errors: as getState, while it is read.
     template <class T = S>
     StateHistory<T> getStateHistory(const Config& config, const HistoryOptions& options = {}) const {
         return StateHistory<T>(new detail::HistoryReader(core(), config, options));
+    }
+    /// Never called.
+    template <class Text>
+        requires detail::IsText<Text>
+    StateHistory<S> getStateHistory(const Text&) const {
+        return detail::refuseText<StateHistory<S>, Text>();
     }
 
     /// Writes state as if a node had written it: through the reducers, and the node's edges fire. Creates a checkpoint
@@ -358,6 +424,20 @@ public:
         return bulkUpdateState<T>(
             config, {{StateUpdate<T>{.values = std::move(values), .as_node = options.as_node, .go_to = options.go_to}}},
             options);
+    }
+
+    /// Never called.
+    template <class Text>
+        requires detail::IsText<Text>
+    Config updateState(const Text&, const Update<S>&, const UpdateOptions& = {}) const {
+        return detail::refuseText<Config, Text>();
+    }
+    template <class Text>
+        requires detail::IsText<Text>
+    Config updateState(const Config&, const Update<S>&, const Text&) const {
+        static_assert(detail::never<Text>,
+                      "stategraph: options have names: updateState(config, values, {.as_node = \"node\"})");
+        throw;
     }
 
     /// Several edits, each inner list as one superstep: one checkpoint each. If a superstep has several edits, each
@@ -432,7 +512,8 @@ private:
 };
 
 template <class S, class Input, class Output>
-Output Runtime::invoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string_view key) {
+Output Runtime::invoke(const CompiledGraph<S, Input, Output>& graph, std::type_identity_t<Update<Input>> input,
+                       std::string_view key) {
     detail::StateBox<S> box;
     detail::callGraph(*this, graph.core(), detail::widen<S>(std::move(input)), key, box.object());
     return detail::project<Output>(std::move(box.state));

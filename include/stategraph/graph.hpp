@@ -110,6 +110,13 @@ public:
         return *this;
     }
 
+    /// Never called: it explains that a node has a name.
+    template <class F>
+    StateGraph& addNode(F&&) {
+        static_assert(detail::never<F>, "stategraph: a node has a name: addNode(\"plan\", plan)");
+        return *this;
+    }
+
     /// Sets policies for all nodes without their own, including those added later.
     StateGraph& setNodeDefaults(const NodeDefaults& defaults) {
         builder_.setNodeDefaults(defaults);
@@ -135,6 +142,11 @@ public:
     /// `to` runs after `from`.
     StateGraph& addEdge(std::string from, std::string to) {
         builder_.addEdge(std::move(from), std::move(to));
+        return *this;
+    }
+    /// Each of `to` runs after `from`.
+    StateGraph& addEdge(const std::string& from, std::initializer_list<NodeName> to) {
+        for (const NodeName& each : to) addEdge(from, each.text());
         return *this;
     }
     /// A join: `to` runs when each of `from` has run since `to` last ran through this join.
@@ -174,6 +186,21 @@ public:
     /// Returns the graph in a form that can be run. Throws InvalidGraphError with every fault.
     CompiledGraph<S, Input, Output> compile(const CompileOptions& options = CompileOptions::defaults()) const {
         return CompiledGraph<S, Input, Output>(builder_.compile(options));
+    }
+
+    /// Never called: they explain that a graph is compiled before it runs.
+    template <class T = S>
+    Result<Output> invoke(const Update<Input>&, const RunConfig& = RunConfig::defaults()) const {
+        static_assert(detail::never<T>,
+                      "stategraph: a graph is compiled before it runs: auto app = graph.compile(); app.invoke(input)");
+        throw;
+    }
+    template <class T = S>
+    Stream<Output, S> stream(const Update<Input>&, const RunConfig& = RunConfig::defaults(),
+                             const StreamOptions& = {}) const {
+        static_assert(detail::never<T>,
+                      "stategraph: a graph is compiled before it runs: auto app = graph.compile(); app.stream(input)");
+        throw;
     }
 
     /// Draws the graph as it is now, also one that does not compile yet.

@@ -76,6 +76,13 @@ public:
     Checkpointer() = default;
     template <class Saver>
     Checkpointer(std::shared_ptr<Saver> saver) : kind_(detail::CheckpointerKind::own), saver_(std::move(saver)) {}
+    /// Never called: it explains that savers are shared.
+    template <class Saver>
+        requires std::is_base_of_v<BaseCheckpointSaver, std::remove_pointer_t<Saver>>
+    Checkpointer(const Saver&) {
+        static_assert(detail::never<Saver>,
+                      "stategraph: savers are shared: .checkpointer = std::make_shared<sg::MemorySaver>()");
+    }
     constexpr explicit Checkpointer(detail::CheckpointerKind kind) : kind_(kind) {}
     explicit Checkpointer(detail::LogKey key) : kind_(detail::CheckpointerKind::per_thread), key_(std::move(key)) {}
 

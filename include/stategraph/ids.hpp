@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,7 @@ public:
     std::string toString() const { return std::string(view()); }
     operator std::string_view() const noexcept { return view(); }
     friend bool operator==(const ThreadId& a, const ThreadId& b) noexcept { return a.view() == b.view(); }
+    friend std::ostream& operator<<(std::ostream& out, const ThreadId& id);
 
 private:
     [[noreturn]] static void refuse(std::size_t size);
@@ -68,6 +70,7 @@ public:
     static CheckpointId fromBytes(const char* bytes) noexcept;
 
     friend constexpr auto operator<=>(const CheckpointId&, const CheckpointId&) noexcept = default;
+    friend std::ostream& operator<<(std::ostream& out, const CheckpointId& id);
 
 private:
     std::uint64_t high_ = 0;
@@ -93,6 +96,7 @@ public:
     static TaskId fromBytes(const char* bytes) noexcept;
 
     friend constexpr auto operator<=>(const TaskId&, const TaskId&) noexcept = default;
+    friend std::ostream& operator<<(std::ostream& out, const TaskId& id);
 
 private:
     std::uint64_t high_ = 0;

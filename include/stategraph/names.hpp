@@ -78,6 +78,12 @@ public:
     PathMap() = default;
     PathMap(std::initializer_list<PathEntry> entries);
     PathMap(const std::vector<std::string>& names);
+    /// From a map of labels to nodes.
+    template <class M>
+        requires requires { typename M::mapped_type; }
+    PathMap(const M& nodes_by_label) : is_given_(true) {
+        for (const auto& [label, node] : nodes_by_label) entries_.emplace_back(label, node);
+    }
 
     bool isGiven() const noexcept { return is_given_; }
     const std::vector<PathEntry>& entries() const noexcept { return entries_; }

@@ -16,6 +16,17 @@ void printResult(std::ostream& out, Status status, std::string_view values_json,
 void printText(std::ostream& out, std::string_view text);
 }  // namespace detail
 
+/// Prints a question as one JSON object.
+std::ostream& operator<<(std::ostream& out, const Interrupt& interrupt);
+std::ostream& operator<<(std::ostream& out, const std::vector<Interrupt>& interrupts);
+/// Prints a list of Values, Messages or other storable types of the library as a JSON array.
+template <class T>
+    requires Encodable<std::vector<T>>
+std::ostream& operator<<(std::ostream& out, const std::vector<T>& list) {
+    detail::printText(out, toJson(list));
+    return out;
+}
+
 /// Prints a result as one JSON object: its status, its values and, if there are any, the open questions.
 template <class Output>
     requires Encodable<Output>

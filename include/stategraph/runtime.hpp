@@ -134,6 +134,12 @@ public:
     template <class F, class Check>
         requires std::is_invocable_v<Check&>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, Check&& check);
+    /// Never called: it explains that an effect has a key.
+    template <class F>
+    std::invoke_result_t<F&> once(F&&) {
+        static_assert(detail::never<F>, "stategraph: an effect has a key: runtime.once(\"charge\", function)");
+        throw;
+    }
 
     /// Runs another graph inside this task, to its end, and returns its output. The run is part of this one, as that of
     /// a graph that is a node is: its checkpoints are stored in a log of their own below the task, its questions are
@@ -149,7 +155,14 @@ public:
     /// with PER_THREAD or perThread; InvalidUpdateError while a call with the same key is under way. Cost: that of the
     /// run, and one pending write that holds the output. It blocks; coroutines await `asyncInvoke`.
     template <class S, class Input, class Output>
-    Output invoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string_view key);
+    Output invoke(const CompiledGraph<S, Input, Output>& graph, std::type_identity_t<Update<Input>> input,
+                  std::string_view key);
+    /// Never called: it explains that a call has a key.
+    template <class S, class Input, class Output>
+    Output invoke(const CompiledGraph<S, Input, Output>&, const std::type_identity_t<Update<Input>>&) {
+        static_assert(detail::never<S>, "stategraph: a call has a key: runtime.invoke(graph, input, \"research\")");
+        throw;
+    }
     /// `invoke` for coroutines; include <stategraph/async.hpp>. For several at once use `sg::whenAll`.
     template <class S, class Input, class Output>
     Task<Output> asyncInvoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string key);
@@ -344,7 +357,7 @@ std::optional<T> answerAs(Runtime& runtime, const std::string_view* key) {
 /// An answer must be a T as Value::asStrict reads it. Another one is a WrongTypeError of the call that resumes, and the
 /// interrupt stays open: where this process asked the question nothing is stored and nothing runs; otherwise the answer
 /// is withdrawn when the node reads it.
-template <class T = Value>
+template <class T>
 T interrupt(Runtime& runtime, const Value& question = {}) {
     detail::GivenAnswer answer = detail::ask(runtime, question, detail::answerCheck<T>());
     try {
@@ -368,7 +381,7 @@ T interrupt(...) {
 /// answer; within a function that `Runtime::once` or `Calls::call` calls keys are that function's own. If a task asks
 /// several questions with keys at the same time (in functions that `Calls::start` began), all of them are open. Errors:
 /// also InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8.
-template <class T = Value>
+template <class T>
 T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
     detail::GivenAnswer answer = detail::ask(runtime, key, question, detail::answerCheck<T>());
     try {
@@ -376,6 +389,27 @@ T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
     } catch (const WrongTypeError& why) {
         detail::refuseAnswer(runtime, &key, why);
     }
+}
+
+/// An answer of any type.
+struct AnyAnswer : Value {
+    using Value::Value;
+    explicit AnyAnswer(Value answer) : Value(std::move(answer)) {}
+    /// Never called: a question must know the type of its answer before it is asked.
+    template <class T>
+        requires(!std::is_base_of_v<Value, T> && !std::is_pointer_v<T>)
+    operator T() const {
+        static_assert(detail::never<T>,
+                      "stategraph: a question has the type of its answer: sg::interrupt<bool>(runtime, question)");
+        throw;
+    }
+};
+/// `interrupt` for an answer of any type, which is a Value.
+inline AnyAnswer interrupt(Runtime& runtime, const Value& question = {}) {
+    return AnyAnswer(interrupt<Value>(runtime, question));
+}
+inline AnyAnswer interrupt(Runtime& runtime, std::string_view key, const Value& question) {
+    return AnyAnswer(interrupt<Value>(runtime, key, question));
 }
 
 /// The answer to the question with this key, if it has come; nothing is asked. A node can therefore do something once,

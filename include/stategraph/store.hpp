@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -24,6 +25,18 @@ class RowCipher;
 
 /// The namespace of an item: labels from the outermost to the innermost, {"users", "alice", "notes"}.
 using StoreNamespace = std::vector<std::string>;
+
+/// One label of a namespace.
+class StoreLabel {
+public:
+    StoreLabel(const char* label) : text_(label) {}
+    StoreLabel(std::string label) noexcept : text_(std::move(label)) {}
+    StoreLabel(std::string_view label) : text_(label) {}
+    const std::string& text() const noexcept { return text_; }
+
+private:
+    std::string text_;
+};
 
 /// An item with its times.
 struct StoreItem {
@@ -209,6 +222,19 @@ public:
     /// are read until enough match; with one, all below the prefix are read, and the vectors of those that match
     /// (exact, no approximation).
     std::vector<SearchItem> search(const SearchQuery& query);
+    /// Does the same below a namespace, which replaces the query's.
+    template <class Label = StoreLabel>  // a template, so that `search({})` is a query
+    std::vector<SearchItem> search(std::initializer_list<std::type_identity_t<Label>> ns, SearchQuery query = {}) {
+        query.namespace_prefix.clear();
+        for (const Label& label : ns) query.namespace_prefix.push_back(label.text());
+        return search(query);
+    }
+    template <class Namespace>
+        requires std::is_same_v<Namespace, StoreNamespace>
+    std::vector<SearchItem> search(const Namespace& ns, SearchQuery query = {}) {
+        query.namespace_prefix = ns;
+        return search(query);
+    }
     /// Namespaces that have items, in their order. Cost: one seek for each namespace that fits the beginning of
     /// `prefix` without wildcards.
     std::vector<StoreNamespace> listNamespaces(const NamespaceQuery& query = {});

@@ -4,9 +4,12 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <stategraph/detail/chrono.hpp>
+#include <stategraph/detail/opt_in.hpp>
 #include <stategraph/detail/print_enum.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/status.hpp>
@@ -38,6 +41,12 @@ public:
     constexpr StreamModes(StreamMode mode) noexcept : bits_(bit(mode)) {}
     constexpr StreamModes(std::initializer_list<StreamMode> modes) noexcept {
         for (const StreamMode mode : modes) bits_ |= bit(mode);
+    }
+    /// Never called: it explains that modes are no texts.
+    template <class Text>
+        requires std::is_convertible_v<const Text&, std::string_view>
+    constexpr StreamModes(const Text&) {
+        static_assert(detail::never<Text>, "stategraph: a mode is a sg::StreamMode: .modes = sg::StreamMode::updates");
     }
     constexpr bool has(StreamMode mode) const noexcept { return (bits_ & bit(mode)) != 0; }
     constexpr bool empty() const noexcept { return bits_ == 0; }

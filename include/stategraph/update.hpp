@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <stategraph/detail/arity.hpp>
 #include <stategraph/detail/opt_in.hpp>
 #include <stategraph/detail/state_schema.hpp>
 #include <stategraph/detail/write_checks.hpp>
@@ -76,6 +77,8 @@ auto addItem(T S::*member, V&& item) {
     }
 }
 
+/// Replaces a write that was refused, for the same reason.
+struct RefusedWrite {};
 /// Replaces a value that was refused, so that one mistake is one error.
 template <class T>
 T refusedValue() {
@@ -98,6 +101,13 @@ template <class S, class T>
 auto set(T S::*member, std::type_identity_t<T> value) {
     detail::checkSetOfType<S, T>();
     return detail::setMember(member, std::move(value));
+}
+/// Never called: a channel is named by its member, which the compiler checks.
+template <class Channel, class V>
+    requires(!std::is_member_pointer_v<Channel>)
+auto set(const Channel&, V&&) {
+    static_assert(detail::never<V>, "stategraph: a channel is named by its member: sg::set<&State::member>(value)");
+    return detail::RefusedWrite();
 }
 /// Never called: they are for values of another type, and explain that.
 template <auto Member>
@@ -176,6 +186,11 @@ auto reducers::Merge::operator()(T S::*member, std::type_identity_t<T> entries) 
 }
 
 namespace detail {
+/// Whether T is neither a write nor an update.
+template <class T>
+inline constexpr bool is_no_write =
+    std::is_void_v<StateOfWrite<T>> && !std::is_base_of_v<Writes, T> && !std::is_same_v<T, Anything>;
+
 /// Catches a name and a value in braces, which are not a write.
 struct NamedWrite {
     template <class V>
@@ -209,12 +224,14 @@ public:
         static_assert((detail::is_write_on<W, S> && ...),
                       "stategraph: a write of this update is for a member of another state");
     }
-    /// Never called: its static_assert explains that a state does not say which channels are written.
+    /// Never called: its static_assert explains that a state, or another value, does not say which channels are
+    /// written.
     template <class T>
-        requires std::is_same_v<T, S>
-    Update(const T&) {
-        static_assert(detail::never<T>,
-                      "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not a State");
+        requires detail::is_no_write<std::remove_cvref_t<T>>
+    Update(T&&) {
+        static_assert(std::is_same_v<T, detail::RefusedWrite>,
+                      "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not a State, a text or "
+                      "another value");
     }
     /// Does the same for `{{"channel", value}}`.
     Update(std::initializer_list<detail::NamedWrite>) {}

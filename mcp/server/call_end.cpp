@@ -42,6 +42,16 @@ bool isAboutCall(Errc code) noexcept {
 
 json::object textPart(std::string_view text) { return {{"type", "text"}, {"text", text}}; }
 
+json::object filePart(const model::File& file) {
+    const std::string_view type = file.media_type;
+    const std::string_view uri = file.url.empty() ? "stategraph:result" : std::string_view(file.url);
+    if (file.data.empty())
+        return {{"type", "resource_link"}, {"uri", uri}, {"name", uri.substr(uri.rfind('/') + 1)}, {"mimeType", type}};
+    const std::string_view kind = type.substr(0, type.find('/'));
+    if (kind == "image" || kind == "audio") return {{"type", kind}, {"data", file.data}, {"mimeType", type}};
+    return {{"type", "resource"}, {"resource", {{"uri", uri}, {"mimeType", type}, {"blob", file.data}}}};
+}
+
 }  // namespace
 
 void Call::cancel() noexcept {
@@ -189,6 +199,7 @@ void Call::done(const ServedResult& result) {
         result.text.empty() && !result.structured.isNull() ? result.structured.toJson() : result.text;
     json::object made = resultWith(text, false);
     if (!result.structured.isNull()) made["structuredContent"] = toJsonValue(result.structured);
+    for (const model::File& file : result.files) made["content"].as_array().push_back(filePart(file));
     if (request_.tool->keepsThreads())
         made["content"].as_array().push_back(textPart("thread_id: " + std::string(thread_.view())));
     finish(std::move(made));

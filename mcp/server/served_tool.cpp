@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <utility>
+#include <variant>
 
 #include <stategraph/agent/state.hpp>
 #include <stategraph/detail/mutex.hpp>
@@ -104,7 +105,17 @@ struct ReadArguments {
     }
 };
 struct ShowResult {
-    ServedResult operator()(const ToolState& state) const { return resultOf(state.result); }
+    std::shared_ptr<const agent::Tool> tool;
+    ServedResult operator()(const ToolState& state) const {
+        if (!tool->to_model) return resultOf(state.result);
+        const model::ToolOutput output = tool->to_model(state.result);
+        ServedResult result = resultOf(output.output);
+        if (output.output.isNull()) result.text = model::textOf(output.content);
+        for (const model::Part& part : output.content) {
+            if (const auto* const file = std::get_if<model::File>(&part)) result.files.push_back(*file);
+        }
+        return result;
+    }
 };
 
 /// A tool as a graph of one node, whose threads are kept in memory as long as their calls, or until a client has come
@@ -112,7 +123,7 @@ struct ShowResult {
 class PlainTool final : public GraphTool<ToolState, ToolState, ToolState, ReadArguments, ShowResult> {
 public:
     PlainTool(std::shared_ptr<const agent::Tool> tool, ServedOptions options, std::shared_ptr<MemorySaver> saver)
-        : GraphTool(tool->name(), graphOf(tool, saver), std::move(options), ReadArguments{tool}, ShowResult{}),
+        : GraphTool(tool->name(), graphOf(tool, saver), std::move(options), ReadArguments{tool}, ShowResult{tool}),
           tool_(std::move(tool)),
           saver_(std::move(saver)) {}
 

@@ -50,6 +50,8 @@ void AnswerDraft::addProviderPart(ProviderPart part) {
     listener_->tell({.kind = Delta::Kind::provider, .part = lastAs<ProviderPart>(message_)});
 }
 
+void AnswerDraft::addFile(File file) { message_.content.emplace_back(std::move(file)); }
+
 std::size_t AnswerDraft::beginCall(std::string_view name, std::string_view provider_id) {
     ToolCall call;
     call.name = name;

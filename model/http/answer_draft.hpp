@@ -44,6 +44,8 @@ public:
 
     /// Adds a complete part.
     void addProviderPart(ProviderPart part);
+    /// Adds a picture or another file. It is not reported as a piece, because readers receive the whole message.
+    void addFile(File file);
 
     /// Returns its place among the calls. A call without a name is reported when `nameCall` names it.
     std::size_t beginCall(std::string_view name, std::string_view provider_id);

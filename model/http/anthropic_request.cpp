@@ -4,10 +4,12 @@
 
 #include <stategraph/detail/json_text.hpp>
 
+#include "model/http/element_options.hpp"
 #include "model/http/file_text.hpp"
 #include "model/http/json_access.hpp"
 #include "model/http/provider_tools.hpp"
 #include "model/http/text.hpp"
+#include "model/http/tool_content.hpp"
 #include "model/http/wire_calls.hpp"
 
 namespace stategraph::model::http {
@@ -73,16 +75,19 @@ void addOwnPart(json::array& blocks, const ProviderPart& part, const ProviderBlo
     }
 }
 
-void addContent(json::array& blocks, const Message& message, const ProviderBlocks& own) {
+json::object textBlock(const std::string& text) { return {{"type", "text"}, {"text", text}}; }
+
+void addContent(json::array& blocks, const Message& message, const ProviderBlocks& own, PartOptions& options) {
     for (const Part& part : message.content) {
         if (const auto* text = std::get_if<Text>(&part)) {
-            if (!isBlank(text->text)) blocks.push_back({{"type", "text"}, {"text", validUtf8(text->text)}});
+            if (!isBlank(text->text)) blocks.push_back(textBlock(validUtf8(text->text)));
         } else if (const auto* file = std::get_if<File>(&part)) {
             blocks.push_back(fileBlock(*file));
         } else if (message.role == Role::assistant) {
             if (const auto* thought = std::get_if<Reasoning>(&part)) addThought(blocks, *thought);
             if (const auto* used = std::get_if<ProviderPart>(&part)) addOwnPart(blocks, *used, own);
         }
+        options.take(part, blocks);
     }
 }
 
@@ -96,10 +101,17 @@ void addCalls(json::array& blocks, const Message& message, std::size_t at, const
     }
 }
 
-void addResult(json::array& blocks, const Message& message, std::size_t at, const WireIds& ids) {
+/// The content of an error may have texts only.
+void addResult(json::array& blocks, const Message& message, std::size_t at, const WireIds& ids, PartOptions& options) {
     const std::string& call = answeredCall(ids, message, at);
-    json::object block{{"type", "tool_result"}, {"tool_use_id", call}, {"content", validUtf8(message.result->text())}};
+    json::array content = toolContent(message, options, textBlock, fileBlock);
+    json::object block{{"type", "tool_result"}, {"tool_use_id", call}};
     if (message.result->is_error) block["is_error"] = true;
+    if (hasToolContent(message) && !message.result->is_error) {
+        block["content"] = std::move(content);
+    } else {
+        block["content"] = toolText(message);
+    }
     blocks.push_back(std::move(block));
 }
 
@@ -150,25 +162,47 @@ json::array messagesOf(const Request& request) {
     for (std::size_t at = 0; at < request.messages.size(); ++at) {
         const Message& message = request.messages[at];
         json::array blocks;
-        if (message.role == Role::tool) addResult(blocks, message, at, ids);
-        if (message.role == Role::user || message.role == Role::assistant) addContent(blocks, message, own);
+        PartOptions options(anthropic_format, blocks);
+        if (message.role == Role::tool) addResult(blocks, message, at, ids, options);
+        if (message.role == Role::user || message.role == Role::assistant) addContent(blocks, message, own, options);
         if (message.role == Role::assistant) addCalls(blocks, message, at, ids);
         if (blocks.empty()) continue;
+        options.putOnMessage(blocks.back().as_object());
         json::array& turn = turns.of(message.role == Role::assistant ? "assistant" : "user");
         for (json::value& block : blocks) turn.push_back(std::move(block));
     }
     return turns.take();
 }
 
-std::string systemOf(const Request& request) {
-    std::string all(request.instructions);
+/// Returns the system prompt as one text, or as a list of blocks if options belong to one of them; null if it is blank.
+json::value systemOf(const Request& request, const Settings& defaults) {
+    json::array blocks;
+    bool has_options = false;
+    const auto add = [&](std::string_view text, const auto& putOptions) {
+        if (isBlank(text)) return;
+        json::object block = textBlock(validUtf8(text));
+        putOptions(block);
+        has_options = has_options || block.size() > 2;
+        blocks.push_back(std::move(block));
+    };
+    add(request.instructions, [&](json::object& block) {
+        for (const Value* const extra : {&defaults.instructions_extra, &request.settings.instructions_extra})
+            putElementExtra(block, *extra, anthropic_format, "Settings::instructions_extra");
+    });
     for (const Message& message : request.messages) {
         if (message.role != Role::system) continue;
-        const std::string text = message.text();
-        if (!all.empty() && !text.empty()) all += "\n\n";
-        all += text;
+        add(message.text(), [&](json::object& block) {
+            json::array list{std::move(block)};
+            PartOptions options(anthropic_format, json::array());
+            for (const Part& part : message.content) options.take(part, list);
+            block = std::move(list.front().as_object());
+        });
     }
-    return isBlank(all) ? std::string() : validUtf8(all);
+    if (blocks.empty()) return nullptr;
+    if (has_options) return blocks;
+    std::string all;
+    for (const json::value& block : blocks) all.append(all.empty() ? "" : "\n\n").append(block.at("text").as_string());
+    return json::string(all);
 }
 
 void putTools(json::object& body, const Request& request) {
@@ -179,10 +213,12 @@ void putTools(json::object& body, const Request& request) {
             if (auto declared = providerTool(tool)) tools.push_back(std::move(*declared));
             continue;
         }
-        tools.push_back(
-            {{"name", tool.name},
-             {"description", validUtf8(tool.description)},
-             {"input_schema", parseObject(tool.parameters, "the parameters' schema of the tool '" + tool.name + "'")}});
+        json::object declared{
+            {"name", tool.name},
+            {"description", validUtf8(tool.description)},
+            {"input_schema", parseObject(tool.parameters, "the parameters' schema of the tool '" + tool.name + "'")}};
+        putElementExtra(declared, tool.extra, anthropic_format, "the extra of the tool '" + tool.name + "'");
+        tools.push_back(std::move(declared));
     }
     if (tools.empty()) return;
     body["tools"] = std::move(tools);
@@ -212,7 +248,7 @@ void putSettings(json::object& body, const Settings& own, const Settings& defaul
 
 std::string anthropicBody(const AnthropicOptions& options, const Request& request) {
     json::object body{{"model", options.model}, {"stream", true}};
-    if (const std::string system = systemOf(request); !system.empty()) body["system"] = system;
+    if (json::value system = systemOf(request, options.settings); !system.is_null()) body["system"] = std::move(system);
     body["messages"] = messagesOf(request);
     putTools(body, request);
     // A forced tool would work for older models too, but it cannot be combined with thinking or with other tools.

@@ -44,16 +44,19 @@ json::object parseObject(std::string_view text, std::string_view what) {
     return std::move(parsed->get_object());
 }
 
+void putMembers(json::object& object, const json::object& members) {
+    for (const auto& each : members) {
+        if (each.value().is_null()) {
+            object.erase(each.key());
+        } else {
+            object[each.key()] = each.value();
+        }
+    }
+}
+
 void putExtra(json::object& body, const Value& defaults, const Value& own) {
     for (const Value* extra : {&defaults, &own}) {
-        if (extra->isNull()) continue;
-        for (auto& each : parseObject(extra->toJson(), "Settings::extra")) {
-            if (each.value().is_null()) {
-                body.erase(each.key());
-            } else {
-                body[each.key()] = std::move(each.value());
-            }
-        }
+        if (!extra->isNull()) putMembers(body, parseObject(extra->toJson(), "Settings::extra"));
     }
 }
 

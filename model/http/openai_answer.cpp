@@ -195,6 +195,9 @@ void OpenAiAnswer::takeUsage(const json::object& usage) {
     }
     if (const json::object* input = objectOf(usage, "prompt_tokens_details")) {
         sum.cached_tokens = integerOf(*input, "cached_tokens").value_or(0);
+        sum.cache_write_tokens = integerOf(*input, "cache_write_tokens").value_or(0);
+    } else {  // DeepSeek
+        sum.cached_tokens = integerOf(usage, "prompt_cache_hit_tokens").value_or(0);
     }
     usage_ = sum;
 }
@@ -202,7 +205,7 @@ void OpenAiAnswer::takeUsage(const json::object& usage) {
 Reply OpenAiAnswer::finish() {
     draft_.checkEnd(finish_reason_, speaker_);
     for (std::string& source : sources_) {
-        ProviderPart part{.kind = ProviderPartKind::source, .format = "openai"};
+        ProviderPart part{.kind = ProviderPartKind::source, .format = std::string(openai_format)};
         part.data = std::move(source);
         draft_.addProviderPart(std::move(part));
     }

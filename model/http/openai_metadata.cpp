@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view extra_content = "extra_content";
 constexpr std::string_view reasoning_details = "reasoning_details";
-constexpr std::string_view format = "openai";
 
 /// Adds the members of a later piece. Objects are merged; any other value replaces the earlier one.
 void merge(json::object& into, const json::object& from) {
@@ -132,7 +131,7 @@ std::optional<ProviderPart> OpenAiMetadata::part(const Message& answer, std::str
         calls.push_back({{"index", place}, {"id", answer.calls[place].provider_id}, {extra_content, extra}});
     }
     if (!calls.empty()) attached["tool_calls"] = std::move(calls);
-    ProviderPart part{.kind = ProviderPartKind::metadata, .format = std::string(format)};
+    ProviderPart part{.kind = ProviderPartKind::metadata, .format = std::string(openai_format)};
     part.name = host;
     part.data = stategraph::detail::jsonText(attached);
     return part;
@@ -142,7 +141,7 @@ void putMetadata(json::object& sent, const Message& message, std::string_view ho
     for (const Part& each : message.content) {
         const auto* const part = std::get_if<ProviderPart>(&each);
         if (part == nullptr || part->kind != ProviderPartKind::metadata) continue;
-        if (part->format != format || part->name != host) continue;
+        if (part->format != openai_format || part->name != host) continue;
         const std::optional<json::value> attached = parseJsonText(part->data);
         if (attached && attached->is_object()) putAttached(sent, message, attached->get_object());
     }

@@ -12,6 +12,9 @@
 // `extra_content`, which has the signatures of its thoughts, and OpenRouter's `reasoning_details`.
 namespace stategraph::model::http {
 
+/// The ProviderPart::format of the parts of chat completions.
+inline constexpr std::string_view openai_format = "openai";
+
 /// Collects what is attached to one answer, piece by piece.
 class OpenAiMetadata {
 public:

@@ -1,15 +1,19 @@
 #include "model/http/openai_request.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include <stategraph/detail/json_text.hpp>
 
+#include "model/http/element_options.hpp"
 #include "model/http/file_text.hpp"
 #include "model/http/json_access.hpp"
 #include "model/http/openai_metadata.hpp"
 #include "model/http/provider_tools.hpp"
 #include "model/http/strict_schema.hpp"
 #include "model/http/text.hpp"
+#include "model/http/tool_content.hpp"
 #include "model/http/wire_calls.hpp"
 
 namespace stategraph::model::http {
@@ -28,24 +32,44 @@ json::object filePart(const File& file) {
         throw ModelError(
             "OpenAI's format has only images by address; give the data of the file of type " + file.media_type, {});
     if (type.starts_with("audio/")) {
-        const std::string_view format = type == "audio/mpeg" ? "mp3" : type.substr(6);
-        return {{"type", "input_audio"}, {"input_audio", {{"data", file.data}, {"format", format}}}};
+        const std::string_view encoding = type == "audio/mpeg" ? "mp3" : type.substr(6);
+        return {{"type", "input_audio"}, {"input_audio", {{"data", file.data}, {"format", encoding}}}};
     }
     return {{"type", "file"}, {"file", {{"filename", fileName(file)}, {"file_data", fileAddress(file)}}}};
 }
 
-/// Returns one text if there are no files, because not every server accepts a list.
-json::value contentOf(const Message& message) {
-    const auto isFile = [](const Part& part) { return std::holds_alternative<File>(part); };
-    if (std::none_of(message.content.begin(), message.content.end(), isFile))
-        return json::string(validUtf8(message.text()));
-    json::array parts;
+json::object textPart(const std::string& text) { return {{"type", "text"}, {"text", text}}; }
+
+/// Returns whether the content must be a list: it has files, or options for one of its parts.
+bool needsList(const Message& message) {
+    bool has_part = false;
     for (const Part& part : message.content) {
-        if (const auto* text = std::get_if<Text>(&part))
-            parts.push_back({{"type", "text"}, {"text", validUtf8(text->text)}});
-        if (const auto* file = std::get_if<File>(&part)) parts.push_back(filePart(*file));
+        const auto* const own = std::get_if<ProviderPart>(&part);
+        if (std::holds_alternative<File>(part)) return true;
+        if (has_part && own != nullptr && own->kind == ProviderPartKind::options && own->format == openai_format)
+            return true;
+        has_part = has_part || std::holds_alternative<Text>(part);
     }
-    return parts;
+    return false;
+}
+
+/// Puts the content into the message on the wire, and what options say. The content is one text if it can be, because
+/// not every server accepts a list.
+json::object withContent(json::object out, const Message& message) {
+    json::array parts;
+    PartOptions options(openai_format, parts);
+    for (const Part& part : message.content) {
+        if (const auto* text = std::get_if<Text>(&part)) parts.push_back(textPart(validUtf8(text->text)));
+        if (const auto* file = std::get_if<File>(&part)) parts.push_back(filePart(*file));
+        options.take(part, parts);
+    }
+    if (needsList(message)) {
+        out["content"] = std::move(parts);
+    } else {
+        out["content"] = validUtf8(message.text());
+    }
+    options.putOnMessage(out);
+    return out;
 }
 
 std::string reasoningOf(const Message& message) {
@@ -74,7 +98,7 @@ struct Sending {
 };
 
 json::object assistantMessage(const Message& message, std::size_t at, const Sending& sending) {
-    json::object out{{"role", "assistant"}, {"content", contentOf(message)}};
+    json::object out = withContent({{"role", "assistant"}}, message);
     if (sending.send_reasoning) {
         const std::string reasoning = reasoningOf(message);
         if (!reasoning.empty()) out["reasoning_content"] = reasoning;
@@ -87,31 +111,55 @@ json::object assistantMessage(const Message& message, std::size_t at, const Send
     return out;
 }
 
-json::object toolMessage(const Message& message, std::size_t at, const WireIds& ids) {
+/// Adds a result, which is a text in this format. Its files are added to `files`, the content of a message of the user
+/// that follows the results.
+json::object toolMessage(const Message& message, std::size_t at, const WireIds& ids, json::array& files) {
     const std::string& call = answeredCall(ids, message, at);
-    return {{"role", "tool"}, {"tool_call_id", call}, {"content", validUtf8(message.result->text())}};
+    json::array content;
+    PartOptions options(openai_format, content);
+    content = toolContent(message, options, textPart, filePart);
+    const auto isText = [](const json::value& part) { return textOf(part.as_object(), "type") == "text"; };
+    if (!std::ranges::all_of(content, isText)) {
+        files.push_back(
+            textPart("Files that the tool '" + validUtf8(message.result->name) + "' returned (call " + call + "):"));
+        for (json::value& part : content) {
+            if (!isText(part)) files.push_back(std::move(part));
+        }
+    }
+    json::object out{{"role", "tool"}, {"tool_call_id", call}, {"content", toolText(message)}};
+    options.putOnMessage(out);
+    return out;
 }
 
-json::array messagesOf(const Request& request, bool send_reasoning, std::string_view host) {
+json::object instructionsOf(const Request& request, const Settings& defaults) {
+    json::object out{{"role", "system"}, {"content", validUtf8(request.instructions)}};
+    for (const Value* const extra : {&defaults.instructions_extra, &request.settings.instructions_extra})
+        putElementExtra(out, *extra, openai_format, "Settings::instructions_extra");
+    return out;
+}
+
+json::array messagesOf(const OpenAiOptions& options, const Request& request, std::string_view host) {
     const WireIds ids(request.messages);
-    const Sending sending{ids, send_reasoning, host};
+    const Sending sending{ids, options.send_reasoning, host};
     json::array messages;
-    if (!request.instructions.empty())
-        messages.push_back({{"role", "system"}, {"content", validUtf8(request.instructions)}});
+    json::array files;
+    if (!request.instructions.empty()) messages.push_back(instructionsOf(request, options.settings));
     for (std::size_t at = 0; at < request.messages.size(); ++at) {
         const Message& message = request.messages[at];
         switch (message.role) {
             case Role::system:
-                messages.push_back({{"role", "system"}, {"content", contentOf(message)}});
+                messages.push_back(withContent({{"role", "system"}}, message));
                 break;
             case Role::user:
-                messages.push_back({{"role", "user"}, {"content", contentOf(message)}});
+                messages.push_back(withContent({{"role", "user"}}, message));
                 break;
             case Role::assistant:
                 messages.push_back(assistantMessage(message, at, sending));
                 break;
             case Role::tool:
-                messages.push_back(toolMessage(message, at, ids));
+                messages.push_back(toolMessage(message, at, ids, files));
+                if (at + 1 < request.messages.size() && request.messages[at + 1].role == Role::tool) break;
+                if (!files.empty()) messages.push_back({{"role", "user"}, {"content", std::exchange(files, {})}});
                 break;
             case Role::remove:
             case Role::amend:
@@ -133,7 +181,9 @@ void putChatTools(json::object& body, const Request& request) {
             {"name", tool.name},
             {"description", validUtf8(tool.description)},
             {"parameters", parseObject(tool.parameters, "the parameters' schema of the tool '" + tool.name + "'")}};
-        tools.push_back({{"type", "function"}, {"function", std::move(function)}});
+        json::object declared{{"type", "function"}, {"function", std::move(function)}};
+        putElementExtra(declared, tool.extra, openai_format, "the extra of the tool '" + tool.name + "'");
+        tools.push_back(std::move(declared));
     }
     if (tools.empty()) return;
     body["tools"] = std::move(tools);
@@ -171,7 +221,7 @@ void putSettings(json::object& body, const Settings& own, const Settings& defaul
 
 std::string openAiBody(const OpenAiOptions& options, const Request& request, std::string_view host) {
     json::object body{{"model", options.model}, {"stream", true}, {"stream_options", {{"include_usage", true}}}};
-    body["messages"] = messagesOf(request, options.send_reasoning, host);
+    body["messages"] = messagesOf(options, request, host);
     putChatTools(body, request);
     if (request.output) putOutput(body, *request.output);
     putSettings(body, request.settings, options.settings, options.max_tokens_member);

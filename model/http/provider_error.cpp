@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "model/http/json_access.hpp"
 #include "model/http/text.hpp"
@@ -21,12 +22,64 @@ struct Told {
     std::string message;
     std::string kind;  // its types and codes, each after a blank
     int status = 0;    // the HTTP status, if the error contains one
+    std::optional<milliseconds> retry_after = {};
 };
 
 void addKind(Told& told, const json::object& error, std::string_view name) {
     if (const std::string_view text = textOf(error, name); !text.empty()) told.kind.append(" ").append(text);
     const std::optional<std::int64_t> code = integerOf(error, name);
     if (code && *code >= 400 && *code < 600) told.status = static_cast<int>(*code);
+}
+
+milliseconds asWait(double of_milliseconds) {
+    return milliseconds(
+        static_cast<std::int64_t>(std::min(of_milliseconds, static_cast<double>(longest_wait.count()))));
+}
+
+std::optional<double> number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !(value >= 0)) return {};
+    return value;
+}
+
+/// Reads one of Google's details (google.rpc): when the request may be sent again, or that a quota of a day is used up,
+/// for which waiting does not help.
+void addDetail(Told& told, const json::object& detail) {
+    const std::string_view type = textOf(detail, "@type");
+    if (type.ends_with("google.rpc.RetryInfo")) {
+        std::string_view delay = textOf(detail, "retryDelay");  // such as "34.07s"
+        if (delay.ends_with('s')) delay.remove_suffix(1);
+        if (const std::optional<double> seconds = number(delay)) told.retry_after = asWait(*seconds * 1000);
+    } else if (type.ends_with("google.rpc.ErrorInfo")) {
+        if (const std::string_view reason = textOf(detail, "reason"); !reason.empty())
+            told.kind.append(" ").append(reason);
+    } else if (const json::array* const violations = arrayOf(detail, "violations")) {
+        for (const json::value& each : *violations) {
+            const json::object* const violation = each.if_object();
+            if (violation == nullptr || textOf(*violation, "quotaId").find("PerDay") == std::string_view::npos)
+                continue;
+            told.kind += " quota_of_the_day";
+            return;
+        }
+    }
+}
+
+/// Returns the HTTP status for the name of one of google.rpc.Code; 0 for another text.
+int statusOf(std::string_view name) {
+    constexpr std::array<std::pair<std::string_view, int>, 11> names = {{{"INVALID_ARGUMENT", 400},
+                                                                         {"FAILED_PRECONDITION", 400},
+                                                                         {"UNAUTHENTICATED", 401},
+                                                                         {"PERMISSION_DENIED", 403},
+                                                                         {"NOT_FOUND", 404},
+                                                                         {"ABORTED", 409},
+                                                                         {"RESOURCE_EXHAUSTED", 429},
+                                                                         {"INTERNAL", 500},
+                                                                         {"UNKNOWN", 500},
+                                                                         {"UNAVAILABLE", 503},
+                                                                         {"DEADLINE_EXCEEDED", 504}}};
+    const auto found = std::find_if(names.begin(), names.end(), [&](const auto& each) { return each.first == name; });
+    return found != names.end() ? found->second : 0;
 }
 
 Told read(const json::value& error) {
@@ -36,12 +89,23 @@ Told read(const json::value& error) {
     if (object == nullptr) return told;
     told.message = textOf(*object, "message");
     for (const std::string_view name : {"type", "code", "status"}) addKind(told, *object, name);
+    if (told.status == 0) told.status = statusOf(textOf(*object, "status"));
+    if (const json::array* const details = arrayOf(*object, "details")) {
+        for (const json::value& each : *details) {
+            if (const json::object* const detail = each.if_object()) addDetail(told, *detail);
+        }
+    }
     return told;
 }
 
-/// Reads the body of a refusal, which is an object with `error`, `message` or `detail`. Other bodies have no message.
+/// Reads the body of a refusal, which is an object with `error`, `message` or `detail`, or a list of one such object,
+/// as Google's servers write it. Other bodies have no message.
 Told readBody(std::string_view body) {
-    const std::optional<json::value> parsed = parseJsonText(body);
+    std::optional<json::value> parsed = parseJsonText(body);
+    if (parsed && parsed->is_array() && parsed->get_array().size() == 1) {
+        json::value only = std::move(parsed->get_array().front());
+        parsed = std::move(only);
+    }
     const json::object* object = parsed ? parsed->if_object() : nullptr;
     if (object == nullptr) return {};
     if (const json::value* error = member(*object, "error")) return read(*error);
@@ -66,18 +130,6 @@ bool mayPass(int status) { return status == 408 || status == 409 || status == 42
 
 std::string said(const Told& told) {
     return told.kind.empty() ? told.message : told.message + " (" + told.kind.substr(1) + ")";
-}
-
-std::optional<double> number(std::string_view text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !(value >= 0)) return {};
-    return value;
-}
-
-milliseconds asWait(double of_milliseconds) {
-    return milliseconds(
-        static_cast<std::int64_t>(std::min(of_milliseconds, static_cast<double>(longest_wait.count()))));
 }
 
 std::optional<int> digits(std::string_view text, std::size_t at, std::size_t size) {
@@ -132,6 +184,7 @@ ModelError refusal(const Speaker& speaker, const RefusalHead& head, std::string_
     } else {
         details.retry_after = retryAfter(head.retry_after, now);
     }
+    if (!details.retry_after) details.retry_after = told.retry_after;
     std::string says = "answered with the status " + std::to_string(head.status);
     if (head.status >= 300 && head.status < 400) {
         says +=
@@ -147,8 +200,9 @@ ModelError refusal(const Speaker& speaker, const RefusalHead& head, std::string_
 ModelError streamedError(const Speaker& speaker, const json::value& error) {
     const Told told = read(error);
     const std::string whole = told.message.empty() ? json::serialize(error) : said(told);
-    ModelError::Details details{
-        .status = told.status != 0 ? told.status : 200, .is_retryable = !isFinal(told), .retry_after = {}};
+    ModelError::Details details{.status = told.status != 0 ? told.status : 200,
+                                .is_retryable = !isFinal(told),
+                                .retry_after = told.retry_after};
     if (told.status != 0) details.is_retryable = mayPass(told.status) && !isUsedUp(told);
     return speaker.error("reported an error in its answer: " + quoted(whole, speaker.secret), details);
 }

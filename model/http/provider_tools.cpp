@@ -53,7 +53,7 @@ ProviderBlocks::ProviderBlocks(std::span<const Message> messages, std::string_vi
 }
 
 void ProviderBlocks::take(const ProviderPart& part) {
-    if (part.kind == ProviderPartKind::source) return;
+    if (part.kind != ProviderPartKind::call && part.kind != ProviderPartKind::result) return;
     std::optional<json::value> parsed = parseJsonText(part.data);
     if (!parsed || !parsed->is_object()) return;
     const auto found = open_.find(part.call_id);

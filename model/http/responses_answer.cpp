@@ -190,8 +190,10 @@ void ResponsesAnswer::takeUsage(const json::object& usage) {
     sum.output_tokens = integerOf(usage, "output_tokens").value_or(0);
     if (const json::object* const output = objectOf(usage, "output_tokens_details"))
         sum.reasoning_tokens = integerOf(*output, "reasoning_tokens").value_or(0);
-    if (const json::object* const input = objectOf(usage, "input_tokens_details"))
+    if (const json::object* const input = objectOf(usage, "input_tokens_details")) {
         sum.cached_tokens = integerOf(*input, "cached_tokens").value_or(0);
+        sum.cache_write_tokens = integerOf(*input, "cache_write_tokens").value_or(0);
+    }
     usage_ = sum;
 }
 

@@ -6,11 +6,13 @@
 
 #include <stategraph/detail/json_text.hpp>
 
+#include "model/http/element_options.hpp"
 #include "model/http/file_text.hpp"
 #include "model/http/json_access.hpp"
 #include "model/http/provider_tools.hpp"
 #include "model/http/strict_schema.hpp"
 #include "model/http/text.hpp"
+#include "model/http/tool_content.hpp"
 #include "model/http/wire_calls.hpp"
 
 namespace stategraph::model::http {
@@ -27,14 +29,25 @@ json::object inputFile(const File& file) {
     return {{"type", "input_file"}, {"filename", fileName(file)}, {"file_data", fileAddress(file)}};
 }
 
+json::object inputText(const std::string& text) { return {{"type", "input_text"}, {"text", text}}; }
+
 json::object inputMessage(const char* role, const Message& message) {
     json::array parts;
+    PartOptions options(responses_format, parts);
     for (const Part& part : message.content) {
-        if (const auto* text = std::get_if<Text>(&part))
-            parts.push_back({{"type", "input_text"}, {"text", validUtf8(text->text)}});
+        if (const auto* text = std::get_if<Text>(&part)) parts.push_back(inputText(validUtf8(text->text)));
         if (const auto* file = std::get_if<File>(&part)) parts.push_back(inputFile(*file));
+        options.take(part, parts);
     }
-    return {{"role", role}, {"content", std::move(parts)}};
+    json::object out{{"role", role}, {"content", std::move(parts)}};
+    options.putOnMessage(out);
+    return out;
+}
+
+/// Returns a file of a tool's result. Errors: ModelError if the format has only texts in its place.
+json::object resultFile(const File& file) {
+    if (file.media_type.starts_with("audio/")) throw ModelError(fileNote(file), {});
+    return inputFile(file);
 }
 
 json::array outputText(std::string_view text) {
@@ -43,7 +56,17 @@ json::array outputText(std::string_view text) {
 
 json::object resultItem(const Message& message, std::size_t at, const WireIds& ids) {
     const std::string& call = answeredCall(ids, message, at);
-    return {{"type", "function_call_output"}, {"call_id", call}, {"output", validUtf8(message.result->text())}};
+    json::array content;
+    PartOptions options(responses_format, content);
+    content = toolContent(message, options, inputText, resultFile);
+    json::object out{{"type", "function_call_output"}, {"call_id", call}};
+    if (hasToolContent(message)) {
+        out["output"] = std::move(content);
+    } else {
+        out["output"] = toolText(message);
+    }
+    options.putOnMessage(out);
+    return out;
 }
 
 /// The items of one message of the assistant. Those that were kept determine the order, and the message itself what is
@@ -177,12 +200,14 @@ void putFunctions(json::object& body, const Request& request) {
             continue;
         }
         // Without `strict` the server would change the schema, so that all members are required.
-        tools.push_back(
-            {{"type", "function"},
-             {"name", tool.name},
-             {"description", validUtf8(tool.description)},
-             {"parameters", parseObject(tool.parameters, "the parameters' schema of the tool '" + tool.name + "'")},
-             {"strict", false}});
+        json::object declared{
+            {"type", "function"},
+            {"name", tool.name},
+            {"description", validUtf8(tool.description)},
+            {"parameters", parseObject(tool.parameters, "the parameters' schema of the tool '" + tool.name + "'")},
+            {"strict", false}};
+        putElementExtra(declared, tool.extra, responses_format, "the extra of the tool '" + tool.name + "'");
+        tools.push_back(std::move(declared));
     }
     if (tools.empty()) return;
     body["tools"] = std::move(tools);

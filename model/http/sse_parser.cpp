@@ -36,11 +36,19 @@ void SseParser::endLine(const Take& take) {
         name_.clear();
         data_.clear();
         has_data_ = false;
+    } else if (line.starts_with("{\"error\"")) {
+        has_seen_event_ = true;
+        take("error", line);
     } else if (line.front() != ':') {
         const std::size_t colon = std::min(line.find(':'), line.size());
         std::string_view value = line.substr(std::min(colon + 1, line.size()));
         if (value.starts_with(' ')) value.remove_prefix(1);
-        takeField(line.substr(0, colon), value);
+        if (line.substr(0, colon) == "error") {
+            has_seen_event_ = true;
+            take("error", value);
+        } else {
+            takeField(line.substr(0, colon), value);
+        }
     }
     line_.clear();
 }

@@ -8,7 +8,9 @@ namespace stategraph::model::http {
 
 /// Parses server-sent events as the WHATWG standard does. Lines end with LF, CR or CRLF; a line that begins with a
 /// colon is a comment; several lines of data belong to one event; an event ends with an empty line, and one that does
-/// not is dropped. `id` and `retry` are ignored. The bytes may arrive in any pieces. Not thread-safe. Cost: one pass,
+/// not is dropped. `id` and `retry` are ignored. Beyond the standard, a line that is a JSON object which begins with
+/// "error", as Ollama writes when it fails in the middle of an answer, and a field `error`, as llama.cpp has written,
+/// are events with that name. The bytes may arrive in any pieces. Not thread-safe. Cost: one pass,
 /// and a copy of each line.
 class SseParser {
 public:

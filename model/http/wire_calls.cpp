@@ -22,7 +22,8 @@ bool isUsable(std::string_view id) {
 
 }  // namespace
 
-WireIds::WireIds(std::span<const Message> messages) : calls_(messages.size()), results_(messages.size()) {
+WireIds::WireIds(std::span<const Message> messages)
+    : calls_(messages.size()), results_(messages.size()), is_of_provider_(messages.size()) {
     std::set<std::string> taken;
     // The names of providers are taken first, so that no generated name equals one of them.
     for (std::size_t m = 0; m < messages.size(); ++m) {
@@ -31,7 +32,11 @@ WireIds::WireIds(std::span<const Message> messages) : calls_(messages.size()), r
             calls_[m].push_back(keeps ? call.provider_id : std::string());
         }
     }
-    std::map<std::string_view, std::string_view> last;
+    struct Named {
+        std::string_view id;
+        bool is_of_provider = false;
+    };
+    std::map<std::string_view, Named> last;
     for (std::size_t m = 0; m < messages.size(); ++m) {
         for (std::size_t c = 0; c < calls_[m].size(); ++c) {
             std::string& id = calls_[m][c];
@@ -40,11 +45,13 @@ WireIds::WireIds(std::span<const Message> messages) : calls_(messages.size()), r
                 std::string candidate = n == 1 ? place : place + "-" + std::to_string(n);
                 if (taken.insert(candidate).second) id = std::move(candidate);
             }
-            last[messages[m].calls[c].id] = id;
+            last[messages[m].calls[c].id] = {id, !messages[m].calls[c].provider_id.empty()};
         }
         if (!messages[m].result) continue;
         const auto found = last.find(messages[m].result->call_id);
-        if (found != last.end()) results_[m] = found->second;
+        if (found == last.end()) continue;
+        results_[m] = found->second.id;
+        is_of_provider_[m] = found->second.is_of_provider;
     }
 }
 

@@ -21,10 +21,13 @@ public:
     const std::string& ofCall(std::size_t message, std::size_t call) const { return calls_[message][call]; }
     /// Returns an empty name if there is no such call before the result, which a provider would refuse.
     const std::string& ofResult(std::size_t message) const { return results_[message]; }
+    /// Returns whether the provider gave the call of that result a name.
+    bool isOfProvider(std::size_t message) const { return is_of_provider_[message]; }
 
 private:
     std::vector<std::vector<std::string>> calls_;  // by message
     std::vector<std::string> results_;
+    std::vector<bool> is_of_provider_;  // by message with a result
 };
 
 /// Returns the name of the call that a tool's message answers. Errors: ModelError if the message has no result, or if

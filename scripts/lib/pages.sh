@@ -21,6 +21,14 @@ npm_into() {
   : >"$folder/node_modules/.stategraph-complete"
 }
 
+# npm_of TESTS FOLDER WORDS: has npm install what TESTS/package.json lists into build/FOLDER. WORDS say what is left out without it.
+npm_of() {
+  local folder=$repo/build/$2
+  mkdir -p "$folder"
+  cmp -s "$repo/$1/package.json" "$folder/package.json" || cp "$repo/$1/package.json" "$folder/"
+  npm_into "$folder" install || note "The $3 left out: npm could not fetch what $1/package.json lists."
+}
+
 need_pages() {
   local missing=()
   have_chromium || missing+=(chromium)
@@ -30,28 +38,13 @@ need_pages() {
     note "The tests of pages are left out, because these are missing: ${missing[*]}"
     return
   fi
-  mkdir -p "$repo/build/pages"
-  cmp -s "$repo/tests/pages/package.json" "$repo/build/pages/package.json" || cp "$repo/tests/pages/package.json" "$repo/build/pages/"
   # With a Node that is new enough, which Debian 12 does not have.
-  npm_into "$repo/build/pages" install ||
-    note "The tests of the advisor's page are left out: npm could not fetch what tests/pages/package.json lists."
+  npm_of tests/pages pages "tests of the advisor's page are"
   npm_into "$repo/inspect/web" ci ||
     note "The tests of the inspector's page are left out: npm could not fetch what inspect/web/package-lock.json lists."
-  mkdir -p "$repo/build/mcp"
-  cmp -s "$repo/tests/mcp/everything/package.json" "$repo/build/mcp/package.json" ||
-    cp "$repo/tests/mcp/everything/package.json" "$repo/build/mcp/"
-  npm_into "$repo/build/mcp" install ||
-    note "The test with the example server of MCP is left out: npm could not fetch what tests/mcp/everything/package.json lists."
-  mkdir -p "$repo/build/mcp_clients"
-  cmp -s "$repo/tests/mcp/clients/package.json" "$repo/build/mcp_clients/package.json" ||
-    cp "$repo/tests/mcp/clients/package.json" "$repo/build/mcp_clients/"
-  npm_into "$repo/build/mcp_clients" install ||
-    note "The test with clients of MCP is left out: npm could not fetch what tests/mcp/clients/package.json lists."
-  mkdir -p "$repo/build/clients"
-  cmp -s "$repo/tests/clients/package.json" "$repo/build/clients/package.json" ||
-    cp "$repo/tests/clients/package.json" "$repo/build/clients/"
-  npm_into "$repo/build/clients" install ||
-    note "The tests with LangGraph's and AG-UI's clients are left out: npm could not fetch what tests/clients/package.json lists."
+  npm_of tests/mcp/everything mcp "test with the example server of MCP is"
+  npm_of tests/mcp/clients mcp_clients "test with clients of MCP is"
+  npm_of tests/clients clients "tests with LangGraph's and AG-UI's clients are"
   "$repo/tests/pages/node.sh" 20 "$repo/build/pages" >/dev/null ||
     note "The tests of pages are left out: they need Node 20 or newer, and there is none for this machine among the npm packages."
 }

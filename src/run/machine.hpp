@@ -31,11 +31,13 @@ public:
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
 
-    /// Advances until the driver must do something. What it throws inside is the failure of the run.
+    /// Advances until the driver must do something. What it throws inside is the failure of the run. A driver that
+    /// always blocks says so, and pays for no question whether it awaits the log.
+    template <bool may_await = true>
     Need advance() noexcept {
         for (;;) {
             try {
-                return step();
+                return step<may_await>();
             } catch (...) {
                 fail(std::current_exception());
             }
@@ -71,6 +73,7 @@ private:
         ending,   // the end or the failure is put
         ended,    // and the index of threads knows it
     };
+    template <bool may_await>
     Need step();
     bool isAwaited() const noexcept { return run_.env().log.isAwaited(); }
     bool isSubmission() const noexcept { return run_.shared().is_submission; }
@@ -89,12 +92,13 @@ private:
 // A run that is not awaited waits inside of these steps, so it needs the driver for fewer puts. It is compiled into
 // each driver, because calling it would cost a superstep without a saver more than one in a hundred of its
 // instructions.
+template <bool may_await>
 [[gnu::always_inline]] inline Need Machine::step() {
     switch (phase_) {
         case Phase::begin:
             run_.enter(input_);
             phase_ = Phase::start;
-            if (isAwaited()) return Need::read;
+            if (may_await && isAwaited()) return Need::read;
             [[fallthrough]];
         case Phase::start:
             run_.start(std::move(input_));
@@ -115,12 +119,12 @@ private:
             return Need::tasks;
         case Phase::tasks:
             phase_ = Phase::store;
-            if (isAwaited()) return Need::puts;
+            if (may_await && isAwaited()) return Need::puts;
             [[fallthrough]];
         case Phase::store:
             run_.storeSuperstep();
             phase_ = Phase::stored;
-            if (isAwaited() && run_.storesAtOnce()) return Need::puts;
+            if (may_await && isAwaited() && run_.storesAtOnce()) return Need::puts;
             [[fallthrough]];
         case Phase::stored:
             run_.leaveSuperstep();
@@ -143,7 +147,7 @@ private:
             if (failure_ && !has_lost_) run_.tellStored();
             run_.tellIndex();
             phase_ = Phase::ended;
-            if (isAwaited()) return Need::puts;
+            if (may_await && isAwaited()) return Need::puts;
             [[fallthrough]];
         case Phase::ended:
             break;

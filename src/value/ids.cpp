@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <ostream>
 
 #include <stategraph/detail/task_digits.hpp>
 #include <stategraph/error.hpp>
@@ -141,5 +142,9 @@ void TaskId::toBytes(char* out) const noexcept {
 TaskId TaskId::fromBytes(const char* bytes) noexcept {
     return {detail::loadBigEndian({bytes, 8}), detail::loadBigEndian({bytes + 8, 8})};
 }
+
+std::ostream& operator<<(std::ostream& out, const ThreadId& id) { return out << id.view(); }
+std::ostream& operator<<(std::ostream& out, const CheckpointId& id) { return out << id.toString(); }
+std::ostream& operator<<(std::ostream& out, const TaskId& id) { return out << id.toString(); }
 
 }  // namespace stategraph

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <stategraph/agent/ready_middleware.hpp>
@@ -231,16 +232,31 @@ TEST_CASE("tools that were selected for a turn are not those of the next one") {
     CHECK(selecting.requests.size() == 1);
 }
 
-TEST_CASE("a request is marked for the provider's cache, beside other members") {
-    sg::Value sent;
+TEST_CASE("the instructions, the turn's first message and the last one are marked for the provider's cache") {
+    sg::Value instructions;
+    std::vector<bool> marked;
     const auto noting = model::scripted([&](const model::Request& request) {
-        sent = request.settings.extra;
-        return model::assistant("ok");
+        instructions = request.settings.instructions_extra;
+        marked.clear();
+        for (const model::Message& message : request.messages) {
+            const auto* const part =
+                message.content.empty() ? nullptr : std::get_if<model::ProviderPart>(&message.content.front());
+            marked.push_back(part != nullptr && part->kind == model::ProviderPartKind::options);
+        }
+        return request.messages.size() == 3 ? model::assistant({call("c1", "sky")}) : model::assistant("ok");
     });
-    agent::Options options{.model = noting, .middleware = {agent::cachePrompt()}};
-    options.settings.extra = sg::parseJson(R"({"top_k":5})");
-    agent::Agent(options).say("go");
-    CHECK(sent == sg::parseJson(R"({"cache_control":{"type":"ephemeral"},"top_k":5})"));
+    const auto ledger = std::make_shared<Ledger>();
+    agent::Options options{
+        .model = noting, .tools = {work(ledger)}, .middleware = {agent::cachePrompt()}, .compile = stored()};
+    options.settings.instructions_extra = sg::parseJson(R"({"anthropic":{"x":1},"openai":{"name":"n"}})");
+    const agent::Agent helper(options);
+    helper.say("go", {.thread_id = "t"});
+    CHECK(marked == std::vector<bool>{true});
+    const auto end = helper.say("again", {.thread_id = "t"});
+    CHECK(marked == std::vector<bool>{false, false, true, false, true});
+    CHECK(instructions ==
+          sg::parseJson(R"({"anthropic":{"x":1,"cache_control":{"type":"ephemeral"}},"openai":{"name":"n"}})"));
+    for (const model::Message& message : end.values.messages) CHECK(message.content.size() <= 1);  // nothing is stored
 }
 
 TEST_CASE("options that cannot work are refused") {

@@ -6,32 +6,20 @@
 # says why, where something is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/support/npm_packages.sh
+. "$here/../support/npm_packages.sh"
 folder=$1
-mode=online
+mode=
 shift
 if [ "${1:-}" = --offline ]; then
-  mode=offline
+  mode=$1
   shift
 fi
 test=$1
 program=$(realpath "$2")
 shift 2
 
-skip() {
-  echo "skipped: $1"
-  exit 77
-}
-
-mkdir -p "$folder"
-if ! cmp -s "$here/package.json" "$folder/package.json" || [ ! -d "$folder/node_modules/@ag-ui/client" ]; then
-  [ $mode = online ] || skip "the npm packages are not in $folder; run tests/clients/run.sh once without --offline"
-  command -v npm >/dev/null || skip "there is no npm"
-  cp "$here/package.json" "$folder/"
-  if ! (cd "$folder" && timeout 300 npm install --ignore-scripts --no-audit --no-fund --fetch-retries 1 >npm.log 2>&1); then
-    rm -f "$folder/package.json"
-    skip "npm cannot install the clients; the end of $folder/npm.log: $(tail -3 "$folder/npm.log")"
-  fi
-fi
+npm_packages "$folder" node_modules/@ag-ui/client "$mode"
 node=$("$here/../pages/node.sh" 20 "$folder") || skip "the packages need Node 20 or newer"
 # Tests that run at the same time write the same files.
 for file in "$here"/*.mjs "$here/../pages/served.mjs"; do

@@ -75,3 +75,22 @@ TEST_CASE("arguments that are no object are an invalid call") {
     CHECK(shown.at("tool_calls").as_array().empty());
     CHECK(shown.at("invalid_tool_calls").at(0).at("args") == "{\"q\":");
 }
+
+TEST_CASE("a result with a picture for the model has blocks as its content and its output as the artifact") {
+    sg::model::Message result =
+        sg::model::toolResult({.id = "call_1", .name = "look"}, sg::parseJson(R"({"of":"sky"})"));
+    result.content = {sg::model::Text{"the sky"}, sg::model::File{.media_type = "image/png", .data = "cG5n"}};
+    const json::value shown = toWire(sg::toJsonValue(sg::Value(result)));
+    CHECK(shown.at("content") == parsed(R"([{"type": "text", "text": "the sky"},
+                                            {"type": "image", "mime_type": "image/png", "base64": "cG5n"}])"));
+    CHECK(shown.at("artifact") == parsed(R"({"of": "sky"})"));
+    const auto read = sg::fromJson<sg::model::Message>(fromWire(shown, MessageForm::typed, "messages[0]"));
+    CHECK(read.result == result.result);
+    CHECK(read.content == result.content);
+    const auto sent = sg::fromJson<sg::model::Message>(
+        fromWire(parsed(R"({"type": "tool", "tool_call_id": "call_1", "name": "look", "content": [
+            {"type": "text", "text": "sky"}, {"type": "image", "mime_type": "image/png", "base64": "cG5n"}]})"),
+                 MessageForm::typed, "messages[0]"));
+    CHECK(sent.result->text() == "sky");
+    CHECK(sent.content.size() == 2);
+}

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <stategraph/agent/agent.hpp>
@@ -55,6 +56,23 @@ TEST_CASE("an agent calls the tools of a server, and the model gets structured r
     CHECK(tools::results(result.values) ==
           std::vector<std::string>{R"({"sum":3})", "hello", "Error: the disk is full"});
     CHECK(client.starts() == 1);
+}
+
+TEST_CASE("the model receives pictures and other parts of a result, and the text that names them is stored") {
+    const mcp::Client client = mcp_servers::client();
+    const agent::Agent agent = agentOf(client, {called("picture", "{}")});
+    const auto result = agent.say("go", {.thread_id = "t"});
+    const model::Message& message = result.values.messages.at(2);
+    CHECK(message.result->text() ==
+          "a picture:\n[image image/png, 8 bytes of base64, not shown]\nin a\n[resource_link b file:///b]\n[hologram]");
+    CHECK(message.content == std::vector<model::Part>{model::Text{"a picture:"},
+                                                      model::File{.media_type = "image/png", .data = "aGVsbG8="},
+                                                      model::Text{"in a"}, model::Text{"[resource_link b file:///b]"},
+                                                      model::Text{"[hologram]"}});
+    const agent::Agent limited = agentOf(client, {called("picture", "{}")}, {.files_max = 7});
+    const auto cut = limited.say("go", {.thread_id = "t"});
+    CHECK(std::get<model::Text>(cut.values.messages.at(2).content.at(1))
+              .text.starts_with("[A file of the type image/png"));
 }
 
 TEST_CASE("an awaited run calls them in the same way") {

@@ -5,25 +5,17 @@
 # there. With --offline nothing is downloaded. Exits with 77, after a line that says why, where something is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/support/npm_packages.sh
+. "$here/../support/npm_packages.sh"
 program=$(realpath "$1")
 folder=$2
 mode=${3:-}
-
-skip() {
-  echo "skipped: $1"
-  exit 77
-}
 
 command -v npm >/dev/null || skip "there is no npm"
 chromium=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 [ -n "$chromium" ] || skip "there is no chromium; Debian has it as a package, elsewhere set CHROMIUM"
 
-mkdir -p "$folder"
-if ! cmp -s "$here/package.json" "$folder/package.json" || [ ! -d "$folder/node_modules/playwright-core" ]; then
-  [ "$mode" != --offline ] || skip "the npm packages are not in $folder; run tests/pages/run.sh once without --offline"
-  cp "$here/package.json" "$folder/"
-  (cd "$folder" && npm install --ignore-scripts --no-audit --no-fund) || { rm -f "$folder/package.json"; exit 1; }
-fi
+npm_packages "$folder" node_modules/playwright-core "$mode"
 cp "$here"/*.mjs "$folder/"
 cp "$here/../../examples/advisor/page/partial_json.js" "$folder/"
 cd "$folder"

@@ -65,3 +65,22 @@ TEST_CASE("files in an answer are reported once, in their places if the answer c
               (tells ? "/Two pictures.Well?." + files : "/Two pictures.." + files + "Well?.") + "[call]/It is done..");
     }
 }
+
+TEST_CASE("a picture that a tool shows the model is a file of the page, after the output of its call") {
+    serve::Server server;
+    const auto look = agent::tool<Job>("look", {}, [](const Job& job) {
+        return model::ToolOutput{sg::Value("of " + job.what), {model::File{.media_type = "image/png", .data = "cG5n"}}};
+    });
+    const auto model = model::scripted({model::assistant({call("c1", "sky", "look")}), model::assistant("Blue.")});
+    server.add("a", serve::endpoint(agent::Agent({.model = model, .tools = {look}, .compile = stored()}),
+                                    {.protocols = {serve::uiMessages()}, .input_channels = {{"messages"}}}));
+    const std::string go = R"({"input":{"messages":[{"role":"user","content":[{"type":"text","text":"go"}]}]}})";
+    std::string shown;
+    for (const json::object& line : client::post(server.port(), "/a/t/start?protocol=ui", go).objects()) {
+        const std::string type(line.at("type").as_string());
+        if (type == "tool-output-available") shown += std::string(line.at("output").as_string());
+        if (type == "file") shown += "[" + std::string(line.at("url").as_string()) + "]";
+        if (type == "text-delta") shown += std::string(line.at("delta").as_string());
+    }
+    CHECK(shown == "of sky[data:image/png;base64,cG5n]Blue.");
+}

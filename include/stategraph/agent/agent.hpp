@@ -187,6 +187,14 @@ public:
     /// Errors: as CompiledGraph::invoke; what the model throws is a NodeError's original().
     Result<State> say(std::string text, const RunConfig& config = RunConfig::defaults()) const;
 
+    /// Never called: it explains how an agent runs.
+    template <class Input>
+    void invoke(const Input&, const RunConfig& = RunConfig::defaults()) const {
+        static_assert(stategraph::detail::never<Input>,
+                      "stategraph: an agent is spoken to, agent.say(text, {.thread_id = \"A\"}), or its graph runs: "
+                      "agent.graph().invoke(input, config)");
+    }
+
     /// The waiting calls of a thread, including those of its sub-agents, in the order in which they were asked.
     std::vector<OpenCall> openCalls(const ThreadId& thread) const;
     /// Returns all threads of the agent's saver that have waiting calls, a page at a time, including threads of other

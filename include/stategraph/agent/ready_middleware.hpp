@@ -144,7 +144,9 @@ struct SelectToolsOptions {
 /// offered.
 Middleware selectTools(SelectToolsOptions options);
 
-/// Marks the request so that Anthropic caches the prompt up to its end ("cache_control" in Settings::extra).
+/// Marks the ends of three beginnings of the prompt, which Anthropic then caches: the instructions with the tools, the
+/// message with which the turn began, and the last message. Other formats do not receive the marks
+/// (model::providerOptions), because their servers cache without them. Cost: copies the messages.
 Middleware cachePrompt(std::string name = "cache_prompt");
 
 }  // namespace stategraph::agent

@@ -43,6 +43,8 @@ struct State {
     std::int64_t repairs = 0;
     /// What middleware keeps in the thread, by its name (ModelCall::keep).
     std::map<std::string, Value> kept = {};
+    /// The Commands that tools have returned in the last superstep; the next one follows them.
+    std::vector<Value> commands = {};
 
     /// The last answer's text; empty if there is none.
     std::string text() const;
@@ -51,7 +53,8 @@ struct State {
         return stategraph::channels(channel("messages", &State::messages, addMessages), channel("steps", &State::steps),
                                     channel("usage", &State::usage, sum), channel("stop_reason", &State::stop_reason),
                                     channel("output", &State::output), channel("approval", &State::approval),
-                                    channel("repairs", &State::repairs), channel("kept", &State::kept, merge));
+                                    channel("repairs", &State::repairs), channel("kept", &State::kept, merge),
+                                    channel("commands", &State::commands, topic));
     }
 };
 

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include <stategraph/cache_policy.hpp>
+#include <stategraph/command.hpp>
 #include <stategraph/detail/node.hpp>
+#include <stategraph/detail/state_schema.hpp>
 #include <stategraph/json_schema.hpp>
 #include <stategraph/model/message.hpp>
 #include <stategraph/model/model.hpp>
@@ -82,6 +84,9 @@ enum class OnToolFailure : std::uint8_t {
     end_run,     // the run ends with a NodeError, whose original() the tool threw; a resume calls the tool again
 };
 
+/// What becomes of the value that a tool returned.
+using ToModel = std::function<model::ToolOutput(Value returned)>;
+
 /// The options of a tool.
 struct ToolOptions {
     /// The description that the model receives.
@@ -111,7 +116,24 @@ struct ToolOptions {
     /// How many bytes of a result the model receives; at least 64. If a result is longer, its beginning is stored and
     /// sent as text, with a note of how much was cut.
     std::size_t result_max = 64U << 10U;
+    /// Makes what is stored, and what the model receives, of what the function returned or a client gave; none: both
+    /// are that value. A function that returns a model::ToolOutput needs none. It has no effects, because it may be
+    /// called again; if it throws, the text is the call's result.
+    ToModel to_model = {};
+    /// How many bytes of files, as base64, the model receives of one result. Files above that are left out, with a line
+    /// that names them.
+    std::size_t files_max = 8U << 20U;
+    /// Options of providers for the tool's declaration, by format (model::ToolDescription::extra).
+    Value extra = {};
 };
+
+namespace detail {
+/// Whether a tool returns Commands (`tool`), and the state that their updates are of; null: they have none.
+struct CommandsOf {
+    bool is_given = false;
+    const stategraph::detail::Schema& (*state)() = nullptr;
+};
+}  // namespace detail
 
 /// A tool in the form that agents take; `tool` creates it.
 struct Tool {
@@ -133,6 +155,10 @@ struct Tool {
     OnToolFailure on_failure = OnToolFailure::tell_model;
     std::optional<CallCache> cache = {};
     std::size_t result_max = 64U << 10U;
+    ToModel to_model = {};
+    std::size_t files_max = 8U << 20U;
+    /// Set by `tool` and `handOff`: what `call` returns then has the Command too.
+    detail::CommandsOf commands = {};
 
     const std::string& name() const noexcept { return description.name; }
     bool isForProvider() const noexcept { return !description.provider.empty(); }
@@ -148,6 +174,69 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<Task<T>> = true;
 
+/// The Command type in what a tool returns; NoCommand if it returns none.
+struct NoCommand {};
+template <class R>
+struct CommandIn {
+    using Type = NoCommand;
+};
+template <class S>
+struct CommandIn<Command<S>> {
+    using Type = Command<S>;
+};
+template <class T, class S>
+struct CommandIn<std::pair<T, Command<S>>> {
+    using Type = Command<S>;
+};
+template <class R>
+struct CommandIn<Task<R>> : CommandIn<R> {};
+
+template <class C>
+struct StateOfCommand {};
+template <class S>
+struct StateOfCommand<Command<S>> {
+    using Type = S;
+};
+template <class R>
+CommandsOf commandsOf() {
+    using C = typename CommandIn<R>::Type;
+    if constexpr (std::is_same_v<C, NoCommand>) {
+        return {};
+    } else {
+        using S = typename StateOfCommand<C>::Type;
+        if constexpr (std::is_same_v<S, stategraph::detail::NoState>) {
+            return {.is_given = true};
+        } else {
+            return {.is_given = true, .state = &stategraph::detail::schemaOf<S>};
+        }
+    }
+}
+/// What a tool with Commands returns, in the form that is stored with the call. `state` is null if the Command has no
+/// update. Errors: InvalidArgumentError for a Command with answers.
+Value withCommand(Value output, stategraph::detail::Writes& writes, const Targets& go_to, CommandGraph graph,
+                  const stategraph::detail::Schema* state, bool has_answers);
+template <class S>
+Value withCommand(Value output, Command<S>&& command) {
+    const CommandsOf commands = commandsOf<Command<S>>();
+    const bool has_answers = command.answers.areGiven() || !command.resume.isNull();
+    return withCommand(std::move(output), command.update, command.go_to, command.graph,
+                       commands.state ? &commands.state() : nullptr, has_answers);
+}
+
+/// What a tool returned, as a value.
+template <class R>
+Value outputValue(R&& result) {
+    return Value(std::forward<R>(result));
+}
+template <class S>
+Value outputValue(Command<S>&& command) {
+    return withCommand({}, std::move(command));
+}
+template <class T, class S>
+Value outputValue(std::pair<T, Command<S>>&& result) {
+    return withCommand(Value(std::move(result.first)), std::move(result.second));
+}
+
 template <class T>
 Task<Value> valueOf(Task<T> task) {
     if constexpr (std::is_void_v<T>) {
@@ -155,7 +244,7 @@ Task<Value> valueOf(Task<T> task) {
         co_return Value();
     } else {
         T result = co_await std::move(task);
-        co_return Value(std::move(result));
+        co_return outputValue(std::move(result));
     }
 }
 
@@ -194,15 +283,32 @@ ArgumentCheck checkedAs(ArgumentCheck own) {
 
 Tool describedTool(std::string name, ToolOptions&& options, std::string parameters);
 
+/// The ToModel of functions that return a model::ToolOutput. Another value, which a hook may have put in its place, is
+/// the output.
+model::ToolOutput readToolOutput(Value returned);
+
+template <class R>
+inline constexpr bool is_tool_output = std::same_as<R, model::ToolOutput>;
+template <class T>
+inline constexpr bool is_tool_output<Task<T>> = is_tool_output<T>;
+template <class T, class S>
+inline constexpr bool is_tool_output<std::pair<T, Command<S>>> = is_tool_output<T>;
+
 }  // namespace detail
 
 /// Creates a tool from a function of its arguments, `R f(const Args&)` or `R f(const Args&, ToolContext&)`, or a
 /// coroutine that gives a Task<R>. Its JSON Schema is made from Args' table. It returns anything storable, a text for
-/// the model, or nothing. Several threads may call it at the same time; the function of a coroutine is copied for each
-/// call. The model receives the text of what it throws, unless ToolOptions::on_failure says otherwise.
+/// the model, a model::ToolOutput with pictures or files for the model, or nothing. Several threads may call it at the
+/// same time; the function of a coroutine is copied for each call. The model receives the text of what it throws,
+/// unless ToolOptions::on_failure says otherwise.
 ///
 ///     agent::tool<City>("weather", {.description = "The weather of a city"}, [](const City& city) { return
 /// forecast(city.name); })
+///
+/// If it returns a Command, or a pair of a result and a Command, the Command takes effect when all calls of the turn
+/// have their results: its update is of State, and END as its target ends the turn, or with `graph = PARENT` both are
+/// of the graph around the agent, which the agent leaves. It is stored with the result, so it is followed once, also
+/// after a crash. See docs/agents.md, "Commands and hand-offs".
 template <class Args, class F>
 Tool tool(std::string name, ToolOptions options, F f) {
     std::string parameters = std::move(options.parameters);
@@ -213,6 +319,8 @@ Tool tool(std::string name, ToolOptions options, F f) {
     }
     using R = decltype(detail::callTool<Args>(std::declval<const F&>(), std::declval<const Args&>(),
                                               std::declval<ToolContext&>()));
+    if constexpr (detail::is_tool_output<R>) made.to_model = detail::readToolOutput;
+    made.commands = detail::commandsOf<R>();
     if constexpr (detail::is_task<R>) {
         made.async_call = [f = std::move(f)](const Value& arguments, ToolContext& context) {
             return detail::awaitTool<Args, F>(f, arguments.as<Args>(), context);
@@ -223,11 +331,32 @@ Tool tool(std::string name, ToolOptions options, F f) {
                 detail::callTool<Args>(f, arguments.as<Args>(), context);
                 return {};
             } else {
-                return Value(detail::callTool<Args>(f, arguments.as<Args>(), context));
+                return detail::outputValue(detail::callTool<Args>(f, arguments.as<Args>(), context));
             }
         };
     }
     return made;
+}
+
+/// Does the same with the type of the arguments that the function takes:
+///
+///     agent::tool("weather", "The weather of a city", [](const City& city) { return forecast(city.name); })
+template <class F>
+Tool tool(std::string name, ToolOptions options, F f) {
+    using Args = typename stategraph::detail::FirstParameter<F, Value>::Type;
+    constexpr bool is_object = std::same_as<Args, Value> || stategraph::detail::HasFields<Args> ||
+                               stategraph::detail::HasChannels<Args> || stategraph::detail::MapLike<Args>;
+    static_assert(is_object, "stategraph: a tool's arguments are a struct with a fields() table");
+    if constexpr (is_object) {
+        return tool<Args, F>(std::move(name), std::move(options), std::move(f));
+    } else {
+        return {};
+    }
+}
+template <class Description, class F>
+    requires std::convertible_to<const Description&, std::string>
+Tool tool(std::string name, const Description& description, F f) {
+    return tool(std::move(name), ToolOptions{.description = description}, std::move(f));
 }
 
 /// A tool that this program does not execute: a call pauses the run, and the caller that resumes it gives the result
@@ -240,6 +369,32 @@ Tool clientTool(std::string name, ToolOptions options = {}) {
     if constexpr (!std::same_as<Args, Value>) {
         made.check = detail::checkedAs<Args>(std::move(made.check));
     }
+    return made;
+}
+
+namespace detail {
+Tool handOffTool(std::string node, ToolOptions&& options);
+}
+/// The tool "transfer_to_NODE", which takes no arguments: the model calls it to leave the agent and to lead to this
+/// node of the graph around it, for example another agent. The graph around it gets the conversation with the call and
+/// its result, and the writes: `agent::handOff("billing", {.description = "For invoices"},
+/// sg::set<&Desk::active>("billing"))`.
+template <class... Writes>
+Tool handOff(std::string node, ToolOptions options = {}, Writes... writes) {
+    Tool made = detail::handOffTool(node, std::move(options));
+    const auto command = [&] {
+        if constexpr (sizeof...(Writes) == 0) {
+            return stategraph::go(node);
+        } else {
+            return stategraph::go(node, stategraph::update(std::move(writes)...));
+        }
+    }();
+    made.commands = detail::commandsOf<std::remove_const_t<decltype(command)>>();
+    made.call = [node, command](const Value&, ToolContext&) {
+        auto leaving = command;
+        leaving.graph = PARENT;
+        return detail::withCommand(Value("The conversation goes to '" + node + "'."), std::move(leaving));
+    };
     return made;
 }
 

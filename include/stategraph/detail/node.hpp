@@ -186,10 +186,13 @@ template <class S, class In, class F>
 NodeAction makeNode(F&& f) {
     using Stored = std::decay_t<F>;
     constexpr bool callable = TakesRuntime<Stored, In> || TakesInput<Stored, In>;
-    static_assert(
-        callable,
-        "stategraph: a node must be callable as f(const State&) or f(const State&, sg::Runtime&), and be const");
-    if constexpr (callable) {
+    if constexpr (!callable) {
+        constexpr bool is_uncompiled = requires(const Stored& graph) { graph.compile(); };
+        static_assert(!is_uncompiled, "stategraph: a graph that is a node is compiled: addNode(name, inner.compile())");
+        static_assert(
+            is_uncompiled,
+            "stategraph: a node must be callable as f(const State&) or f(const State&, sg::Runtime&), and be const");
+    } else {
         using Returned = typename decltype(returnedBy(std::declval<const Stored&>(), std::declval<const In&>(),
                                                       std::declval<Runtime&>()))::type;
         if constexpr (NodeReturn<Returned, S>) {

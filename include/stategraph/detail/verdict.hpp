@@ -1,4 +1,7 @@
 #pragma once
+#include <string>
+#include <utility>
+
 #include <stategraph/detail/graph_builder.hpp>
 #include <stategraph/graph.hpp>
 
@@ -17,6 +20,12 @@ struct Verdicts {
     template <class S, class Input, class Output>
     static void hearAbandoned(StateGraph<S, Input, Output>& graph) {
         graph.builder_.spec().hears_abandoned = true;
+    }
+    /// Adds a node whose Commands are of a state that is not known when the node is compiled.
+    template <class S, class Input, class Output>
+    static void addNode(StateGraph<S, Input, Output>& graph, std::string name, NodeAction&& action,
+                        const NodeOptions& options) {
+        graph.builder_.addNode(std::move(name), std::move(action), options);
     }
 };
 

@@ -100,7 +100,8 @@ struct CallResult {
 
     /// The content as text: texts as they are, one part a line, and for other parts a line that names them.
     std::string text() const;
-    /// What an agent's tool returns: the structured result, or else the text.
+    /// The output of an agent's tool: the structured result, or else the text. Its model receives pictures, sounds and
+    /// bytes of resources too.
     Value output() const;
 };
 
@@ -142,6 +143,8 @@ struct ToolsOptions {
     bool check_arguments = true;
     /// As ToolOptions::result_max.
     std::size_t result_max = 64U << 10U;
+    /// As ToolOptions::files_max, for pictures, sounds and the bytes of resources.
+    std::size_t files_max = 8U << 20U;
 };
 
 /// What the server said about itself when it was connected to.

@@ -12,6 +12,7 @@
 #include <stategraph/command.hpp>
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/interrupt.hpp>
+#include <stategraph/model/message.hpp>
 #include <stategraph/run_outcome.hpp>
 #include <stategraph/serve/endpoint.hpp>
 #include <stategraph/stream.hpp>
@@ -60,6 +61,8 @@ struct ServedResult {
     std::string text = {};
     /// An object; null: the result is the text alone.
     Value structured = {};
+    /// Pictures, sounds and other files that follow the text.
+    std::vector<model::File> files = {};
 };
 
 namespace detail {

@@ -94,20 +94,22 @@ enum class ProviderPartKind : std::uint8_t {
     result,
     source,    // the source of the text before it
     metadata,  // what the server attached to the message or its calls, and requires again; not for display
+    options,   // members for the element before it (providerOptions); not for display
 };
 constexpr auto enumNames(ProviderPartKind) {
     return stategraph::enumNames<ProviderPartKind>({{"call", ProviderPartKind::call},
                                                     {"result", ProviderPartKind::result},
                                                     {"source", ProviderPartKind::source},
-                                                    {"metadata", ProviderPartKind::metadata}});
+                                                    {"metadata", ProviderPartKind::metadata},
+                                                    {"options", ProviderPartKind::options}});
 }
 /// A part of an answer that only its provider understands. It concerns a tool which the provider executed, such as its
-/// web search, or is metadata, such as the signatures of Gemini's thoughts. It is sent back to a provider of the same
-/// format, and metadata only to the server that sent it.
+/// web search, or is metadata, such as the signatures of Gemini's thoughts, or has options of the caller. It is sent
+/// to a provider of the same format, and metadata only to the server that sent it.
 struct ProviderPart {
     static constexpr std::string_view tag = "provider";
     ProviderPartKind kind = ProviderPartKind::call;
-    /// "anthropic" or "openai".
+    /// "anthropic", "openai", "openai-responses" or "gemini".
     std::string format = {};
     /// The provider's id of the call, and the tool's name. Empty for sources; a result's name is its call's. Metadata
     /// have the server's host as their name.
@@ -173,6 +175,19 @@ struct ToolResult {
     friend bool operator==(const ToolResult&, const ToolResult&) = default;
 };
 
+/// What a tool returns if the model is to receive something other than what is stored, such as a picture.
+struct ToolOutput {
+    /// The result that is stored, and that pages and programs read. Null: the texts of `content`, and lines that name
+    /// its files.
+    Value output = {};
+    /// What the model receives: texts and files. Empty: `output`.
+    std::vector<Part> content = {};
+    static constexpr auto fields() {
+        return stategraph::fields(field("output", &ToolOutput::output), field("content", &ToolOutput::content));
+    }
+    friend bool operator==(const ToolOutput&, const ToolOutput&) = default;
+};
+
 /// The cost of a call of a model in tokens, as the provider counts them. 0: none, or not reported.
 struct Usage {
     std::int64_t input_tokens = 0;
@@ -181,11 +196,14 @@ struct Usage {
     std::int64_t reasoning_tokens = 0;
     /// The part of the input that the provider had cached.
     std::int64_t cached_tokens = 0;
+    /// The part of the input that the provider wrote to its cache, which some sell at another price.
+    std::int64_t cache_write_tokens = 0;
     static constexpr auto fields() {
         return stategraph::fields(field("input_tokens", &Usage::input_tokens),
                                   field("output_tokens", &Usage::output_tokens),
                                   field("reasoning_tokens", &Usage::reasoning_tokens, defaulted),
-                                  field("cached_tokens", &Usage::cached_tokens, defaulted));
+                                  field("cached_tokens", &Usage::cached_tokens, defaulted),
+                                  field("cache_write_tokens", &Usage::cache_write_tokens, defaulted));
     }
     /// The sum. A number below 0 counts as 0, and a sum that does not fit is the largest number that does.
     friend Usage operator+(const Usage& a, const Usage& b);
@@ -195,6 +213,7 @@ struct Usage {
 /// One message of a conversation. A value type; fits a channel with `addMessages`.
 struct Message {
     Role role = Role::user;
+    /// In a message of the role tool: what the model receives in place of `result`'s output, if it has texts or files.
     std::vector<Part> content = {};
     /// The calls that a message of the role assistant requests, in order.
     std::vector<ToolCall> calls = {};
@@ -240,6 +259,16 @@ struct Codec<model::Message> {
 }  // namespace stategraph
 
 namespace stategraph::model {
+
+/// Makes a part with options of the provider for the part before it, or, at the beginning of a message, for the message
+/// itself: `members` is a JSON object, whose members are added to that element of the request's body if it is sent in
+/// this format (ProviderPart::format). They replace the library's, and a null removes the member. In Anthropic's and
+/// Gemini's formats, in which several messages are joined, the element of a message is its last block or part.
+///
+///     message.content.push_back(model::providerOptions("anthropic", R"({"cache_control":{"type":"ephemeral"}})"))
+ProviderPart providerOptions(std::string format, std::string members);
+/// Returns texts as they are, one part a line, and for each file a line that names it.
+std::string textOf(const std::vector<Part>& content);
 
 /// Makes a message with one text part.
 Message user(std::string text);

@@ -26,8 +26,11 @@ struct ToolDescription {
     std::string parameters = R"({"type":"object","properties":{}})";
     /// If not empty, the provider executes the tool, and this JSON object is sent unchanged in place of the above. One
     /// with a "type" becomes an element of the request's `tools`; one without, such as {"web_search_options":{}},
-    /// becomes members of the request's body.
+    /// becomes members of the request's body. In Gemini's format each becomes an element of `tools`.
     std::string provider = {};
+    /// Options of providers, by format: {"anthropic":{"cache_control":{"type":"ephemeral"}}} adds the member to the
+    /// tool's declaration in that format. Null: none.
+    Value extra = {};
 };
 
 /// Whether the model may, must or must not call a tool.
@@ -52,6 +55,9 @@ struct Settings {
     std::vector<std::string> stop_sequences = {};
     /// A JSON object whose members are added to the request's body, only for this provider. They replace the library's.
     Value extra = {};
+    /// As ToolDescription::extra, for the element that has Request::instructions. The Responses API has no such
+    /// element.
+    Value instructions_extra = {};
 };
 
 /// A request to a model. The instructions, messages, tools and names belong to the caller, who keeps them until the

@@ -4,22 +4,13 @@
 # installed, it says so and exits with 77: skipped.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/support/npm_packages.sh
+. "$here/../../support/npm_packages.sh"
 program=$(realpath "$1")
 folder=$2
 server=node_modules/@modelcontextprotocol/server-everything/dist/index.js
-command -v node >/dev/null || { echo "skipped: there is no node"; exit 77; }
-mkdir -p "$folder"
-if ! cmp -s "$here/package.json" "$folder/package.json" || [ ! -f "$folder/$server" ]; then
-  [ "${3:-}" != --offline ] || { echo "skipped: the server is not installed; $0 PROGRAM $folder installs it"; exit 77; }
-  command -v npm >/dev/null || { echo "skipped: there is no npm to install the server with"; exit 77; }
-  cp "$here/package.json" "$folder/"
-  if ! (cd "$folder" && timeout 300 npm install --ignore-scripts --no-audit --no-fund --fetch-retries 1 >npm.log 2>&1); then
-    rm -f "$folder/package.json"
-    echo "skipped: npm cannot install the server; the end of $folder/npm.log:"
-    tail -3 "$folder/npm.log"
-    exit 77
-  fi
-fi
+command -v node >/dev/null || skip "there is no node"
+npm_packages "$folder" "$server" "${3:-}"
 server=$(realpath "$folder/$server")
 web=''
 trap 'kill $web 2>/dev/null || true' EXIT

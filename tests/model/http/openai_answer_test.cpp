@@ -54,7 +54,8 @@ TEST_CASE("text and reasoning are reported as they come, and are whole at the en
         {delta(R"({"role":"assistant","content":""})"), delta(R"({"reasoning_content":"hm"})"),
          delta(R"({"reasoning":"m"})"), delta(R"({"content":"Hel"})"), delta(R"({"content":"lo","unknown":[{}]})"),
          end("stop"),
-         R"({"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4},
+         R"({"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4,
+                               "cache_write_tokens":3},
                                "completion_tokens_details":{"reasoning_tokens":2}}})",
          "[DONE]"});
     CHECK(all.told == Strings{"reasoning hm", "reasoning m", "text Hel", "text lo"});
@@ -63,7 +64,7 @@ TEST_CASE("text and reasoning are reported as they come, and are whole at the en
     CHECK(all.reply.message.content.size() == 2);
     CHECK((all.reply.message.role == md::Role::assistant));
     CHECK((all.reply.message.finish_reason == md::FinishReason::stop));
-    CHECK((all.reply.message.usage == md::Usage{9, 5, 2, 4}));
+    CHECK((all.reply.message.usage == md::Usage{9, 5, 2, 4, 3}));
     CHECK(all.reply.response_id == "r");
     CHECK(all.reply.model == "gpt");
 }

@@ -102,3 +102,16 @@ TEST_CASE("what a provider shows of a key is not in an error") {
         CHECK(text.find("1234") == std::string::npos);
     }
 }
+
+TEST_CASE("a refusal of Google says when to ask again, and that a quota of the day is used up") {
+    const std::string begin =
+        R"([{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED","details":[)";
+    const std::string retry = R"({"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"})";
+    const auto error = refusal({.status = 429}, begin + retry + "]}}]");
+    CHECK(error.isRetryable());
+    CHECK(error.retryAfter() == std::chrono::milliseconds(34'500));
+    CHECK(std::string(error.what()).find("slow down (RESOURCE_EXHAUSTED)") != std::string::npos);
+    const std::string quota = R"({"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[7,
+        {"quotaId":"GenerateRequestsPerDayPerProjectPerModel"}]},)";
+    CHECK_FALSE(refusal({.status = 429}, begin + quota + retry + "]}}]").isRetryable());
+}

@@ -34,7 +34,8 @@ std::string delta(const std::string& type, int index, const std::string& text) {
 }
 const std::string created = event("created", R"("response":{"id":"resp_1","model":"gpt-5.1"})");
 const std::string completed = event(
-    "completed", R"("response":{"usage":{"input_tokens":9,"output_tokens":5,"input_tokens_details":{"cached_tokens":4},
+    "completed", R"("response":{"usage":{"input_tokens":9,"output_tokens":5,"input_tokens_details":{"cached_tokens":4,
+                                "cache_write_tokens":3},
                                 "output_tokens_details":{"reasoning_tokens":2}}})");
 
 md::ModelError errorOf(const Strings& events) {
@@ -73,7 +74,7 @@ TEST_CASE("thoughts, text and calls are reported as they come, and are whole at 
     CHECK((message.content.at(0) == md::Part(md::Reasoning{"hm\n\nso", ""})));
     CHECK((message.calls == std::vector<md::ToolCall>{{"", "call_1", "look", "{}"}}));
     CHECK(message.finish_reason == md::FinishReason::tool_calls);
-    CHECK(message.usage == md::Usage{9, 5, 2, 4});
+    CHECK(message.usage == md::Usage{9, 5, 2, 4, 3});
     CHECK(all.reply.response_id == "resp_1");
     CHECK(all.reply.model == "gpt-5.1");
     const auto& kept = std::get<md::ProviderPart>(message.content.at(2));

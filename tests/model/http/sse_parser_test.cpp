@@ -35,6 +35,8 @@ const std::vector<std::pair<std::string, Events>> documents = {
     {"\xEF\xBB\xBF"
      "data: a\n\n",
      {{"", "a"}}},
+    {"data: a\n\n{\"error\":{}}\n", {{"", "a"}, {"error", "{\"error\":{}}"}}},
+    {"data: a\n\nerror: {}\n\n", {{"", "a"}, {"error", "{}"}}},
     {"data: a\n\ndata: cut off", {{"", "a"}}},
     {"data: a\n\ndata: cut off\n", {{"", "a"}}},
     {"data: \xC3\xA4\xE2\x82\xAC\n\n", {{"", "\xC3\xA4\xE2\x82\xAC"}}},

@@ -1,0 +1,12 @@
+// EXPECT: stategraph: a run that resumes needs its thread
+#include <stategraph/stategraph.hpp>
+
+namespace sg = stategraph;
+
+struct State {
+    std::string foo = {};
+    std::vector<std::string> bar = {};
+    static constexpr auto channels() { return sg::channels(sg::channel<&State::foo>(), sg::channel<&State::bar>(sg::append)); }
+};
+
+std::string resume(const sg::CompiledGraph<State>& app) { return app.invoke(sg::resume("yes")).values.foo; }

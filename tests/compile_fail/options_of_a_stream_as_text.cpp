@@ -1,0 +1,14 @@
+// EXPECT: stategraph: options have names: stream(input, config, {.modes = sg::StreamMode::updates})
+#include <stategraph/stategraph.hpp>
+
+namespace sg = stategraph;
+
+struct State {
+    std::string foo = {};
+    std::vector<std::string> bar = {};
+    static constexpr auto channels() { return sg::channels(sg::channel<&State::foo>(), sg::channel<&State::bar>(sg::append)); }
+};
+
+void run(const sg::CompiledGraph<State>& app) {
+    for (const auto& event : app.stream({sg::set<&State::foo>("x")}, {}, "updates")) (void)event;
+}
