@@ -18,6 +18,22 @@ struct Guess {
 };
 
 constexpr Guess all[] = {
+    {"coming_from_langgraph.md", "RemoveMessage(", "sg::removeMessage(id)"},
+    {"coming_from_langgraph.md", "list(get_state_history", "app.getStateHistory(config)"},
+    {"coming_from_langgraph.md", "metadata[\"step\"]", "snapshot.step"},
+    {"coming_from_langgraph.md", "store.put/search", "store.search({"},
+    {"coming_from_langgraph.md", "`@tool`", "agent::tool(\"name\", \"what it does\", f)"},
+    {"coming_from_langgraph.md", "app.invoke({\"topic\"", "sg::set<&Draft::topic>(\"owls\")"},
+    {"coming_from_langgraph.md", "app.invoke(state)", "sg::parseJson(text)"},
+    {"coming_from_langgraph.md", "graph.invoke(", "graph.compile().invoke("},
+    {"coming_from_langgraph.md", "state[\"reviews\"] += 1", "sg::add<&Draft::reviews>(1)"},
+    {"coming_from_langgraph.md", "interrupt(\"May we?\")", "sg::interrupt<bool>(runtime"},
+    {"coming_from_langgraph.md", "subgraph.invoke(x)", "runtime.invoke(subgraph"},
+    {"coming_from_langgraph.md", "with a question inside", "runtime.invoke(subgraph"},
+    {"coming_from_langgraph.md", "app.get_state(\"1\")", "app.getState({.thread_id = \"1\"})"},
+    {"coming_from_langgraph.md", "stream_mode=\"updates\"", "sg::StreamMode::updates"},
+    {"coming_from_langgraph.md", "len(history)", "app.getStateHistory(config)"},
+    {"coming_from_langgraph.md", "print(state", "sg::toJson(snapshot.values.log)"},
     {"coming_from_mastra.md", "await suspend(", "context.suspend(question)"},
     {"coming_from_mastra.md", "inputData", "first parameter"},
     {"coming_from_mastra.md", ".parallel([a, b])", ".parallel(a, b)"},
