@@ -121,8 +121,9 @@ endforeach()
 # The documents with the links between them, and the programs that they show. A package's recipe may export the sources
 # without them.
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
-install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(FILES README.md CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md SECURITY.md
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL PATTERN node_modules EXCLUDE)
 install(FILES benchmarks/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/benchmarks" OPTIONAL)
 
 # What gdb shows the library's types with: `source` reads it. Each program has it too (src/value/ids.cpp), but gdb loads

@@ -181,7 +181,9 @@ private:
         skipSpace();
         const std::size_t begin = at_;
         Operand operand;
-        if (at_ == text_.size() || (!isLetter(text_[at_]) && text_[at_] != '[')) fail("a channel, a number or a text");
+        const bool is_number = at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
+        if (at_ == text_.size() || is_number || (!isLetter(text_[at_]) && text_[at_] != '['))
+            fail("a channel, a number or a text");
         if (text_[at_] != '[') operand.path.push_back(name());
         while (at_ < text_.size()) {
             if (text_[at_] == '.') {

@@ -34,9 +34,7 @@ void addLog(BaseCheckpointSaver& saver, const std::string& ns, DeletionView& vie
 DeletionView previewDeletion(BaseCheckpointSaver& saver, const std::string& thread_id) {
     DeletionView view;
     view.thread_id = thread_id;
-    const auto namespaces = readNamespaces(saver, ThreadId(thread_id));
-    if (namespaces.empty()) throw NotFound{"there is no thread '" + thread_id + "'"};
-    for (const std::string& ns : namespaces) {
+    for (const std::string& ns : logsOf(saver, thread_id)) {
         addLog(saver, ns, view);
         if (ns.empty()) continue;
         ++view.subgraph_logs;

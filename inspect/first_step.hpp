@@ -37,8 +37,13 @@ struct FirstStep {
 struct FirstStepSearch {
     std::optional<FirstStep> found;
     /// How many checkpoints were looked at, and whether older ones of the branch were not.
-    std::size_t looked_at = 0;
+    std::uint64_t looked_at = 0;
     bool is_cut = false;
+    static constexpr auto fields() {
+        return stategraph::fields(field("found", &FirstStepSearch::found),
+                                  field("looked_at", &FirstStepSearch::looked_at),
+                                  field("is_cut", &FirstStepSearch::is_cut));
+    }
 };
 
 /// The most checkpoints of a branch that can be looked at.

@@ -37,6 +37,7 @@ PruneRequest requestOf(const Call& call) {
 
 Exit pruneThreads(Call& call) {
     const PruneRequest request = requestOf(call);
+    if (request.thread_id) logsOf(call.saver, *request.thread_id);
     auto& out = call.terminal.out();
     if (!call.arguments.has("--dry-run")) {
         std::vector<DamagedThread> damaged;

@@ -69,7 +69,7 @@ Exit showStats(Call& call) {
     if (!call.arguments.places().empty()) {
         if (are_largest) throw UsageError{"--largest is for all threads: leave out the thread"};
         query.thread_id = call.place(0);
-        findPlace(call.saver, call.arguments, call.place(0));
+        logsOf(call.saver, call.place(0));
     }
     const SaverStats stats =
         are_largest ? statsOfLargest(call.saver, call.arguments.number("--largest", 20, 1)) : call.saver.stats(query);
@@ -82,12 +82,19 @@ Exit showStats(Call& call) {
         std::string line;
         for (std::istringstream lines(text.str()); std::getline(lines, line);)
             call.terminal.out() << plain(line) << '\n';
+        if (stats.stored_bytes) {
+            call.terminal.out() << call.terminal.in(Colour::dim,
+                                                    "stored_bytes: of everything that is stored, as the "
+                                                    "storage holds it, which RocksDB compresses; the "
+                                                    "others: of records, not compressed")
+                                << '\n';
+        }
         for (const ThreadStats& thread : stats.per_thread) {
             if (are_largest)
                 call.terminal.out() << "thread " << plain(thread.thread_id) << ' ' << thread.bytes() << '\n';
         }
     }
-    return query.thread_id && stats.total.commits == 0 ? Exit::no : Exit::done;
+    return Exit::done;
 }
 
 // Reads every record of every thread.

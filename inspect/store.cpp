@@ -145,6 +145,12 @@ std::shared_ptr<BaseCheckpointSaver> openStore(const Arguments& arguments, const
             .create_if_missing = create, .read_only = !for_writing, .follow = !for_writing, .follow_every = every});
 }
 
+std::vector<std::string> logsOf(BaseCheckpointSaver& saver, const std::string& thread_id) {
+    auto namespaces = readNamespaces(saver, ThreadId(thread_id));
+    if (namespaces.empty()) throw NotFound{"there is no thread '" + thread_id + "'"};
+    return namespaces;
+}
+
 Config findPlace(BaseCheckpointSaver& saver, const Arguments& arguments, const std::string& place) {
     Config config{.thread_id = {}, .checkpoint_id = {}, .checkpoint_ns = arguments.value("--ns").value_or("")};
     const std::size_t at = place.rfind('@');

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <stategraph/inspect/command.hpp>
 #include <stategraph/timeline.hpp>
@@ -21,6 +22,9 @@ std::string storeName(const Arguments& arguments, const CommandOptions& options)
 /// opening. Errors: SaverError, CorruptCheckpointError.
 std::shared_ptr<BaseCheckpointSaver> openStore(const Arguments& arguments, const CommandOptions& options,
                                                bool for_writing, bool follows = false);
+
+/// Returns the namespaces of a thread's logs. Errors: NotFound if there is no such thread.
+std::vector<std::string> logsOf(BaseCheckpointSaver& saver, const std::string& thread_id);
 
 /// Finds "THREAD", "THREAD@7" (the newest checkpoint of that step), "THREAD@ID", or "THREAD@~2" (two before the newest
 /// on its branch). An '@' followed by anything else is a part of the thread's name. Errors: NotFound.

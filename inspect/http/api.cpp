@@ -38,6 +38,7 @@ constexpr ApiRow rows[] = {
     {"GET", "threads/:thread/checkpoints/:checkpoint/difference", difference},
     {"GET", "threads/:thread/checkpoints/:checkpoint/causes", causes},
     {"GET", "threads/:thread/checkpoints/:checkpoint/writers", writers},
+    {"GET", "threads/:thread/checkpoints/:checkpoint/first", firstStep},
     {"GET", "threads/:thread/checkpoints/:checkpoint/graph", graph},
     {"POST", "threads/:thread/answer", storeAnswer, Needs::write},
     {"POST", "threads/:thread/checkpoints/:checkpoint/fork", storeFork, Needs::write},

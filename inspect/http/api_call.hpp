@@ -78,6 +78,7 @@ serve::HandlerAnswer changes(ApiCall& call);
 serve::HandlerAnswer difference(ApiCall& call);
 serve::HandlerAnswer causes(ApiCall& call);
 serve::HandlerAnswer writers(ApiCall& call);
+serve::HandlerAnswer firstStep(ApiCall& call);
 serve::HandlerAnswer graph(ApiCall& call);
 serve::HandlerAnswer threadStats(ApiCall& call);
 serve::HandlerAnswer deletion(ApiCall& call);

@@ -10,6 +10,8 @@
 #include <stategraph/stats.hpp>
 
 #include "inspect/app/row_messages.hpp"
+#include "inspect/condition.hpp"
+#include "inspect/first_step.hpp"
 #include "inspect/http/api_call.hpp"
 #include "inspect/http/http_views.hpp"
 #include "inspect/open_questions.hpp"
@@ -340,6 +342,19 @@ serve::HandlerAnswer writers(ApiCall& call) {
     }
     if (history.more) view.more = history.more->checkpoint_id.toString();
     return json(view);
+}
+
+serve::HandlerAnswer firstStep(ApiCall& call) {
+    if (!call.api.redaction().isEmpty())
+        throw Refused{403, "a condition could tell what is redacted here; use 'stategraph find' on the store"};
+    const Condition condition(call.text("condition"));
+    FirstStepSearch search =
+        findFirstStep(call.api.saver(), existing(call), condition, call.number("limit", 1000, 1, 10'000));
+    if (search.found) {  // the checkpoint's pages have the values
+        search.found->values.clear();
+        search.found->before.clear();
+    }
+    return json(search);
 }
 
 serve::HandlerAnswer graph(ApiCall& call) {

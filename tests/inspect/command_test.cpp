@@ -196,7 +196,10 @@ TEST_CASE("graph, stats and check") {
     CHECK(drawn.has("last  deferred"));
     CHECK(database.run({"stats"}).has("3"));
     CHECK(database.run({"stats", "asks", "--json"}).exit == Exit::done);
+    CHECK(database.run({"stats", "nobody"}).error == "stategraph: there is no thread 'nobody'\n");
     CHECK(database.run({"stats", "nobody"}).exit == Exit::no);
+    CHECK(database.run({"prune", "nobody", "--keep-last", "1"}).error == "stategraph: there is no thread 'nobody'\n");
+    CHECK(database.run({"stats"}).has("RocksDB compresses"));
     const Answer largest = database.run({"stats", "--largest", "1"});
     CHECK(largest.has("\nthread done "));
     CHECK_FALSE(largest.has("\nthread asks "));

@@ -13,6 +13,7 @@
 #include <stategraph/value.hpp>
 
 #include "inspect/condition.hpp"
+#include "tests/inspect/inspected_api.hpp"
 #include "tests/support/savers.hpp"
 
 // Conditions over a state, and the first step at which one holds, on every kind of saver.
@@ -197,4 +198,19 @@ TEST_CASE("find looks at no more checkpoints than its limit, and says so") {
     CHECK(conditions::find(saver, {"nobody", "total < 0"}).exit == Exit::no);
     CHECK(conditions::find(saver, {"account", "total <"}).exit == Exit::usage);
     CHECK(conditions::find(saver, {"account", "total < 0", "--limit", "100001"}).exit == Exit::usage);
+}
+
+TEST_CASE("find is also an operation of the interface, and is refused where values are hidden") {
+    inspected_api::Store store;
+    const auto first = [](const std::string& condition) {
+        return inspected_api::Place{{"threads", "asks", "checkpoints", "newest", "first"}, {{"condition", condition}}};
+    };
+    const auto found = store.ok(first("total > 0"));
+    CHECK(inspected_api::json::serialize(found).find("\"ran\":[\"left\",\"right\",\"price\",\"price\"]") !=
+          std::string::npos);
+    CHECK(store.ok(first("total > 100")).as_object().at("found").is_null());
+    CHECK_THROWS_AS(store.get(first("total >")), sg::InvalidArgumentError);  // a client gets 400
+    CHECK_THROWS_AS(store.get(first("")), sg::InvalidArgumentError);
+    inspected_api::Store hidden({.redact = {"topic"}});
+    CHECK(hidden.get(first("total > 0")).status == 403);
 }

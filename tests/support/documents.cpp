@@ -95,7 +95,8 @@ bool Page::has(const std::string& word) const {
 }
 
 std::vector<Page> pages() {
-    static const std::set<std::string> others{"README.md", "index_of_names.md", "status.md", "architecture.md"};
+    static const std::set<std::string> others{"README.md", "questions.md", "index_of_names.md", "status.md",
+                                              "architecture.md"};
     std::vector<Page> all;
     const auto docs = home() / "docs";
     for (const auto& entry : std::filesystem::recursive_directory_iterator(docs)) {

@@ -9,10 +9,11 @@ import { AsJson, Problem, Text, useAnswer, Wait } from './ui.js';
 const largest_shown = 20;
 
 // Bytes by channel, by kind and by thread, and how they and the durations grew over the steps.
+// Names of channels and nodes are a program's own, and shown as they are.
 function Bars({ title, numbers, text = size, most_rows = Infinity }) {
   const rows = Object.entries(numbers).sort((a, b) => b[1] - a[1]).slice(0, most_rows);
   const most = Math.max(1, ...rows.map((row) => row[1]));
-  return html`<table class="bars"><caption>${title}</caption><tbody>${rows.map(([name, bytes]) => html`<tr><th scope="row">${visible(name.replaceAll('_', ' '))}</th><td class="number">${text(bytes)}</td>
+  return html`<table class="bars"><caption>${title}</caption><tbody>${rows.map(([name, bytes]) => html`<tr><th scope="row">${visible(name)}</th><td class="number">${text(bytes)}</td>
     <td><svg width="200" height="10" aria-hidden="true"><rect width=${(200 * bytes) / most} height="10" /></svg></td></tr>`)}</tbody></table>`;
 }
 
@@ -55,10 +56,10 @@ export function Sizes({ thread, log, checkpoints = [] }) {
   if (!data) return html`<${Wait} />`;
   const rows = checkpoints.slice(0, 2000);
   return html`<section aria-label="sizes">
-    <p>${thread === undefined && `${data.threads} threads, `}${data.checkpoints} checkpoints${data.stored_bytes != null ? `, ${size(data.stored_bytes)} in the store` : ''}</p>
+    <p>${thread === undefined && `${data.threads} threads, `}${data.checkpoints} checkpoints${data.stored_bytes != null ? `; ${size(data.stored_bytes)} in the store, as it holds them: RocksDB compresses. The bytes below are of records, not compressed.` : ''}</p>
     <${Treemap} maps=${maps} />
     <${Bars} title="bytes by channel" numbers=${data.channels} />
-    <${Bars} title="bytes by kind" numbers=${data.bytes} />
+    <${Bars} title="bytes by kind" numbers=${Object.fromEntries(Object.entries(data.bytes).map(([kind, bytes]) => [kind.replaceAll('_', ' '), bytes]))} />
     <${Largest} threads=${data.largest} />
     ${log && html`<${Bars} title=${`time of supersteps by what ran, of ${rows.length} checkpoints`} numbers=${timeByNode(log, rows)} text=${duration} most_rows=${20} />
       <${Curve} title="bytes of each checkpoint" rows=${rows} of=${(row) => row.bytes} text=${size} />

@@ -155,6 +155,10 @@ describe('a program that shows its threads', () => {
     await eventually(async () => assert.match(await rowsOf(page).first().innerText(), /µs|ms/));
     await page.getByRole('link', { name: 'Store' }).click();
     await page.getByText(/8 threads/).waitFor();
+    await page.getByText('RocksDB compresses. The bytes below are of records, not compressed.').waitFor();
+    const { channels } = await server.api('stats?largest=20');
+    const named = page.locator('.bars', { hasText: 'bytes by channel' }).locator('th');
+    await eventually(async () => assert.deepEqual((await named.allInnerTexts()).sort(), Object.keys(channels).sort()));
     const { largest } = await server.api('stats?largest=20');
     assert.equal(largest.length, 8);
     const shown = page.locator('table.largest tr[data-thread]');
