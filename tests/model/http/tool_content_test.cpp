@@ -111,9 +111,9 @@ TEST_CASE("Gemini 3 receives a tool's files in the function's response, and earl
     const json::value files = json::parse(R"([{"inlineData":{"mimeType":"image/png","data":"cG5n"}},
                                               {"inlineData":{"mimeType":"audio/wav","data":"d2F2"}}])");
     json::value newer = response;
-    newer.as_object()["parts"] = files;
+    newer.as_object()["parts"] = json::array{files.at(0)};  // which has no sounds
     CHECK(geminiBody({.messages = messages}).at("contents").at(2).at("parts") ==
-          json::array{json::object{{"functionResponse", newer}}});
+          json::array{json::object{{"functionResponse", newer}}, files.at(1)});
     CHECK(geminiBody({.messages = messages}, "gemini-2.5-flash").at("contents").at(2).at("parts") ==
           json::array{json::object{{"functionResponse", response}}, files.at(0), files.at(1)});
 }
