@@ -139,6 +139,14 @@ TEST_CASE("options belong to the part before them, or to the message, and are se
           json::parse(R"([{"text":"long","mediaResolution":{"level":"low"}},{"text":"short"}])"));
 }
 
+TEST_CASE("an option that is an object is added to the library's object of that name, and a null removes a member") {
+    md::Message said;
+    said.content = {picture, md::providerOptions("openai", R"({"image_url":{"detail":"low"},"type":null})")};
+    const std::vector<md::Message> messages = {said};
+    CHECK(openAiBody({.messages = messages}).at("messages").at(0).at("content").at(0) ==
+          json::parse(R"({"image_url":{"url":"data:image/png;base64,cG5n","detail":"low"}})"));
+}
+
 TEST_CASE("options of a message with calls, or of a result, belong to its last block") {
     const md::ProviderPart mark = md::providerOptions("anthropic", R"({"cache_control":{"type":"ephemeral"}})");
     std::vector<md::Message> messages = conversation({mark});
