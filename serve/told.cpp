@@ -39,7 +39,7 @@ const json::value* anyOf(const json::object& data, std::initializer_list<std::st
 bool isFailure(const json::object& data) {
     const json::value* const is_error = data.if_contains("is_error");
     if (is_error != nullptr && is_error->is_bool()) return is_error->get_bool();
-    if (textOf(data, "status") == "failed") return true;  // of OpenAI's tools
+    if (textOf(data, "status") == "failed") return true;                     // of OpenAI's tools
     const json::value* const ran = data.if_contains("codeExecutionResult");  // of Gemini
     if (ran != nullptr && ran->is_object()) return textOf(ran->get_object(), "outcome") != "OUTCOME_OK";
     const json::value* const content = data.if_contains("content");
