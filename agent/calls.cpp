@@ -29,8 +29,6 @@ using model::ToolCall;
 
 constexpr std::size_t error_text_max = 4096;
 constexpr const char* approval_key = "approval";  // of the question for an approval
-constexpr const char* not_followed =
-    "The call was executed, but what was to follow it was dropped, because the user wrote first.";
 
 Message failure(const ToolCall& call, std::string text) {
     if (text.size() > error_text_max) text = std::string(stategraph::detail::beginningOf(text, error_text_max)) + "…";
@@ -300,13 +298,8 @@ std::vector<Message> executedCall(const Plan& plan, const State& state, const To
                                   const std::vector<Value>& answers) {
     std::vector<Message> messages = saidOf(plan, state, call, answers, true).amendments;
     const Tool* const tool = plan.find(call.name);
-    if (tool == nullptr) {
-        messages.push_back(model::toolResult(call, std::move(output)));
-        return messages;
-    }
-    Returned made = takeApart(*tool, std::move(output));
-    messages.push_back(made.command ? model::toolResult(call, Value(not_followed), true)
-                                    : outputOf(*tool, call, std::move(made.output)));
+    messages.push_back(tool != nullptr ? outputOf(*tool, call, takeApart(*tool, std::move(output)).output)
+                                       : model::toolResult(call, std::move(output)));
     return messages;
 }
 

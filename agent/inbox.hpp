@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -59,6 +61,7 @@ public:
     Waiting look(const ThreadId& thread, std::int64_t taken);
 
 private:
+    std::shared_ptr<BaseCheckpointSaver> saver_;
     std::optional<CompiledGraph<Letters>> letters_;
     mutable stategraph::detail::Mutex mutex_;
     std::set<std::string, std::less<>> empty_ SG_GUARDED_BY(mutex_);  // threads of which nothing was found
