@@ -204,6 +204,8 @@ CommandsOf commandsOf() {
         return {};
     } else {
         using S = typename StateOfCommand<C>::Type;
+        static_assert(std::is_same_v<S, stategraph::detail::NoState> || ChannelState<S>,
+                      "stategraph: a tool's Command has an update of a struct with channels(), or none");
         if constexpr (std::is_same_v<S, stategraph::detail::NoState>) {
             return {.is_given = true};
         } else {
