@@ -186,6 +186,8 @@ Result<State> Agent::say(std::string text, const RunConfig& config) const {
     return graph_.invoke(said(std::move(text)), config);
 }
 
+Account Agent::account(const State& state) const { return accountOf(state, plan_->options.prices); }
+
 namespace {
 
 std::vector<OpenCall> openCallsOf(const StateSnapshot<State>& at) {

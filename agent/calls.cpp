@@ -18,6 +18,8 @@
 #include <stategraph/functional.hpp>
 #include <stategraph/update.hpp>
 
+#include "agent/traces.hpp"
+
 namespace stategraph::agent::detail {
 
 namespace {
@@ -51,9 +53,9 @@ Message outputOf(const Tool& tool, const ToolCall& call, Value output, bool is_e
 
 Update<State> resultOf(Message&& message) { return {add(&State::messages, std::move(message))}; }
 /// `amendment` is what a person's arguments change in the message that has the call; `usage` what the call has cost.
-Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, const model::Usage& usage = {}) {
+Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, const model::UsageByModel& usage = {}) {
     Update<State> update;
-    if (usage != model::Usage()) update.with(add(&State::usage, usage));
+    if (!usage.isEmpty()) update.with(add(&State::usage, usage));
     if (amendment) update.with(add(&State::messages, std::move(*amendment)));
     update.with(add(&State::messages, std::move(message)));
     return update;
@@ -339,14 +341,16 @@ Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime,
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);
+    describeCall(*ready.tool, call, ready.arguments, runtime);
     ToolChain chain(plan, ready, call, context);
     try {
         const auto made = [&] { return plan.wrapsTools() ? syncWait(chain.run()) : execute(ready, context); };
         Value output = ready.tool->is_effect ? runtime.once(execution_key, made, ready.tool->on_doubt) : made();
-        return resultOf(std::move(amendment), outputOf(*ready.tool, call, std::move(output)), context.usage());
+        Message result = describedResult(outputOf(*ready.tool, call, std::move(output)), runtime);
+        return resultOf(std::move(amendment), std::move(result), context.usage());
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
-        return resultOf(std::move(amendment), failureOf(call), context.usage());
+        return resultOf(std::move(amendment), describedResult(failureOf(call), runtime), context.usage());
     }
 }
 
@@ -358,6 +362,7 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);
+    describeCall(*ready.tool, call, ready.arguments, runtime);
     ToolChain chain(*plan, ready, call, context);
     std::optional<Message> result;
     try {
@@ -365,10 +370,10 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
         Task<Value> executed =
             ready.tool->is_effect ? onceAsync(runtime, execution_key, made, ready.tool->on_doubt) : made();
         Value output = co_await std::move(executed);
-        result = outputOf(*ready.tool, call, std::move(output));
+        result = describedResult(outputOf(*ready.tool, call, std::move(output)), runtime);
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
-        result = failureOf(call);
+        result = describedResult(failureOf(call), runtime);
     }
     co_return resultOf(std::move(amendment), std::move(*result), context.usage());
 }

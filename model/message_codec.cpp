@@ -22,7 +22,7 @@ using model::Usage;
 // The table of each struct has as many members as the function for it writes.
 static_assert(detail::TableLayout<ToolCall>::count == 4);
 static_assert(detail::TableLayout<ToolResult>::count == 4);
-static_assert(detail::TableLayout<Usage>::count == 4);
+static_assert(detail::TableLayout<Usage>::count == 5);
 static_assert(detail::TableLayout<model::Text>::count == 1);
 static_assert(detail::TableLayout<Message>::count == 7);
 
@@ -60,7 +60,7 @@ void writeResult(StagedEncoder& out, const ToolResult& result) {
 }
 
 void writeUsage(StagedEncoder& out, const Usage& usage) {
-    out.map(4);
+    out.map(5);
     out.key("input_tokens");
     out.integer(usage.input_tokens);
     out.key("cached_tokens");
@@ -69,6 +69,8 @@ void writeUsage(StagedEncoder& out, const Usage& usage) {
     out.integer(usage.output_tokens);
     out.key("reasoning_tokens");
     out.integer(usage.reasoning_tokens);
+    out.key("cache_write_tokens");
+    out.integer(usage.cache_write_tokens);
 }
 
 void writePart(StagedEncoder& out, Encoder& encoder, const Part& part) {

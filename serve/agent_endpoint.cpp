@@ -11,6 +11,8 @@
 #include <stategraph/error.hpp>
 #include <stategraph/fields.hpp>
 
+#include "serve/account.hpp"
+
 namespace stategraph::serve {
 
 namespace {
@@ -67,6 +69,10 @@ public:
 
     bool hasEnded(const ThreadId& /*thread*/) override { return false; }
     bool takesTexts() const override { return true; }
+    std::string account(const Config& at) override {
+        const auto read = graph().getState(at);
+        return read.config.checkpoint_id.empty() ? std::string() : accountJson(agent_.account(read.values));
+    }
 
 private:
     Begin start(const ThreadId& thread, const Value& body) const {

@@ -174,9 +174,9 @@ void AnthropicAnswer::endSources() {
 void AnthropicAnswer::takeUsage(const json::object& usage) {
     if (!usage_) usage_.emplace();
     uncached_tokens_ = integerOf(usage, "input_tokens").value_or(uncached_tokens_);
-    written_tokens_ = integerOf(usage, "cache_creation_input_tokens").value_or(written_tokens_);
+    usage_->cache_write_tokens = integerOf(usage, "cache_creation_input_tokens").value_or(usage_->cache_write_tokens);
     usage_->cached_tokens = integerOf(usage, "cache_read_input_tokens").value_or(usage_->cached_tokens);
-    usage_->input_tokens = uncached_tokens_ + written_tokens_ + usage_->cached_tokens;
+    usage_->input_tokens = uncached_tokens_ + usage_->cache_write_tokens + usage_->cached_tokens;
     usage_->output_tokens = integerOf(usage, "output_tokens").value_or(usage_->output_tokens);
     if (const json::object* details = objectOf(usage, "output_tokens_details")) {
         usage_->reasoning_tokens = integerOf(*details, "thinking_tokens").value_or(usage_->reasoning_tokens);

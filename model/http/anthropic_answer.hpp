@@ -52,7 +52,6 @@ private:
     std::optional<FinishReason> finish_reason_;
     std::optional<Usage> usage_;
     std::int64_t uncached_tokens_ = 0;
-    std::int64_t written_tokens_ = 0;
     bool has_begun_ = false;
     bool is_over_ = false;
 };

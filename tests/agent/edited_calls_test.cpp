@@ -140,8 +140,8 @@ TEST_CASE("the cost of a turn has that of its sub-agents") {
                                    costs(model::assistant("ok"), 20), costs(model::assistant("again"), 30)}),
          .tools = {agent::agentTool("helper", {}, inner)},
          .compile = stored()});
-    const auto first = outer.say("go", {.thread_id = "t"}).values.usage;
+    const auto first = outer.say("go", {.thread_id = "t"}).values.usage.total();
     CHECK(first.input_tokens == 230);
     CHECK(first.output_tokens == 4);
-    CHECK(outer.say("more", {.thread_id = "t"}).values.usage.input_tokens == 30);
+    CHECK(outer.say("more", {.thread_id = "t"}).values.usage.total().input_tokens == 30);
 }

@@ -61,7 +61,7 @@ Message messageOf(bytes::Random& random) {
     if (random.chance(2)) message.result = {textOf(random), textOf(random), valueOf(random), random.chance(2)};
     if (random.chance(2)) message.finish_reason = static_cast<FinishReason>(random.below(7));  // 6 has no name
     const auto count = [&random] { return static_cast<std::int64_t>(random.below(1U << 17U)) - 300; };
-    if (random.chance(2)) message.usage = {count(), count(), count(), count()};
+    if (random.chance(2)) message.usage = {count(), count(), count(), count(), count()};
     message.id = textOf(random);
     return message;
 }
@@ -106,9 +106,12 @@ TEST_CASE("the bytes of a message are those that earlier versions wrote") {
                        "\x64role\x64tool"
                        "\x65"
                        "calls\x80"
-                       "\x65usage\xa4\x6cinput_tokens\x01\x6d"
+                       "\x65usage\xa5\x6cinput_tokens\x01\x6d"
                        "cached_tokens" +
                        std::string(1, '\0') + "\x6doutput_tokens\x18\x18\x70reasoning_tokens" + std::string(1, '\0') +
+                       "\x72"
+                       "cache_write_tokens" +
+                       std::string(1, '\0') +
                        "\x66result\xa4\x64name\x63inc\x66output\x02\x67"
                        "call_id\x61"
                        "1\x68is_error\xf4"

@@ -121,6 +121,10 @@ struct Options {
     std::function<bool(std::string_view tool, const Value& arguments)> approval = {};
     /// Settings of the model's calls, such as the temperature.
     model::Settings settings = {};
+    /// What models cost, for accountOf, budgets, traces and pages. Empty: nothing is said about money.
+    model::Prices prices = {};
+    /// The agent's name in traces.
+    std::string name = {};
     /// How many calls of blocking tools may be under way at once in a turn, and how many of coroutines.
     int tool_concurrency = 10;
     /// How long a call of the model, or of a tool, may take before it is abandoned. A limit costs a thread for each
@@ -134,6 +138,18 @@ struct Options {
     /// How the agent's graph is compiled: saver, cache, observer and so on.
     CompileOptions compile = {};
 };
+
+/// What a turn of a thread and the whole thread have used and cost, with sub-agents and middleware.
+struct Account {
+    model::Usage turn = {};
+    model::Usage thread = {};
+    /// By Options::prices; none without prices.
+    std::optional<model::Cost> turn_cost = {};
+    std::optional<model::Cost> thread_cost = {};
+};
+/// Returns what a state says was used. What an answer used that never came, because its call failed or was stopped, is
+/// known to the provider alone.
+Account accountOf(const State& state, const model::Prices& prices = {});
 
 /// A call that waits for a decision or a result, or of which it is not known whether it was executed.
 struct OpenCall {
@@ -186,6 +202,9 @@ public:
     /// Adds a message of the user and runs the turn, until there is an answer, a budget is used up, or a call waits.
     /// Errors: as CompiledGraph::invoke; what the model throws is a NodeError's original().
     Result<State> say(std::string text, const RunConfig& config = RunConfig::defaults()) const;
+
+    /// Returns what the turn and the thread of this state have used and cost, by the agent's prices.
+    Account account(const State& state) const;
 
     /// The waiting calls of a thread, including those of its sub-agents, in the order in which they were asked.
     std::vector<OpenCall> openCalls(const ThreadId& thread) const;

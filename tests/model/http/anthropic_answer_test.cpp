@@ -95,7 +95,7 @@ TEST_CASE("a streamed message of thoughts, text and calls is put together from i
     CHECK((message.calls[1] == md::ToolCall{"", "toolu_2", "wait", "{}"}));
     CHECK((message.calls[2] == md::ToolCall{"", "toolu_3", "whole", R"({"y":2})"}));
     CHECK((message.finish_reason == md::FinishReason::tool_calls));
-    CHECK((message.usage == md::Usage{30, 15, 0, 2}));
+    CHECK((message.usage == md::Usage{30, 15, 0, 2, 3}));
     CHECK(all.reply.response_id == "msg_1");
     CHECK(all.reply.model == "claude");
 }
