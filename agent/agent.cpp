@@ -239,6 +239,8 @@ bool Agent::hasSent(const ThreadId& thread) const {
     return !plan_->inbox.read(thread, graph_.getState({.thread_id = thread}).values.taken).messages.empty();
 }
 
+Account Agent::account(const State& state) const { return accountOf(state, plan_->options.prices); }
+
 namespace {
 
 std::vector<OpenCall> openCallsOf(const StateSnapshot<State>& at) {

@@ -19,6 +19,7 @@
 
 #include "agent/commands.hpp"
 #include "agent/tool_result.hpp"
+#include "agent/traces.hpp"
 
 namespace stategraph::agent::detail {
 
@@ -31,9 +32,9 @@ constexpr const char* approval_key = "approval";  // of the question for an appr
 
 Update<State> resultOf(Message&& message) { return {add(&State::messages, std::move(message))}; }
 /// `amendment` is what a person's arguments change in the message that has the call; `usage` what the call has cost.
-Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, const model::Usage& usage = {}) {
+Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, const model::UsageByModel& usage = {}) {
     Update<State> update;
-    if (usage != model::Usage()) update.with(add(&State::usage, usage));
+    if (!usage.isEmpty()) update.with(add(&State::usage, usage));
     if (amendment) update.with(add(&State::messages, std::move(*amendment)));
     update.with(add(&State::messages, std::move(message)));
     return update;
@@ -41,9 +42,10 @@ Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, co
 
 /// Returns what a call that was executed adds to the state.
 Update<State> resultOf(std::optional<Message>&& amendment, const Tool& tool, const ToolCall& call, Value&& returned,
-                       const model::Usage& usage) {
+                       Runtime& runtime, const model::UsageByModel& usage) {
     Returned made = takeApart(tool, std::move(returned));
-    Update<State> update = resultOf(std::move(amendment), resultMessage(tool, call, std::move(made.output)), usage);
+    Message message = describedResult(resultMessage(tool, call, std::move(made.output)), runtime);
+    Update<State> update = resultOf(std::move(amendment), std::move(message), usage);
     if (made.command) update.with(add(&State::commands, std::move(*made.command)));
     return update;
 }
@@ -328,14 +330,15 @@ Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime,
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);
+    describeCall(*ready.tool, call, ready.arguments, runtime);
     ToolChain chain(plan, ready, call, context);
     try {
         const auto made = [&] { return plan.wrapsTools() ? syncWait(chain.run()) : execute(ready, context); };
         Value output = ready.tool->is_effect ? runtime.once(execution_key, made, ready.tool->on_doubt) : made();
-        return resultOf(std::move(amendment), *ready.tool, call, std::move(output), context.usage());
+        return resultOf(std::move(amendment), *ready.tool, call, std::move(output), runtime, context.usage());
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
-        return resultOf(std::move(amendment), failureOf(call), context.usage());
+        return resultOf(std::move(amendment), describedResult(failureOf(call), runtime), context.usage());
     }
 }
 
@@ -347,6 +350,7 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);
+    describeCall(*ready.tool, call, ready.arguments, runtime);
     ToolChain chain(*plan, ready, call, context);
     std::optional<Update<State>> result;
     try {
@@ -354,10 +358,10 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
         Task<Value> executed =
             ready.tool->is_effect ? onceAsync(runtime, execution_key, made, ready.tool->on_doubt) : made();
         Value output = co_await std::move(executed);
-        result = resultOf(std::move(amendment), *ready.tool, call, std::move(output), context.usage());
+        result = resultOf(std::move(amendment), *ready.tool, call, std::move(output), runtime, context.usage());
     } catch (...) {
         if (on_failure == OnFailure::throw_ || ready.tool->on_failure == OnToolFailure::end_run) throw;
-        result = resultOf(std::move(amendment), failureOf(call), context.usage());
+        result = resultOf(std::move(amendment), describedResult(failureOf(call), runtime), context.usage());
     }
     co_return *std::move(result);
 }

@@ -33,11 +33,18 @@ StopCondition hasToolCall(std::string tool) {
 
 StopCondition tokensAre(std::int64_t tokens) {
     return [tokens](const State& state) -> std::optional<std::string> {
-        const model::Usage& used = state.usage;
-        // The difference does not overflow: neither number is below 0.
-        if (used.input_tokens >= tokens || used.output_tokens >= tokens - used.input_tokens) return "max-tokens";
+        if (state.usage.totalTokens() >= tokens) return "max-tokens";
         return {};
     };
+}
+
+Account accountOf(const State& state, const model::Prices& prices) {
+    const model::UsageByModel thread = state.threadUsage();
+    Account account{.turn = state.usage, .thread = thread.total()};
+    if (prices.empty()) return account;
+    account.turn_cost = model::costOf(state.usage, prices);
+    account.thread_cost = model::costOf(thread, prices);
+    return account;
 }
 
 std::string State::text() const {

@@ -29,7 +29,7 @@ Middleware beforeModel(std::function<void(ModelCall& call)> f, std::string name)
 namespace detail {
 
 ModelChain::ModelChain(const Plan& plan, const State& state, Runtime& runtime, model::ToolChoice choice)
-    : plan_(plan), call_(state, runtime) {
+    : plan_(plan), call_(state, runtime, plan.options.prices) {
     call_.model = plan.options.model;
     call_.instructions = plan.options.instructions;
     call_.tools = plan.names;
@@ -40,8 +40,10 @@ ModelChain::ModelChain(const Plan& plan, const State& state, Runtime& runtime, m
 Task<model::Reply> ModelChain::runFrom(std::size_t at, const NextModel& ask) {
     if (at == plan_.options.middleware.size()) {
         Task<model::Reply> asked = ask();
+        const std::shared_ptr<const model::Model> model = call_.model;
         model::Reply reply = co_await std::move(asked);
         call_.has_answer_ = true;
+        call_.addUsage(model::usageOf(reply, *model));
         co_return reply;
     }
     const Middleware& hooks = plan_.options.middleware[at];
@@ -78,7 +80,7 @@ std::vector<model::ToolDescription> ModelChain::offeredTools() const {
 }
 
 void ModelChain::addTo(Update<State>& update) const {
-    if (call_.usage_ != model::Usage()) update.with(add(&State::usage, call_.usage_));
+    if (!call_.usage_.isEmpty()) update.with(add(&State::usage, call_.usage_));
     if (!call_.written_.empty()) update.with(add(&State::kept, call_.written_));
 }
 

@@ -17,6 +17,7 @@
 
 #include "agent/calls.hpp"
 #include "agent/model_chain.hpp"
+#include "agent/traces.hpp"
 
 namespace stategraph::agent::detail {
 
@@ -161,10 +162,11 @@ public:
 
     /// Calls the model, and the hooks around the call. `asking` must live until the task has ended.
     Task<model::Reply> ask(const model::Asking& asking) {
-        if (!chain_) return plan_.options.model->ask(request(), asking);
-        next_ = [this, &asking] {
+        const Traced traced{runtime_, plan_.options.prices};
+        if (!chain_) return askModel(plan_.options.model, request(), asking, traced);
+        next_ = [this, &asking, traced] {
             offered_ = chain_->offeredTools();
-            return chain_->call().model->ask(request(), asking);
+            return askModel(chain_->call().model, request(), asking, traced);
         };
         return chain_->run(next_);
     }
@@ -191,8 +193,11 @@ public:
         for (std::size_t i = 0; i < message.calls.size(); ++i) message.calls[i].id = callId(i);
         const Faults faults = checkCalls(message.calls);
         Command<State> command{.update = {set(&State::steps, state_.steps + 1)}};
-        if (message.usage) command.update.with(add(&State::usage, *message.usage));
-        if (chain_) chain_->addTo(command.update);
+        if (chain_) {
+            chain_->addTo(command.update);
+        } else if (message.usage) {
+            command.update.with(add(&State::usage, model::usageOf(reply, *plan_.options.model)));
+        }
         if (auto removal = removalIn(state_)) command.update.with(add(&State::messages, std::move(*removal)));
         std::optional<Message> complaint;
         if (is_ended) {
@@ -357,6 +362,7 @@ Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& st
     if (round.isOver()) {
         command = round.stop();
     } else {
+        describeAgent(*plan, runtime);
         const model::Asking asking = round.asking();
         Task<model::Reply> asked = round.ask(asking);
         model::Reply reply = co_await std::move(asked);

@@ -84,8 +84,9 @@ const AbandonedTask* taskOf(const std::vector<AbandonedTask>& tasks, const model
 
 /// Resets what is of the turn before, and gives results to the calls that it left open.
 Update<State> beginOf(const Plan& plan, const State& state, Runtime& runtime) {
-    Update<State> update{set(&State::steps, 0), overwrite(&State::usage, model::Usage()), set(&State::stop_reason, {}),
-                         set(&State::output, {}), set(&State::repairs, 0)};
+    Update<State> update{set(&State::steps, 0), overwrite(&State::usage, model::UsageByModel()),
+                         set(&State::stop_reason, {}), set(&State::output, {}), set(&State::repairs, 0)};
+    if (!state.usage.isEmpty()) update.with(add(&State::earlier_usage, state.usage));
     const std::vector<const model::ToolCall*> open = openCalls(state);
     if (open.empty()) return update;
     const std::vector<AbandonedTask> tasks = stategraph::detail::abandonedTasks(runtime);

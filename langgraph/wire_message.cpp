@@ -153,9 +153,13 @@ void renameTyped(json::object& message) {
                 const json::value* const found = counts->if_contains(name);
                 return found != nullptr && found->is_int64() ? found->get_int64() : 0;
             };
-            message["usage_metadata"] = json::object{{"input_tokens", count("input_tokens")},
-                                                     {"output_tokens", count("output_tokens")},
-                                                     {"total_tokens", count("input_tokens") + count("output_tokens")}};
+            message["usage_metadata"] = json::object{
+                {"input_tokens", count("input_tokens")},
+                {"output_tokens", count("output_tokens")},
+                {"total_tokens", count("input_tokens") + count("output_tokens")},
+                {"input_token_details",
+                 {{"cache_read", count("cached_tokens")}, {"cache_creation", count("cache_write_tokens")}}},
+                {"output_token_details", {{"reasoning", count("reasoning_tokens")}}}};
         }
         message.erase("usage");
     }

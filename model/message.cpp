@@ -1,25 +1,8 @@
 #include <stategraph/model/message.hpp>
 
 #include <algorithm>
-#include <cstdint>
-#include <limits>
 
 namespace stategraph::model {
-namespace {
-
-std::int64_t sumOf(std::int64_t a, std::int64_t b) noexcept {
-    a = std::max<std::int64_t>(a, 0);
-    b = std::max<std::int64_t>(b, 0);
-    return a > std::numeric_limits<std::int64_t>::max() - b ? std::numeric_limits<std::int64_t>::max() : a + b;
-}
-
-}  // namespace
-
-Usage operator+(const Usage& a, const Usage& b) {
-    return {sumOf(a.input_tokens, b.input_tokens), sumOf(a.output_tokens, b.output_tokens),
-            sumOf(a.reasoning_tokens, b.reasoning_tokens), sumOf(a.cached_tokens, b.cached_tokens),
-            sumOf(a.cache_write_tokens, b.cache_write_tokens)};
-}
 
 const char* toString(FinishReason reason) noexcept {
     switch (reason) {

@@ -13,6 +13,7 @@
 #include <stategraph/json.hpp>
 #include <stategraph/serve/protocol.hpp>
 
+#include "serve/account.hpp"
 #include "serve/ag_ui_messages.hpp"
 #include "serve/ag_ui_request.hpp"
 #include "serve/json_patch.hpp"
@@ -117,7 +118,7 @@ public:
         }
         json::object finished{{"type", "RUN_FINISHED"}, {"threadId", thread_}, {"runId", run_}};
         finished["outcome"] = outcomeOf(closing.ending);
-        finished["metadata"] = {{"status", toString(closing.ending)}};
+        finished["metadata"] = endMetadata(closing);
         tell(finished, lines);
     }
 
@@ -362,6 +363,7 @@ Protocol agUiEvents(AgUiOptions options) {
     if (options.state) protocol.modes = protocol.modes | StreamModes(StreamMode::values);
     protocol.task_inputs = false;
     protocol.only_sse = true;
+    protocol.account = options.account;
     return protocol;
 }
 

@@ -11,6 +11,8 @@
 #include <stategraph/error.hpp>
 #include <stategraph/fields.hpp>
 
+#include "serve/account.hpp"
+
 namespace stategraph::serve {
 
 namespace {
@@ -86,6 +88,10 @@ public:
     Begin takeSent(const ThreadId& thread) override {
         if (!agent_.hasSent(thread) || endingOf(thread) != Status::done) return {};
         return begin(agent::said(std::vector<model::Message>()));
+    }
+    std::string account(const Config& at) override {
+        const auto read = graph().getState(at);
+        return read.config.checkpoint_id.empty() ? std::string() : accountJson(agent_.account(read.values));
     }
 
 private:

@@ -11,6 +11,7 @@
 
 #include <stategraph/asio.hpp>
 
+#include "serve/account.hpp"
 #include "serve/await_end.hpp"
 #include "serve/error_texts.hpp"
 
@@ -217,6 +218,7 @@ void EventStream::take(const HubEvent& event) {
     const HubEvent& told = changed ? *changed : event;
     if (const auto end = endOf(told)) {
         closing_ = Closing{end->ending, end->error};
+        ended_at_ = end->checkpoint_id;
         is_over_ = endsWith(*end);
         has_told_end_ = true;
     }
@@ -254,7 +256,9 @@ Closing EventStream::missedEnd() const {
 
 void EventStream::close() {
     lines_.clear();
-    encoder_->close(closing_ ? *closing_ : missedEnd(), lines_);
+    Closing closing = closing_ ? *closing_ : missedEnd();
+    closing.account = accountAt(*source_.endpoint, *source_.protocol, source_.thread, ended_at_);
+    encoder_->close(closing, lines_);
     for (const std::string& line : lines_) writer_.add(line);
     if (shared_->is_draining) writer_.addRetry();
     writer_.addLast();

@@ -70,6 +70,7 @@ private:
     RunEvents events_;
     OwnEventsOnly own_;
     std::optional<Closing> closing_;  // none until a run or the server ends
+    CheckpointId ended_at_;           // the newest checkpoint at the end of the run
     bool is_over_ = false;
     bool has_ended_ = false;  // whether `run` has reached its end
     bool is_head_sent_ = false;

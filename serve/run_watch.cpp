@@ -42,6 +42,9 @@ public:
         pass(&Observer::checkpointStored, event);
     }
     void interruptRaised(const InterruptRaised& event) override { pass(&Observer::interruptRaised, event); }
+    void operationEnds(const OperationEnd& event) override { pass(&Observer::operationEnds, event); }
+    void described(const Described& event) override { pass(&Observer::described, event); }
+    bool wantsContent() const noexcept override { return other_ != nullptr && other_->wantsContent(); }
 
     std::optional<Status> ending = {};
     int supersteps = 0;

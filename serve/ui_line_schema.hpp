@@ -64,7 +64,18 @@ inline constexpr const char* ui_line_schema = R"({"oneOf":[
  "required":["type","errorText"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"finish"},
  "finishReason":{"enum":["stop","length","content-filter","tool-calls","other","error"]},"messageMetadata":{"type":"object",
- "properties":{"status":{"type":"string"}},"required":["status"],"additionalProperties":false}},
- "required":["type","messageMetadata"],"additionalProperties":false}]})";
+ "properties":{"status":{"type":"string"},
+ "usage":{"$ref":"#/$defs/usage"},"threadUsage":{"$ref":"#/$defs/usage"},"cost":{"type":"string"},
+ "threadCost":{"type":"string"},"unpricedModels":{"type":"array","items":{"type":"string"}}},
+ "required":["status"],"additionalProperties":false}},
+ "required":["type","messageMetadata"],"additionalProperties":false}],
+"$defs":{"usage":{"type":"object","properties":{"inputTokens":{"type":"integer"},
+  "inputTokenDetails":{"type":"object","properties":{"noCacheTokens":{"type":"integer"},"cacheReadTokens":{"type":"integer"},
+   "cacheWriteTokens":{"type":"integer"}},"required":["noCacheTokens","cacheReadTokens","cacheWriteTokens"],
+   "additionalProperties":false},"outputTokens":{"type":"integer"},
+  "outputTokenDetails":{"type":"object","properties":{"textTokens":{"type":"integer"},"reasoningTokens":{"type":"integer"}},
+   "required":["textTokens","reasoningTokens"],"additionalProperties":false},"totalTokens":{"type":"integer"}},
+  "required":["inputTokens","inputTokenDetails","outputTokens","outputTokenDetails","totalTokens"],
+  "additionalProperties":false}}})";
 
 }  // namespace stategraph::serve

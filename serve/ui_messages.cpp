@@ -9,6 +9,7 @@
 #include <stategraph/detail/json_text.hpp>
 #include <stategraph/serve/protocol.hpp>
 
+#include "serve/account.hpp"
 #include "serve/told.hpp"
 #include "serve/ui_line_schema.hpp"
 
@@ -57,7 +58,7 @@ public:
         json::object finish{{"type", "finish"}};
         if (!closing.error.empty()) finish_reason_ = "error";
         if (!finish_reason_.empty() && !is_broken_off) finish["finishReason"] = finish_reason_;
-        finish["messageMetadata"] = {{"status", toString(closing.ending)}};
+        finish["messageMetadata"] = endMetadata(closing);
         tell(finish, lines);
     }
 
@@ -432,6 +433,7 @@ Protocol uiMessages(UiMessagesOptions options) {
     protocol.headers = {{"x-vercel-ai-ui-message-stream", "v1"}};
     protocol.last_data = "[DONE]";
     protocol.only_sse = true;
+    protocol.account = shared->account;
     protocol.line_schema = ui_line_schema;
     return protocol;
 }

@@ -5,9 +5,13 @@
 #include <memory>
 #include <string>
 
+#include <stategraph/agent/memory.hpp>
 #include <stategraph/memory_saver.hpp>
+#include <stategraph/memory_store.hpp>
+#include <stategraph/model/embeddings.hpp>
 #include <stategraph/model/scripted_model.hpp>
 #include <stategraph/schema.hpp>
+#include <stategraph/telemetry/otlp_exporter.hpp>
 
 // [begin agent]
 #include <stategraph/agent/agent.hpp>
@@ -32,6 +36,7 @@ struct Path {
 
 // [end providers]
 namespace model = stategraph::model;
+namespace telemetry = stategraph::telemetry;
 using namespace std::chrono_literals;
 
 std::string list(const Path& at) { return at.path + "/old, " + at.path + "/new"; }
@@ -138,6 +143,61 @@ void withMiddleware() {
     std::cout << careful.say("Who helps me?", {.thread_id = "ada"}).values.text() << "\n";
 }
 
+void accountOfAThread() {
+    model::Message answer = model::assistant("It costs nothing to ask.");
+    answer.usage = model::Usage{.input_tokens = 1000, .output_tokens = 200};
+    const auto model = model::scripted({answer});
+    // [begin account]
+    const agent::Agent helper({
+        .model = model,
+        .middleware = {agent::budget({.cost = 0.50})},
+        .prices = {{"gpt-5", {.input = 1.25, .output = 10, .cache_read = 0.125}},  // a million tokens
+                   {"*", {.input = 0, .output = 0}}},                              // every other model
+        .name = "helper",
+    });
+    const auto result = helper.say("What does it cost?");
+    const agent::Account account = helper.account(result.values);
+    std::cout << account.turn.totalTokens() << " tokens, " << account.thread_cost->money.text() << "\n";
+    // [end account]
+}
+
+void memoryOfUsers(const std::string& key) {
+    const auto model = model::scripted({model::assistant("Hello again.")});
+    // [begin memory]
+    // #include <stategraph/agent/memory.hpp>, <stategraph/model/embeddings.hpp>, <stategraph/memory_store.hpp>
+    const auto embedder = model::openaiEmbeddings({.api_key = key, .model = "text-embedding-3-small"});
+    sg::StoreOptions options;
+    options.index = sg::IndexConfig{.dims = 1536, .embed = model::embedWith(embedder), .fields = {"text"}};
+    const auto store = std::make_shared<sg::MemoryStore>(options);
+
+    const auto whoAsks = [](sg::Runtime& runtime) { return runtime.context<std::string>(); };
+    const agent::Memory memory = agent::memory({.user = whoAsks});
+    const agent::Agent helper({
+        .model = model,
+        .tools = memory.tools,
+        .middleware = {memory.recall},
+        .compile = {.store = store},
+    });
+    // [end memory]
+    (void)helper;
+}
+
+void spansOfAgents() {
+    // [begin telemetry]
+    // #include <stategraph/telemetry/otlp_exporter.hpp>, find_package(stategraph COMPONENTS agent telemetry)
+    const auto exporter = std::make_shared<telemetry::OtlpExporter>(telemetry::OtlpOptions{
+        .endpoint = "http://localhost:4318",  // for Langfuse https://cloud.langfuse.com/api/public/otel
+        .service_name = "shop",
+        .flush_limit = 10ms,
+    });
+    const agent::Agent helper({
+        .model = model::scripted({model::assistant("Hello.")}),
+        .compile = {.observer = std::make_shared<sg::SpanObserver>(exporter)},
+    });
+    // [end telemetry]
+    helper.say("Hello");
+}
+
 void modelsOfProviders(const std::string& key) {
     // [begin providers]
     const auto gpt = model::openai({.api_key = key, .model = "gpt-5"});  // base_url: any server with this format
@@ -154,5 +214,8 @@ int main() {
     optionsOfProviders();
     toolsOfProviders();
     withMiddleware();
+    accountOfAThread();
+    memoryOfUsers("a key");
+    spansOfAgents();
     modelsOfProviders("a key");
 }

@@ -2,15 +2,21 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include <stategraph/detail/chrono.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/status.hpp>
+#include <stategraph/value.hpp>
 
 namespace stategraph {
 
 struct Interrupt;
+class Runtime;
 
 /// Which run an observer is notified of. A subgraph's visit is a run inside a task of another. Views are valid during
 /// the call.
@@ -102,6 +108,45 @@ struct InterruptRaised {
     const Interrupt& interrupt;
 };
 
+/// A fact about a span, by OpenTelemetry's name for it: a text, an integer, a number or a list of texts.
+using SpanAttribute = std::pair<std::string, Value>;
+
+/// A piece of a task's work that the code of the node reports, such as one call of a model.
+struct Operation {
+    /// "chat gpt-5".
+    std::string_view name;
+    /// Whether another program has done it.
+    bool is_remote = false;
+    std::chrono::nanoseconds duration{0};
+    /// Why it failed; empty if it did not.
+    std::string_view error = {};
+    std::span<const SpanAttribute> attributes = {};
+};
+/// A task has reported an operation, which has ended (reportOperation).
+struct OperationEnd {
+    const ObservedRun& run;
+    std::string_view node;
+    TaskId task_id;
+    int attempt;
+    const Operation& operation;
+};
+/// A task says what it is about, or what its run is about (describeTask, describeRun).
+struct Described {
+    const ObservedRun& run;
+    /// None: the run.
+    std::optional<TaskId> task_id;
+    /// The name in place of the node's, or of "run"; empty: it stays.
+    std::string_view name;
+    std::span<const SpanAttribute> attributes;
+};
+
+/// How much observers of a run want to know of the work of a task.
+enum class Interest : std::uint8_t {
+    none,     // nobody observes the run
+    facts,    // names, numbers and times
+    content,  // also what prompts, answers, arguments and results say
+};
+
 /// Is notified of what runs do, for logs, metrics and traces: override what matters. RunConfig::observer and
 /// CompileOptions::observer set it.
 ///
@@ -126,6 +171,10 @@ public:
     virtual void taskRetries(const TaskRetry&) {}
     virtual void checkpointStored(const CheckpointStored&) {}
     virtual void interruptRaised(const InterruptRaised&) {}
+    virtual void operationEnds(const OperationEnd&) {}
+    virtual void described(const Described&) {}
+    /// Whether reports of tasks are to have what prompts, answers, arguments and results say.
+    virtual bool wantsContent() const noexcept { return false; }
 
     /// How many calls have thrown.
     std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_relaxed); }
@@ -143,5 +192,16 @@ public:
 private:
     std::atomic<std::uint64_t> failures_{0};
 };
+
+/// Returns what observers want to know of the task to which the runtime belongs. Cost without an observer: a lock that
+/// nobody else wants.
+Interest interestIn(Runtime& runtime) noexcept;
+/// Reports a piece of the task's work to the observers of its run. What an abandoned attempt reports is dropped. Call
+/// it on the thread of the node.
+void reportOperation(Runtime& runtime, const Operation& operation) noexcept;
+/// Says what the attempt at the task is about; a later call adds to it.
+void describeTask(Runtime& runtime, std::string_view name, std::span<const SpanAttribute> attributes) noexcept;
+/// Says what the run is about; a later call replaces the name, and attributes of the same names.
+void describeRun(Runtime& runtime, std::string_view name, std::span<const SpanAttribute> attributes) noexcept;
 
 }  // namespace stategraph

@@ -28,18 +28,19 @@ struct Span {
     SpanId span_id = {};
     /// The span around this one; none for the root of the trace.
     std::optional<SpanId> parent_span_id = {};
-    /// "run", "superstep N", or a task's node.
+    /// "run", "superstep N", a task's node, or what a task has called itself, its run or its work.
     std::string name = {};
     std::chrono::system_clock::time_point start = {};
     std::chrono::system_clock::time_point end = {};
-    /// Texts, integers and numbers: "stategraph.thread_id", "stategraph.step", "stategraph.attempt",
-    /// "stategraph.ending", …
-    std::vector<std::pair<std::string, Value>> attributes = {};
+    /// "stategraph.thread_id", "stategraph.step", "stategraph.attempt", "stategraph.ending", and what tasks report.
+    std::vector<SpanAttribute> attributes = {};
+    /// Whether another program has done it: OpenTelemetry's kind "client", and otherwise "internal".
+    bool is_remote = false;
     /// An event at one moment: "checkpoint", "interrupt", "retry".
     struct Event {
         std::string name;
         std::chrono::system_clock::time_point time = {};
-        std::vector<std::pair<std::string, Value>> attributes;
+        std::vector<SpanAttribute> attributes;
     };
     std::vector<Event> events = {};
     bool failed = false;
@@ -69,11 +70,13 @@ struct SpanObserverOptions {
     std::size_t open_max = 65536;
     /// How many events one span may have; more are counted and not recorded. At least 1.
     std::size_t events_max = 128;
+    /// Whether spans have what prompts, answers, arguments and results of tools say. They may be secret, and long.
+    bool content = false;
 };
 
 /// An observer that creates spans: one for each run, below it one for each superstep, below that one for each attempt
-/// at a task, below that what runs inside the task. A span is exported when it ends. Safe from any thread; one may
-/// serve any number of runs.
+/// at a task, below that what runs inside the task and what the task reports (reportOperation). A span is exported when
+/// it ends. Safe from any thread; one may serve any number of runs.
 class SpanObserver final : public Observer {
 public:
     /// Sends spans to `exporter`. Errors: InvalidArgumentError for a limit of 0.
@@ -89,6 +92,9 @@ public:
     void taskRetries(const TaskRetry& retry) override;
     void checkpointStored(const CheckpointStored& stored) override;
     void interruptRaised(const InterruptRaised& raised) override;
+    void operationEnds(const OperationEnd& end) override;
+    void described(const Described& described) override;
+    bool wantsContent() const noexcept override;
 
     /// Spans and events that were not recorded because a limit was reached.
     std::uint64_t dropped() const noexcept;

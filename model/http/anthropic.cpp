@@ -20,6 +20,8 @@ std::shared_ptr<const Model> anthropic(const AnthropicOptions& options) {
     provider.reader = [](const http::Speaker& speaker, http::Listener& listener) {
         return std::make_unique<http::AnthropicAnswer>(speaker, listener);
     };
+    provider.called = "anthropic";
+    provider.model = options.model;
     return http::httpModel(std::move(provider));
 }
 

@@ -30,6 +30,8 @@ struct HttpClient {
     /// each request has a connection of its own, and no proxy is used, so that the address that was asked about is the
     /// one that gets the request. Called on the threads of connections.
     std::function<bool(const sockaddr& address)> may_connect = {};
+    /// Whether a request that is refused with this status may be sent again; null: what providers of models mean by it.
+    bool (*is_temporary)(int status) = nullptr;
 };
 
 /// What is known of an answer before its body.

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
-#include <random>
+#include <functional>
+#include <string>
 #include <utility>
 
 #include <stategraph/error.hpp>
 
+#include "model/http/exchange.hpp"
 #include "model/http/http_stream.hpp"
-#include "model/http/retrying.hpp"
+#include "model/http/repeated.hpp"
 #include "model/http/sse_parser.hpp"
 #include "model/http/stopping.hpp"
 #include "model/http/text.hpp"
@@ -21,14 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t max_refusal_bytes = 65536;
 /// Limits the wait for what follows a complete answer: its token usage, and the end.
 constexpr milliseconds grace = std::chrono::seconds(5);
-
-double randomFraction() {
-    thread_local std::minstd_rand engine(std::random_device{}());
-    return std::uniform_real_distribution<double>(0, 1)(engine);
-}
 
 /// Reads the body of an answer, event by event.
 class Body {
@@ -67,21 +62,6 @@ private:
     std::size_t size_ = 0;
 };
 
-/// Reads the body of a refusal as far as it arrives.
-Task<ModelError> refused(const HttpClient& client, HttpStream& stream, HttpHead head) {
-    std::string body;
-    try {
-        while (body.size() < max_refusal_bytes) {
-            const std::string piece = co_await stream.read();
-            if (piece.empty()) break;
-            body += piece;
-        }
-    } catch (const ModelError&) {
-        // The status alone says enough.
-    }
-    co_return refusal(client.speaker, head, body, std::chrono::system_clock::now());
-}
-
 /// Returns the next piece. It is empty at the end, or if the connection broke after the answer was complete.
 Task<std::string> nextPiece(HttpStream& stream, const AnswerReader& reader) {
     try {
@@ -119,31 +99,14 @@ Task<Reply> askOnce(const Provider& provider, std::shared_ptr<const std::string>
 Task<Reply> askUntilItPasses(std::shared_ptr<const Provider> provider, Request request, const Asking& asking) {
     Stopping stopping(asking);
     stopping.check();
-    const HttpOptions& limits = provider->client->limits;
-    const Clock::time_point deadline = Clock::now() + limits.total_limit;
+    const Clock::time_point deadline = Clock::now() + provider->client->limits.total_limit;
     const auto body = std::make_shared<const std::string>(provider->body(request));
     Listener listener(asking.tell);
-    for (int attempts = 1;; ++attempts) {
-        std::optional<ModelError> error;
-        try {
-            Reply reply = co_await askOnce(*provider, body, listener, stopping, deadline);
-            co_return reply;
-        } catch (const ModelError& failed) {
-            error = failed;
-        }
-        const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
-        std::optional<milliseconds> wait;
-        if (!listener.hasHeard()) wait = waitBeforeRetry(*error, attempts, limits, left, randomFraction());
-        if (!wait) {
-            std::string text = error->what();
-            if (attempts > 1) text += " (attempt " + std::to_string(attempts) + ")";
-            throw ModelError(text, {.status = error->status(),
-                                    .is_retryable = error->isRetryable(),
-                                    .retry_after = error->retryAfter(),
-                                    .is_exhausted = limits.max_retries > 0 && !listener.hasHeard()});
-        }
-        co_await pause(*wait, stopping);
-    }
+    const std::function<Task<Reply>()> once = [&] { return askOnce(*provider, body, listener, stopping, deadline); };
+    const std::function<bool()> may_repeat = [&] { return !listener.hasHeard(); };
+    Task<Reply> asked = repeated(*provider->client, stopping, deadline, once, may_repeat);
+    Reply reply = co_await std::move(asked);
+    co_return reply;
 }
 
 class HttpModel final : public Model {
@@ -151,6 +114,11 @@ public:
     explicit HttpModel(Provider provider) : provider_(std::make_shared<const Provider>(std::move(provider))) {}
     Task<Reply> ask(Request request, const Asking& asking) const override {
         return askUntilItPasses(provider_, std::move(request), asking);
+    }
+    ModelName name() const override {
+        const Url& url = provider_->client->url;
+        return {
+            .provider = provider_->called, .model = provider_->model, .host = url.host, .port = std::stoi(url.port)};
     }
 
 private:

@@ -17,6 +17,9 @@ struct Provider {
     /// Returns the body of a request. Called from several threads. Errors: ModelError.
     std::function<std::string(const Request&)> body;
     std::function<std::unique_ptr<AnswerReader>(const Speaker&, Listener&)> reader;
+    /// The provider's name in traces, and the model's for the provider.
+    std::string called = {};
+    std::string model = {};
 };
 
 /// Returns a model that sends requests, reads answers, and repeats requests after errors that may be temporary.

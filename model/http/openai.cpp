@@ -23,6 +23,8 @@ std::shared_ptr<const Model> openai(const OpenAiOptions& options) {
     provider.reader = [host = provider.client->url.host](const http::Speaker& speaker, http::Listener& listener) {
         return std::make_unique<http::OpenAiAnswer>(speaker, listener, host);
     };
+    provider.called = "openai";
+    provider.model = options.model;
     return http::httpModel(std::move(provider));
 }
 

@@ -23,6 +23,8 @@ std::shared_ptr<const Model> openaiResponses(const ResponsesOptions& options) {
     provider.reader = [origin](const http::Speaker& speaker, http::Listener& listener) {
         return std::make_unique<http::ResponsesAnswer>(speaker, listener, origin);
     };
+    provider.called = "openai";
+    provider.model = options.model;
     return http::httpModel(std::move(provider));
 }
 

@@ -1,10 +1,16 @@
 #include "model/http/retrying.hpp"
 
 #include <algorithm>
+#include <random>
 
 namespace stategraph::model::http {
 
 using std::chrono::milliseconds;
+
+double randomFraction() {
+    thread_local std::minstd_rand engine(std::random_device{}());
+    return std::uniform_real_distribution<double>(0, 1)(engine);
+}
 
 std::optional<milliseconds> waitBeforeRetry(const ModelError& error, int attempts, const HttpOptions& options,
                                             milliseconds left, double random) {

@@ -16,4 +16,7 @@ std::optional<std::chrono::milliseconds> waitBeforeRetry(const ModelError& error
                                                          const HttpOptions& options, std::chrono::milliseconds left,
                                                          double random);
 
+/// Returns a number from 0 to 1.
+double randomFraction();
+
 }  // namespace stategraph::model::http

@@ -1,5 +1,7 @@
 #include "src/stream/observation.hpp"
 
+#include <algorithm>
+
 #include <stategraph/error.hpp>
 
 #include "src/step/place.hpp"
@@ -20,6 +22,15 @@ std::string describedOrEmpty(const std::exception_ptr& error) noexcept {
     } catch (...) {
         return {};
     }
+}
+
+Interest Observation::interest() const noexcept {
+    Interest interest = Interest::none;
+    for (const Observer* const observer : observers_) {
+        if (observer == nullptr) continue;
+        interest = std::max(interest, observer->wantsContent() ? Interest::content : Interest::facts);
+    }
+    return interest;
 }
 
 void Observation::runStarts(const ObservedRun& run) noexcept {

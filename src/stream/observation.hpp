@@ -39,6 +39,8 @@ public:
     void superstepStarts(std::int64_t step, std::size_t tasks, std::size_t restored) noexcept;
     void superstepEnds(Status ending) noexcept;
 
+    /// What the observers want to know of tasks.
+    Interest interest() const noexcept;
     const ObservedRun& run() const noexcept { return run_; }
     bool isOpen() const noexcept { return open_; }
 

@@ -1,24 +1,20 @@
 #include <stategraph/spans.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <ostream>
+#include <span>
 
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/interrupt.hpp>
 
 #include "src/threads/fork.hpp"
-#include "src/value/bytes.hpp"
 
 // Turns the events of observers into spans.
 namespace stategraph {
 namespace {
-
-std::string unixNs(std::chrono::system_clock::time_point time) {
-    return std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
-}
 
 // Returns a random id. All bytes zero would be an invalid id, so it never returns that.
 template <std::size_t size>
@@ -29,13 +25,6 @@ std::array<unsigned char, size> randomId() {
         for (std::size_t j = 0; j < 8; ++j) id[i + j] = static_cast<unsigned char>(bits >> (8 * j));
     }
     return id;
-}
-
-template <std::size_t size>
-std::string hex(const std::array<unsigned char, size>& id) {
-    std::string text;
-    for (const unsigned char byte : id) detail::appendHex(text, byte);
-    return text;
 }
 
 }  // namespace
@@ -94,6 +83,40 @@ struct SpanObserver::Impl {
         span.failed = ending == Status::failed || ending == Status::retried;
         span.message = std::string(error);
         exporter->take(std::move(span));
+    }
+
+    /// Exports a span that has ended already.
+    void whole(const Key& parent, Span span, std::chrono::nanoseconds duration) {
+        span.span_id = randomId<8>();
+        span.end = std::chrono::system_clock::now();
+        span.start = span.end - std::chrono::duration_cast<std::chrono::system_clock::duration>(duration);
+        {
+            const detail::LockGuard lock(mutex);
+            const auto found = open.find(parent);
+            if (found == open.end()) {
+                dropped.fetch_add(1);
+                return;
+            }
+            span.trace_id = found->second.trace_id;
+            span.parent_span_id = found->second.span_id;
+        }
+        exporter->take(std::move(span));
+    }
+
+    void describe(const Key& key, std::string_view name, std::span<const SpanAttribute> attributes) {
+        const detail::LockGuard lock(mutex);
+        const auto found = open.find(key);
+        if (found == open.end()) return;  // there were too many spans to record this one
+        Span& span = found->second;
+        if (!name.empty()) span.name = std::string(name);
+        for (const SpanAttribute& attribute : attributes) {
+            const auto known = std::ranges::find(span.attributes, attribute.first, &SpanAttribute::first);
+            if (known != span.attributes.end()) {
+                known->second = attribute.second;
+            } else {
+                span.attributes.push_back(attribute);
+            }
+        }
     }
 
     void event(const Key& key, const Key& otherwise, Span::Event event) {
@@ -192,124 +215,25 @@ void SpanObserver::interruptRaised(const InterruptRaised& raised) {
                                  {"stategraph.interrupt_id", Value(raised.interrupt.id.toString())}}});
 }
 
+void SpanObserver::operationEnds(const OperationEnd& end) {
+    const Operation& operation = end.operation;
+    Span span;
+    span.name = std::string(operation.name);
+    span.is_remote = operation.is_remote;
+    span.attributes.assign(operation.attributes.begin(), operation.attributes.end());
+    span.failed = !operation.error.empty();
+    span.message = std::string(operation.error);
+    impl_->whole(Impl::taskKey(end.run, end.task_id), std::move(span), operation.duration);
+}
+
+void SpanObserver::described(const Described& described) {
+    const Impl::Key key =
+        described.task_id ? Impl::taskKey(described.run, *described.task_id) : Impl::runKey(described.run);
+    impl_->describe(key, described.name, described.attributes);
+}
+
+bool SpanObserver::wantsContent() const noexcept { return impl_->options.content; }
+
 std::uint64_t SpanObserver::dropped() const noexcept { return impl_->dropped.load(); }
-
-struct OtlpJsonExporter::Impl {
-    std::ostream& out SG_GUARDED_BY(mutex);
-    std::string service;
-    detail::Mutex mutex;
-};
-
-namespace {
-
-void encodeAttribute(const std::pair<std::string, Value>& attribute, Encoder& out) {
-    out.map(2);
-    out.text("key");
-    out.text(attribute.first);
-    out.text("value");
-    out.map(1);
-    Decoder in(attribute.second.bytes());
-    switch (in.peek()) {
-        case Decoder::Type::unsigned_integer:
-        case Decoder::Type::negative_integer:
-            out.text("intValue");
-            out.text(attribute.second.toJson());  // OTLP/JSON has 64-bit integers as texts
-            break;
-        case Decoder::Type::real:
-            out.text("doubleValue");
-            out.raw(attribute.second.bytes());
-            break;
-        case Decoder::Type::boolean:
-            out.text("boolValue");
-            out.raw(attribute.second.bytes());
-            break;
-        case Decoder::Type::text:
-            out.text("stringValue");
-            out.raw(attribute.second.bytes());
-            break;
-        default:
-            out.text("stringValue");
-            out.text(attribute.second.toJson());
-    }
-}
-
-void encodeAttributes(const std::vector<std::pair<std::string, Value>>& attributes, Encoder& out) {
-    out.text("attributes");
-    out.array(attributes.size());
-    for (const auto& attribute : attributes) encodeAttribute(attribute, out);
-}
-
-void encodeSpan(const Span& span, Encoder& out) {
-    out.map(span.parent_span_id ? 10 : 9);
-    out.text("traceId");
-    out.text(hex(span.trace_id));
-    out.text("spanId");
-    out.text(hex(span.span_id));
-    if (span.parent_span_id) {
-        out.text("parentSpanId");
-        out.text(hex(*span.parent_span_id));
-    }
-    out.text("name");
-    out.text(span.name);
-    out.text("kind");
-    out.integer(1);  // the kind "internal"
-    out.text("startTimeUnixNano");
-    out.text(unixNs(span.start));
-    out.text("endTimeUnixNano");
-    out.text(unixNs(span.end));
-    encodeAttributes(span.attributes, out);
-    out.text("events");
-    out.array(span.events.size());
-    for (const Span::Event& event : span.events) {
-        out.map(3);
-        out.text("timeUnixNano");
-        out.text(unixNs(event.time));
-        out.text("name");
-        out.text(event.name);
-        encodeAttributes(event.attributes, out);
-    }
-    out.text("status");
-    if (!span.failed) {
-        out.map(0);
-        return;
-    }
-    out.map(2);
-    out.text("code");
-    out.integer(2);  // the status "error"
-    out.text("message");
-    out.text(span.message);
-}
-
-}  // namespace
-
-OtlpJsonExporter::OtlpJsonExporter(std::ostream& out, std::string service_name)
-    : impl_(new Impl{out, std::move(service_name), {}}) {}
-OtlpJsonExporter::~OtlpJsonExporter() = default;
-
-void OtlpJsonExporter::take(Span&& span) {
-    std::string cbor;
-    Encoder out(cbor);
-    out.map(1);
-    out.text("resourceSpans");
-    out.array(1);
-    out.map(2);
-    out.text("resource");
-    out.map(1);
-    encodeAttributes({{"service.name", Value(impl_->service)}}, out);
-    out.text("scopeSpans");
-    out.array(1);
-    out.map(2);
-    out.text("scope");
-    out.map(1);
-    out.text("name");
-    out.text("stategraph");
-    out.text("spans");
-    out.array(1);
-    encodeSpan(span, out);
-    const std::string line = cborToJson(cbor) + "\n";
-    const detail::LockGuard lock(impl_->mutex);
-    impl_->out.write(line.data(), static_cast<std::streamsize>(line.size()));
-    if (!impl_->out) throw SaverError("a span could not be written: the output failed");
-}
 
 }  // namespace stategraph

@@ -95,11 +95,11 @@ TEST_CASE("a thread that has used up its budget calls no model, in this turn and
     Noting answering({costing("one", 40, 10), costing("two", 40, 10), costing("three", 40, 10)});
     agent::BudgetOptions limit;
     SUBCASE("in tokens") { limit.tokens = 100; }
-    SUBCASE("in money") {
-        limit.cost = 0.00012;  // an answer costs 0.00006
-        limit.price = {.input = 1, .output = 2};
-    }
-    const agent::Agent helper({.model = answering.model(), .middleware = {agent::budget(limit)}, .compile = stored()});
+    SUBCASE("in money") { limit.cost = 0.00012; }  // an answer costs 0.00006
+    const agent::Agent helper({.model = answering.model(),
+                               .middleware = {agent::budget(limit)},
+                               .prices = {{"scripted", {.input = 1, .output = 2}}},
+                               .compile = stored()});
     CHECK(helper.say("a", {.thread_id = "t"}).values.stop_reason == "stop");
     CHECK(helper.say("b", {.thread_id = "t"}).values.stop_reason == "stop");
     CHECK(helper.say("c", {.thread_id = "t"}).values.stop_reason == "budget");
@@ -108,10 +108,20 @@ TEST_CASE("a thread that has used up its budget calls no model, in this turn and
     CHECK(helper.say("a", {.thread_id = "other"}).values.text() == "three");
 }
 
-TEST_CASE("cached tokens have their own price") {
-    const model::Usage usage{.input_tokens = 1'000'000, .output_tokens = 500'000, .cached_tokens = 400'000};
-    CHECK(agent::costOf(usage, {.input = 10, .output = 20}) == doctest::Approx(20));
-    CHECK(agent::costOf(usage, {.input = 10, .output = 20, .cached_input = 1}) == doctest::Approx(16.4));
+TEST_CASE("a budget of money fails a run whose model has no price, instead of spending without a limit") {
+    Noting answering({costing("one", 40, 10)});
+    const agent::Agent helper(
+        {.model = answering.model(), .middleware = {agent::budget({.cost = 1})}, .compile = stored()});
+    helper.say("a", {.thread_id = "t"});
+    try {
+        helper.say("b", {.thread_id = "t"});
+        FAIL("no error");
+    } catch (const sg::NodeError& error) {
+        CHECK(std::string(error.what())
+                  .find("the model 'scripted' has no price; add it, or \"*\", to "
+                        "Options::prices") != std::string::npos);
+    }
+    CHECK(answering.requests.size() == 1);
 }
 
 TEST_CASE("calls above a limit of the turn are not executed, and a tool that is used up is not offered") {

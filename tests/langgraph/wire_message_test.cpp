@@ -59,6 +59,16 @@ TEST_CASE("a typed message goes to a client and comes back as it was") {
     CHECK(sg::fromJson<sg::model::Message>(read) == said);
 }
 
+TEST_CASE("what an answer has used is told in LangChain's words") {
+    sg::model::Message said = sg::model::assistant("found");
+    said.usage = sg::model::Usage{
+        .input_tokens = 9, .output_tokens = 5, .reasoning_tokens = 2, .cached_tokens = 4, .cache_write_tokens = 1};
+    CHECK(toWire(sg::toJsonValue(sg::Value(said))).at("usage_metadata") ==
+          parsed(R"({"input_tokens": 9, "output_tokens": 5, "total_tokens": 14,
+                     "input_token_details": {"cache_read": 4, "cache_creation": 1},
+                     "output_token_details": {"reasoning": 2}})"));
+}
+
 TEST_CASE("a tool's result is a message of the type tool") {
     const sg::model::Message result = sg::model::toolResult({.id = "call_1", .name = "search"}, sg::Value("an owl"));
     const json::value shown = toWire(sg::toJsonValue(sg::Value(result)));

@@ -367,7 +367,7 @@ TEST_CASE("spans are written as OTLP/JSON, a line each") {
         out.str() ==
         R"({"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},"scopeSpans":[{"scope":{"name":"stategraph"},"spans":[)"
         R"({"traceId":"ab010000000000000000000000000000","spanId":"0200000000000000","name":"a \"node\"","kind":1,"startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000000000005",)"
-        R"("attributes":[{"key":"t","value":{"stringValue":"text"}},{"key":"i","value":{"intValue":"-7"}},{"key":"d","value":{"doubleValue":0.5}},{"key":"b","value":{"boolValue":true}},{"key":"l","value":{"stringValue":"[1]"}}],)"
+        R"("attributes":[{"key":"t","value":{"stringValue":"text"}},{"key":"i","value":{"intValue":"-7"}},{"key":"d","value":{"doubleValue":0.5}},{"key":"b","value":{"boolValue":true}},{"key":"l","value":{"arrayValue":{"values":[{"intValue":"1"}]}}}],)"
         R"("events":[{"timeUnixNano":"6","name":"retry","attributes":[]}],"status":{"code":2,"message":"broken"}}]}]}]})"
         "\n");
     out.setstate(std::ios::badbit);

@@ -121,6 +121,10 @@ struct Options {
     std::function<bool(std::string_view tool, const Value& arguments)> approval = {};
     /// Settings of the model's calls, such as the temperature.
     model::Settings settings = {};
+    /// What models cost, for accountOf, budgets, traces and pages. Empty: nothing is said about money.
+    model::Prices prices = {};
+    /// The agent's name in traces.
+    std::string name = {};
     /// How many calls of blocking tools may be under way at once in a turn, and how many of coroutines.
     int tool_concurrency = 10;
     /// How long a call of the model, or of a tool, may take before it is abandoned. A limit costs a thread for each
@@ -142,6 +146,18 @@ enum class WhileRunning : std::uint8_t {
     steer,      // the run takes it before it calls the model the next time, with those that were sent before it
     interrupt,  // the run is stopped, and the message begins a turn
 };
+
+/// What a turn of a thread and the whole thread have used and cost, with sub-agents and middleware.
+struct Account {
+    model::Usage turn = {};
+    model::Usage thread = {};
+    /// By Options::prices; none without prices.
+    std::optional<model::Cost> turn_cost = {};
+    std::optional<model::Cost> thread_cost = {};
+};
+/// Returns what a state says was used. What an answer used that never came, because its call failed or was stopped, is
+/// known to the provider alone.
+Account accountOf(const State& state, const model::Prices& prices = {});
 
 /// A call that waits for a decision or a result, or of which it is not known whether it was executed.
 struct OpenCall {
@@ -216,6 +232,8 @@ public:
     /// Whether messages that were sent may wait. False is certain if all were sent by this agent object or its copies.
     /// Cost: a lock, and after a message was sent two reads.
     bool hasSent(const ThreadId& thread) const;
+    /// Returns what the turn and the thread of this state have used and cost, by the agent's prices.
+    Account account(const State& state) const;
 
     /// The waiting calls of a thread, including those of its sub-agents, in the order in which they were asked.
     std::vector<OpenCall> openCalls(const ThreadId& thread) const;

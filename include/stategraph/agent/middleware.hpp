@@ -22,7 +22,8 @@ class ModelChain;
 /// hook, on the thread of the hook.
 class ModelCall {
 public:
-    ModelCall(const State& state, Runtime& runtime) noexcept : state(state), runtime(runtime) {}
+    ModelCall(const State& state, Runtime& runtime, const model::Prices& prices) noexcept
+        : state(state), runtime(runtime), prices(prices) {}
     ModelCall(const ModelCall&) = delete;
     ModelCall& operator=(const ModelCall&) = delete;
 
@@ -30,6 +31,8 @@ public:
     const State& state;
     /// The runtime of the node that calls the model, for the run's context.
     Runtime& runtime;
+    /// Options::prices.
+    const model::Prices& prices;
     /// The model that is called; null fails the run.
     std::shared_ptr<const model::Model> model = {};
     std::string instructions = {};
@@ -62,8 +65,8 @@ public:
     /// Keeps a value in the thread, under the middleware's name, in the commit that stores the answer. A call that
     /// fails keeps nothing.
     void keep(Value value);
-    /// Adds tokens that a hook has used to the turn's (State::usage).
-    void addUsage(const model::Usage& usage) { usage_ = usage_ + usage; }
+    /// Adds tokens that a hook has used to the turn's (State::usage). Those of `next` are counted without it.
+    void addUsage(const model::UsageByModel& usage) { usage_ = usage_ + usage; }
 
 private:
     friend class detail::ModelChain;
@@ -71,7 +74,7 @@ private:
     std::string end_reason_ = {};
     bool has_reported_ = false;
     bool has_answer_ = false;
-    model::Usage usage_ = {};
+    model::UsageByModel usage_ = {};
     std::string current_ = {};  // the middleware whose hook is running
     std::map<std::string, Value> written_ = {};
 };

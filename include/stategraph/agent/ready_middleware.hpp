@@ -49,30 +49,18 @@ struct TrimOptions {
 /// Sends the newest part of a long conversation, which begins with a message of the user. The state keeps all messages.
 Middleware trim(TrimOptions options);
 
-/// What a model costs, in any currency, per million tokens.
-struct Price {
-    double input = 0;
-    double output = 0;
-    /// Input that the provider had cached; none: as other input.
-    std::optional<double> cached_input = {};
-};
-/// The price of a usage.
-double costOf(const model::Usage& usage, const Price& price) noexcept;
-
 /// Options of `budget`.
 struct BudgetOptions {
     /// The most tokens of a thread, input and output together; none: unlimited.
     std::optional<std::int64_t> tokens = {};
-    /// The most that a thread may cost, by `price`; none: unlimited.
-    std::optional<double> cost = {};
-    /// What the tokens cost, for `cost`.
-    Price price = {};
+    /// The most that a thread may cost, by Options::prices; none: unlimited.
+    std::optional<model::Money> cost = {};
     /// Middleware::name.
     std::string name = "budget";
 };
-/// Ends a turn with the reason "budget" instead of calling the model, once the thread has used up its budget: all its
-/// turns with their sub-agents, except for what tools use after a turn's last call of the model. The call that exceeds
-/// it is finished.
+/// Ends a turn with the reason "budget" instead of calling the model, once the thread (State::threadUsage) has used up
+/// its budget. The call that exceeds it is finished. With a limit of money, a model that has answered and has no price
+/// fails the run with InvalidArgumentError, because what it costs is unknown.
 Middleware budget(BudgetOptions options);
 
 /// Options of `limitCalls`.

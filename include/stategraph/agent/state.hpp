@@ -30,9 +30,12 @@ struct RunApproval {
 /// The state of an agent's graph. A turn is everything that follows one input.
 struct State {
     std::vector<model::Message> messages = {};
-    /// The number of calls of the model in this turn, and their cost, with that of sub-agents.
+    /// The number of calls of the model in this turn.
     std::int64_t steps = 0;
-    model::Usage usage = {};
+    /// The tokens of this turn, and those of the turns before it: of every call of a model whose answer came, also of
+    /// sub-agents and of middleware. They are stored in the commit that stores the answer, or the tool's result.
+    model::UsageByModel usage = {};
+    model::UsageByModel earlier_usage = {};
     /// Why the turn ended: "stop", "length", "content-filter", "max-steps", "tool-called", "max-tokens",
     /// "invalid-output", "other", or the text of a condition of yours. Empty until the turn has ended.
     std::string stop_reason = {};
@@ -50,13 +53,17 @@ struct State {
 
     /// The last answer's text; empty if there is none.
     std::string text() const;
+    /// The tokens of the whole thread.
+    model::UsageByModel threadUsage() const { return earlier_usage + usage; }
 
     static constexpr auto channels() {
         return stategraph::channels(channel("messages", &State::messages, addMessages), channel("steps", &State::steps),
-                                    channel("usage", &State::usage, sum), channel("stop_reason", &State::stop_reason),
-                                    channel("output", &State::output), channel("approval", &State::approval),
-                                    channel("repairs", &State::repairs), channel("kept", &State::kept, merge),
-                                    channel("commands", &State::commands, topic), channel("taken", &State::taken));
+                                    channel("usage", &State::usage, sum),
+                                    channel("earlier_usage", &State::earlier_usage, sum),
+                                    channel("stop_reason", &State::stop_reason), channel("output", &State::output),
+                                    channel("approval", &State::approval), channel("repairs", &State::repairs),
+                                    channel("kept", &State::kept, merge), channel("commands", &State::commands, topic),
+                                    channel("taken", &State::taken));
     }
 };
 

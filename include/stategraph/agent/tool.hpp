@@ -38,14 +38,15 @@ public:
     const model::ToolCall& call() const noexcept { return call_; }
     /// Reports the progress of the call to readers of the stream's mode `custom`: {"call_id", "tool", "progress"}.
     void write(const Value& progress) const;
-    /// Adds the tokens that the call has cost, because it called a model itself, to the turn's (State::usage).
-    void addUsage(const model::Usage& usage) { usage_ = usage_ + usage; }
-    const model::Usage& usage() const noexcept { return usage_; }
+    /// Adds the tokens that the call has used, because it called a model itself (model::usageOf), to the turn's
+    /// (State::usage).
+    void addUsage(const model::UsageByModel& usage) { usage_ = usage_ + usage; }
+    const model::UsageByModel& usage() const noexcept { return usage_; }
 
 private:
     Runtime& runtime_;
     const model::ToolCall& call_;
-    model::Usage usage_ = {};
+    model::UsageByModel usage_ = {};
 };
 
 /// Whether a call needs approval: always, never, or as a function of its arguments decides, `f(const Args&)` or

@@ -9,6 +9,7 @@
 
 #include <stategraph/codec.hpp>
 #include <stategraph/messages.hpp>
+#include <stategraph/model/usage.hpp>
 #include <stategraph/value.hpp>
 
 // Messages between people, models and tools. These are the records of the log; each provider's wire format is created
@@ -186,28 +187,6 @@ struct ToolOutput {
         return stategraph::fields(field("output", &ToolOutput::output), field("content", &ToolOutput::content));
     }
     friend bool operator==(const ToolOutput&, const ToolOutput&) = default;
-};
-
-/// The cost of a call of a model in tokens, as the provider counts them. 0: none, or not reported.
-struct Usage {
-    std::int64_t input_tokens = 0;
-    std::int64_t output_tokens = 0;
-    /// The part of the output that was reasoning.
-    std::int64_t reasoning_tokens = 0;
-    /// The part of the input that the provider had cached.
-    std::int64_t cached_tokens = 0;
-    /// The part of the input that the provider wrote to its cache, which some sell at another price.
-    std::int64_t cache_write_tokens = 0;
-    static constexpr auto fields() {
-        return stategraph::fields(field("input_tokens", &Usage::input_tokens),
-                                  field("output_tokens", &Usage::output_tokens),
-                                  field("reasoning_tokens", &Usage::reasoning_tokens, defaulted),
-                                  field("cached_tokens", &Usage::cached_tokens, defaulted),
-                                  field("cache_write_tokens", &Usage::cache_write_tokens, defaulted));
-    }
-    /// The sum. A number below 0 counts as 0, and a sum that does not fit is the largest number that does.
-    friend Usage operator+(const Usage& a, const Usage& b);
-    friend bool operator==(const Usage&, const Usage&) = default;
 };
 
 /// One message of a conversation. A value type; fits a channel with `addMessages`.

@@ -138,6 +138,17 @@ private:
     Details details_;
 };
 
+/// What a model is called before it is asked, for traces and for the counts of tokens.
+struct ModelName {
+    /// "openai", "anthropic" and so on, as OpenTelemetry's conventions have it; empty: unknown.
+    std::string provider = {};
+    /// The name that requests have.
+    std::string model = {};
+    /// The server's host and port; empty and 0 if there is none.
+    std::string host = {};
+    int port = 0;
+};
+
 /// A language model. Implementations must be safe from any thread: many runs may ask at the same time.
 class Model {
 public:
@@ -146,6 +157,13 @@ public:
     /// destroyed. Errors: ModelError; CancelledError if it was stopped. An answer that breaks off must be an error,
     /// never a shorter answer.
     virtual Task<Reply> ask(Request request, const Asking& asking) const = 0;
+    /// What the model is called. A model without a name has no price and is "" where tokens are counted, unless its
+    /// replies name one.
+    virtual ModelName name() const { return {}; }
 };
+
+/// Returns what a call of `model` has used, by the name in the reply, or else by the model's own. Empty if the reply
+/// has no count.
+UsageByModel usageOf(const Reply& reply, const Model& model);
 
 }  // namespace stategraph::model

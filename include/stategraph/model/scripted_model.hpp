@@ -21,6 +21,8 @@ public:
     explicit ScriptedModel(Answer answer) : answer_(std::move(answer)) {}
 
     Task<Reply> ask(Request request, const Asking& asking) const override;
+    /// The model "scripted" of the provider "stategraph".
+    ModelName name() const override { return {.provider = "stategraph", .model = "scripted"}; }
 
 private:
     Answer answer_;

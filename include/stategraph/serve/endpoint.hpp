@@ -109,6 +109,9 @@ public:
     virtual std::string state(const Config& config, const ErrorText& error_text) = 0;
     /// The history as a list of JSON, newest first, likewise.
     virtual std::string history(const Config& config, const HistoryOptions& options, const ErrorText& error_text) = 0;
+    /// What the turn and the thread have used and cost at a checkpoint, as a JSON object that pages get; empty:
+    /// unknown.
+    virtual std::string account(const Config&) { return {}; }
     /// The data of an event with `error_text` instead of the texts of errors; none: they have no such texts.
     virtual std::optional<Value> dataFor(const StreamEvent& event, const ErrorText& error_text) const;
     /// Reads something from the stores. Errors: what they throw if they cannot be reached.
@@ -249,8 +252,8 @@ private:
         Task<Result<Output>> ended = graph.asyncInvoke(std::move(input), config);
         [[maybe_unused]] const Result<Output> result = co_await std::move(ended);
         // A state that counts tokens, as an agent's does.
-        if constexpr (requires { result.values.usage.input_tokens; })
-            detail::tellUsage(config.observer, Value(result.values.usage));
+        if constexpr (requires { result.values.usage.total().input_tokens; })
+            detail::tellUsage(config.observer, Value(result.values.usage.total()));
     }
 
     CompiledGraph<S, Input, Output> graph_;

@@ -19,6 +19,8 @@ struct Closing {
     Status ending = Status::done;
     /// The error of a run that failed, or was refused.
     std::string error = {};
+    /// What the turn and the thread have used and cost, as JSON (Endpoint::account); empty: unknown.
+    std::string account = {};
 };
 
 /// A call of a tool that a client shows in the message that a response continues.
@@ -71,6 +73,8 @@ struct Protocol {
     std::string last_data = {};
     /// Whether server-sent events are used even if the client accepts others.
     bool only_sse = false;
+    /// Whether the encoder reports Closing::account, which is read for it at the end of a run.
+    bool account = false;
     /// JSON Schema of each line that the encoder makes, for clients (serve/wire_types.hpp); empty: anything.
     std::string line_schema = {};
 };
@@ -119,6 +123,10 @@ struct UiMessagesOptions {
     /// "The run failed; error 7f3a…" (ServerOptions::show_errors); if it throws, "An error occurred." is. Null: what
     /// clients are told. Called from several threads.
     std::function<std::string(const std::string& error)> error_text = {};
+    /// Whether the last part has the tokens and the costs of the turn and of the thread, as the metadata of the
+    /// message: "usage" and "threadUsage" (`LanguageModelUsage` of the AI SDK) and, if the agent has prices, "cost",
+    /// "threadCost" (decimal texts) and "unpricedModels". Cost: one more read of the thread's state.
+    bool account = true;
 };
 /// "ui": the UI message stream of the AI SDK, version 1, as server-sent events for `useChat` and `readUIMessageStream`.
 Protocol uiMessages(UiMessagesOptions options = {});
@@ -130,6 +138,8 @@ struct AgUiOptions {
     bool state = true;
     /// Whether the models' thoughts are reported.
     bool reasoning = true;
+    /// Whether RUN_FINISHED has the tokens and the costs in its metadata, as UiMessagesOptions::account.
+    bool account = true;
 };
 /// "ag-ui": the events of the Agent-User Interaction protocol, version 1.0, as server-sent events, for `HttpAgent` of
 /// @ag-ui/client and what is built on it.
