@@ -116,7 +116,8 @@ CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
     NodeOptions asks;
     asks.retry = retryOf(options);
     asks.timeout = options.model_timeout;
-    std::vector<std::string> ends{detail::model_node, detail::tool_node, detail::awaited_tool_node, END};
+    std::vector<std::string> ends{detail::begin_node, detail::model_node, detail::tool_node, detail::awaited_tool_node,
+                                  END};
     for (const Tool& tool : options.tools) {
         if (tool.hasOwnNode()) ends.push_back(detail::nodeFor(&tool));
     }
@@ -218,6 +219,24 @@ Agent::Agent(Options options) : plan_(std::make_shared<const Plan>(std::move(opt
 
 Result<State> Agent::say(std::string text, const RunConfig& config) const {
     return graph_.invoke(said(std::move(text)), config);
+}
+
+void Agent::send(const ThreadId& thread, std::string text, WhileRunning how) const {
+    send(thread, model::user(std::move(text)), how);
+}
+
+void Agent::send(const ThreadId& thread, model::Message message, WhileRunning how) const {
+    if (how != WhileRunning::enqueue && how != WhileRunning::steer)
+        throw InvalidArgumentError("a message is sent to be enqueued or to steer; give say() OnBusy::reject or replace",
+                                   {.thread_id = thread.toString()});
+    const bool is_stored = plan_->options.compile.checkpointer.saver() != nullptr;
+    const std::int64_t taken = is_stored ? graph_.getState({.thread_id = thread}).values.taken : 0;
+    plan_->inbox.send(thread, std::move(message), how == WhileRunning::steer, taken);
+}
+
+bool Agent::hasSent(const ThreadId& thread) const {
+    if (!plan_->inbox.mayHave(thread)) return false;
+    return !plan_->inbox.read(thread, graph_.getState({.thread_id = thread}).values.taken).messages.empty();
 }
 
 namespace {

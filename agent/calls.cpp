@@ -28,8 +28,6 @@ using model::Message;
 using model::ToolCall;
 
 constexpr const char* approval_key = "approval";  // of the question for an approval
-constexpr const char* not_followed =
-    "The call was executed, but what was to follow it was dropped, because the user wrote first.";
 
 Update<State> resultOf(Message&& message) { return {add(&State::messages, std::move(message))}; }
 /// `amendment` is what a person's arguments change in the message that has the call; `usage` what the call has cost.
@@ -278,13 +276,8 @@ std::vector<Message> executedCall(const Plan& plan, const State& state, const To
                                   const std::vector<Value>& answers) {
     std::vector<Message> messages = saidOf(plan, state, call, answers, true).amendments;
     const Tool* const tool = plan.find(call.name);
-    if (tool == nullptr) {
-        messages.push_back(model::toolResult(call, std::move(output)));
-        return messages;
-    }
-    Returned made = takeApart(*tool, std::move(output));
-    messages.push_back(made.command ? model::toolResult(call, Value(not_followed), true)
-                                    : resultMessage(*tool, call, std::move(made.output)));
+    messages.push_back(tool != nullptr ? resultMessage(*tool, call, takeApart(*tool, std::move(output)).output)
+                                       : model::toolResult(call, std::move(output)));
     return messages;
 }
 

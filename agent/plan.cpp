@@ -81,7 +81,7 @@ void checkMiddleware(const std::vector<Middleware>& middleware, std::vector<std:
 
 }  // namespace
 
-Plan::Plan(Options given) : options(std::move(given)) {
+Plan::Plan(Options given) : options(std::move(given)), inbox(options.compile.checkpointer) {
     std::vector<std::string> faults;
     if (!options.model) faults.emplace_back("the agent has no model; set Options::model");
     if (options.tool_concurrency < 1) {

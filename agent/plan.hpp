@@ -7,9 +7,11 @@
 
 #include <stategraph/agent/agent.hpp>
 
+#include "agent/inbox.hpp"
+
 namespace stategraph::agent::detail {
 
-/// The checked options of an agent, which its nodes use. It never changes.
+/// The checked options of an agent, which its nodes use. Only the inbox changes.
 struct Plan {
     /// Errors: InvalidGraphError with every fault.
     explicit Plan(Options given);
@@ -31,6 +33,8 @@ struct Plan {
     // The names of the tools, in order.
     std::vector<std::string> names;
     std::vector<model::ToolDescription> descriptions;
+    // What is sent while runs are under way. It has locks of its own.
+    mutable Inbox inbox;
 };
 
 }  // namespace stategraph::agent::detail

@@ -21,6 +21,8 @@ namespace {
 using model::Message;
 using model::Role;
 
+constexpr int resumed_max = 10'000;  // how often a turn is resumed with answers
+
 /// Makes each tool one that a client executes, so that the replay gives its results, and has each call approved, so
 /// that arguments which a person edited are edited again.
 Options answeredFromOutside(Options options, std::shared_ptr<BaseCheckpointSaver> saver) {
@@ -110,11 +112,13 @@ private:
         made_.clear();
         answers_.clear();
         std::string failure = invoke(said(std::move(input)), turn_ == 0);
+        int resumed = 0;
         while (failure.empty() && !isBeyond(recorded)) {
             if (last_.status != Status::interrupted) break;
             Command<> answers = answersToQuestions();
             if (answers.answers.empty()) break;
             failure = invoke(std::move(answers), false);
+            if (++resumed == resumed_max && failure.empty()) failure = "the turn has asked too many questions";
         }
         endTurn(recorded, failure);
     }

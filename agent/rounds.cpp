@@ -347,12 +347,24 @@ std::string nodeFor(const Tool* tool) {
 }
 
 Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime) {
+    if (Inbox::Waiting sent = steeringMessages(*plan, state, runtime); !sent.messages.empty()) {
+        Command<State> command{.update = {}, .go_to = model_node};
+        takeMessages(std::move(sent), command.update, runtime);
+        co_return command;
+    }
     Round round(*plan, state, runtime);
-    if (round.isOver()) co_return round.stop();
-    const model::Asking asking = round.asking();
-    Task<model::Reply> asked = round.ask(asking);
-    model::Reply reply = co_await std::move(asked);
-    co_return round.take(std::move(reply));
+    Command<State> command;
+    if (round.isOver()) {
+        command = round.stop();
+    } else {
+        const model::Asking asking = round.asking();
+        Task<model::Reply> asked = round.ask(asking);
+        model::Reply reply = co_await std::move(asked);
+        command = round.take(std::move(reply));
+    }
+    const bool ends = static_cast<const Targets&>(command.go_to).empty();
+    if (ends && !lookForMessages(*plan, state, runtime).messages.empty()) command.go_to = begin_node;
+    co_return command;
 }
 
 }  // namespace stategraph::agent::detail

@@ -19,6 +19,12 @@ std::string nodeFor(const Tool* tool);
 /// Begins a turn: resets the counts and results of the last one, and gives results to the calls that it left open
 /// (agent/turn.cpp).
 Update<State> beginTurn(const Plan& plan, const State& state, Runtime& runtime);
+/// Returns what was sent to the thread meanwhile, if the agent has the thread and is not inside another graph's run.
+Inbox::Waiting lookForMessages(const Plan& plan, const State& state, Runtime& runtime);
+/// The same, up to the last one that is to steer the run.
+Inbox::Waiting steeringMessages(const Plan& plan, const State& state, Runtime& runtime);
+/// Adds them to the conversation, and reports that.
+void takeMessages(Inbox::Waiting&& waiting, Update<State>& update, Runtime& runtime);
 /// Calls the model once: checks the stop conditions, calls it, and sends its calls to the tools.
 Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime);
 

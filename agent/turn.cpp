@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -80,9 +82,8 @@ const AbandonedTask* taskOf(const std::vector<AbandonedTask>& tasks, const model
     return found == tasks.end() ? nullptr : &*found;
 }
 
-}  // namespace
-
-Update<State> beginTurn(const Plan& plan, const State& state, Runtime& runtime) {
+/// Resets what is of the turn before, and gives results to the calls that it left open.
+Update<State> beginOf(const Plan& plan, const State& state, Runtime& runtime) {
     Update<State> update{set(&State::steps, 0), overwrite(&State::usage, model::Usage()), set(&State::stop_reason, {}),
                          set(&State::output, {}), set(&State::repairs, 0)};
     const std::vector<const model::ToolCall*> open = openCalls(state);
@@ -106,6 +107,47 @@ Update<State> beginTurn(const Plan& plan, const State& state, Runtime& runtime) 
         }
     }
     update.with(add(&State::messages, std::move(results)));
+    return update;
+}
+
+/// What is for a thread comes to the agent that has the thread, and not to those inside.
+bool takesMessages(Runtime& runtime) { return runtime.checkpointNs().empty() && !runtime.threadId().empty(); }
+
+}  // namespace
+
+void takeMessages(Inbox::Waiting&& waiting, Update<State>& update, Runtime& runtime) {
+    if (waiting.messages.empty()) return;
+    update.with(set(&State::taken, waiting.taken));
+    std::int64_t number = waiting.taken - std::ssize(waiting.messages);
+    for (SentMessage& each : waiting.messages) {
+        ++number;
+        if (each.message.id.empty()) each.message.id = runtime.idempotencyKey("sent-" + std::to_string(number));
+        runtime.write(Value(std::map<std::string, Value>{{"event", Value("message-taken")},
+                                                         {"id", Value(each.message.id)},
+                                                         {"text", Value(each.message.text())},
+                                                         {"as", Value(each.steers ? "steer" : "enqueue")}}));
+        update.with(add(&State::messages, std::move(each.message)));
+    }
+}
+
+Inbox::Waiting lookForMessages(const Plan& plan, const State& state, Runtime& runtime) {
+    if (!takesMessages(runtime)) return {};
+    return plan.inbox.look(ThreadId(runtime.threadId()), state.taken);
+}
+
+Inbox::Waiting steeringMessages(const Plan& plan, const State& state, Runtime& runtime) {
+    Inbox::Waiting waiting = lookForMessages(plan, state, runtime);
+    while (!waiting.messages.empty() && !waiting.messages.back().steers) {
+        waiting.messages.pop_back();
+        --waiting.taken;
+    }
+    return waiting;
+}
+
+Update<State> beginTurn(const Plan& plan, const State& state, Runtime& runtime) {
+    Update<State> update = beginOf(plan, state, runtime);
+    if (takesMessages(runtime))
+        takeMessages(plan.inbox.read(ThreadId(runtime.threadId()), state.taken), update, runtime);
     return update;
 }
 

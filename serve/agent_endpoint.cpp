@@ -67,6 +67,26 @@ public:
 
     bool hasEnded(const ThreadId& /*thread*/) override { return false; }
     bool takesTexts() const override { return true; }
+    bool isReserved(const ThreadId& name) const override { return name.view().starts_with("inbox "); }
+
+    void send(const ThreadId& thread, const Value& body, bool steers) override {
+        const auto given = body.asStrict<Start>();
+        if (!given.text || given.anew)
+            throw InvalidArgumentError(
+                "while a run is under way a new message can be sent, and nothing be edited or asked anew");
+        model::Message message = messageOf(given);
+        if (given.message_id) {
+            const Conversation known = conversation(thread);
+            if (isKnown(known.messages, given)) return;
+            message = messagesOf(known.messages, given).back();
+        }
+        agent_.send(thread, std::move(message), steers ? agent::WhileRunning::steer : agent::WhileRunning::enqueue);
+    }
+    /// A run that has failed, was stopped or waits for a person is not answered by a turn that nobody asked for.
+    Begin takeSent(const ThreadId& thread) override {
+        if (!agent_.hasSent(thread) || endingOf(thread) != Status::done) return {};
+        return begin(agent::said(std::vector<model::Message>()));
+    }
 
 private:
     Begin start(const ThreadId& thread, const Value& body) const {

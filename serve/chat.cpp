@@ -110,6 +110,14 @@ json::object startOf(const json::object& chat, const json::object& message, cons
 
 }  // namespace
 
+std::string strategyOf(std::string_view word) {
+    for (const char* const each : {"reject", "enqueue", "steer", "interrupt"}) {
+        if (word == each) return each;
+    }
+    throw InvalidArgumentError("multitask_strategy is one of reject, enqueue, steer and interrupt, not '" +
+                               std::string(word) + "'");
+}
+
 ChatRequest readChat(const Value& body) {
     const json::value all = toJsonValue(body);
     const json::object* const chat = all.if_object();
@@ -123,6 +131,8 @@ ChatRequest readChat(const Value& body) {
     const json::object* const last = newMessage(*chat, *messages);
     const json::value* const list = last != nullptr ? last->if_contains("parts") : nullptr;
     if (list == nullptr || !list->is_array()) throw InvalidArgumentError("the last message has no list \"parts\"");
+    if (const std::string strategy = textOf(*chat, "multitask_strategy"); !strategy.empty())
+        request.strategy = strategyOf(strategy);
     if (textOf(*last, "role") == "user") {
         request.start = Value(json::value(startOf(*chat, *last, list->get_array())));
         return request;

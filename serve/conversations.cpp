@@ -1,4 +1,7 @@
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,12 +44,44 @@ void Connection::Operations::recordRun(Subscription subscription, const std::sha
     asio::co_spawn(connection_.socket_->get_executor(), record(std::move(recording), run->replay()), asio::detached);
 }
 
+std::optional<Connection::Reply> Connection::Operations::sendToRun(const Protocol& protocol, const ThreadId& thread,
+                                                                   const Value& body, std::string_view strategy) {
+    if (strategy == "reject") return {};
+    const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);
+    if (!found) return connection_.noThread(request_, asked_);
+    if (strategy == "interrupt") {
+        if (const auto run = shared().runs->find(*endpoint_, thread)) run->control()->requestStop();
+        throw ThreadStoppingError("the run on this thread is being stopped; try again",
+                                  {.thread_id = thread.toString()});
+    }
+    endpoint_->send(thread, body, strategy == "steer");
+    try {
+        // The run may have ended without it.
+        const auto place = reserve(thread);
+        if (const Begin work = endpoint_->takeSent(thread))
+            return begin(protocol, thread, *place, work, false,
+                         connection_.threadFor(asked_, *endpoint_).value_or(*found));
+    } catch (const ThreadBusyError&) {  // the run takes it
+    } catch (const NotNowError&) {      // it waits for the next turn
+    }
+    return json(http::status::accepted, "{\"sent\":\"" + std::string(strategy) + "\"}\n");
+}
+
 Connection::Reply Connection::Operations::chat() {
     const Protocol& protocol = uiProtocol(*endpoint_);
     if (asked_.unread_body) std::rethrow_exception(asked_.unread_body);
     const ChatRequest& chat = *asked_.chat;
     const ThreadId thread = chat.thread;
-    const auto place = reserve(thread, chat.message);
+    std::unique_ptr<RunTable::Place> place;
+    try {
+        place = reserve(thread, chat.message);
+    } catch (const ThreadStoppingError&) {
+        throw;
+    } catch (const ThreadBusyError&) {
+        if (chat.start.isNull()) throw;
+        if (std::optional<Reply> sent = sendToRun(protocol, thread, chat.start, chat.strategy)) return *std::move(sent);
+        throw;
+    }
     const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);
     if (!found) return connection_.noThread(request_, asked_);
     try {
@@ -65,6 +100,7 @@ Connection::Reply Connection::Operations::chatStream() {
     // The AI SDK asks whether there is a response to which it can reconnect.
     const std::shared_ptr<ActiveRun> run = shared().runs->find(*endpoint_, route_.thread);
     if (!run) return json(http::status::no_content, {});
+    if (!run->replay()) return subscribe(protocol);  // of messages that waited, which no request has begun
     if (const char* const reason = Replay::reasonOf(run->replay()->state()))
         return json(http::status::service_unavailable, errorJson(reason));
     return Resumed{endpoint_, &protocol, run};

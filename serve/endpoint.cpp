@@ -10,6 +10,15 @@
 
 #include "serve/told.hpp"
 
+namespace stategraph::serve {
+
+void Endpoint::send(const ThreadId& thread, const Value& /*body*/, bool /*steers*/) {
+    throw InvalidArgumentError("this endpoint takes no messages while a run is under way: it is not an agent's",
+                               {.thread_id = thread.toString()});
+}
+
+}  // namespace stategraph::serve
+
 namespace stategraph::serve::detail {
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +64,10 @@ private:
     EventStream::Source subscribe(const Protocol& protocol);
     EventStream::Source begin(const Protocol& protocol, const ThreadId& thread, RunTable::Place& place,
                               const Begin& work, bool takes_answers, const ThreadOwner& found, Opening opening = {});
+    /// Answers a message for a thread on which a run is under way; none if it is refused. Errors: those of the
+    /// endpoint; ThreadStoppingError if the run is stopped for the message.
+    std::optional<Reply> sendToRun(const Protocol& protocol, const ThreadId& thread, const Value& body,
+                                   std::string_view strategy);
     /// `lines` is what a page that reconnects to the run is sent first.
     std::unique_ptr<RunTable::Place> reserve(const ThreadId& thread, const std::vector<std::string>& lines = {});
     void recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run, bool takes_answers,

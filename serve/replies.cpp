@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <charconv>
+#include <exception>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -113,6 +116,25 @@ Connection::Reply Connection::Operations::cancel() {
     return json(http::status::ok, run ? "{\"cancelled\":\"run\"}\n" : "{\"cancelled\":\"thread\"}\n");
 }
 
+namespace {
+
+/// Begins a turn with the messages that the run which has just ended did not take. They stay stored if it cannot begin.
+void beginSent(const std::shared_ptr<Shared>& shared, const Asked& asked, const std::shared_ptr<Endpoint>& endpoint,
+               const ThreadId& thread) noexcept {
+    try {
+        Begin work = endpoint->takeSent(thread);
+        if (!work) return;
+        RunConfig config = endpoint->options().config;
+        if (asked.identity) runAs(*asked.identity, config);
+        const auto place = shared->runs->reserve(endpoint, thread, {}, asked.identity ? asked.identity->name : "");
+        place->begin(watched(shared, asked, std::move(work)), std::move(config),
+                     [=] { beginSent(shared, asked, endpoint, thread); });
+    } catch (const std::exception&) {  // another request has the thread, or the server is ending
+    }
+}
+
+}  // namespace
+
 EventStream::Source Connection::Operations::begin(const Protocol& protocol, const ThreadId& thread,
                                                   RunTable::Place& place, const Begin& work, bool takes_answers,
                                                   const ThreadOwner& found, Opening opening) {
@@ -137,7 +159,13 @@ EventStream::Source Connection::Operations::begin(const Protocol& protocol, cons
     config.only_new = config.only_new || route_.parameter("only_new") == "1";
     if (asked_.identity) runAs(*asked_.identity, config);
     if (shared().options.owned) runOnlyOn(found, config);
-    source.run = place.begin(watched(connection_.shared_, asked_, work), std::move(config));
+    Asked again = asked_;
+    again.chat.reset();
+    again.ag_ui.reset();
+    source.run = place.begin(watched(connection_.shared_, asked_, work), std::move(config),
+                             [shared = connection_.shared_, again = std::move(again), endpoint = endpoint_, thread] {
+                                 beginSent(shared, again, endpoint, thread);
+                             });
     return source;
 }
 
@@ -147,8 +175,19 @@ Connection::Reply Connection::Operations::run(Operation operation) {
     const ThreadId thread = route_.thread;
     const bool is_only_new = route_.parameter("only_new") == "1" || endpoint_->options().config.only_new;
     const bool is_first = operation == Operation::start && !is_only_new && route_.parameter("again") != "1";
+    const std::string_view strategy = route_.parameter("multitask_strategy");
     // From here on, no other run of this server can begin on the thread, so open questions stay open.
-    const auto place = reserve(thread);
+    std::unique_ptr<RunTable::Place> place;
+    try {
+        place = reserve(thread);
+    } catch (const ThreadStoppingError&) {
+        throw;
+    } catch (const ThreadBusyError&) {
+        if (operation != Operation::start || strategy.empty()) throw;
+        if (std::optional<Reply> sent = sendToRun(protocol, thread, body, strategyOf(strategy)))
+            return *std::move(sent);
+        throw;
+    }
     const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);
     if (!found) return connection_.noThread(request_, asked_);
     if (is_first && endpoint_->hasEnded(thread)) {
@@ -246,6 +285,7 @@ Connection::Reply Connection::dispatch(const Request& request, const Asked& aske
         return textAnswer(request, http::status::forbidden, json_type,
                           errorJson("the endpoint '" + route.name + "' is read-only; see EndpointOptions::read_only"));
     }
+    if (endpoint && endpoint->isReserved(ThreadId(asked.thread()))) return noThread(request, asked);
     if (endpoint && shared_->options.owned) {
         if (std::optional<Answer> refused = refusalOfOwned(request, asked, *endpoint)) return *std::move(refused);
     }

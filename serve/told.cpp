@@ -1,5 +1,7 @@
 #include "serve/told.hpp"
 
+#include <initializer_list>
+
 #include <stategraph/detail/json_reading.hpp>
 #include <stategraph/detail/json_text.hpp>
 #include <stategraph/json.hpp>
@@ -25,11 +27,21 @@ const json::array* listIn(const json::object& object, std::string_view member) {
 
 namespace {
 
+/// Returns the first of these members that there is, or null: Anthropic's, OpenAI's and Gemini's names for one thing.
+const json::value* anyOf(const json::object& data, std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) {
+        if (const json::value* const found = data.if_contains(name)) return found;
+    }
+    return nullptr;
+}
+
 /// Returns whether the tool failed. Anthropic says so in the content, and for tools of MCP servers in a member.
 bool isFailure(const json::object& data) {
     const json::value* const is_error = data.if_contains("is_error");
     if (is_error != nullptr && is_error->is_bool()) return is_error->get_bool();
-    if (textOf(data, "status") == "failed") return true;  // of OpenAI's tools
+    if (textOf(data, "status") == "failed") return true;                     // of OpenAI's tools
+    const json::value* const ran = data.if_contains("codeExecutionResult");  // of Gemini
+    if (ran != nullptr && ran->is_object()) return textOf(ran->get_object(), "outcome") != "OUTCOME_OK";
     const json::value* const content = data.if_contains("content");
     return content != nullptr && content->is_object() && textOf(content->get_object(), "type").ends_with("_error");
 }
@@ -47,10 +59,9 @@ ToldProviderPart::ToldProviderPart(const json::object& part)
     boost::system::error_code broken;
     json::value parsed = parsedText(textOf(part, "data"), broken);
     if (!broken && parsed.is_object()) data = std::move(parsed.get_object());
-    const json::value* input = data.if_contains("input");
-    if (input == nullptr) input = data.if_contains("action");  // of OpenAI's tools
+    const json::value* const input = anyOf(data, {"input", "action", "executableCode", "toolCall"});
     arguments = input != nullptr ? *input : json::value(json::object());
-    const json::value* const content = data.if_contains("content");
+    const json::value* const content = anyOf(data, {"content", "codeExecutionResult", "toolResponse"});
     output = content != nullptr ? *content : json::value(data);
     is_error = isFailure(data);
     url = textOf(sourceIn(data), "url");

@@ -138,12 +138,16 @@ private:
                 return isCancelled_() ? cancel() : left(WorkOutcome::again);
             case Status::drained:
                 return left(WorkOutcome::again);
-            default:  // timed_out: a run that returns ends in no other way
-                break;
+            case Status::timed_out:
+                return fail(
+                    "the run took longer than its timeout; raise WorkerGraphOptions::config.timeout, or let its nodes "
+                    "end",
+                    false);
+            default:
+                return fail(std::string("the run ended as '") + toString(end.status) +
+                                "', after which a worker does not know how to continue",
+                            false);
         }
-        return fail(
-            "the run took longer than its timeout; raise WorkerGraphOptions::config.timeout, or let its nodes end",
-            false);
     }
 
     const Claim& claim_;

@@ -1,6 +1,7 @@
 // What docs/agents.md shows: an agent that asks, a tool whose arguments have a JSON Schema, models of two providers.
 #include <chrono>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -103,7 +104,8 @@ void optionsOfProviders() {
     agent::ToolOptions options;
     options.extra = sg::parseJson(R"({"anthropic":{"cache_control":{"type":"ephemeral"}},"openai":{"strict":true}})");
     // [end options of providers]
-    std::cout << book.content.size() << " parts, " << options.extra.toJson() << "\n";
+    std::cout << book.content.size() << " parts, " << options.extra.as<std::map<std::string, sg::Value>>().size()
+              << " formats\n";
 }
 
 void toolsOfProviders() {

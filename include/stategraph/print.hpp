@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <stategraph/compiled_graph.hpp>
+#include <stategraph/detail/wholly_storable.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/value.hpp>
 
@@ -21,7 +22,7 @@ std::ostream& operator<<(std::ostream& out, const Interrupt& interrupt);
 std::ostream& operator<<(std::ostream& out, const std::vector<Interrupt>& interrupts);
 /// Prints a list of Values, Messages or other storable types of the library as a JSON array.
 template <class T>
-    requires Encodable<std::vector<T>>
+    requires detail::wholly_storable<T>
 std::ostream& operator<<(std::ostream& out, const std::vector<T>& list) {
     detail::printText(out, toJson(list));
     return out;

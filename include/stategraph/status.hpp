@@ -12,8 +12,8 @@
 
 namespace stategraph {
 
-/// How a thread, a run or an attempt at a task stands. A word means the same for each of them; `Statuses` says which
-/// words each can have, and docs/semantics.md which may follow which.
+/// How a thread, a run or an attempt at a task stands. A word means the same for each of them; docs/semantics.md
+/// says which words each can have, and which may follow which.
 enum class Status : std::uint8_t {
     in_flight,    // a run is under way, or its process died: `recover()` resumes it; or the writer does not know
     done,         // nothing is due, or the thread was cancelled for good
@@ -33,10 +33,13 @@ enum class Status : std::uint8_t {
     retried,      // an attempt that failed and is followed by another
     handled,      // an attempt that failed for good; the node's error handler made the result of its task
 };
-/// The name of `Status` in lists of threads that are not done.
-using Unfinished = Status;
-/// The name of `Status` in the events of observers.
-using Ending = Status;
+namespace detail {
+// The words, in the order of the enumerators.
+inline constexpr std::array status_words{"in_flight", "done",      "interrupted", "failed",  "breakpoint", "limit",
+                                         "cancelled", "timed_out", "sleeping",    "edited",  "damaged",    "sealed",
+                                         "set_aside", "drained",   "left",        "retried", "handled"};
+static_assert(status_words.size() == static_cast<std::size_t>(Status::handled) + 1);
+}  // namespace detail
 /// The word of a status, which all who show it use, such as "in_flight".
 const char* toString(Status status) noexcept;
 /// Returns the status of a word; none for another word.
@@ -75,11 +78,6 @@ public:
     static constexpr Statuses ofRuns() noexcept {
         return {Status::done,    Status::interrupted, Status::failed, Status::breakpoint, Status::cancelled,
                 Status::drained, Status::timed_out,   Status::left,   Status::sleeping};
-    }
-    /// Those with which an attempt at a task ends.
-    static constexpr Statuses ofAttempts() noexcept {
-        return {Status::done,      Status::interrupted, Status::failed, Status::breakpoint, Status::cancelled,
-                Status::timed_out, Status::sleeping,    Status::left,   Status::retried,    Status::handled};
     }
 
     constexpr bool has(Status status) const noexcept { return (bits_ & bitOf(status)) != 0; }

@@ -29,7 +29,7 @@ void putElementExtra(json::object& element, const Value& extra, std::string_view
     if (own == nullptr || own->is_null()) return;
     if (!own->is_object())
         throw ModelError(std::string(what) + " must have a JSON object for each format; nothing was sent", {});
-    putMembers(element, own->get_object());
+    mergeMembers(element, own->get_object());
 }
 
 bool hasOptions(const Message& message, std::string_view format) {
@@ -40,10 +40,10 @@ void PartOptions::take(const Part& part, json::array& list) {
     const ProviderPart* const own = optionsIn(part, format_);
     if (own == nullptr) return;
     const json::object members = parseObject(own->data, "the options in a message");
-    if (list.size() > begin_) return putMembers(list.back().as_object(), members);
+    if (list.size() > begin_) return mergeMembers(list.back().as_object(), members);
     for (const auto& each : members) message_[each.key()] = each.value();  // with its nulls
 }
 
-void PartOptions::putOnMessage(json::object& element) const { putMembers(element, message_); }
+void PartOptions::putOnMessage(json::object& element) const { mergeMembers(element, message_); }
 
 }  // namespace stategraph::model::http

@@ -160,6 +160,14 @@ private:
     json::array parts_;
 };
 
+/// Returns whether a function's response may have the file: pictures and PDFs as data.
+bool mayBeInResponse(const json::object& part) {
+    const json::object* const data = objectOf(part, "inlineData");
+    if (data == nullptr) return false;
+    const std::string_view type = textOf(*data, "mimeType");
+    return type.starts_with("image/") || type == "application/pdf";
+}
+
 /// Returns the result in the form that the model reads: its value, or what failed.
 json::object responseOf(const Message& message) {
     const ToolResult& result = *message.result;
@@ -202,15 +210,18 @@ json::array geminiModelParts(const Message& message, std::size_t at, const Gemin
 json::array geminiResultParts(const Message& message, std::size_t at, const GeminiSending& sending,
                               PartOptions& options) {
     const std::string& id = answeredCall(sending.ids, message, at);
-    json::array files;
+    json::array inside;
+    json::array after;
     for (json::value& part : toolContent(message, options, geminiText, geminiFile)) {
-        if (!part.as_object().contains("text")) files.push_back(std::move(part));
+        if (part.as_object().contains("text")) continue;
+        const bool is_inside = sending.is_gemini_3 && mayBeInResponse(part.as_object());
+        (is_inside ? inside : after).push_back(std::move(part));
     }
     json::object response{{"name", validUtf8(message.result->name)}, {"response", responseOf(message)}};
     if (sending.ids.isOfProvider(at)) response["id"] = id;
-    if (sending.is_gemini_3 && !files.empty()) response["parts"] = std::exchange(files, {});
+    if (!inside.empty()) response["parts"] = std::move(inside);
     json::array parts{json::object{{"functionResponse", std::move(response)}}};
-    for (json::value& file : files) parts.push_back(std::move(file));
+    for (json::value& file : after) parts.push_back(std::move(file));
     return parts;
 }
 

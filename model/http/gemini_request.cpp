@@ -126,12 +126,10 @@ void putGeminiExtra(json::object& body, const Value& extra) {
     if (extra.isNull()) return;
     json::object members = parseObject(extra.toJson(), "Settings::extra");
     for (const char* const name : {"generationConfig", "toolConfig"}) {
-        const json::object* const known = objectOf(body, name);
         const json::object* const given = objectOf(members, name);
-        if (known == nullptr || given == nullptr) continue;
-        json::object merged = *known;
-        putMembers(merged, *given);
-        members[name] = std::move(merged);
+        if (given == nullptr) continue;
+        mergeMembers(body, {{name, *given}});
+        members.erase(name);
     }
     putMembers(body, members);
 }

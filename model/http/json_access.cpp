@@ -54,6 +54,19 @@ void putMembers(json::object& object, const json::object& members) {
     }
 }
 
+void mergeMembers(json::object& object, const json::object& members) {
+    for (const auto& each : members) {
+        json::value* const known = object.if_contains(each.key());
+        if (each.value().is_null()) {
+            object.erase(each.key());
+        } else if (known != nullptr && known->is_object() && each.value().is_object()) {
+            mergeMembers(known->get_object(), each.value().get_object());
+        } else {
+            object[each.key()] = each.value();
+        }
+    }
+}
+
 void putExtra(json::object& body, const Value& defaults, const Value& own) {
     for (const Value* extra : {&defaults, &own}) {
         if (!extra->isNull()) putMembers(body, parseObject(extra->toJson(), "Settings::extra"));

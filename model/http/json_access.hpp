@@ -24,6 +24,8 @@ std::optional<boost::json::value> parseJsonText(std::string_view text);
 boost::json::object parseObject(std::string_view text, std::string_view what);
 /// Adds the members to the object, replacing existing ones. A null removes the member.
 void putMembers(boost::json::object& object, const boost::json::object& members);
+/// Does the same, but adds the members of an object to an object that there is.
+void mergeMembers(boost::json::object& object, const boost::json::object& members);
 /// Adds the members of both to the body, replacing existing ones. The request's own members take precedence, and a null
 /// removes the member. Errors: ModelError if one of the values is neither null nor an object.
 void putExtra(boost::json::object& body, const Value& defaults, const Value& own);

@@ -23,7 +23,6 @@ Task<> AsyncRun::drive(RunOutcome& outcome, void* values) {
     try {
         engine::Events silent;
         engine::RunShared shared = engine::shareRun(core, impl_->config, silent);
-        co_await engine::awaitTurn(shared);
         engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, values));
         outcome = co_await engine::driveAsync(run, std::move(impl_->input));
         engine::giveValues(run, values, nullptr);
@@ -38,7 +37,6 @@ Task<Config> AsyncRun::submit() {
     co_await OwnHome(homeOf(core.executor()));
     try {
         engine::Submission submission(core, impl_->input, impl_->config);
-        co_await engine::awaitTurn(submission.shared());
         Config stored;
         {
             engine::Run run(core, submission.shared());

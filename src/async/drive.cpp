@@ -103,12 +103,8 @@ namespace {
 // became the head.
 class Turn {
 public:
-    explicit Turn(RunShared& shared) noexcept
-        : shared_(shared), until_(times::after(Clock::now(), shared.config->busy_timeout)) {
-        if (shared.stop == nullptr || !shared.stop->deadline()) return;
-        run_ends_first_ = *shared.stop->deadline() < until_;
-        if (run_ends_first_) until_ = *shared.stop->deadline();
-    }
+    explicit Turn(RunShared& shared)
+        : shared_(shared), wait_(shared.config->thread_id.view(), shared.config->busy_timeout, shared.claimStop()) {}
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn() {
@@ -126,7 +122,7 @@ public:
     void await_suspend(std::coroutine_handle<Promise> coroutine) {
         wakeup_.prepare(detail::homeOf(coroutine), coroutine);
         const detail::LockGuard lock(mutex_);
-        wakeup_.postAt(until_);
+        wakeup_.postAt(wait_.until());
         if (shared_.stop != nullptr) watch_.watch(shared_.stop->token());
         is_suspended_ = true;
         if (has_come_) wakeup_.wake();
@@ -136,14 +132,7 @@ public:
         is_in_line_ = false;
         return shared_.claim.leaveLine();
     }
-    /// Whether the run may wait no longer.
-    bool isOver() const noexcept { return isStopped() || Clock::now() >= until_; }
-    /// For a run that did not get its turn.
-    [[noreturn]] void refuse() const {
-        const std::string_view thread_id = shared_.config->thread_id.view();
-        if (run_ends_first_ || isStopped()) ThreadClaim::refuseStopped(thread_id);
-        ThreadClaim::refuse(thread_id, shared_.config->busy_timeout);
-    }
+    const ClaimWait& wait() const noexcept { return wait_; }
 
 private:
     static void come(void* context) {
@@ -154,11 +143,8 @@ private:
         if (self.is_suspended_) self.wakeup_.wake();
     }
 
-    bool isStopped() const noexcept { return shared_.stop != nullptr && shared_.stop->token().stop_requested(); }
-
     RunShared& shared_;
-    Clock::time_point until_;
-    bool run_ends_first_ = false;
+    const ClaimWait wait_;
     detail::Mutex mutex_;
     detail::Wakeup wakeup_;
     StopWatch watch_{wakeup_};
@@ -206,12 +192,12 @@ Async<> awaitTurn(RunShared& shared) {
     if (is_mine) {
         // A run of another process tells nobody when it ends.
         while (asksToHold(*shared.saver) ? !co_await tryHold(shared) : !shared.claim.tryHold(*shared.saver)) {
-            if (turn.isOver()) turn.refuse();
+            if (turn.wait().isOver()) turn.wait().refuse();
             co_await waitUntil(times::after(Clock::now(), ThreadClaim::look_interval), shared.stop.get());
         }
         co_return;
     }
-    turn.refuse();
+    turn.wait().refuse();
 }
 
 bool isAllInline(Run& run, Spread spread) noexcept {
@@ -278,7 +264,9 @@ Async<RunOutcome> driveAsync(Run& run, RunInput input) {
             continue;
         }
         try {
-            if (need == Need::read) {
+            if (need == Need::turn) {
+                co_await awaitTurn(run.shared());
+            } else if (need == Need::read) {
                 co_await readFirst(run);
             } else if (need == Need::tasks) {
                 if (isAllInline(run, spread)) {

@@ -16,7 +16,7 @@ enum class Spread : std::uint8_t {
     elsewhere,  // all run on the executor, because a reader watches meanwhile
 };
 
-/// Awaits the run's turn on its thread (OnBusy), for which `Run::enter` would block.
+/// Awaits the run's turn on its thread (OnBusy), for which `Run::takeTurn` would block.
 Async<> awaitTurn(RunShared& shared);
 
 /// Reads what the run begins with, before Run::start, if its saver answers later.

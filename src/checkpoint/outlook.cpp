@@ -6,16 +6,17 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// The statuses whose word a run's record has. The word of a failure leaves it to the tasks' records.
-constexpr Statuses noted{Status::interrupted, Status::breakpoint, Status::limit,
-                         Status::cancelled,   Status::timed_out,  Status::edited};
+// The word of a failure leaves it to the tasks' records, and a sleep has its time beside its word.
+constexpr Statuses said_otherwise{Status::in_flight, Status::done, Status::failed, Status::sleeping};
 
 }  // namespace
+
+bool isNoted(Status status) noexcept { return Statuses::indexed().has(status) && !said_otherwise.has(status); }
 
 std::optional<ThreadOutlook> outlookOfRun(const TaskFields& run) {
     const std::string_view word = run.node;
     if (word == run_failed && run.error) return ThreadOutlook{Status::failed, {}};
-    if (const auto status = readStatus(word); status && noted.has(*status)) return ThreadOutlook{*status, {}};
+    if (const auto status = readStatus(word); status && isNoted(*status)) return ThreadOutlook{*status, {}};
     if (word == thread_cancelled) return ThreadOutlook{Status::done, {}};
     if (const auto unix_ms = sleepsUntil(word)) return ThreadOutlook{Status::sleeping, times::ofUnixMs(*unix_ms)};
     return {};

@@ -9,6 +9,9 @@
 // How a thread stands: what the record of its last run says, or else the records of the tasks that are due.
 namespace stategraph::checkpoint {
 
+/// Returns whether the record of a run that ends so has the word of the status (toString), which says it by itself.
+bool isNoted(Status status) noexcept;
+
 /// Returns what the record of the last run at a checkpoint (run_path) says by itself, or none if its tasks' records
 /// decide. One of a failure that has an error is that of a superstep that failed as a whole. A word of a later version
 /// says nothing.

@@ -18,20 +18,12 @@ std::string pushPath(std::size_t index);
 /// The pseudo task for what a Command wrote to a pending superstep.
 inline constexpr std::string_view command_path = "command";
 /// The path of the record that says how the last run at the checkpoint ended, or that a run has resumed after such an
-/// end. The record's "node" says how.
+/// end. The record's "node" says how: the word of a status (isNoted in outlook.hpp), or one of these.
 inline constexpr std::string_view run_path = "run";
 inline constexpr std::string_view run_goes_on = "running";
 inline constexpr std::string_view run_failed = "failed";
-inline constexpr std::string_view run_at_breakpoint = "breakpoint";
-/// It has open questions, and stopped at a breakpoint as well, inside a subgraph.
-inline constexpr std::string_view run_interrupted = "interrupted";
-inline constexpr std::string_view run_at_limit = "limit";
-inline constexpr std::string_view run_cancelled = "cancelled";
-inline constexpr std::string_view run_timed_out = "timed_out";
 /// The thread is cancelled for good: what is due here must not be resumed.
 inline constexpr std::string_view thread_cancelled = "thread_cancelled";
-/// There was no run: an edit created the checkpoint.
-inline constexpr std::string_view run_edited = "edited";
 /// Returns "sleeping:UNIX_MS": a task waits until that time, which is the earliest if several wait.
 std::string sleepingUntil(std::int64_t unix_ms);
 /// Returns the time, or none for any other word.

@@ -1,23 +1,17 @@
 #include <stategraph/status.hpp>
 
 namespace stategraph {
-namespace {
 
-constexpr std::array words{"in_flight", "done",      "interrupted", "failed",  "breakpoint", "limit",
-                           "cancelled", "timed_out", "sleeping",    "edited",  "damaged",    "sealed",
-                           "set_aside", "drained",   "left",        "retried", "handled"};
-static_assert(words.size() == static_cast<std::size_t>(Status::handled) + 1);
-
-}  // namespace
+using detail::status_words;
 
 const char* toString(Status status) noexcept {
     const auto number = static_cast<std::size_t>(status);
-    return number < words.size() ? words[number] : "?";
+    return number < status_words.size() ? status_words[number] : "?";
 }
 
 std::optional<Status> readStatus(std::string_view word) noexcept {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        if (word == words[i]) return static_cast<Status>(i);
+    for (std::size_t i = 0; i < status_words.size(); ++i) {
+        if (word == status_words[i]) return static_cast<Status>(i);
     }
     return {};
 }

@@ -7,6 +7,7 @@
 #include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
+#include <stategraph/status.hpp>
 
 #include "src/checkpoint/due_tasks.hpp"
 #include "src/checkpoint/paths.hpp"
@@ -142,7 +143,7 @@ Forked makeFork(const LogName& log, const checkpoint::Folded& from, CheckpointId
         checkpoint::writeTask(id, *command, forked.command);
     if (!checkpoint::dueTasks(copy, records, true).empty()) {
         checkpoint::TaskFields edited;
-        edited.node = checkpoint::run_edited;
+        edited.node = toString(Status::edited);
         checkpoint::writeTask(id, edited, forked.run);
         forked.status = Status::edited;
     } else if (copy.failure) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <stategraph/error.hpp>
+#include <stategraph/status.hpp>
 
 #include "src/checkpoint/paths.hpp"
 
@@ -32,7 +33,7 @@ bool wasAnswered(const checkpoint::Records& records, Fits fits) {
 
 bool wasEdited(const checkpoint::Records& records) {
     const checkpoint::TaskFields* const run = records.find(checkpoint::run_path);
-    return run != nullptr && run->node == checkpoint::run_edited;
+    return run != nullptr && run->node == toString(Status::edited);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <stategraph/status.hpp>
+
 #include "src/checkpoint/due_tasks.hpp"
 #include "src/checkpoint/paths.hpp"
 #include "src/commit/changed_records.hpp"
@@ -66,7 +68,7 @@ void closeQuestions(BaseCheckpointSaver& saver, const LogName& log, const checkp
     const std::set<std::string_view> closed = takeOut(askedIn(saver, log, of), records);
     if (closed.empty()) return;
     ChangedRecords changed(*tuple, records, closed);
-    if (isLeftEdited(records, closed)) changed.noteRun(checkpoint::run_edited);
+    if (isLeftEdited(records, closed)) changed.noteRun(toString(Status::edited));
     saver.put({.log = root,
                .expected_head = tuple->head,
                .commits = {},

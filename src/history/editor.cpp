@@ -7,6 +7,7 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/runtime.hpp>
+#include <stategraph/status.hpp>
 
 #include "src/checkpoint/outlook.hpp"
 #include "src/commit/finished_tasks.hpp"
@@ -307,7 +308,7 @@ Config Editor::commit(OperationLog operations, Source source) {
     const std::int64_t first_step = source == Source::input ? -1 : 0;
     const std::int64_t step = loaded_ ? loaded_->commit.step + 1 : first_step;
     if (source == Source::input) prepareInput(core_, schedule_, log(), id, step);
-    if (run_word_.empty() && !tasks_.empty()) run_word_ = checkpoint::run_edited;
+    if (run_word_.empty() && !tasks_.empty()) run_word_ = toString(Status::edited);
     for (const auto& [path, record] : results_) {
         const auto before = std::ranges::find(loaded_->tuple.writes, path, &StoredWrite::path);
         writer.putTaskWithCommit({loaded_->commit.id, path, record,

@@ -46,18 +46,20 @@ RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config
 // A run that still has to report its end here is one whose end could not be stored.
 Run::~Run() {
     if (env_.observation.isOpen())
-        env_.observation.runEnds(Status::failed, env_.supersteps.begun, "its end could not be stored");
+        env_.observation.runEnds(Status::failed, env_.limits.begun(), "its end could not be stored");
 }
 
-void Run::enter(const RunInput& input) {
+bool Run::enter() {
     if (env_.observation) observeStart();
-    if (root_ && hasSaver()) root_->claimThread();
     Start& start = start_.emplace();
-    if (!root_) {
-        start.stop = env_.link->stop;
-    } else if (!env_.shared.config->checkpoint_ns.empty()) {
-        planTravels(input);
-    }
+    if (root_) return hasSaver() || !env_.shared.config->checkpoint_ns.empty();
+    start.stop = env_.link->stop;
+    return false;
+}
+
+void Run::takeTurn(const RunInput& input) {
+    if (hasSaver()) root_->claimThread();
+    if (!env_.shared.config->checkpoint_ns.empty()) planTravels(input);
 }
 
 // New input drops what is due, so it does not matter whether that still exists in the graph.

@@ -32,10 +32,7 @@ BaseCheckpointSaver* saverOf(const Core& core) {
 }
 
 RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
-    if (config.recursion_limit && *config.recursion_limit < 1) {
-        throw InvalidArgumentError("recursion_limit is " + std::to_string(*config.recursion_limit) +
-                                   "; it must be at least 1");
-    }
+    RunLimits::check(config);
     if (config.max_concurrency && *config.max_concurrency < 1) {
         throw InvalidArgumentError("max_concurrency is " + std::to_string(*config.max_concurrency) +
                                    "; it must be at least 1");

@@ -63,7 +63,8 @@ public:
 private:
     enum class Phase : std::uint8_t {
         begin,
-        start,    // the thread is claimed
+        turn,     // the thread is to be claimed
+        start,    // it is claimed, if there is one
         begun,    // the input is put
         plan,     // the next superstep is to be planned
         tasks,    // its tasks are executed
@@ -96,7 +97,12 @@ template <bool may_await>
 [[gnu::always_inline]] inline Need Machine::step() {
     switch (phase_) {
         case Phase::begin:
-            run_.enter(input_);
+            phase_ = Phase::turn;
+            if (!run_.enter()) goto entered;
+            return Need::turn;
+        case Phase::turn:
+            run_.takeTurn(input_);
+        entered:
             phase_ = Phase::start;
             if (may_await && isAwaited()) return Need::read;
             [[fallthrough]];

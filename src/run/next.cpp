@@ -55,15 +55,15 @@ bool Run::next() {
     if ((env_.stop != nullptr || env_.shared.claim.isReplaced()) && endsFromOutside()) return false;
     prepareTasks();
     if (!superstep.todo().empty()) {  // otherwise all results are there, and are to be committed
-        if (env_.supersteps.begun == env_.supersteps.limit) throwAtLimit();
+        env_.limits.checkBefore(env_);
         if (breakpoints_.anyBefore() && stopsAtGate()) return false;
-        if (env_.stop != nullptr && env_.stop->drains()) {
-            pause(Status::drained, {});
+        if (const auto end = requestedEnd()) {
+            pause(*end, {});
             return false;
         }
     }
     const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
-    if (!only_start) ++env_.supersteps.begun;
+    if (!only_start) env_.limits.beginSuperstep();
     // The reader of events may have spent some time since the commit.
     if (env_.measures()) env_.times.beginSuperstep(tells);
     if (superstep.todo().empty()) {
@@ -78,15 +78,6 @@ bool Run::next() {
         env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size() - superstep.todo().size());
     if (env_.stop != nullptr || topology().has_limits) env_.state.values.share();
     return true;
-}
-
-void Run::throwAtLimit() {
-    if (root_) root_->noteLimit();
-    const std::string& next = env_.nodeOf(*env_.superstep->tasks().front()).name;
-    throw GraphRecursionError(
-        "the run took " + std::to_string(env_.supersteps.limit) + " supersteps and is not done; node '" + next +
-            "' is next. Raise recursion_limit, or find the cycle that does not end; RESUME continues the thread",
-        {.node = next, .step = env_.place.step});
 }
 
 bool Run::endsFromOutside() {

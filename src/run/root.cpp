@@ -18,8 +18,7 @@ constexpr static std::size_t told_tasks_max = 64;
 
 void Root::claimThread() {
     const RunConfig& config = *env_.shared.config;
-    ClaimStop stop;
-    if (env_.shared.stop != nullptr) stop = {env_.shared.stop->token(), env_.shared.stop->deadline()};
+    const ClaimStop stop = env_.shared.claimStop();
     env_.shared.claim.acquire(*env_.shared.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
     env_.shared.claim.hold(*env_.shared.saver, config.on_busy, config.busy_timeout, stop);
 }
@@ -80,18 +79,15 @@ void Root::storeGoingOn() {
 }
 
 void Root::storePause(const RunOutcome& outcome) {
-    if (outcome.status == Status::done || env_.plan.empty()) return;
-    if (outcome.status == Status::timed_out) {
-        store(checkpoint::run_timed_out);
-    } else if (outcome.status == Status::cancelled && env_.stopStatus()) {
-        store(checkpoint::run_cancelled);  // even if a task of it sleeps, because a cancelled thread is not woken
-    } else if (outcome.wake_at) {
-        store(checkpoint::sleepingUntil(times::unixMs(*outcome.wake_at)));
-    } else if (outcome.status == Status::breakpoint) {
-        store(checkpoint::run_at_breakpoint);
-    } else if (outcome.status == Status::interrupted && env_.shared.gates.anyStopIn({})) {
-        store(checkpoint::run_interrupted);
-    }
+    const Status how = outcome.status;
+    if (how == Status::done || env_.plan.empty()) return;
+    // Even if a task of it sleeps, because a stopped thread is not woken.
+    const bool was_stopped = how == Status::timed_out || (how == Status::cancelled && env_.stopStatus());
+    if (outcome.wake_at && !was_stopped) return store(checkpoint::sleepingUntil(times::unixMs(*outcome.wake_at)));
+    if (how == Status::cancelled && !was_stopped) return;
+    // The records of the tasks say what they ask, and not that a run inside one of them is at a breakpoint.
+    if (how == Status::interrupted && !env_.shared.gates.anyStopIn({})) return;
+    if (checkpoint::isNoted(how)) store(toString(how));
 }
 
 // Returns whether tasks were not started or were stopped, so that no record says why.
@@ -108,9 +104,10 @@ void Root::storeFailure() {
     const bool was_refused = env_.shared.refusal.isNoted();
     if (env_.shared.check != nullptr) env_.shared.check->reached = env_.log.head();
     if (was_refused) return;
-    if (row_.says_running || row_.if_it_throws == checkpoint::run_at_limit || leftSome() || !row_.error.empty() ||
+    if (env_.limits.wereReached()) return store(toString(Status::limit));
+    if (row_.says_running || leftSome() || !row_.error.empty() ||
         (env_.superstep && env_.superstep->hasFailed() && env_.shared.gates.anyStopIn({}))) {
-        store(row_.if_it_throws);
+        store(checkpoint::run_failed);
     }
 }
 
@@ -132,7 +129,7 @@ void Root::store(std::string_view end) {
 // resumes it after another end, such as a failure, a question or a sleep, has not seen the breakpoint.
 std::string Root::recordOf(std::string_view end) const {
     checkpoint::TaskFields fields = fieldsOf(end);
-    fields.gates = env_.shared.gates.toStore(end == checkpoint::run_at_breakpoint);
+    fields.gates = env_.shared.gates.toStore(end == toString(Status::breakpoint));
     std::string record;
     checkpoint::writeTask(env_.place.checkpoint, fields, record);
     return record;

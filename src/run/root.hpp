@@ -46,7 +46,6 @@ public:
     /// Stores that the run has resumed, if the stored row says that the thread stopped.
     void storeGoingOn();
 
-    void noteLimit() noexcept { row_.if_it_throws = checkpoint::run_at_limit; }
     /// Why the superstep has failed as a whole, if no state can have what its tasks wrote.
     void noteConflict(std::string error) noexcept { row_.error = std::move(error); }
     /// Stores why a thread with due tasks stays as it is, for calls that look for unfinished threads. A run that was
@@ -71,7 +70,6 @@ public:
 
 private:
     struct Row {
-        std::string_view if_it_throws = checkpoint::run_failed;
         bool says_running = false;  // that a run has resumed after the end that the row reports
         // Whether tasks are due at this checkpoint; guarded by the claim's lock, as a cancel reads it.
         bool has_due = false;

@@ -62,7 +62,7 @@ public:
     /// Has the steps below not wait for puts, if the saver answers later (BaseCheckpointSaver). Call it first. Returns
     /// whether they do not.
     bool awaitPuts() { return env_.log.awaitPuts(); }
-    /// What `start` will read first, after `enter`, unless the driver gives it to `haveRead`.
+    /// What `start` will read first, when the thread is claimed, unless the driver gives it to `haveRead`.
     std::optional<TupleQuery> toRead() const;
     void haveRead(std::optional<CheckpointTuple>&& tuple) { start_->ahead.emplace(std::move(tuple)); }
     std::span<Task* const> todo() const noexcept { return env_.superstep->todo(); }
@@ -73,8 +73,9 @@ public:
     void executeAll() noexcept;
 
     /// The steps, which only `Machine` calls. All that are not noexcept may throw what the run fails with. `enter`
-    /// claims the thread, and `start` stores the input.
-    void enter(const detail::RunInput& input);
+    /// returns whether `takeTurn` is to claim the thread. `start` stores the input.
+    bool enter();
+    void takeTurn(const detail::RunInput& input);
     void start(detail::RunInput&& input);
     /// Returns false if no superstep follows.
     bool next();
@@ -161,7 +162,6 @@ private:
     // Supersteps run in next.cpp.
     bool startsQuietly() const noexcept;
     void startQuietly();
-    [[noreturn]] void throwAtLimit();
     void prepareTasks();
     void restoreTasks();
     void orderTasks();
@@ -173,6 +173,10 @@ private:
     bool stopsAtGate();
     void pauseAtGate();
     bool endsFromOutside();
+    // Returns how the run is to end before its next superstep; none if it may continue.
+    std::optional<Status> requestedEnd() const noexcept {
+        return env_.stop != nullptr && env_.stop->drains() ? std::optional(Status::drained) : std::nullopt;
+    }
     std::string_view checkpointMetadata() const noexcept;
     // These are in drive.cpp.
     void executeInTurn() noexcept;

@@ -145,7 +145,7 @@ RunOutcome& Run::tellFinish() {
         verdict_.ending = outcome_.status;
     }
     keepWarm();
-    if (env_.observation) env_.observation.runEnds(verdict_.ending, env_.supersteps.begun, verdict_.error);
+    if (env_.observation) env_.observation.runEnds(verdict_.ending, env_.limits.begun(), verdict_.error);
     if (root_) root_->tellEnd(verdict_.ending, outcome_, verdict_.error);
     return outcome_;
 }
@@ -176,7 +176,7 @@ void Run::leave() noexcept {
         tellStored();
     } catch (...) {
     }
-    if (env_.observation) env_.observation.runEnds(Status::left, env_.supersteps.begun, {});
+    if (env_.observation) env_.observation.runEnds(Status::left, env_.limits.begun(), {});
     if (!root_) return;
     outcome_.interrupts.clear();
     root_->tellEnd(Status::left, outcome_, {});

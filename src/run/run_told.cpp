@@ -26,9 +26,9 @@ void Run::observeFailure(const std::exception_ptr& failure) noexcept {
         std::rethrow_exception(failure);
     } catch (const ParentCommandSignal&) {
         env_.observation.superstepEnds(Status::done);
-        env_.observation.runEnds(Status::done, env_.supersteps.begun, {});
+        env_.observation.runEnds(Status::done, env_.limits.begun(), {});
     } catch (...) {
-        env_.observation.runEnds(Status::failed, env_.supersteps.begun, describedOrEmpty(failure));
+        env_.observation.runEnds(Status::failed, env_.limits.begun(), describedOrEmpty(failure));
     }
 }
 

@@ -61,7 +61,7 @@ private:
     RunShared shared_;
     Run run_;
     Machine machine_;
-    Need need_ = Need::turn;
+    Need need_ = Need::events;
     bool is_running_ = false;
     bool may_get_events_ = false;
     StreamEnd end_;

@@ -219,8 +219,8 @@ Status Run::pauseWithoutQuestions() const {
     if (outcome_.wake_at) return Status::sleeping;
     if (env_.shared.claim.isReplaced()) return Status::cancelled;
     // What stopped at a breakpoint waits for somebody, also if the rest was drained.
-    const bool drains = env_.stop && env_.stop->drains() && !env_.shared.gates.anyStopIn(env_.place.ns);
-    return drains ? Status::drained : Status::breakpoint;
+    const auto requested = requestedEnd();
+    return requested && !env_.shared.gates.anyStopIn(env_.place.ns) ? *requested : Status::breakpoint;
 }
 
 bool Run::touchesOutput(std::span<Task* const> tasks) const {

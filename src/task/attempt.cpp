@@ -48,7 +48,7 @@ Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAct
              .checkpoint_id = env.place.checkpoint,
              .task_id = env.idOf(context.task()),
              .step = env.place.step,
-             .remaining_steps = env.supersteps.remaining(),
+             .remaining_steps = env.limits.remaining(),
              .context = env.shared.config->context,
              .store = env.store(),
              .state = env.state.values.share()};

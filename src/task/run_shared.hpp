@@ -49,7 +49,9 @@ struct RunShared {
     ThreadClaim claim = {};
     Refusal refusal = {};
     std::shared_ptr<RunStop> stop = {};  // null if nothing can stop the run
-    std::atomic<bool> was_cut = false;   // whether a stop has ended a task of the run, or of a graph inside
+    /// Returns what ends the run while it waits for its thread.
+    ClaimStop claimStop() const { return stop != nullptr ? ClaimStop{stop->token(), stop->deadline()} : ClaimStop(); }
+    std::atomic<bool> was_cut = false;  // whether a stop has ended a task of the run, or of a graph inside
     // For a run that begins inside a subgraph: one for each graph, the root's first.
     std::vector<TravelStop> stops = {};
     std::vector<detail::AbandonedTask> abandoned = {};  // what the input of the root's run has left unfinished

@@ -6,7 +6,7 @@ namespace stategraph::engine {
 
 std::string_view RunTaskContext::node() const noexcept { return env_.nodeOf(task_).name; }
 std::int64_t RunTaskContext::step() const noexcept { return env_.place.step; }
-int RunTaskContext::remainingSteps() const noexcept { return env_.supersteps.remaining(); }
+int RunTaskContext::remainingSteps() const noexcept { return env_.limits.remaining(); }
 TaskId RunTaskContext::taskId() const { return env_.idOf(task_); }
 std::string_view RunTaskContext::threadId() const noexcept { return env_.shared.config->thread_id.view(); }
 CheckpointId RunTaskContext::checkpointId() const noexcept { return env_.place.checkpoint; }

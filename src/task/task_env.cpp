@@ -31,15 +31,6 @@ std::shared_ptr<RunStop> stopOf(const RunShared& shared, const ParentLink* link)
     return link->call != nullptr ? link->call->stop : link->env->stop;
 }
 
-constexpr int usual_limit = 25;
-
-// Returns the limit of the run, or of the graph, or of the graph around it.
-int limitOf(const detail::Core& core, const RunConfig& config, const ParentLink* link) noexcept {
-    if (config.recursion_limit) return *config.recursion_limit;
-    if (core.options().recursion_limit) return *core.options().recursion_limit;
-    return link == nullptr ? usual_limit : link->env->supersteps.limit;
-}
-
 // Of two runs that are to begin the same thread, one is refused where its input is stored, before a node is called.
 Durability durabilityOf(const RunConfig& config) noexcept {
     return config.only_new && config.durability == Durability::exit ? Durability::async : config.durability;
@@ -55,7 +46,7 @@ TaskEnv::TaskEnv(const detail::Core& graph, RunShared& run, const ParentLink* ou
       state(graph.schema(), object),
       ids(idsOf(graph, run, outer)),
       times(timesOf(graph, run, outer)),
-      supersteps{.limit = limitOf(graph, *run.config, outer)},
+      limits(graph, *run.config, outer != nullptr ? &outer->env->limits : nullptr),
       teller(*run.events, place, state.values, schedule, ids.source()),
       observation(run.is_submission ? nullptr : graph.options().observer.get(), run.config->observer) {
     schedule.reset(graph.topology());

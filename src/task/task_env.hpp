@@ -1,9 +1,7 @@
 #pragma once
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +18,7 @@
 #include "src/step/superstep.hpp"
 #include "src/stream/observation.hpp"
 #include "src/stream/teller.hpp"
+#include "src/task/run_limits.hpp"
 #include "src/task/run_memory.hpp"
 #include "src/task/run_shared.hpp"
 
@@ -69,15 +68,6 @@ private:
     std::atomic<bool> is_left_ = false;
 };
 
-/// The number of supersteps that a run may begin, and of those that it has begun.
-struct SuperstepCount {
-    int limit;
-    int begun = 0;
-    int remaining() const noexcept {
-        return begun > 0 ? limit - begun + 1 : std::min(limit, std::numeric_limits<int>::max() - 1) + 1;
-    }
-};
-
 /// What the tasks of a run work with. The run owns it, and changes it while none of them runs; they read it on any
 /// thread. Members that a task itself changes say so.
 class TaskEnv {
@@ -100,7 +90,7 @@ public:
     LogWriter& log = memory->log;                   // records of tasks are put from any thread
     IdSequence ids;
     RunTimes times;
-    SuperstepCount supersteps;
+    RunLimits limits;
     std::optional<Superstep> superstep = {};  // the current one, or the one in which the run stopped
 
     // Tasks report their progress to these, from any thread.

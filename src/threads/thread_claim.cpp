@@ -78,6 +78,27 @@ void checkTimeout(std::chrono::milliseconds timeout) {
 
 }  // namespace
 
+ClaimWait::ClaimWait(std::string_view thread_id, std::chrono::milliseconds timeout, const ClaimStop& stop)
+    : thread_id_(thread_id),
+      timeout_(timeout),
+      stop_(stop.token),
+      until_(times::after(std::chrono::steady_clock::now(), timeout)) {
+    if (!stop.deadline || *stop.deadline >= until_) return;
+    run_ends_first_ = true;
+    until_ = *stop.deadline;
+}
+
+bool ClaimWait::isOver() const noexcept { return stop_.stop_requested() || std::chrono::steady_clock::now() >= until_; }
+
+void ClaimWait::refuse() const {
+    if (run_ends_first_ || stop_.stop_requested())
+        throw CancelledError("the run was to end before it had its turn on the thread; nothing was done",
+                             {.thread_id = std::string(thread_id_)});
+    throw ThreadBusyError(
+        "another run is under way on the thread, and did not end within " + times::textOf(timeout_) + " (busy_timeout)",
+        {.thread_id = std::string(thread_id_)});
+}
+
 // Enters the end of the line. Returns true if that is its beginning too.
 bool ThreadClaim::enter(Shard& shard) noexcept {
     shard.mutex.assertHeld();
@@ -160,15 +181,12 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
         std::condition_variable_any comes;  // constructed before the claim enters, because this may throw
         enter(shard);
         waiting_ = &comes;
-        auto until = times::after(std::chrono::steady_clock::now(), timeout);
-        const bool run_ends_first = stop.deadline && *stop.deadline < until;
-        if (run_ends_first) until = *stop.deadline;
-        const bool is_mine = comes.wait_until(lock.native(), stop.token, until, [this] { return is_first_; });
+        const ClaimWait wait(thread_id, timeout, stop);
+        const bool is_mine = comes.wait_until(lock.native(), stop.token, wait.until(), [this] { return is_first_; });
         waiting_ = nullptr;
         if (!is_mine) {
             leave(shard);
-            if (stop.token.stop_requested() || run_ends_first) refuseStopped(thread_id);
-            refuse(thread_id, timeout);
+            wait.refuse();
         }
     }
     holds_ = true;
@@ -191,15 +209,11 @@ void ThreadClaim::hold(BaseCheckpointSaver& saver, OnBusy on_busy, std::chrono::
             "wait for it to end, or choose OnBusy::wait",
             {.thread_id = std::string(thread_id_)});
     }
-    auto until = times::after(std::chrono::steady_clock::now(), timeout);
-    const bool run_ends_first = stop.deadline && *stop.deadline < until;
-    if (run_ends_first) until = *stop.deadline;
+    const ClaimWait wait(thread_id_, timeout, stop);
     detail::Mutex mutex;
     std::condition_variable_any looks;
     while (!tryHold(saver)) {
-        const bool is_over = std::chrono::steady_clock::now() >= until;
-        if (stop.token.stop_requested() || (is_over && run_ends_first)) refuseStopped(thread_id_);
-        if (is_over) refuse(thread_id_, timeout);
+        if (wait.isOver()) wait.refuse();
         detail::UniqueLock lock(mutex);
         looks.wait_for(lock.native(), stop.token, look_interval, [] { return false; });
     }
@@ -224,17 +238,6 @@ bool ThreadClaim::leaveLine() noexcept {
     holds_ = is_first_;
     if (!holds_) leave(own_shard);
     return holds_;
-}
-
-void ThreadClaim::refuse(std::string_view thread_id, std::chrono::milliseconds timeout) {
-    throw ThreadBusyError(
-        "another run is under way on the thread, and did not end within " + times::textOf(timeout) + " (busy_timeout)",
-        {.thread_id = std::string(thread_id)});
-}
-
-void ThreadClaim::refuseStopped(std::string_view thread_id) {
-    throw CancelledError("the run was to end before it had its turn on the thread; nothing was done",
-                         {.thread_id = std::string(thread_id)});
 }
 
 void ThreadClaim::release() noexcept {

@@ -27,6 +27,25 @@ struct ClaimStop {
     std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 
+/// How long a claim may wait for a thread: until its own time is over, or the run is to end that waits.
+class ClaimWait {
+public:
+    /// Begins now. The thread's name must outlive it.
+    ClaimWait(std::string_view thread_id, std::chrono::milliseconds timeout, const ClaimStop& stop);
+    std::chrono::steady_clock::time_point until() const noexcept { return until_; }
+    bool isOver() const noexcept;
+    /// Throws the error of one that has not got its turn: CancelledError if its run was to end before, otherwise
+    /// ThreadBusyError.
+    [[noreturn]] void refuse() const;
+
+private:
+    std::string_view thread_id_;
+    std::chrono::milliseconds timeout_;
+    std::stop_token stop_;
+    std::chrono::steady_clock::time_point until_;
+    bool run_ends_first_ = false;
+};
+
 /// The right to write to a thread. For each saver object, one claim in this process holds it at a time; claims are
 /// served in the order in which they come. It keeps two runs from doing the same work; the saver makes sure that they
 /// never overwrite each other.
@@ -64,10 +83,6 @@ public:
                    std::chrono::milliseconds timeout, Turn turn, void* context);
     /// Returns whether the claim came first, and so holds the thread. If not, it has left its line.
     bool leaveLine() noexcept;
-    /// Throws the error of a run that did not get its turn.
-    [[noreturn]] static void refuse(std::string_view thread_id, std::chrono::milliseconds timeout);
-    /// Throws the error of a run that was stopped before its turn.
-    [[noreturn]] static void refuseStopped(std::string_view thread_id);
 
     /// Makes `cancelHolder` call `store(context)` to store that the thread is cancelled; null ends this. Any thread may
     /// call `store`, under the lock of `storing`, while the claim holds the thread. It returns false if there is

@@ -70,7 +70,7 @@ TEST_CASE("the part of an answer that had come before a stop is kept as aborted,
             REQUIRE(at.tasks.size() == 1);
             const auto unfinished = saver->unfinishedThreads({});
             REQUIRE(unfinished.size() == 1);
-            CHECK((unfinished[0].reason == sg::Unfinished::cancelled));
+            CHECK((unfinished[0].reason == sg::Status::cancelled));
 
             if (resumes) {
                 const auto ended = driver.run(helper.graph(), sg::RESUME, {.thread_id = "t"});

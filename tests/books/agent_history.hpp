@@ -142,7 +142,8 @@ private:
 
     void oneCall(bool is_disturbed) {
         const auto state = observer_->graph().getState({.thread_id = "t"});
-        const What what = is_disturbed ? anything() : What::none;
+        What what = is_disturbed ? anything() : What::none;
+        if (is_disturbed && what == What::none && random_.chance(30)) what = What::message;
         const std::size_t kind = random_.below(100);
         const bool asks = !state.interrupts().empty();
         if (state.tasks.empty() || (is_disturbed && kind < 20)) return talk(sayingOf("go on"), what);
@@ -158,13 +159,21 @@ private:
     }
     void finish() {
         for (int i = 0; world_->wrong().empty(); ++i) {
-            if (observer_->graph().getState({.thread_id = "t"}).tasks.empty()) return;
+            if (observer_->graph().getState({.thread_id = "t"}).tasks.empty()) {
+                if (!agent_->hasSent("t")) return;
+                talk(sayingOf("and what I wrote?"), What::none);
+            }
             if (i > 200) return world_->complain("the conversation does not come to an end");
             oneCall(false);
         }
     }
 
     void arm(What what, const std::shared_ptr<sg::RunControl>& control) {
+        if (what == What::message) {
+            const auto how = random_.chance(50) ? agent::WhileRunning::steer : agent::WhileRunning::enqueue;
+            const std::string text = "by the way " + std::to_string(world_->sent().size());
+            return world_->arm(1 + random_.below(12), sending(world_, *agent_, text, how));
+        }
         const auto cancels = [this] { client::post(server_->port(), "/a/t/cancel", ""); };
         History::arm(what, control, cancels, [this] { return rival(); });
     }
@@ -272,13 +281,6 @@ private:
         undecided_ = undecidedCalls(*observer_);
         return resultsOf(observer_->graph().getState({.thread_id = "t"}).values);
     }
-    static std::set<std::string> resultsOf(const agent::State& state) {
-        std::set<std::string> ids;
-        for (const model::Message& each : state.messages) {
-            if (each.result) ids.insert(each.result->call_id);
-        }
-        return ids;
-    }
 
     void end(const Doing& doing, What what, const std::set<std::string>& before, const Ended& ended) {
         const bool has_happened = canBeNoticed(what);
@@ -337,14 +339,6 @@ private:
         }
         heard_.insert(after.begin(), after.end());
     }
-    static std::set<std::string> callsOfTurn(const agent::State& state) {
-        std::set<std::string> ids;
-        for (const model::Message& each : state.messages) {
-            if (each.role == model::Role::user) ids.clear();
-            for (const model::ToolCall& call : each.calls) ids.insert(call.id);
-        }
-        return ids;
-    }
     void compareStatus(const sg::StateSnapshot<agent::State>& state, const Ended& ended, bool has_happened) {
         if (!ended.is_heard) return;
         const std::string& told = ended.told.status;
@@ -368,6 +362,8 @@ private:
     void compareEnd() {
         const auto state = observer_->graph().getState({.thread_id = "t"});
         const std::set<std::string> answered = resultsOf(state.values);
+        judgeSent(*world_, state.values);
+        judgeCounted(*world_, state.values);
         for (const model::Message& message : state.values.messages) {
             for (const model::ToolCall& call : message.calls) {
                 if (!answered.contains(call.id)) world_->complain("the call " + whatOf(call) + " has no result");

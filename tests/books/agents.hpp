@@ -1,5 +1,8 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -108,6 +111,47 @@ inline void judgeUndecided(World& world, const std::set<std::string>& undecided,
     }
 }
 
+/// The ids of the calls that have results.
+inline std::set<std::string> resultsOf(const agent::State& state) {
+    std::set<std::string> ids;
+    for (const model::Message& each : state.messages) {
+        if (each.result) ids.insert(each.result->call_id);
+    }
+    return ids;
+}
+/// The ids of the calls since the user wrote last.
+inline std::set<std::string> callsOfTurn(const agent::State& state) {
+    std::set<std::string> ids;
+    for (const model::Message& each : state.messages) {
+        if (each.role == model::Role::user) ids.clear();
+        for (const model::ToolCall& call : each.calls) ids.insert(call.id);
+    }
+    return ids;
+}
+
+/// Sends a message to the thread, on which a run is under way.
+inline std::function<void()> sending(const SharedWorld& world, const agent::Agent& to, std::string text,
+                                     agent::WhileRunning how) {
+    return [world, to, text = std::move(text), how] {
+        world->trySending(text);
+        try {
+            to.send("t", text, how);
+            world->hasSent(text);
+        } catch (const sg::Error&) {
+            // The process is dead.
+        }
+    };
+}
+/// What was sent is in the conversation once; what was being sent when the process died, at most once.
+inline void judgeSent(World& world, const agent::State& state) {
+    for (const auto& [text, has_returned] : world.sent()) {
+        const auto isIt = [&](const model::Message& each) { return each.text() == text; };
+        const auto count = std::ranges::count_if(state.messages, isIt);
+        if (count > 1 || (count == 0 && has_returned))
+            world.complain("the message \"" + text + "\" was sent, and is there " + std::to_string(count) + " times");
+    }
+}
+
 /// Answers from the conversation alone: rounds of calls, then a text. Notes what is wrong in each request.
 class Speaker final : public model::Model {
 public:
@@ -156,8 +200,8 @@ private:
         return answer;
     }
     std::vector<model::ToolCall> calls(Random& random, const std::string& prefix) const {
-        static const std::vector<std::string> outer{"plain", "gated", "asks",   "doubt",  "awaited", "own",
-                                                    "ends",  "shaky", "client", "asking", "helper",  "nobody"};
+        static const std::vector<std::string> outer{"plain", "gated",  "asks",   "doubt",  "awaited", "own", "ends",
+                                                    "shaky", "client", "asking", "helper", "nobody",  "last"};
         static const std::vector<std::string> inner{"plain", "gated", "doubt", "shaky"};
         std::vector<model::ToolCall> calls;
         const std::size_t count = 1 + random.below(is_inner_ ? 2 : 4);
@@ -211,6 +255,34 @@ inline sg::Task<std::string> later(Worker worker, Job job, agent::ToolContext& c
     co_return worker(job, context);
 }
 
+/// Middleware of all kinds, which counts the answers that are stored.
+inline agent::Middleware counting() {
+    agent::Middleware counting{.name = "count"};
+    counting.around_model = [](agent::ModelCall&, const agent::NextModel& next) -> sg::Task<model::Reply> {
+        auto asked = next();
+        co_return co_await std::move(asked);
+    };
+    counting.after_model = [](agent::ModelCall& call, model::Reply&) {
+        const sg::Value kept = call.kept();
+        call.keep(sg::Value((kept.isNull() ? 0 : kept.as<std::int64_t>()) + 1));
+    };
+    counting.around_tool = [](const agent::ToolUse&, const agent::NextTool& next) -> sg::Task<sg::Value> {
+        auto executed = next();
+        co_return co_await std::move(executed);
+    };
+    return counting;
+}
+/// It counts the answers in the log that no stop has cut off.
+inline void judgeCounted(World& world, const agent::State& state) {
+    const auto kept = state.kept.find("count");
+    if (kept == state.kept.end()) return;
+    const auto answers = std::ranges::count_if(state.messages, [](const model::Message& each) {
+        return each.role == model::Role::assistant && each.finish_reason != model::FinishReason::aborted;
+    });
+    if (kept->second.as<std::int64_t>() != answers)
+        world.complain("middleware has counted " + kept->second.toJson() + " answers of " + std::to_string(answers));
+}
+
 inline agent::Options optionsOf(std::uint64_t seed, const SharedWorld& world, bool is_inner) {
     agent::Options options;
     options.model = std::make_shared<const Speaker>(seed, world, is_inner);
@@ -225,7 +297,12 @@ inline agent::Options optionsOf(std::uint64_t seed, const SharedWorld& world, bo
     ends.on_failure = agent::OnToolFailure::end_run;
     options.tools = {agent::tool<Job>("plain", {}, steady), agent::tool<Job>("gated", gated, steady),
                      agent::tool<Job>("doubt", doubt, steady), agent::tool<Job>("shaky", {}, shaky)};
+    if (seed % 3 == 0) options.middleware = {counting()};
     if (is_inner) return options;
+    using Leaving = std::pair<std::string, sg::Command<agent::State>>;
+    options.tools.push_back(agent::tool<Job>("last", {}, [steady](const Job& job, agent::ToolContext& context) {
+        return Leaving(steady(job, context), {.go_to = sg::END});
+    }));
     options.tools.push_back(agent::tool<Job>("asks", asks, steady));
     options.tools.push_back(agent::tool<Job>("own", own, shaky));
     options.tools.push_back(agent::tool<Job>("ends", ends, shaky));

@@ -25,10 +25,10 @@ public:
     const std::string& story() const noexcept { return story_; }
 
 protected:
-    enum class What : std::uint8_t { none, stop, drain, kill, kill_put, rival, prune, abandon, count };
+    enum class What : std::uint8_t { none, stop, drain, kill, kill_put, rival, prune, abandon, count, message };
     static const char* nameOf(What what) {
-        static constexpr const char* names[] = {"",       " stop",  " drain",  " kill", " kill at a put",
-                                                " rival", " prune", " abandon"};
+        static constexpr const char* names[] = {"",       " stop",  " drain",   " kill", " kill at a put",
+                                                " rival", " prune", " abandon", "",      " message"};
         return names[static_cast<std::size_t>(what)];
     }
     /// Which moment a disturbance meets differs from run to run. So it is a test by hand and of `--nightly`.
@@ -77,7 +77,9 @@ protected:
     }
     /// Returns whether something has happened that a caller may notice. Of a prune only subscribers may: what they had
     /// not read of the checkpoints that it drops is not reported.
-    bool canBeNoticed(What what) { return world_->disarm() && what != What::none && what != What::prune; }
+    bool canBeNoticed(What what) {
+        return world_->disarm() && what != What::none && what != What::prune && what != What::message;
+    }
     void readCertain(const std::string& thread) {
         world_->setCertain(storedExecutions(*world_, storedBytes(*inner_, thread)));
     }

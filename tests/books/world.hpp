@@ -72,6 +72,22 @@ public:
         if (journal_.contains(what)) wrong_.push_back(where + ": " + what + " was executed, and is told as not run");
     }
 
+    /// A message is about to be sent to the run under way.
+    void trySending(const std::string& text) {
+        const std::lock_guard lock(mutex_);
+        sent_.emplace(text, false);
+    }
+    /// Its sending has returned, so it is not lost.
+    void hasSent(const std::string& text) {
+        const std::lock_guard lock(mutex_);
+        sent_[text] = true;
+    }
+    /// The messages that were sent, and whether their sending has returned.
+    std::map<std::string, bool> sent() const {
+        const std::lock_guard lock(mutex_);
+        return sent_;
+    }
+
     /// What else may be told: answers of models, results of clients.
     void allow(std::string text) {
         const std::lock_guard lock(mutex_);
@@ -133,6 +149,7 @@ private:
     std::set<std::string> not_run_;
     std::set<std::string> allowed_;
     std::set<std::string> certain_;
+    std::map<std::string, bool> sent_;
     std::vector<std::string> wrong_;
     std::size_t left_ = 0;
     std::function<void()> action_;

@@ -1,4 +1,5 @@
-// The words for how threads, runs and attempts stand, and the table of docs/semantics.md that says which has which.
+// The words for how threads, runs and attempts stand, and the table of docs/semantics.md that says which of them threads
+// and runs have.
 // NOT WITH: sanitize=thread
 #include <filesystem>
 #include <fstream>
@@ -39,7 +40,6 @@ struct Table {
     std::vector<Status> rows;
     Statuses of_threads;
     Statuses of_runs;
-    Statuses of_attempts;
 };
 
 Table readTable() {
@@ -57,7 +57,7 @@ Table readTable() {
         INFO(line);
         REQUIRE(status);
         table.rows.push_back(*status);
-        for (Statuses* const column : {&table.of_threads, &table.of_runs, &table.of_attempts}) {
+        for (Statuses* const column : {&table.of_threads, &table.of_runs}) {
             if (cellOf(row) == "yes") *column = *column | *status;
         }
     }
@@ -73,12 +73,11 @@ TEST_CASE("every status has a word that reads back as it, and no other word does
     CHECK(toString(static_cast<Status>(200)) == std::string("?"));
 }
 
-TEST_CASE("the statuses of threads, runs and attempts are those of docs/semantics.md") {
+TEST_CASE("the statuses of threads and runs are those of docs/semantics.md") {
     const Table table = readTable();
     CHECK((table.rows == all()));
     CHECK((table.of_threads == (Statuses::indexed() | Statuses::unreadable() | Status::set_aside)));
     CHECK((table.of_runs == Statuses::ofRuns()));
-    CHECK((table.of_attempts == Statuses::ofAttempts()));
     for (std::size_t i = 0; i < sg::indexed_statuses.size(); ++i) CHECK((sg::indexed_statuses[i] == all()[i]));
     CHECK_FALSE(Statuses::open().has(Status::done));
     CHECK(((Statuses::open() | Status::done) == Statuses::indexed()));

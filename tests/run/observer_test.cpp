@@ -240,6 +240,27 @@ TEST_CASE("a run that is refused at its beginning is reported as failed") {
     CHECK(told[1].starts_with("run failed after 0: there is nothing to resume"));
 }
 
+TEST_CASE("a run that does not get its turn on its thread is reported as failed, in every driver") {
+    const App app = oneNode(std::make_shared<sg::MemorySaver>());
+    auto holder = app.stream(bar("i"), {.thread_id = "t"}, {.modes = {sg::StreamMode::updates}});
+    REQUIRE(holder.begin() != holder.end());
+    for (const drivers::Driver& driver : drivers::crossed()) {
+        for (const sg::OnBusy on_busy : {sg::OnBusy::reject, sg::OnBusy::wait, sg::OnBusy::replace}) {
+            CAPTURE(driver.name);
+            CAPTURE(static_cast<int>(on_busy));
+            Notes notes;
+            const sg::RunConfig config{.thread_id = "t", .on_busy = on_busy, .busy_timeout = 0ms, .observer = &notes};
+            const auto outcome = driver.run(app, bar("i"), config);
+            CHECK(outcome.as<sg::ThreadBusyError>() != nullptr);
+            CHECK(outcome.events.empty());
+            const Strings told = notes.take();
+            REQUIRE(told.size() == 2);
+            CHECK(told[0] == "run of t");
+            CHECK(told[1].starts_with("run failed after 0: another run is under way on the thread"));
+        }
+    }
+}
+
 TEST_CASE("an observer that throws does no harm, and is counted") {
     Throws throws;
     const auto result =

@@ -135,6 +135,14 @@ struct Options {
     CompileOptions compile = {};
 };
 
+/// What becomes of a message for a thread on which a run is under way.
+enum class WhileRunning : std::uint8_t {
+    reject,     // it is refused
+    enqueue,    // it begins the next turn, when this one has its answer
+    steer,      // the run takes it before it calls the model the next time, with those that were sent before it
+    interrupt,  // the run is stopped, and the message begins a turn
+};
+
 /// A call that waits for a decision or a result, or of which it is not known whether it was executed.
 struct OpenCall {
     TaskId interrupt_id;
@@ -194,6 +202,20 @@ public:
                       "stategraph: an agent is spoken to, agent.say(text, {.thread_id = \"A\"}), or its graph runs: "
                       "agent.graph().invoke(input, config)");
     }
+    /// Sends a message to a thread, on which a run may be under way, and returns when it is stored, durably. `how` is
+    /// `enqueue` or `steer`. A run of this agent object, or a copy, takes it as that says; a run of another process, or
+    /// a later one, when it begins a turn. If no run takes it, such as because the last one has failed or waits for an
+    /// approval, the next message does, or `graph().invoke(said(std::vector<model::Message>()), …)`. It is taken once,
+    /// also after a crash. The run's stream reports it in the mode `custom`, as {"event": "message-taken", "id",
+    /// "text", "as"}. For the other ways give `say` OnBusy::reject or OnBusy::replace.
+    ///
+    /// Safe from any thread. Errors: MissingCheckpointerError; InvalidArgumentError for another `how`, for a name of a
+    /// thread of more than 113 bytes, and if 100 messages wait; those of the saver. Cost: two reads and a `sync` put.
+    void send(const ThreadId& thread, std::string text, WhileRunning how) const;
+    void send(const ThreadId& thread, model::Message message, WhileRunning how) const;
+    /// Whether messages that were sent may wait. False is certain if all were sent by this agent object or its copies.
+    /// Cost: a lock, and after a message was sent two reads.
+    bool hasSent(const ThreadId& thread) const;
 
     /// The waiting calls of a thread, including those of its sub-agents, in the order in which they were asked.
     std::vector<OpenCall> openCalls(const ThreadId& thread) const;

@@ -84,8 +84,9 @@ enum class OnUnrecorded : std::uint8_t {
 
 /// The options of a replay.
 struct ReplayOptions {
-    /// Gives the result of a call that the record does not have; none: `on_unrecorded` says what happens.
+    /// Gives the result of a call that the record does not have, or none.
     std::function<std::optional<ClientResult>(const model::ToolCall& call)> answer_call = {};
+    /// What becomes of a call that the record does not have, and `answer_call` does not answer.
     OnUnrecorded on_unrecorded = OnUnrecorded::stop;
     /// Answers the questions of middleware; the questions about calls are answered from the record. None: the replay
     /// ends.
@@ -109,6 +110,7 @@ enum class DifferenceKind : std::uint8_t {
 };
 /// The name, such as "calls".
 const char* toString(DifferenceKind kind) noexcept;
+/// The names under which kinds are stored.
 constexpr auto enumNames(DifferenceKind) {
     return stategraph::enumNames<DifferenceKind>({{"calls", DifferenceKind::calls},
                                                   {"arguments", DifferenceKind::arguments},

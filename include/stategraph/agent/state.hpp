@@ -45,6 +45,8 @@ struct State {
     std::map<std::string, Value> kept = {};
     /// The Commands that tools have returned in the last superstep; the next one follows them.
     std::vector<Value> commands = {};
+    /// How many of the messages that were sent while runs were under way (Agent::send) the thread has taken.
+    std::int64_t taken = 0;
 
     /// The last answer's text; empty if there is none.
     std::string text() const;
@@ -54,7 +56,7 @@ struct State {
                                     channel("usage", &State::usage, sum), channel("stop_reason", &State::stop_reason),
                                     channel("output", &State::output), channel("approval", &State::approval),
                                     channel("repairs", &State::repairs), channel("kept", &State::kept, merge),
-                                    channel("commands", &State::commands, topic));
+                                    channel("commands", &State::commands, topic), channel("taken", &State::taken));
     }
 };
 

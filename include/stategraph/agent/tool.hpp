@@ -204,6 +204,8 @@ CommandsOf commandsOf() {
         return {};
     } else {
         using S = typename StateOfCommand<C>::Type;
+        static_assert(std::is_same_v<S, stategraph::detail::NoState> || ChannelState<S>,
+                      "stategraph: a tool's Command has an update of a struct with channels(), or none");
         if constexpr (std::is_same_v<S, stategraph::detail::NoState>) {
             return {.is_given = true};
         } else {
@@ -353,10 +355,9 @@ Tool tool(std::string name, ToolOptions options, F f) {
         return {};
     }
 }
-template <class Description, class F>
-    requires std::convertible_to<const Description&, std::string>
-Tool tool(std::string name, const Description& description, F f) {
-    return tool(std::move(name), ToolOptions{.description = description}, std::move(f));
+template <class F>
+Tool tool(std::string name, const char* description, F f) {
+    return tool(std::move(name), ToolOptions{.description = description != nullptr ? description : ""}, std::move(f));
 }
 
 /// A tool that this program does not execute: a call pauses the run, and the caller that resumes it gives the result

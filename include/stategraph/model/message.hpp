@@ -262,8 +262,9 @@ namespace stategraph::model {
 
 /// Makes a part with options of the provider for the part before it, or, at the beginning of a message, for the message
 /// itself: `members` is a JSON object, whose members are added to that element of the request's body if it is sent in
-/// this format (ProviderPart::format). They replace the library's, and a null removes the member. In Anthropic's and
-/// Gemini's formats, in which several messages are joined, the element of a message is its last block or part.
+/// this format (ProviderPart::format). They replace the library's, except that members of an object are added to those
+/// of the library's object; a null removes the member. In Anthropic's and Gemini's formats, in which several messages
+/// are joined, the element of a message is its last block or part. The Responses API has none for an answer.
 ///
 ///     message.content.push_back(model::providerOptions("anthropic", R"({"cache_control":{"type":"ephemeral"}})"))
 ProviderPart providerOptions(std::string format, std::string members);

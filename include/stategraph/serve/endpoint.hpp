@@ -84,6 +84,14 @@ public:
     /// Checks a client's request before anything is done. Errors, which are reported to the client:
     /// InvalidArgumentError, WrongTypeError, InvalidUpdateError.
     virtual Begin prepare(Operation operation, const ThreadId& thread, const Value& body) = 0;
+    /// Stores the message of a start's body for the run that is under way on the thread: the run takes it before its
+    /// next call of the model (`steers`), or when it has its answer. Returns when it is stored. Errors:
+    /// InvalidArgumentError, also of an endpoint that takes no messages.
+    virtual void send(const ThreadId& thread, const Value& body, bool steers);
+    /// Begins a turn with the messages that wait on a thread whose runs have ended; null if there are none.
+    virtual Begin takeSent(const ThreadId& /*thread*/) { return {}; }
+    /// Whether the name is one that the endpoint's own threads have, and no client's.
+    virtual bool isReserved(const ThreadId& /*name*/) const { return false; }
     /// Whether `start` takes {"text"}, as an agent's does, which stores a message of a client's ID as "user-ID".
     virtual bool takesTexts() const { return false; }
     /// Whether the thread has run to its end, so that a start begins on it again, which a client must ask for. A thread

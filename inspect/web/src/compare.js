@@ -1,6 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { get, path } from './api.js';
+import { besideEachOther } from './conversation.js';
 import { go, href, route } from './route.js';
 import { clock, duration, namesOf, visible } from './text.js';
 import { Problem, Text, useDraft, Wait } from './ui.js';
@@ -8,6 +9,8 @@ import { Problem, Text, useDraft, Wait } from './ui.js';
 // Two threads beside each other: their newest branches, aligned by what was due, and the first difference.
 const most = 2000;
 const values_max = 200;
+const messages_max = 200;
+const message_bytes_max = 100_000;
 
 /** The branch that ends at the newest checkpoint, oldest first. */
 function branchOf(checkpoints) {
@@ -63,9 +66,9 @@ export function Compare() {
   useEffect(() => {
     setState({});
     const read = (name) => get(path.thread(name, 'timeline', { limit: most })).then((answer) => branchOf(answer.checkpoints));
-    Promise.all([read(thread), read(other)]).then(([left, right]) => setState({ pairs: align(left, right) }), (error) => setState({ error }));
+    Promise.all([read(thread), read(other)]).then(([left, right]) => setState({ pairs: align(left, right), newest: [left.at(-1), right.at(-1)] }), (error) => setState({ error }));
   }, [thread, other]);
-  const { pairs, error, values } = state;
+  const { pairs, newest, error, values } = state;
   const first = pairs?.findIndex((pair) => !isSame(pair)) ?? -1;
   const findValues = async () => {
     try {
@@ -73,14 +76,14 @@ export function Compare() {
         if (i >= values_max || !left || !right) break;
         const found = await get(path.checkpoint({ thread, id: left.checkpoint_id }, 'difference', { to_thread: other, to_checkpoint: right.checkpoint_id }));
         if (found.channels.length) {
-          setState({ pairs, values: { at: i, channels: found.channels.map((channel) => channel.channel) } });
+          setState({ pairs, newest, values: { at: i, channels: found.channels.map((channel) => channel.channel) } });
           document.getElementById(`pair-${i}`)?.scrollIntoView({ block: 'center' });
           return;
         }
       }
-      setState({ pairs, values: { at: -1, channels: [] } });
+      setState({ pairs, newest, values: { at: -1, channels: [] } });
     } catch (failed) {
-      setState({ pairs, error: failed });
+      setState({ pairs, newest, error: failed });
     }
   };
   return html`<main class="list" id="main"><h1>Two threads</h1>
@@ -96,8 +99,35 @@ export function Compare() {
       <table class="pairs"><thead><tr><th scope="col">step</th><th scope="col"><${Text}>${thread}<//></th><th scope="col">step</th><th scope="col"><${Text}>${other}<//></th><th scope="col">values</th></tr></thead>
       <tbody>${pairs.map((pair, i) => html`<tr id=${`pair-${i}`} class=${`${isSame(pair) ? '' : 'differs'} ${i === first || i === values?.at ? 'first' : ''}`}>
         <${Side} thread=${thread} checkpoint=${pair[0]} /><${Side} thread=${other} checkpoint=${pair[1]} />
-        <td>${pair[0] && pair[1] && html`<a href=${href({ page: 'thread', thread: other, id: pair[1].checkpoint_id, query: { view: 'diff', with: `${thread}@${pair[0].checkpoint_id}` } })}>diff</a>`}</td></tr>`)}</tbody></table>`}
+        <td>${pair[0] && pair[1] && html`<a href=${href({ page: 'thread', thread: other, id: pair[1].checkpoint_id, query: { view: 'diff', with: `${thread}@${pair[0].checkpoint_id}` } })}>diff</a>`}</td></tr>`)}</tbody></table>
+      <${Conversations} places=${[{ thread, id: newest[0]?.checkpoint_id }, { thread: other, id: newest[1]?.checkpoint_id }]} />`}
   </main>`;
+}
+
+/** The messages of a checkpoint; null if its state has none. */
+async function messagesAt(place) {
+  if (!place.id) return null;
+  try {
+    const { items } = await get(path.checkpoint(place, 'values', { path: '/messages', count: messages_max, bytes_max: message_bytes_max }));
+    return items.map((item) => (item.is_whole ? JSON.parse(item.json) : { content: `${item.json}…` }));
+  } catch {
+    return null; // there is no such channel, or it holds something else
+  }
+}
+
+function Conversations({ places }) {
+  const [both, setBoth] = useState(null);
+  const names = places.map((place) => `${place.thread}@${place.id}`).join();
+  useEffect(() => {
+    setBoth(null);
+    Promise.all(places.map(messagesAt)).then(([left, right]) => left?.length && right?.length && setBoth(besideEachOther(left, right)));
+  }, [names]);
+  if (!both) return null;
+  const { rows, first } = both;
+  return html`<h2>Conversations</h2>
+    <p>${first < 0 ? 'Both say the same.' : html`They differ first in message ${first + 1}. <button onClick=${() => document.getElementById(`message-${first}`)?.scrollIntoView({ block: 'center' })}>First other message</button>`}</p>
+    <table class="pairs conversations"><tbody>${rows.map((row, i) => html`<tr id=${`message-${i}`} class=${`${row[0] && row[1] && row[0].text === row[1].text && row[0].who === row[1].who ? '' : 'differs'} ${i === first ? 'first' : ''}`}>
+      ${row.map((said) => html`<td class="number dim">${said?.who ?? ''}</td><td>${said ? html`<pre class="text">${visible(said.text)}</pre>` : '–'}</td>`)}</tr>`)}</tbody></table>`;
 }
 
 function Side({ thread, checkpoint }) {

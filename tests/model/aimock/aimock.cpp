@@ -10,6 +10,7 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/model/anthropic.hpp>
+#include <stategraph/model/gemini.hpp>
 #include <stategraph/model/openai.hpp>
 #include <stategraph/model/responses.hpp>
 
@@ -133,7 +134,11 @@ int main(int count, char** arguments) {
     };
     checkModel("OpenAI", *openai(http), *openai(brief));
     checkModel("Responses", *responses(http), *responses(brief));
+    const auto gemini = [&](const md::HttpOptions& limits) {
+        return md::gemini({.base_url = url + "/v1beta", .api_key = "mock", .model = "gemini-2.5-pro", .http = limits});
+    };
     checkModel("Anthropic", *anthropic(http), *anthropic(brief));
+    checkModel("Gemini", *gemini(http), *gemini(brief));
     std::cout << (failures == 0 ? "all is as it should be\n" : std::to_string(failures) + " failed\n");
     return failures == 0 ? 0 : 1;
 }

@@ -111,9 +111,9 @@ TEST_CASE("Gemini 3 receives a tool's files in the function's response, and earl
     const json::value files = json::parse(R"([{"inlineData":{"mimeType":"image/png","data":"cG5n"}},
                                               {"inlineData":{"mimeType":"audio/wav","data":"d2F2"}}])");
     json::value newer = response;
-    newer.as_object()["parts"] = files;
+    newer.as_object()["parts"] = json::array{files.at(0)};  // which has no sounds
     CHECK(geminiBody({.messages = messages}).at("contents").at(2).at("parts") ==
-          json::array{json::object{{"functionResponse", newer}}});
+          json::array{json::object{{"functionResponse", newer}}, files.at(1)});
     CHECK(geminiBody({.messages = messages}, "gemini-2.5-flash").at("contents").at(2).at("parts") ==
           json::array{json::object{{"functionResponse", response}}, files.at(0), files.at(1)});
 }
@@ -137,6 +137,14 @@ TEST_CASE("options belong to the part before them, or to the message, and are se
                    {"type":"input_text","text":"short"}]})"));
     CHECK(geminiBody({.messages = messages}).at("contents").at(0).at("parts") ==
           json::parse(R"([{"text":"long","mediaResolution":{"level":"low"}},{"text":"short"}])"));
+}
+
+TEST_CASE("an option that is an object is added to the library's object of that name, and a null removes a member") {
+    md::Message said;
+    said.content = {picture, md::providerOptions("openai", R"({"image_url":{"detail":"low"},"type":null})")};
+    const std::vector<md::Message> messages = {said};
+    CHECK(openAiBody({.messages = messages}).at("messages").at(0).at("content").at(0) ==
+          json::parse(R"({"image_url":{"url":"data:image/png;base64,cG5n","detail":"low"}})"));
 }
 
 TEST_CASE("options of a message with calls, or of a result, belong to its last block") {
