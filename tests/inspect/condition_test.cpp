@@ -1,4 +1,6 @@
+#include <cstddef>
 #include <memory>
+#include <random>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -14,7 +16,9 @@
 
 #include "inspect/condition.hpp"
 #include "tests/inspect/inspected_api.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/seed.hpp"
 
 // Conditions over a state, and the first step at which one holds, on every kind of saver.
 namespace sg = stategraph;
@@ -163,6 +167,34 @@ TEST_CASE("a condition is limited in its length and in its depth") {
     std::string many = "total < 0";
     while (many.size() < 4000) many += " and total < 0";
     CHECK(conditions::holds(many));
+}
+
+TEST_CASE("any text is a condition that can be evaluated, or is refused with a mark at a place inside of it") {
+    const unsigned seed = tests::seed();
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto below = [&](std::size_t end) { return random() % end; };
+    const std::vector<std::string> pieces{"total", "log[1].b", "[\"or\"]", "size(",        ")",  "(",  "not ",
+                                          "!",     " and ",    " or ",     "||",           "&&", "==", "!=",
+                                          "<",     ">=",       "contains", "\"a\\u00e9\"", "\"", "\\", "-1.5e3",
+                                          "7",     "null",     "größe",    "\xff",         "\n", ".",  "[",
+                                          "]",     "true",     "=",        "open"};
+    std::size_t accepted = 0;
+    for (unsigned i = 0; i < sanitized::some(5000); ++i) {
+        std::string text;
+        for (std::size_t left = 1 + below(12); left > 0; --left) text += pieces[below(pieces.size())];
+        CAPTURE(text);
+        try {
+            static_cast<void>(conditions::holds(text));
+            ++accepted;
+        } catch (const sg::InvalidArgumentError& wrong) {
+            const std::string why = wrong.what();
+            const std::size_t mark = why.rfind("\n  ");
+            REQUIRE(why.ends_with('^'));
+            REQUIRE(why.size() - (mark + 3) <= text.size() + 1);
+        }
+    }
+    CHECK(accepted > 0);
 }
 
 TEST_CASE("find shows the first step at which a condition holds, who made it, and the values before and after") {
