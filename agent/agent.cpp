@@ -83,18 +83,18 @@ struct ModelNode {
     using Node = stategraph::detail::AsyncNode<Task<Command<State>>>;
     using Result = stategraph::detail::TaskResult;
     static Task<void> start(const void* node, const void* input, Runtime& runtime, Result& result) {
-        if (follows(node, input, result)) return nothing();
+        if (follows(node, input, runtime, result)) return nothing();
         return Node::start<State, State, ModelNode>(node, input, runtime, result);
     }
     static void call(const void* node, const void* input, Runtime& runtime, Result& result) {
-        if (!follows(node, input, result)) Node::call<State, State, ModelNode>(node, input, runtime, result);
+        if (!follows(node, input, runtime, result)) Node::call<State, State, ModelNode>(node, input, runtime, result);
     }
 
 private:
-    static bool follows(const void* node, const void* input, Result& result) {
+    static bool follows(const void* node, const void* input, Runtime& runtime, Result& result) {
         const State& state = *static_cast<const State*>(input);
         if (state.commands.empty()) return false;
-        detail::follow(*static_cast<const ModelNode*>(node)->plan, state, result);
+        detail::follow(*static_cast<const ModelNode*>(node)->plan, state, runtime, result);
         return true;
     }
     static Task<void> nothing() { co_return; }

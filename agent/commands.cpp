@@ -183,7 +183,7 @@ detail::Returned detail::takeApart(const Tool& tool, Value returned) {
     }
 }
 
-void detail::follow(const Plan& plan, const State& state, TaskResult& result) {
+void detail::follow(const Plan& plan, const State& state, Runtime& runtime, TaskResult& result) {
     std::vector<StoredCommand> commands;
     for (const Value& each : state.commands) commands.push_back(each.as<StoredCommand>());
     const Schema& own = stategraph::detail::schemaOf<State>();
@@ -202,8 +202,11 @@ void detail::follow(const Plan& plan, const State& state, TaskResult& result) {
     for (const StoredWrite& each : all.update) restore(each, written, result.writes);
     const auto isEnd = [](const StoredTarget& target) { return target.node == END; };
     const bool is_end = !result.to_parent && std::ranges::any_of(all.go_to, isEnd);
-    if (is_end) result.writes.add<std::string>(own.find("stop_reason")->index, WriteKind::set, std::string("command"));
     result.go_to.clear();
+    if (is_end) {
+        result.writes.add<std::string>(own.find("stop_reason")->index, WriteKind::set, std::string("command"));
+        if (!lookForMessages(plan, state, runtime).messages.empty()) result.go_to.emplace_back(begin_node);
+    }
     for (StoredTarget& each : all.go_to) {
         if (each.payload) {
             result.go_to.emplace_back(Send(std::move(each.node), std::move(*each.payload)));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <stategraph/detail/node.hpp>
+#include <stategraph/runtime.hpp>
 
 #include "agent/plan.hpp"
 
@@ -25,6 +26,6 @@ Returned takeApart(const Tool& tool, Value returned);
 /// left: that graph gets the conversation and, if a Command has an update, the turn's usage, in its channels of these
 /// names, and the updates and targets of all such Commands. Otherwise the updates change the agent's state, and the
 /// turn ends if a target is END. Errors: InvalidUpdateError for a tool that is gone, or Commands for different states.
-void follow(const Plan& plan, const State& state, stategraph::detail::TaskResult& result);
+void follow(const Plan& plan, const State& state, Runtime& runtime, stategraph::detail::TaskResult& result);
 
 }  // namespace stategraph::agent::detail

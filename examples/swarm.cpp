@@ -17,10 +17,12 @@ namespace model = stategraph::model;
 struct Desk {
     std::vector<model::Message> messages = {};
     std::string active = "triage";
+    // Two agents that work at the same time may both hand over: the last one counts.
     static constexpr auto channels() {
         return sg::channels(sg::channel("messages", &Desk::messages, sg::addMessages),
-                            sg::channel("active", &Desk::active));
+                            sg::channel("active", &Desk::active, sg::reduce("last", last)));
     }
+    static std::string last(const std::string& /*before*/, const std::string& given) { return given; }
 };
 struct Order {
     std::string order = {};
@@ -28,7 +30,7 @@ struct Order {
 };
 
 agent::Tool toAgent(const std::string& name) {
-    return agent::handOff(name, {.description = "For " + name}, sg::set<&Desk::active>(name));
+    return agent::handOff(name, {.description = "For " + name}, sg::add<&Desk::active>(name));
 }
 
 // A script takes the place of a model: it acts, says so, and hands over what is not its own.

@@ -89,6 +89,27 @@ TEST_CASE("a message that steers is taken before the model is called again, one 
     }
 }
 
+TEST_CASE("a turn that a tool's Command ends is followed by the messages that wait") {
+    Echo echo;
+    echo.open().send("t", "first", WhileRunning::enqueue);
+    const auto saver = echo.saver;
+    std::unique_ptr<agent::Agent> self;
+    const auto finish = agent::tool<Job>("work", {}, [&](const Job& job) {
+        if (job.what == "work") self->send("t", "after it", WhileRunning::enqueue);
+        return sg::go(sg::END);
+    });
+    const auto answer = [](const model::Request& request) {
+        const std::string last = request.messages.back().text();
+        return last == "first" ? model::assistant({call("c", "work")}) : model::assistant("echo of " + last);
+    };
+    self = std::make_unique<agent::Agent>(
+        agent::Options{.model = model::scripted(answer), .tools = {finish}, .compile = stored(saver)});
+    const auto ended = self->graph().invoke(agent::said(std::vector<model::Message>()), {.thread_id = "t"});
+    CHECK(told(ended.values.messages) ==
+          Texts{"user:first", "model:[work]", "tool:null", "user:after it", "model:echo of after it"});
+    CHECK(ended.values.stop_reason == "stop");
+}
+
 TEST_CASE("messages keep the order in which they were sent: one that steers takes those before it along") {
     Echo echo;
     echo.meanwhile = [&](const agent::Agent& agent) {

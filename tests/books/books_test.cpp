@@ -7,6 +7,7 @@
 
 #include "tests/books/agent_history.hpp"
 #include "tests/books/graph_history.hpp"
+#include "tests/books/swarm_history.hpp"
 #include "tests/books/workflow_history.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -52,3 +53,6 @@ void tryAll(std::uint64_t usual) {
 TEST_CASE("what agents executed is what is stored, streamed and told to models") { tryAll<books::AgentHistory>(300); }
 TEST_CASE("what workflows executed is what is stored and streamed") { tryAll<books::WorkflowHistory>(150); }
 TEST_CASE("what nodes of graphs executed is what is stored and streamed") { tryAll<books::GraphHistory>(150); }
+TEST_CASE("agents that hand over to each other have the conversation that they have without deaths") {
+    tryAll<books::SwarmHistory>(150);
+}
