@@ -5,13 +5,19 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include <boost/json.hpp>
+
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/error.hpp>
 
 #include "serve/ag_ui_request.hpp"
 #include "serve/chat.hpp"
 #include "serve/chosen_protocol.hpp"
+#include "serve/conversation.hpp"
 #include "serve/operations.hpp"
 #include "serve/run_replay.hpp"
+#include "serve/shown_message.hpp"
+#include "serve/told.hpp"
 
 // The operations of clients that send their conversation, and what is kept of a run for those that reconnect.
 namespace stategraph::serve {
@@ -52,7 +58,9 @@ Connection::Reply Connection::Operations::chat() {
     try {
         const Begin work = chat.decisions.isNull() ? endpoint_->prepare(Operation::start, thread, chat.start)
                                                    : endpoint_->prepare(Operation::decide, thread, chat.decisions);
-        return begin(protocol, thread, *place, work, !chat.decisions.isNull(), *found, {.shown = chat.shown});
+        Opening opening = answering(work, thread);
+        if (!chat.decisions.isNull()) opening.shown = chat.shown;
+        return begin(protocol, thread, *place, work, !chat.decisions.isNull(), *found, std::move(opening));
     } catch (const InvalidArgumentError& why) {
         if (chat.decisions.isNull()) throw;
         return json(http::status::conflict, errorJson(why));
@@ -70,12 +78,46 @@ Connection::Reply Connection::Operations::chatStream() {
     return Resumed{endpoint_, &protocol, run};
 }
 
-std::string Connection::Operations::stored(const ThreadId& thread) const {
+std::string Connection::Operations::stored(const ThreadId& thread, const GetStateOptions& options) const {
     try {
-        return endpoint_->state({.thread_id = thread}, errorText());
+        return endpoint_->state({.thread_id = thread}, options, errorText());
     } catch (const MissingCheckpointerError&) {
         return {};
     }
+}
+
+Opening Connection::Operations::answering(const Begin& work, const ThreadId& thread) const {
+    Opening opening;
+    if (work.message_id.empty()) return opening;
+    opening.message = answerId(work.message_id);
+    const Protocol* const ui = findProtocol(*endpoint_, "ui");
+    if (!work.repeats || ui == nullptr) return opening;
+    boost::system::error_code broken;  // the library wrote it
+    const boost::json::value state = parsedText(stored(thread, {.subgraphs = true}), broken);
+    if (!state.is_object()) return opening;
+    const boost::json::array shown = uiConversation(*ui, state.get_object(), {.limit = 1});
+    if (shown.empty() || textOf(shown.front().get_object(), "id") != opening.message) return opening;
+    opening.lines = linesOf(shown.front().get_object());
+    opening.shown = callsIn(shown.front().get_object());
+    return opening;
+}
+
+Connection::Reply Connection::Operations::messages() {
+    const std::string_view as = route_.parameter("as");
+    if (!as.empty() && as != "ui" && as != "langgraph") throw InvalidArgumentError("as must be ui or langgraph");
+    if (!endpoint_->holdsMessages()) {
+        throw InvalidArgumentError("the endpoint '" + route_.name +
+                                   "' has no conversation: its state has no channel \"messages\" of model::Message");
+    }
+    const Protocol* const ui = as == "langgraph" ? nullptr : &uiProtocol(*endpoint_);
+    const MessagePage page{.limit = limit(), .before = std::string(route_.parameter("before"))};
+    std::string text = endpoint_->state(config(), {.subgraphs = true}, errorText());
+    if (text.empty()) text = "{}";
+    boost::system::error_code broken;  // the library wrote it
+    const boost::json::value state = parsedText(text, broken);
+    const boost::json::array shown = ui != nullptr ? uiConversation(*ui, state.as_object(), page)
+                                            : langGraphConversation(state.as_object(), page);
+    return json(http::status::ok, stategraph::detail::jsonText(shown) + "\n");
 }
 
 Connection::Reply Connection::Operations::agUi() {

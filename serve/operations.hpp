@@ -47,6 +47,7 @@ private:
     Reply schema();
     Reply state();
     Reply history();
+    Reply messages();
     Reply events();
     Reply start() { return run(Operation::start); }
     Reply resume() { return run(Operation::resume); }
@@ -58,7 +59,11 @@ private:
 
     Reply run(Operation operation);
     /// The state of a thread as JSON; empty if nothing is stored, or the graph stores nothing.
-    std::string stored(const ThreadId& thread) const;
+    std::string stored(const ThreadId& thread, const GetStateOptions& options = {}) const;
+    /// What the response to a message of the user begins with.
+    Opening answering(const Begin& work, const ThreadId& thread) const;
+    /// How many entries of a list the client wants.
+    std::size_t limit() const;
     SubscribeOptions subscribing(const Protocol& protocol) const;
     EventStream::Source subscribe(const Protocol& protocol);
     EventStream::Source begin(const Protocol& protocol, const ThreadId& thread, RunTable::Place& place,

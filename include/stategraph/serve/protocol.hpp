@@ -26,16 +26,22 @@ struct ShownCall {
     std::string id;
     /// Whether the client asks its user about the call.
     bool is_asked = false;
+    /// Whether the client has its result.
+    bool is_answered = false;
 };
 
 /// What a response answers.
 struct Opening {
     /// The calls of the client's message that the response continues: the client has sent decisions about some of them.
     std::vector<ShownCall> shown = {};
+    /// The id of the message that the response is, as `GET …/messages` has it; empty: the client has it, or gives one.
+    std::string message = {};
+    /// The lines of what that message has already, for a client that sends the user's message again.
+    std::vector<std::string> lines = {};
     /// The client's names of the thread and of its request. Only "ag-ui" repeats them, whose clients choose both.
     std::string thread = {};
     std::string run = {};
-    /// The ids of the messages that the client has, as far as it sent them; likewise.
+    /// The ids of the messages that the client of "ag-ui" has, as far as it sent them.
     std::set<std::string> messages = {};
     /// The thread's state as JSON (Endpoint::state), for a client that does not have it; empty: nothing is stored.
     std::string state = {};
