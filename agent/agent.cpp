@@ -128,9 +128,7 @@ bool isOwnCall(const State& state, const OpenCall& call) {
 
 }  // namespace
 
-std::vector<OpenCall> Agent::openCalls(const ThreadId& thread) const {
-    return agent::openCalls(graph_, thread);
-}
+std::vector<OpenCall> Agent::openCalls(const ThreadId& thread) const { return agent::openCalls(graph_, thread); }
 
 WaitingPage Agent::waiting(const WaitingQuery& query) const {
     const auto& saver = plan_->options.compile.checkpointer.saver();

@@ -20,7 +20,11 @@ public:
         } else if (type == "text-start" || type == "reasoning-start") {
             texts_[textOf(line, "id")] = parts_.size();
             const std::string kind = type.substr(0, type.find('-'));
-            parts_.push_back({{"type", kind}, {"id", line.at("id")}, {"text", ""}, {"state", "done"}});
+            json::object part{{"type", kind}};
+            if (kind == "reasoning") part["id"] = line.at("id");
+            part["text"] = "";
+            part["state"] = "done";
+            parts_.push_back(std::move(part));
         } else if (type == "text-delta" || type == "reasoning-delta") {
             const auto found = texts_.find(textOf(line, "id"));
             if (found != texts_.end()) at(found->second).at("text").as_string() += textOf(line, "delta");

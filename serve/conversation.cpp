@@ -183,8 +183,9 @@ json::array uiConversation(const Protocol& ui, const json::object& state, const 
     json::array messages;
     for (std::size_t at = begin; at < end; ++at) {
         const bool is_last = at + 1 == shown.size();
-        messages.push_back(shown[at].is_users ? usersMessage(shown[at])
-                                              : answerMessage(ui, shown[at], is_last ? open : std::vector<StreamEvent>()));
+        messages.push_back(shown[at].is_users
+                               ? usersMessage(shown[at])
+                               : answerMessage(ui, shown[at], is_last ? open : std::vector<StreamEvent>()));
     }
     return messages;
 }

@@ -15,6 +15,7 @@
 #include "serve/chosen_protocol.hpp"
 #include "serve/conversation.hpp"
 #include "serve/operations.hpp"
+#include "serve/origin.hpp"
 #include "serve/run_replay.hpp"
 #include "serve/shown_message.hpp"
 #include "serve/told.hpp"
@@ -72,7 +73,7 @@ Connection::Reply Connection::Operations::chatStream() {
     if (!from().empty()) return subscribe(protocol);
     // The AI SDK asks whether there is a response to which it can reconnect.
     const std::shared_ptr<ActiveRun> run = shared().runs->find(*endpoint_, route_.thread);
-    if (!run) return json(http::status::no_content, {});
+    if (!run) return isLeftBehind() ? continueTurn(protocol) : json(http::status::no_content, {});
     if (const char* const reason = Replay::reasonOf(run->replay()->state()))
         return json(http::status::service_unavailable, errorJson(reason));
     return Resumed{endpoint_, &protocol, run};
@@ -86,19 +87,49 @@ std::string Connection::Operations::stored(const ThreadId& thread, const GetStat
     }
 }
 
-Opening Connection::Operations::answering(const Begin& work, const ThreadId& thread) const {
+bool Connection::Operations::isLeftBehind() const {
+    // A request of another page's origin changes nothing.
+    const bool may_run = endpoint_->holdsMessages() && !endpoint_->options().read_only &&
+                         request_.method() == http::verb::get && !shared().is_draining &&
+                         !isForeign(request_, shared().options.origins);
+    return may_run && endpoint_->endingOf(route_.thread) == Status::in_flight;
+}
+
+Connection::Reply Connection::Operations::continueTurn(const Protocol& protocol) {
+    if (std::optional<Answer> refused = connection_.refusalOfRun(request_, asked_)) return *std::move(refused);
+    const ThreadId thread = route_.thread;
+    const auto place = reserve(thread);
+    const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);
+    if (!found) return connection_.noThread(request_, asked_);
+    const Begin work = endpoint_->prepare(Operation::resume, thread, {});
+    return begin(protocol, thread, *place, work, false, *found, answerSoFar(protocol, thread));
+}
+
+Opening Connection::Operations::answerSoFar(const Protocol& ui, const ThreadId& thread) const {
     Opening opening;
-    if (work.message_id.empty()) return opening;
-    opening.message = answerId(work.message_id);
-    const Protocol* const ui = findProtocol(*endpoint_, "ui");
-    if (!work.repeats || ui == nullptr) return opening;
     boost::system::error_code broken;  // the library wrote it
     const boost::json::value state = parsedText(stored(thread, {.subgraphs = true}), broken);
     if (!state.is_object()) return opening;
-    const boost::json::array shown = uiConversation(*ui, state.get_object(), {.limit = 1});
-    if (shown.empty() || textOf(shown.front().get_object(), "id") != opening.message) return opening;
-    opening.lines = linesOf(shown.front().get_object());
-    opening.shown = callsIn(shown.front().get_object());
+    const boost::json::array shown = uiConversation(ui, state.get_object(), {.limit = 1});
+    if (shown.empty()) return opening;
+    const boost::json::object& last = shown.front().get_object();
+    if (textOf(last, "role") == "user") {
+        opening.message = answerId(textOf(last, "id"));
+    } else {
+        opening.message = textOf(last, "id");
+        opening.lines = linesOf(last);
+        opening.shown = callsIn(last);
+    }
+    return opening;
+}
+
+Opening Connection::Operations::answering(const Begin& work, const ThreadId& thread) const {
+    if (work.message_id.empty()) return {};
+    const Protocol* const ui = findProtocol(*endpoint_, "ui");
+    const std::string message = answerId(work.message_id);
+    Opening opening;
+    if (work.repeats && ui != nullptr) opening = answerSoFar(*ui, thread);
+    if (opening.message != message) opening = {.message = message};
     return opening;
 }
 
@@ -115,8 +146,8 @@ Connection::Reply Connection::Operations::messages() {
     if (text.empty()) text = "{}";
     boost::system::error_code broken;  // the library wrote it
     const boost::json::value state = parsedText(text, broken);
-    const boost::json::array shown = ui != nullptr ? uiConversation(*ui, state.as_object(), page)
-                                            : langGraphConversation(state.as_object(), page);
+    const boost::json::array shown =
+        ui != nullptr ? uiConversation(*ui, state.as_object(), page) : langGraphConversation(state.as_object(), page);
     return json(http::status::ok, stategraph::detail::jsonText(shown) + "\n");
 }
 

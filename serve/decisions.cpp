@@ -77,10 +77,11 @@ Command<> decisionsBy(const Value& body, const AnswersCalls& by) {
 Command<> detail::decisionsIn(const Value& body, const ThreadId& thread, const std::vector<Interrupt>& open) {
     const std::vector<agent::OpenCall> calls = agent::openCalls(open);
     return decisionsBy(
-        body, {.decide = [&](const std::string& call,
-                             agent::Decision decision) { return agent::decide(calls, thread, call, std::move(decision)); },
-               .give = [&](const std::string& call,
-                           agent::ClientResult result) { return agent::give(calls, thread, call, std::move(result)); }});
+        body,
+        {.decide = [&](const std::string& call,
+                       agent::Decision decision) { return agent::decide(calls, thread, call, std::move(decision)); },
+         .give = [&](const std::string& call,
+                     agent::ClientResult result) { return agent::give(calls, thread, call, std::move(result)); }});
 }
 
 }  // namespace stategraph::serve

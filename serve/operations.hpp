@@ -62,6 +62,12 @@ private:
     std::string stored(const ThreadId& thread, const GetStateOptions& options = {}) const;
     /// What the response to a message of the user begins with.
     Opening answering(const Begin& work, const ThreadId& thread) const;
+    /// The same for a response that continues the thread's last turn: what the answer has already.
+    Opening answerSoFar(const Protocol& ui, const ThreadId& thread) const;
+    /// Whether the process has died that drove the thread, or has left it when it ended, so that the page that comes
+    /// back continues its turn.
+    bool isLeftBehind() const;
+    Reply continueTurn(const Protocol& protocol);
     /// How many entries of a list the client wants.
     std::size_t limit() const;
     SubscribeOptions subscribing(const Protocol& protocol) const;

@@ -150,8 +150,7 @@ Connection::Reply Connection::Operations::run(Operation operation) {
     const ThreadId thread = route_.thread;
     const bool is_only_new = route_.parameter("only_new") == "1" || endpoint_->options().config.only_new;
     const bool speaks = operation == Operation::start && endpoint_->holdsMessages() && detail::saysText(body);
-    const bool is_first =
-        operation == Operation::start && !speaks && !is_only_new && route_.parameter("again") != "1";
+    const bool is_first = operation == Operation::start && !speaks && !is_only_new && route_.parameter("again") != "1";
     // From here on, no other run of this server can begin on the thread, so open questions stay open.
     const auto place = reserve(thread);
     const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);

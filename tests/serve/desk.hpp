@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include <boost/json.hpp>
 #include <doctest/doctest.h>
+#include <boost/json.hpp>
 
 #include <stategraph/async.hpp>
 #include <stategraph/serve/agent_endpoint.hpp>

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <stategraph/memory_saver.hpp>
 
 #include "tests/serve/desk.hpp"
+#include "tests/support/door.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/until.hpp"
 
@@ -20,6 +22,23 @@ using namespace tools;
 namespace {
 
 using Texts = std::vector<std::string>;
+
+/// A saver whose process dies: what is stored afterwards is lost.
+class Dying final : public Door {
+public:
+    using Door::Door;
+    std::atomic<bool> is_dead = false;
+
+private:
+    void put(const sg::PutRequest& request) override {
+        if (!is_dead) Door::put(request);
+    }
+};
+
+json::array saying(const std::string& id, const std::string& words) {
+    const json::value part{{"type", "text"}, {"text", words}};
+    return {{{"id", id}, {"role", "user"}, {"parts", json::array{part}}}};
+}
 
 bool has(const Texts& texts, std::string_view part) {
     return std::ranges::any_of(texts, [&](const std::string& each) { return each.find(part) != std::string::npos; });
@@ -97,9 +116,8 @@ TEST_CASE("two agents of a graph that wait at the same time are decided about in
 TEST_CASE("open calls of a graph are found, decided and given results by functions of the library") {
     savers::onEach([](savers::Store& store) {
         const auto ledger = std::make_shared<Ledger>();
-        const agent::Agent inner =
-            helper(caller({call("c1", "fire", "burn"), call("c2", "here", "locate")}, "Done."),
-                   {work(ledger, "burn", gated()), agent::clientTool<Job>("locate")});
+        const agent::Agent inner = helper(caller({call("c1", "fire", "burn"), call("c2", "here", "locate")}, "Done."),
+                                          {work(ledger, "burn", gated()), agent::clientTool<Job>("locate")});
         const auto graph = around({inner}, store.open());
         const auto asked =
             graph.invoke(sg::Update<Desk>{sg::add(&Desk::messages, model::user("go"))}, {.thread_id = "t"});
@@ -141,8 +159,7 @@ TEST_CASE("a user who writes instead of deciding does not lose what the agent in
         CHECK(page.messages.size() == 4);
         page.messages.pop_back();
         page.messages.pop_back();
-        CHECK(page.shown() ==
-              Texts{"reasoning:hm", "text:Let me see.", "work:output-available", "burn:output-error"});
+        CHECK(page.shown() == Texts{"reasoning:hm", "text:Let me see.", "work:output-available", "burn:output-error"});
         CHECK(ledger->count("fire") == 0);
     });
 }
@@ -154,14 +171,13 @@ TEST_CASE("a message that is sent again continues a turn that was stopped, and t
     savers::onEach([&](savers::Store& store) {
         const auto gate = std::make_shared<gates::Gate>();
         const auto ledger = std::make_shared<Ledger>();
-        const agent::Agent inner = helper(caller({call("c1", "tea")}, "Done.", std::make_shared<Heard>(), gate),
-                                          {work(ledger)});
+        const agent::Agent inner =
+            helper(caller({call("c1", "tea")}, "Done.", std::make_shared<Heard>(), gate), {work(ledger)});
         std::unique_ptr<serve::Server> server;
         if (is_agent) {
-            const agent::Agent alone(
-                {.model = caller({call("c1", "tea")}, "Done.", std::make_shared<Heard>(), gate),
-                 .tools = {work(ledger)},
-                 .compile = stored(store.open())});
+            const agent::Agent alone({.model = caller({call("c1", "tea")}, "Done.", std::make_shared<Heard>(), gate),
+                                      .tools = {work(ledger)},
+                                      .compile = stored(store.open())});
             server = serving(alone);
         } else {
             server = serving(around({inner}, store.open()));
@@ -169,9 +185,7 @@ TEST_CASE("a message that is sent again continues a turn that was stopped, and t
         Page page(server->port());
         {
             client::Connection first(server->port());
-            const json::value part{{"type", "text"}, {"text", "go"}};
-            first.request("POST", "/desk/chat",
-                          page.body({{{"id", "m1"}, {"role", "user"}, {"parts", json::array{part}}}}));
+            first.request("POST", "/desk/chat", page.body(saying("m1", "go")));
             patience::until([&] {  // the model is asked for its second answer
                 const client::Response response = load(server->port(), "t");
                 return response.body.find("did tea") != std::string::npos;
@@ -179,6 +193,8 @@ TEST_CASE("a message that is sent again continues a turn that was stopped, and t
             CHECK(client::post(server->port(), "/desk/t/cancel", "{}").status == 200);
             gate->open();
             first.read();
+            // A turn that was stopped is not continued by a page that is loaded.
+            CHECK(client::get(server->port(), "/desk/chat/t/stream").status == 204);
         }
         REQUIRE(page.say("m1", "go").status == 200);
         CHECK(text(page.last(), "id") == "answer-m1");
@@ -192,6 +208,48 @@ TEST_CASE("a message that is sent again continues a turn that was stopped, and t
         page.reload();
         CHECK(page.messages.size() == 2);
         CHECK(page.shown().back() == "text:Done.");
+    });
+}
+
+TEST_CASE("a turn whose server died continues when the page comes back, which gets the whole of its answer") {
+    bool is_agent = false;
+    SUBCASE("of a graph") {}
+    SUBCASE("of an agent") { is_agent = true; }
+    savers::onEach([&](savers::Store& store) {
+        const auto gate = std::make_shared<gates::Gate>();
+        const auto ledger = std::make_shared<Ledger>();
+        const std::shared_ptr<sg::BaseCheckpointSaver> kept = store.open();
+        const auto serve = [&](std::shared_ptr<sg::BaseCheckpointSaver> saver,
+                               const std::shared_ptr<gates::Gate>& waits) {
+            const auto model = caller({call("c1", "tea")}, "Done.", std::make_shared<Heard>(), waits);
+            if (!is_agent) return serving(around({helper(model, {work(ledger)})}, std::move(saver)));
+            return serving(
+                agent::Agent({.model = model, .tools = {work(ledger)}, .compile = stored(std::move(saver))}));
+        };
+        const auto dying = std::make_shared<Dying>(kept);
+        const auto first = serve(dying, gate);
+        Page page(first->port());
+        client::Connection connection(first->port());
+        connection.request("POST", "/desk/chat", page.body(saying("m1", "go")));
+        patience::until([&] { return load(first->port(), "t").body.find("did tea") != std::string::npos; });
+        dying->is_dead = true;
+        const auto second = serve(std::make_shared<Door>(kept), nullptr);
+        const std::string stream = "/desk/chat/t/stream";
+        CHECK(client::get(second->port(), stream, "Origin: https://example.org\r\n").status == 204);
+        const client::Response response = client::get(second->port(), stream);
+        gate->open();
+        CHECK(response.status == 200);
+        std::vector<std::string> lines;
+        for (const json::object& line : response.objects()) lines.push_back(json::serialize(line));
+        CHECK(text(response.objects().front(), "messageId") == "answer-m1");
+        Page other(second->port());
+        other.messages = {{{"id", "answer-m1"}, {"role", "assistant"}, {"parts", serve::partsBuiltOf(lines)}}};
+        CHECK(other.shown() == Texts{"reasoning:hm", "text:Let me see.", "work:output-available", "text:Done."});
+        CHECK(ledger->count("tea") == 1);
+        const Texts streamed = other.shown();
+        other.reload();
+        CHECK(other.shown() == streamed);
+        CHECK(client::get(second->port(), stream).status == 204);
     });
 }
 
@@ -211,8 +269,7 @@ TEST_CASE("a graph whose own nodes write messages is talked with, and its other 
         const json::object& question = page.last().at("parts").as_array().back().as_object();
         CHECK(text(question, "type") == "data-question");
         CHECK(question.at("data").at("text") == "Which color?");
-        const auto decided =
-            client::post(server->port(), "/desk/t/decide", R"({"call_id":"c1","approved":true})");
+        const auto decided = client::post(server->port(), "/desk/t/decide", R"({"call_id":"c1","approved":true})");
         CHECK(decided.status == 409);
         CHECK(client::post(server->port(), "/desk/t/resume", R"({"resume":"red"})").status == 200);
         page.reload();

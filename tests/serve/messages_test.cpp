@@ -90,11 +90,11 @@ TEST_CASE("messages have files, sources, results that failed, and nothing that a
             {"type":"text","text":"What is this?"}]},
         {"id":"answer-m1","role":"assistant","parts":[{"type":"step-start"},
             {"type":"file","mediaType":"image/png","url":"https://a/b"},
-            {"type":"text","id":"text-a1","text":"A cat","state":"done"},
+            {"type":"text","text":"A cat","state":"done"},
             {"type":"source-url","sourceId":"https://a","url":"https://a","title":"A"},
             {"type":"dynamic-tool","toolName":"work","toolCallId":"one","state":"output-error","input":{"what":"a"},
                 "errorText":"no"},
-            {"type":"step-start"},{"type":"text","id":"text-a2","text":"of mine","state":"done"}]},
+            {"type":"step-start"},{"type":"text","text":"of mine","state":"done"}]},
         {"id":"next","role":"user","parts":[{"type":"text","text":"And?"}]}])");
     CHECK(shown == expected.as_array());
 }
@@ -202,9 +202,8 @@ TEST_CASE("messages of another user's thread, of no thread and of a graph withou
 }
 
 TEST_CASE("messages hide the texts of errors that the server hides") {
-    const agent::Tool broken = agent::tool<Job>("work", {}, [](const Job&) -> std::string {
-        throw std::runtime_error("password is 1234");
-    });
+    const agent::Tool broken =
+        agent::tool<Job>("work", {}, [](const Job&) -> std::string { throw std::runtime_error("password is 1234"); });
     const auto serve = [&](bool shows) {
         return serving(alone(caller({call("c1", "a")}, "Done."), {broken}),
                        {.show_errors = shows, .log = [](std::string_view) {}});

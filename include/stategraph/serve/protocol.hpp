@@ -103,9 +103,8 @@ struct StepEventsOptions {
 ///   {"event": "question", "stepName", "interruptId", "node", "kind", "text", "value"}  another question
 ///   {"event": "error", "message"}                                       the run failed
 ///   {"event": "finish", "status"}                                       how the run ended, as the last line
-/// The step is the outermost node that is a graph, or the node itself. An agent's call is answered by "toolCallId"
-/// (`decide`). The call of an agent that is a node of another graph is answered by "interruptId": `resume` with
-/// {"answers": [{"id": interruptId, "value": {"approved": true}}]}.
+/// The step is the outermost node that is a graph, or the node itself. A call is answered by "toolCallId" (`decide`),
+/// another question by "interruptId": `resume` with {"answers": [{"id": interruptId, "value": …}]}.
 Protocol stepEvents(StepEventsOptions options = {});
 
 /// The options of the protocol "ui".
