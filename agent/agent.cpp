@@ -144,75 +144,6 @@ CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
     return graph.compile(compile);
 }
 
-/// Returns the call that an open question is about, or none if the question is about something else.
-std::optional<OpenCall> openCallOf(const Interrupt& open) {
-    try {
-        const auto question = open.value.as<Question>();
-        OpenCall call;
-        call.interrupt_id = open.id;
-        std::visit(
-            [&](const auto& asked) {
-                call.id = asked.call_id;
-                call.provider_id = asked.provider_id;
-                call.tool = asked.tool;
-                call.arguments = asked.arguments;
-            },
-            question);
-        call.is_for_client = std::holds_alternative<ClientRequest>(question);
-        call.is_in_doubt = std::holds_alternative<DoubtRequest>(question);
-        return call;
-    } catch (const WrongTypeError&) {
-        return {};
-    }
-}
-
-std::string listOf(const std::vector<OpenCall>& calls) {
-    std::string all;
-    for (const OpenCall& call : calls) all += (all.empty() ? "" : ", ") + call.id + " (" + call.tool + ")";
-    return all.empty() ? "none" : all;
-}
-
-/// Returns the answer to the question whether a call in doubt was executed. Throws InvalidArgumentError for what such
-/// an answer cannot say.
-Value answerToDoubt(const ThreadId& thread, const OpenCall& call, const Value& given, bool is_result) {
-    const auto refuse = [&](const char* why) {
-        throw InvalidArgumentError("it is not known whether the call '" + call.id + "' of the tool '" + call.tool +
-                                       "' was executed, and " + why,
-                                   {.thread_id = thread.toString()});
-    };
-    if (is_result) {
-        const auto result = given.as<ClientResult>();
-        if (result.is_error) refuse("its result says what it has done: say in `output` that it failed");
-        return Value(std::map<std::string, Value>{{"result", result.output}});
-    }
-    const auto decision = given.as<Decision>();
-    if (decision.approved && decision.arguments)
-        refuse("it can only be repeated as it was begun: decline it, or give its result");
-    if (decision.approved) return Value("repeat");
-    std::string text = "It is not known whether the call was executed. It may have been, and is not repeated";
-    text += decision.reason.empty() ? "." : ": " + decision.reason;
-    return Value(std::map<std::string, Value>{{"result", Value(std::move(text))}});
-}
-
-/// Throws InvalidArgumentError if there is no such call.
-const OpenCall& findCall(const std::vector<OpenCall>& open, const ThreadId& thread, std::string_view call_id) {
-    const OpenCall* found = nullptr;
-    for (const OpenCall& call : open) {
-        if (call.id == call_id) return call;
-        if (call.provider_id != call_id || call_id.empty()) continue;
-        if (found != nullptr) {
-            throw InvalidArgumentError("several open calls have the provider's id '" + std::string(call_id) +
-                                           "'; name one by its own id. Open: " + listOf(open),
-                                       {.thread_id = thread.toString()});
-        }
-        found = &call;
-    }
-    if (found != nullptr) return *found;
-    throw InvalidArgumentError(
-        "no call '" + std::string(call_id) + "' waits for a decision or a result. Open: " + listOf(open),
-        {.thread_id = thread.toString()});
-}
-
 }  // namespace
 
 Agent::Agent(Options options) : plan_(std::make_shared<const Plan>(std::move(options))), graph_(graphOf(plan_)) {}
@@ -243,14 +174,6 @@ Account Agent::account(const State& state) const { return accountOf(state, plan_
 
 namespace {
 
-std::vector<OpenCall> openCallsOf(const StateSnapshot<State>& at) {
-    std::vector<OpenCall> calls;
-    for (const Interrupt& open : at.interrupts()) {
-        if (auto call = openCallOf(open)) calls.push_back(std::move(*call));
-    }
-    return calls;
-}
-
 /// Returns whether the agent's own model has made the call, and not that of an agent inside.
 bool isOwnCall(const State& state, const OpenCall& call) {
     return std::ranges::any_of(state.messages, [&](const model::Message& message) {
@@ -260,9 +183,7 @@ bool isOwnCall(const State& state, const OpenCall& call) {
 
 }  // namespace
 
-std::vector<OpenCall> Agent::openCalls(const ThreadId& thread) const {
-    return openCallsOf(graph_.getState({.thread_id = thread}));
-}
+std::vector<OpenCall> Agent::openCalls(const ThreadId& thread) const { return agent::openCalls(graph_, thread); }
 
 WaitingPage Agent::waiting(const WaitingQuery& query) const {
     const auto& saver = plan_->options.compile.checkpointer.saver();
@@ -280,10 +201,7 @@ WaitingPage Agent::waiting(const WaitingQuery& query) const {
     for (;;) {
         const std::vector<UnfinishedThread> found = saver->unfinishedThreads(unfinished);
         for (const UnfinishedThread& thread : found) {
-            WaitingThread waiting{.thread_id = thread.thread_id, .calls = {}};
-            for (const Interrupt& open : thread.interrupts) {
-                if (auto call = openCallOf(open)) waiting.calls.push_back(std::move(*call));
-            }
+            WaitingThread waiting{.thread_id = thread.thread_id, .calls = agent::openCalls(thread.interrupts)};
             if (waiting.calls.empty()) continue;  // the thread waits for something else
             page.threads.push_back(std::move(waiting));
             if (page.threads.size() == query.limit) {
@@ -297,35 +215,17 @@ WaitingPage Agent::waiting(const WaitingQuery& query) const {
 }
 
 Command<> Agent::decide(const ThreadId& thread, std::string_view call_id, Decision decision) const {
-    return answer(thread, call_id, Value(decision), false);
+    const auto at = graph_.getState({.thread_id = thread});
+    const std::vector<OpenCall> open = agent::openCalls(at.interrupts());
+    const OpenCall& call = detail::findCall(open, thread, call_id);
+    const bool changes = decision.approved && decision.arguments && !call.is_for_client && !call.is_in_doubt;
+    const Tool* const tool = changes && isOwnCall(at.values, call) ? plan_->find(call.tool) : nullptr;
+    if (tool != nullptr && tool->check) tool->check(*decision.arguments);
+    return agent::decide(open, thread, call_id, std::move(decision));
 }
 
 Command<> Agent::give(const ThreadId& thread, std::string_view call_id, ClientResult result) const {
-    return answer(thread, call_id, Value(result), true);
-}
-
-Command<> Agent::answer(const ThreadId& thread, std::string_view call_id, Value given, bool is_for_client) const {
-    const auto at = graph_.getState({.thread_id = thread});
-    const std::vector<OpenCall> open = openCallsOf(at);
-    const OpenCall& call = findCall(open, thread, call_id);
-    if (call.is_in_doubt) {
-        Command<> command;
-        command.answers.push_back({call.interrupt_id, answerToDoubt(thread, call, given, is_for_client)});
-        return command;
-    }
-    if (call.is_for_client != is_for_client) {
-        throw InvalidArgumentError("the call '" + call.id + "' of the tool '" + call.tool + "' waits for " +
-                                       (is_for_client ? "a decision; use decide()" : "a result; use give()"),
-                                   {.thread_id = thread.toString()});
-    }
-    if (!is_for_client) {
-        const auto decision = given.as<Decision>();
-        const Tool* const tool = isOwnCall(at.values, call) ? plan_->find(call.tool) : nullptr;
-        if (decision.approved && decision.arguments && tool != nullptr && tool->check) tool->check(*decision.arguments);
-    }
-    Command<> command;
-    command.answers.push_back({call.interrupt_id, std::move(given)});
-    return command;
+    return agent::give(graph_, thread, call_id, std::move(result));
 }
 
 Update<State> said(std::string text) { return {add(&State::messages, model::user(std::move(text)))}; }

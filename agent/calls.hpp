@@ -14,6 +14,12 @@ namespace stategraph::agent::detail {
 /// The key of the effect that is the execution of a call (Runtime::once).
 inline constexpr const char* execution_key = "execute";
 
+/// What a model is told of a call that waited when the user wrote again.
+inline constexpr const char* not_approved_in_time =
+    "The call was not run: it waited for an approval, which was not given before the user wrote again.";
+inline constexpr const char* client_gave_nothing =
+    "The call has no result: the client had given none when the user wrote again. It may have run.";
+
 /// What happens if a tool throws.
 enum class OnFailure : std::uint8_t {
     tell,   // the exception becomes the call's result, unless the tool's on_failure says otherwise

@@ -46,10 +46,8 @@ bool saysWhenBegun(const Plan& plan, const std::string& tool) {
 std::string fateOf(const Plan& plan, const model::ToolCall& call, const AbandonedTask& task) {
     const bool has_begun = task.begun == AbandonedTask::Begun::yes;
     const std::optional<Question> question = questionAbout(task, call.id);
-    if (question && std::holds_alternative<ApprovalRequest>(*question) && !has_begun)
-        return "The call was not run: it waited for an approval, which was not given before the user wrote again.";
-    if (question && std::holds_alternative<ClientRequest>(*question))
-        return "The call has no result: the client had given none when the user wrote again. It may have run.";
+    if (question && std::holds_alternative<ApprovalRequest>(*question) && !has_begun) return not_approved_in_time;
+    if (question && std::holds_alternative<ClientRequest>(*question)) return client_gave_nothing;
     if (!task.asked.empty())
         return "The call was not finished: it waited for an answer when the user wrote again. It may have run in part.";
     if (task.begun == AbandonedTask::Begun::no && saysWhenBegun(plan, call.name))

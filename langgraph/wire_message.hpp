@@ -4,6 +4,8 @@
 
 #include <boost/json.hpp>
 
+#include "serve/langchain_message.hpp"
+
 // Messages as LangChain's clients know them: {"type": "human" | "ai" | "tool" | "system" | "remove", "content", "id",
 // "tool_calls", …}.
 namespace stategraph::langgraph {

@@ -44,15 +44,6 @@ void readToolPart(const json::object& part, json::array& decisions) {
     }
 }
 
-/// Notes the call that a part of the page's message shows.
-void readShownPart(const json::object& part, std::vector<ShownCall>& shown) {
-    const std::string type = textOf(part, "type");
-    const std::string state = textOf(part, "state");
-    const bool is_call = type == "dynamic-tool" || type.starts_with("tool-");
-    if (is_call && state != "input-streaming")
-        shown.push_back({.id = textOf(part, "toolCallId"), .is_asked = state == "approval-requested"});
-}
-
 /// Returns the message that is new in a request: the last one, or the answer about whose calls the page has decided.
 const json::object* newMessage(const json::object& chat, const json::array& messages) {
     const std::string id = textOf(chat, "messageId");
@@ -142,9 +133,9 @@ ChatRequest readChat(const Value& body) {
         const json::object* const part = each.if_object();
         if (part == nullptr) continue;
         readToolPart(*part, decisions);
-        readShownPart(*part, request.shown);
     }
     if (decisions.empty()) throw InvalidArgumentError("the last message is the assistant's, and decides nothing");
+    request.shown = callsIn(*last);
     request.message = linesOf(*last);
     request.decisions = Value(json::value{{"decisions", std::move(decisions)}});
     return request;

@@ -60,6 +60,8 @@ private:
     std::optional<Answer> refusalOfAddress(const Request& request, const Asked& asked) const;
     std::optional<Answer> refusalByRates(const Request& request, const Asked& asked, bool is_refused) const;
     std::optional<Answer> refusalOfStream(const Request& request, const Asked& asked, Held::Place& place) const;
+    /// The refusal of a client that has used up its runs; it is a part of refusalByRates where a request begins one.
+    std::optional<Answer> refusalOfRun(const Request& request, const Asked& asked) const;
     Answer tooMany(const Request& request, const char* limit, std::chrono::seconds wait) const;
     asio::awaitable<Answer> ready(const Request& request);
     Answer metrics(const Request& request) const;

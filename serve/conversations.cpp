@@ -8,13 +8,20 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include <boost/json.hpp>
+
+#include <stategraph/detail/json_text.hpp>
 #include <stategraph/error.hpp>
 
 #include "serve/ag_ui_request.hpp"
 #include "serve/chat.hpp"
 #include "serve/chosen_protocol.hpp"
+#include "serve/conversation.hpp"
 #include "serve/operations.hpp"
+#include "serve/origin.hpp"
 #include "serve/run_replay.hpp"
+#include "serve/shown_message.hpp"
+#include "serve/told.hpp"
 
 // The operations of clients that send their conversation, and what is kept of a run for those that reconnect.
 namespace stategraph::serve {
@@ -93,7 +100,9 @@ Connection::Reply Connection::Operations::chat() {
     try {
         const Begin work = chat.decisions.isNull() ? endpoint_->prepare(Operation::start, thread, chat.start)
                                                    : endpoint_->prepare(Operation::decide, thread, chat.decisions);
-        return begin(protocol, thread, *place, work, !chat.decisions.isNull(), *found, {.shown = chat.shown});
+        Opening opening = answering(work, thread);
+        if (!chat.decisions.isNull()) opening.shown = chat.shown;
+        return begin(protocol, thread, *place, work, !chat.decisions.isNull(), *found, std::move(opening));
     } catch (const InvalidArgumentError& why) {
         if (chat.decisions.isNull()) throw;
         return json(http::status::conflict, errorJson(why));
@@ -105,19 +114,83 @@ Connection::Reply Connection::Operations::chatStream() {
     if (!from().empty()) return subscribe(protocol);
     // The AI SDK asks whether there is a response to which it can reconnect.
     const std::shared_ptr<ActiveRun> run = shared().runs->find(*endpoint_, route_.thread);
-    if (!run) return json(http::status::no_content, {});
+    if (!run) return isLeftBehind() ? continueTurn(protocol) : json(http::status::no_content, {});
     if (!run->replay()) return subscribe(protocol);  // of messages that waited, which no request has begun
     if (const char* const reason = Replay::reasonOf(run->replay()->state()))
         return json(http::status::service_unavailable, errorJson(reason));
     return Resumed{endpoint_, &protocol, run};
 }
 
-std::string Connection::Operations::stored(const ThreadId& thread) const {
+std::string Connection::Operations::stored(const ThreadId& thread, const GetStateOptions& options) const {
     try {
-        return endpoint_->state({.thread_id = thread}, errorText());
+        return endpoint_->state({.thread_id = thread}, options, errorText());
     } catch (const MissingCheckpointerError&) {
         return {};
     }
+}
+
+bool Connection::Operations::isLeftBehind() const {
+    // A request of another page's origin changes nothing.
+    const bool may_run = endpoint_->holdsMessages() && !endpoint_->options().read_only &&
+                         request_.method() == http::verb::get && !shared().is_draining &&
+                         !isForeign(request_, shared().options.origins);
+    return may_run && endpoint_->endingOf(route_.thread) == Status::in_flight;
+}
+
+Connection::Reply Connection::Operations::continueTurn(const Protocol& protocol) {
+    if (std::optional<Answer> refused = connection_.refusalOfRun(request_, asked_)) return *std::move(refused);
+    const ThreadId thread = route_.thread;
+    const auto place = reserve(thread);
+    const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);
+    if (!found) return connection_.noThread(request_, asked_);
+    const Begin work = endpoint_->prepare(Operation::resume, thread, {});
+    return begin(protocol, thread, *place, work, false, *found, answerSoFar(protocol, thread));
+}
+
+Opening Connection::Operations::answerSoFar(const Protocol& ui, const ThreadId& thread) const {
+    Opening opening;
+    boost::system::error_code broken;  // the library wrote it
+    const boost::json::value state = parsedText(stored(thread, {.subgraphs = true}), broken);
+    if (!state.is_object()) return opening;
+    const boost::json::array shown = uiConversation(ui, state.get_object(), {.limit = 1});
+    if (shown.empty()) return opening;
+    const boost::json::object& last = shown.front().get_object();
+    if (textOf(last, "role") == "user") {
+        opening.message = answerId(textOf(last, "id"));
+    } else {
+        opening.message = textOf(last, "id");
+        opening.lines = linesOf(last);
+        opening.shown = callsIn(last);
+    }
+    return opening;
+}
+
+Opening Connection::Operations::answering(const Begin& work, const ThreadId& thread) const {
+    if (work.message_id.empty()) return {};
+    const Protocol* const ui = findProtocol(*endpoint_, "ui");
+    const std::string message = answerId(work.message_id);
+    Opening opening;
+    if (work.repeats && ui != nullptr) opening = answerSoFar(*ui, thread);
+    if (opening.message != message) opening = {.message = message};
+    return opening;
+}
+
+Connection::Reply Connection::Operations::messages() {
+    const std::string_view as = route_.parameter("as");
+    if (!as.empty() && as != "ui" && as != "langgraph") throw InvalidArgumentError("as must be ui or langgraph");
+    if (!endpoint_->holdsMessages()) {
+        throw InvalidArgumentError("the endpoint '" + route_.name +
+                                   "' has no conversation: its state has no channel \"messages\" of model::Message");
+    }
+    const Protocol* const ui = as == "langgraph" ? nullptr : &uiProtocol(*endpoint_);
+    const MessagePage page{.limit = limit(), .before = std::string(route_.parameter("before"))};
+    std::string text = endpoint_->state(config(), {.subgraphs = true}, errorText());
+    if (text.empty()) text = "{}";
+    boost::system::error_code broken;  // the library wrote it
+    const boost::json::value state = parsedText(text, broken);
+    const boost::json::array shown =
+        ui != nullptr ? uiConversation(*ui, state.as_object(), page) : langGraphConversation(state.as_object(), page);
+    return json(http::status::ok, stategraph::detail::jsonText(shown) + "\n");
 }
 
 Connection::Reply Connection::Operations::agUi() {

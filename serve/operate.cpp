@@ -67,8 +67,13 @@ std::optional<Answer> Connection::refusalByRates(const Request& request, const A
     if (is_refused || !beginsRun(request, asked)) return {};
     const auto bytes = static_cast<double>(request.body().size());
     if (const auto wait = shared_->bytes_left.take(client, bytes, now)) return tooMany(request, "stored_bytes", *wait);
-    if (const auto wait = shared_->runs_left.take(client, 1, now)) return tooMany(request, "runs", *wait);
-    return {};
+    return refusalOfRun(request, asked);
+}
+
+std::optional<Answer> Connection::refusalOfRun(const Request& request, const Asked& asked) const {
+    const auto wait = shared_->runs_left.take(clientOf(asked), 1, Clock::now());
+    if (!wait) return {};
+    return tooMany(request, "runs", *wait);
 }
 
 std::optional<Answer> Connection::refusalOfStream(const Request& request, const Asked& asked,

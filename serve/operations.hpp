@@ -48,6 +48,7 @@ private:
     Reply schema();
     Reply state();
     Reply history();
+    Reply messages();
     Reply events();
     Reply start() { return run(Operation::start); }
     Reply resume() { return run(Operation::resume); }
@@ -59,7 +60,17 @@ private:
 
     Reply run(Operation operation);
     /// The state of a thread as JSON; empty if nothing is stored, or the graph stores nothing.
-    std::string stored(const ThreadId& thread) const;
+    std::string stored(const ThreadId& thread, const GetStateOptions& options = {}) const;
+    /// What the response to a message of the user begins with.
+    Opening answering(const Begin& work, const ThreadId& thread) const;
+    /// The same for a response that continues the thread's last turn: what the answer has already.
+    Opening answerSoFar(const Protocol& ui, const ThreadId& thread) const;
+    /// Whether the process has died that drove the thread, or has left it when it ended, so that the page that comes
+    /// back continues its turn.
+    bool isLeftBehind() const;
+    Reply continueTurn(const Protocol& protocol);
+    /// How many entries of a list the client wants.
+    std::size_t limit() const;
     SubscribeOptions subscribing(const Protocol& protocol) const;
     EventStream::Source subscribe(const Protocol& protocol);
     EventStream::Source begin(const Protocol& protocol, const ThreadId& thread, RunTable::Place& place,

@@ -29,6 +29,7 @@ std::span<const Connection::Operations::Row> Connection::Operations::rows() {
         {"GET", "/:endpoint/schema", &Operations::schema},
         {"GET", "/:endpoint/:thread/state", &Operations::state},
         {"GET", "/:endpoint/:thread/history", &Operations::history},
+        {"GET", "/:endpoint/:thread/messages", &Operations::messages},
         {"GET", "/:endpoint/:thread/events", &Operations::events},
         {"POST", "/:endpoint/:thread/start", &Operations::start},
         {"POST", "/:endpoint/:thread/resume", &Operations::resume},
@@ -67,22 +68,24 @@ Config Connection::Operations::config() const {
 }
 
 Connection::Reply Connection::Operations::state() {
-    const std::string text = endpoint_->state(config(), errorText());
+    const std::string text = endpoint_->state(config(), {}, errorText());
     if (text.empty()) return connection_.noThread(request_, asked_);
     return json(http::status::ok, text + "\n");
 }
 
+std::size_t Connection::Operations::limit() const {
+    const std::string_view text = route_.parameter("limit");
+    if (text.empty()) return 100;
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > 1000)
+        throw InvalidArgumentError("limit must be a number from 1 to 1000");
+    return number;
+}
+
 Connection::Reply Connection::Operations::history() {
     HistoryOptions options;
-    options.limit = 100;
-    if (const auto limit = route_.parameter("limit"); !limit.empty()) {
-        std::size_t number = 0;
-        const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), number);
-        if (error != std::errc() || end != limit.data() + limit.size() || number < 1 || number > 1000) {
-            throw InvalidArgumentError("limit must be a number from 1 to 1000");
-        }
-        options.limit = number;
-    }
+    options.limit = limit();
     if (const auto before = route_.parameter("before"); !before.empty()) options.before = CheckpointId(before);
     return json(http::status::ok, endpoint_->history(config(), options, errorText()) + "\n");
 }
@@ -174,7 +177,8 @@ Connection::Reply Connection::Operations::run(Operation operation) {
     const Value body = bodyOf(request_);
     const ThreadId thread = route_.thread;
     const bool is_only_new = route_.parameter("only_new") == "1" || endpoint_->options().config.only_new;
-    const bool is_first = operation == Operation::start && !is_only_new && route_.parameter("again") != "1";
+    const bool speaks = operation == Operation::start && endpoint_->holdsMessages() && detail::saysText(body);
+    const bool is_first = operation == Operation::start && !speaks && !is_only_new && route_.parameter("again") != "1";
     const std::string_view strategy = route_.parameter("multitask_strategy");
     // From here on, no other run of this server can begin on the thread, so open questions stay open.
     std::unique_ptr<RunTable::Place> place;
@@ -204,7 +208,7 @@ Connection::Reply Connection::Operations::run(Operation operation) {
         const bool is_answer = operation != Operation::start;
         return json(is_answer ? http::status::conflict : http::status::bad_request, errorJson(why));
     }
-    return begin(protocol, thread, *place, work, operation != Operation::start, *found);
+    return begin(protocol, thread, *place, work, operation != Operation::start, *found, answering(work, thread));
 }
 
 std::string_view Connection::Operations::from() const {

@@ -122,4 +122,19 @@ std::vector<std::string> linesOf(const json::object& message) {
     return lines;
 }
 
+std::vector<ShownCall> callsIn(const json::object& message) {
+    std::vector<ShownCall> calls;
+    const json::array* const parts = listIn(message, "parts");
+    for (std::size_t i = 0; parts != nullptr && i < parts->size(); ++i) {
+        const json::object* const part = (*parts)[i].if_object();
+        if (part == nullptr) continue;
+        const std::string type = textOf(*part, "type");
+        const std::string state = textOf(*part, "state");
+        const bool is_call = type == "dynamic-tool" || type.starts_with("tool-");
+        if (is_call && state != "input-streaming")
+            calls.push_back({.id = textOf(*part, "toolCallId"), .is_asked = state == "approval-requested"});
+    }
+    return calls;
+}
+
 }  // namespace stategraph::serve

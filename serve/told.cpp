@@ -244,8 +244,8 @@ std::vector<ToldQuestion> Questions::newIn(const StreamEvent& event) {
     return questions;
 }
 
-std::vector<ToldQuestion> questionsOf(const json::object& state) {
-    std::vector<ToldQuestion> open;
+std::vector<StreamEvent> openIn(const json::object& state) {
+    std::vector<StreamEvent> open;
     const json::array* const tasks = listIn(state, "tasks");
     for (std::size_t i = 0; tasks != nullptr && i < tasks->size(); ++i) {
         const json::object* const task = (*tasks)[i].if_object();
@@ -254,15 +254,22 @@ std::vector<ToldQuestion> questionsOf(const json::object& state) {
             const json::object* const question = (*asked)[k].if_object();
             const json::value* const answered = question != nullptr ? question->if_contains("answered") : nullptr;
             if (question == nullptr || (answered != nullptr && *answered == json::value(true))) continue;
-            StreamEvent event;
-            event.node = textOf(*task, "name");
             const json::value* const value = question->if_contains("value");
-            open.push_back(questionOf({.id = TaskId(textOf(*question, "id")),
-                                       .value = value != nullptr ? fromJson(*value) : Value(),
-                                       .key = textOf(*question, "key")},
-                                      event));
+            StreamEvent event;
+            event.mode = StreamMode::updates;
+            event.node = textOf(*task, "name");
+            event.interrupts.push_back({.id = TaskId(textOf(*question, "id")),
+                                        .value = value != nullptr ? fromJson(*value) : Value(),
+                                        .key = textOf(*question, "key")});
+            open.push_back(std::move(event));
         }
     }
+    return open;
+}
+
+std::vector<ToldQuestion> questionsOf(const json::object& state) {
+    std::vector<ToldQuestion> open;
+    for (const StreamEvent& event : openIn(state)) open.push_back(questionOf(event.interrupts.front(), event));
     return open;
 }
 

@@ -104,7 +104,9 @@ private:
     std::set<std::pair<TaskId, std::uint64_t>> told_;
 };
 
-/// The questions of a thread that wait for answers, by its state as JSON (Endpoint::state).
+/// The questions of a thread that wait for answers, by its state as JSON (Endpoint::state), each in an event as a run
+/// reports it.
+std::vector<StreamEvent> openIn(const boost::json::object& state);
 std::vector<ToldQuestion> questionsOf(const boost::json::object& state);
 
 /// Returns a member's text, or an empty text if there is none.

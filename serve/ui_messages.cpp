@@ -29,8 +29,13 @@ public:
         for (const ShownCall& call : opening.shown) {
             known_.insert(call.id);
             shown_[call.id] = call.is_asked;
+            if (call.is_answered) answered_.insert(call.id);
         }
-        tell({{"type", "start"}}, lines);
+        lines = opening.lines;
+        if (!lines.empty()) return;
+        json::object start{{"type", "start"}};
+        if (!opening.message.empty()) start["messageId"] = opening.message;
+        tell(start, lines);
     }
 
     void take(const HubEvent& event, std::vector<std::string>& lines) override {

@@ -118,7 +118,7 @@ public:
             owner.name = detail::ownerIn({{name->first, name->second}});
         return owner;
     }
-    std::string state(const Config& config, const ErrorText& error_text) override {
+    std::string state(const Config& config, const GetStateOptions&, const ErrorText& error_text) override {
         const std::string run = config.thread_id.toString();
         if (flow_.get(run, config.checkpoint_id).status == workflow::RunStatus::pending) return {};
         return withoutStepErrors(flow_.snapshot(run, config.checkpoint_id), error_text);

@@ -88,6 +88,14 @@ async function usersOf(id) {
   return values.messages.filter((each) => each.role === "user").map((each) => each.content.map((part) => part.text ?? part.type).join());
 }
 
+// What a page gets that is loaded.
+async function load(id, query = "") {
+  const response = await fetch(new URL(`/tutor/${id}/messages${query}`, server.url));
+  assert.equal(response.status, 200);
+  return response.json();
+}
+const plain = (messages) => JSON.parse(JSON.stringify(messages.map(({ metadata, ...rest }) => rest)));
+
 const textsOf = (message) => message.parts.filter((part) => part.type === "text").map((part) => part.text);
 const toolsOf = (message) => message.parts.filter((part) => part.type === "dynamic-tool");
 const bookingOf = (message) => toolsOf(message).find((part) => part.toolName === "bookCourse");
@@ -217,6 +225,50 @@ await run({
     const partsOf = (message) => JSON.parse(JSON.stringify(message.parts.map((part) => ({ ...part, id: undefined }))));
     assert.deepEqual(partsOf(other.lastMessage), partsOf(chat.lastMessage));
     await assertValid(other.messages);
+  },
+  "a page that is loaded has the messages that another was streamed, and decides": async () => {
+    const chat = new Chat();
+    await chat.sendMessage({ text: "Help me" });
+    const loaded = new Chat({ id: chat.id });
+    loaded.messages = await load(chat.id);
+    await assertValid(loaded.messages);
+    assert.deepEqual(plain(loaded.messages), plain(chat.messages));
+    await loaded.addToolApprovalResponse({ id: loaded.part("approval-requested").approval.id, approved: true });
+    await loaded.untilText("The course is booked.");
+    const known = await load(chat.id);
+    await assertValid(known);
+    const withoutApprovals = (messages) =>
+      plain(messages).map((message) => ({ ...message, parts: message.parts.map(({ approval, ...part }) => part) }));
+    assert.deepEqual(known, withoutApprovals(loaded.messages));
+    await loaded.sendMessage({ text: "Help me again" });
+    assert.deepEqual((await load(chat.id)).map((each) => each.id), loaded.messages.map((each) => each.id));
+    assert.deepEqual((await load(chat.id, "?limit=1"))[0], plain([loaded.lastMessage])[0]);
+  },
+  "a page that is loaded after a refusal has it": async () => {
+    const chat = new Chat();
+    await chat.sendMessage({ text: "Help me" });
+    await chat.addToolApprovalResponse({ id: chat.part("approval-requested").approval.id, approved: false });
+    await chat.untilText("Then let us go on without a course.");
+    const known = await load(chat.id);
+    await assertValid(known);
+    assert.equal(bookingOf(known[1]).state, "output-denied");
+  },
+  "a page that is loaded while a turn is under way comes back to it, and shows each part once": async () => {
+    let other;
+    await eventually("a chat that came back in time", async () => {
+      const chat = new Chat();
+      const sent = chat.sendMessage({ text: "Help me" });
+      await eventually("a text", () => chat.lastMessage?.role === "assistant" && textsOf(chat.lastMessage).length > 0);
+      other = new Chat({ id: chat.id });
+      other.messages = await load(chat.id);
+      const before = other.messages.length;
+      await other.resumeStream();
+      await sent;
+      assert.equal(other.error, undefined);
+      assert.equal(other.messages.length, 2);
+      assert.deepEqual(plain(other.messages), plain(chat.messages));
+      return before > 0;
+    });
   },
   "a chat without a run under way has nothing to come back to": async () => {
     const chat = new Chat();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <stategraph/agent/middleware.hpp>
+#include <stategraph/agent/open_calls.hpp>
 #include <stategraph/agent/state.hpp>
 #include <stategraph/agent/tool.hpp>
 #include <stategraph/graph.hpp>
@@ -158,20 +159,6 @@ struct Account {
 /// Returns what a state says was used. What an answer used that never came, because its call failed or was stopped, is
 /// known to the provider alone.
 Account accountOf(const State& state, const model::Prices& prices = {});
-
-/// A call that waits for a decision or a result, or of which it is not known whether it was executed.
-struct OpenCall {
-    TaskId interrupt_id;
-    std::string id;
-    std::string provider_id;
-    std::string tool;
-    Value arguments;
-    /// Whether it waits for a result (Agent::give) and not for a decision (Agent::decide).
-    bool is_for_client = false;
-    /// Whether it was begun, and its end is unknown (OnDoubt::ask). If it is approved, it is executed again; if it is
-    /// declined, the model is told that it may have been executed; `give` says what it returned.
-    bool is_in_doubt = false;
-};
 
 /// A thread with waiting calls, in the order in which they were asked.
 struct WaitingThread {

@@ -12,9 +12,11 @@
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/thread_read.hpp>
 #include <stategraph/error.hpp>
+#include <stategraph/interrupt.hpp>
 #include <stategraph/json_schema.hpp>
 #include <stategraph/run_control.hpp>
 #include <stategraph/serve/protocol.hpp>
+#include <stategraph/snapshot.hpp>
 #include <stategraph/stream_hub.hpp>
 #include <stategraph/value.hpp>
 
@@ -23,10 +25,10 @@ namespace stategraph::serve {
 
 /// What a client does to a thread.
 enum class Operation : std::uint8_t {
-    start,   // {"input": {channel: value}}; an agent also takes {"text": "…"}
+    start,   // {"input": {channel: value}}, or {"text": "…"} for what holds a conversation
     resume,  // {"answers": [{"id" or "key", "value"}…]}, {"resume": value} for one open question, or {} to continue
-    // only for agents: {"call_id", "approved", "reason", "arguments"}, or {"call_id", "output", "is_error"} of a
-    // client's tool
+    // of calls of agents, or of agents inside: {"call_id", "approved", "reason", "arguments"}, or {"call_id", "output",
+    // "is_error"} of a client's tool; or {"decisions": […]} with several of these
     decide,
 };
 
@@ -68,7 +70,14 @@ struct ThreadOwner {
 using ErrorText = std::function<std::string(std::string_view what, std::string_view text)>;
 
 /// Starts the run of a request. It is awaited once.
-using Begin = std::function<Task<>(RunConfig config)>;
+struct Begin : std::function<Task<>(RunConfig config)> {
+    using std::function<Task<>(RunConfig config)>::function;
+
+    /// For a message of the user that has an id: the id as clients know it (Endpoint::messages).
+    std::string message_id = {};
+    /// Whether the conversation has that message already, so that the run continues its turn.
+    bool repeats = false;
+};
 
 /// A served graph. Its methods are called from the server's threads, several at once.
 class Endpoint {
@@ -92,10 +101,13 @@ public:
     virtual Begin takeSent(const ThreadId& /*thread*/) { return {}; }
     /// Whether the name is one that the endpoint's own threads have, and no client's.
     virtual bool isReserved(const ThreadId& /*name*/) const { return false; }
-    /// Whether `start` takes {"text"}, as an agent's does, which stores a message of a client's ID as "user-ID".
+    /// Whether the state has a conversation, a channel "messages" of model::Message: `start` takes {"text"}, "files",
+    /// "message_id" and "anew" too, and stores a message of a client's ID as "user-ID".
+    virtual bool holdsMessages() const { return false; }
+    /// Whether `start` takes the texts of people alone, as an agent's does, and not what else a client has of a state.
     virtual bool takesTexts() const { return false; }
     /// Whether the thread has run to its end, so that a start begins on it again, which a client must ask for. A thread
-    /// that goes on with each start, as a conversation does, has none.
+    /// that goes on with each start, as an agent's does, has none. It is not called for a start with {"text"}.
     virtual bool hasEnded(const ThreadId& /*thread*/) { return false; }
     /// The thread's status, for a client that connects after its run has ended.
     virtual Status endingOf(const ThreadId& /*thread*/) { return Status::done; }
@@ -106,7 +118,7 @@ public:
     /// does not know has threads of nobody, which such a server shows to nobody.
     virtual ThreadOwner ownerOf(const ThreadId& /*thread*/) { return {.is_begun = true}; }
     /// The state as JSON, with `error_text` instead of the texts of errors; empty if nothing is stored for the thread.
-    virtual std::string state(const Config& config, const ErrorText& error_text) = 0;
+    virtual std::string state(const Config& config, const GetStateOptions& options, const ErrorText& error_text) = 0;
     /// The history as a list of JSON, newest first, likewise.
     virtual std::string history(const Config& config, const HistoryOptions& options, const ErrorText& error_text) = 0;
     /// What the turn and the thread have used and cost at a checkpoint, as a JSON object that pages get; empty:
@@ -126,6 +138,33 @@ private:
 
 namespace detail {
 
+/// Whether a graph's state, and its input by its JSON Schema, have a channel "messages" of model::Message with a
+/// reducer of messages; and whether graphs inside may write it.
+struct HeldMessages {
+    bool are_held = false;
+    bool are_shared = false;
+};
+HeldMessages heldMessages(const stategraph::detail::Core& core, const std::string& input_schema);
+/// Whether the body of a start says something in a conversation.
+bool saysText(const Value& body);
+/// What the body of such a start does to a conversation.
+struct Saying {
+    /// What is written: {"messages": […]}.
+    Value input = {};
+    /// The checkpoint of the conversation, which decided that; empty: it was not read, or nothing is stored.
+    CheckpointId at = {};
+    bool was_read = false;
+    std::string message_id = {};
+    bool repeats = false;
+};
+/// `read` reads the thread with its subgraphs. Errors: WrongTypeError, InvalidArgumentError.
+Saying sayingOf(const Value& body, const HeldMessages& held, const std::function<SnapshotData()>& read);
+/// The run of a start that says something: `start` writes it, `resume` continues the turn of a message that is known.
+/// It is refused if another process has changed the conversation since it was read.
+Begin sayingBegin(const Saying& saying, Begin start, Begin resume);
+/// The answers of a request to decide about calls, of which `open` are the open questions. Errors: WrongTypeError,
+/// InvalidArgumentError.
+Command<> decisionsIn(const Value& body, const ThreadId& thread, const std::vector<Interrupt>& open);
 /// The answers in a client's request. None: the run is to continue without answers. Errors: WrongTypeError,
 /// InvalidArgumentError.
 std::optional<Command<>> answersIn(const Value& body);
@@ -170,14 +209,18 @@ template <class S, class Input = S, class Output = S>
 class GraphEndpoint : public Endpoint {
 public:
     GraphEndpoint(CompiledGraph<S, Input, Output> graph, EndpointOptions options)
-        : Endpoint(std::move(options)), graph_(std::move(graph)), hub_(graph_) {}
+        : Endpoint(std::move(options)),
+          graph_(std::move(graph)),
+          held_(detail::heldMessages(*graph_.core(), detail::stateSchemaOf<Input>())),
+          hub_(graph_) {}
 
     StreamHub& hub() noexcept override { return hub_; }
-    Begin prepare(Operation operation, const ThreadId&, const Value& body) override {
+    bool holdsMessages() const override { return held_.are_held; }
+    Begin prepare(Operation operation, const ThreadId& thread, const Value& body) override {
+        if (operation == Operation::decide) return begin(decisions(thread, body));
+        if (operation == Operation::start && held_.are_held && detail::saysText(body)) return say(thread, body);
         if (operation == Operation::start)
             return begin(detail::updateFrom<Update<Input>>(detail::inputIn(body, options())));
-        if (operation != Operation::resume)
-            throw InvalidArgumentError("this graph is not an agent: it takes no decisions about calls");
         if (auto answers = detail::answersIn(body)) return begin(std::move(*answers));
         return begin(RESUME);
     }
@@ -217,8 +260,8 @@ public:
         }
         return owner;
     }
-    std::string state(const Config& config, const ErrorText& error_text) override {
-        const auto at = graph_.getState(config);
+    std::string state(const Config& config, const GetStateOptions& options, const ErrorText& error_text) override {
+        const auto at = graph_.getState(config, options);
         return at.config.checkpoint_id.empty() ? std::string() : detail::withoutErrors(toJson(at), error_text);
     }
     std::string history(const Config& config, const HistoryOptions& options, const ErrorText& error_text) override {
@@ -238,6 +281,10 @@ public:
 
 protected:
     const CompiledGraph<S, Input, Output>& graph() const noexcept { return graph_; }
+    /// The answers of a request to decide about calls. Errors: WrongTypeError, InvalidArgumentError.
+    virtual Command<> decisions(const ThreadId& thread, const Value& body) {
+        return detail::decisionsIn(body, thread, graph_.getState({.thread_id = thread}).interrupts());
+    }
     template <class In>
     Begin begin(In input) const {
         return [graph = graph_, input = std::move(input)](RunConfig config) {
@@ -246,6 +293,17 @@ protected:
     }
 
 private:
+    Begin say(const ThreadId& thread, const Value& body) {
+        const auto read = [&]() -> SnapshotData {
+            try {
+                return graph_.getState({.thread_id = thread}, {.subgraphs = true});
+            } catch (const MissingCheckpointerError&) {
+                return {};
+            }
+        };
+        const detail::Saying saying = detail::sayingOf(body, held_, read);
+        return detail::sayingBegin(saying, begin(detail::updateFrom<Update<Input>>(saying.input)), begin(RESUME));
+    }
     // A coroutine keeps arguments that are passed by value as long as it runs.
     template <class In>
     static Task<> run(CompiledGraph<S, Input, Output> graph, In input, RunConfig config) {
@@ -257,6 +315,7 @@ private:
     }
 
     CompiledGraph<S, Input, Output> graph_;
+    const detail::HeldMessages held_;
     StreamHub hub_;
 };
 

@@ -28,16 +28,22 @@ struct ShownCall {
     std::string id;
     /// Whether the client asks its user about the call.
     bool is_asked = false;
+    /// Whether the client has its result.
+    bool is_answered = false;
 };
 
 /// What a response answers.
 struct Opening {
     /// The calls of the client's message that the response continues: the client has sent decisions about some of them.
     std::vector<ShownCall> shown = {};
+    /// The id of the message that the response is, as `GET …/messages` has it; empty: the client has it, or gives one.
+    std::string message = {};
+    /// The lines of what that message has already, for a client that sends the user's message again.
+    std::vector<std::string> lines = {};
     /// The client's names of the thread and of its request. Only "ag-ui" repeats them, whose clients choose both.
     std::string thread = {};
     std::string run = {};
-    /// The ids of the messages that the client has, as far as it sent them; likewise.
+    /// The ids of the messages that the client of "ag-ui" has, as far as it sent them.
     std::set<std::string> messages = {};
     /// The thread's state as JSON (Endpoint::state), for a client that does not have it; empty: nothing is stored.
     std::string state = {};
@@ -101,9 +107,8 @@ struct StepEventsOptions {
 ///   {"event": "question", "stepName", "interruptId", "node", "kind", "text", "value"}  another question
 ///   {"event": "error", "message"}                                       the run failed
 ///   {"event": "finish", "status"}                                       how the run ended, as the last line
-/// The step is the outermost node that is a graph, or the node itself. An agent's call is answered by "toolCallId"
-/// (`decide`). The call of an agent that is a node of another graph is answered by "interruptId": `resume` with
-/// {"answers": [{"id": interruptId, "value": {"approved": true}}]}.
+/// The step is the outermost node that is a graph, or the node itself. A call is answered by "toolCallId" (`decide`),
+/// another question by "interruptId": `resume` with {"answers": [{"id": interruptId, "value": …}]}.
 Protocol stepEvents(StepEventsOptions options = {});
 
 /// The options of the protocol "ui".
