@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Sourced by scripts/test.sh, after scripts/lib/packages.sh: what the tests of pages need beside the library.
 #
-#   need_pages   Chromium, Node and npm (Debian: chromium, nodejs, npm), and the npm packages of inspect/web, tests/pages,
-#                tests/mcp/everything, tests/mcp/clients and tests/clients
+#   need_pages   Chromium, Node and npm (Debian: chromium, nodejs, npm), and the npm packages of inspect/web,
+#                examples/langgraph_server/page, tests/pages, tests/mcp/everything, tests/mcp/clients and tests/clients
 #
 # What cannot be fetched ends nothing: a line says what is missing, and the configuration then leaves these tests out.
 
@@ -37,6 +37,8 @@ need_pages() {
     note "The tests of the advisor's page are left out: npm could not fetch what tests/pages/package.json lists."
   npm_into "$repo/inspect/web" ci ||
     note "The tests of the inspector's page are left out: npm could not fetch what inspect/web/package-lock.json lists."
+  npm_into "$repo/examples/langgraph_server/page" ci ||
+    note "The test that the page of examples/langgraph_server is built is left out: npm could not fetch what its package-lock.json lists."
   mkdir -p "$repo/build/mcp"
   cmp -s "$repo/tests/mcp/everything/package.json" "$repo/build/mcp/package.json" ||
     cp "$repo/tests/mcp/everything/package.json" "$repo/build/mcp/"
