@@ -3,7 +3,7 @@
 //     browser ──► GET /: the page
 //        └──────► /threads, /runs … ──► the model ──► remove: a person approves ──► the model
 //
-// With a port as its argument it serves until SIGTERM: open http://localhost:PORT/. Kill it whenever you like, also with
+// With a port as its argument it serves until SIGTERM: open http://localhost:PORT/. Kill it when you like, also with
 // -9, and start it again in the same folder: conversations, open questions and runs continue. Without an argument it
 // ends as soon as it serves.
 #include <chrono>
