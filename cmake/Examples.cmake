@@ -104,6 +104,11 @@ if(TARGET example_mcp_tools AND TARGET stategraph-mcp-server)
   add_dependencies(example_mcp_tools stategraph-mcp-server)
   set_tests_properties(example.mcp_tools PROPERTIES ENVIRONMENT "MCP_SERVER=$<TARGET_FILE:stategraph-mcp-server>")
 endif()
+if(TARGET example_langgraph_server)
+  set_source_files_properties(
+    "${PROJECT_SOURCE_DIR}/examples/langgraph_server/main.cpp" PROPERTIES COMPILE_DEFINITIONS
+    "LANGGRAPH_SERVER_PAGE=\"${PROJECT_SOURCE_DIR}/examples/langgraph_server/page/dist/index.html\"")
+endif()
 if(TARGET example_advisor)
   # With it the environment may name a real model (examples/advisor/real_model.hpp).
   if(STATEGRAPH_WITH_MODEL_HTTP)
@@ -113,19 +118,33 @@ if(TARGET example_advisor)
   set_source_files_properties(
     "${PROJECT_SOURCE_DIR}/examples/advisor/main.cpp"
     PROPERTIES COMPILE_DEFINITIONS "ADVISOR_PAGE=\"${PROJECT_SOURCE_DIR}/examples/advisor/page\"")
-  # A browser and the AI SDK as clients: where Chromium is, and the npm packages are in build/pages, which
-  # scripts/test.sh and tests/pages/run.sh install.
-  find_program(STATEGRAPH_CHROMIUM NAMES chromium chromium-browser DOC "The browser of the tests of pages")
-  mark_as_advanced(STATEGRAPH_CHROMIUM)
-  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/node.sh" 22 "${PROJECT_SOURCE_DIR}/build/pages"
-    RESULT_VARIABLE _has_no_node
-                  OUTPUT_QUIET ERROR_QUIET)
-  if(STATEGRAPH_BUILD_TESTS AND STATEGRAPH_TEST_PAGES AND STATEGRAPH_CHROMIUM AND _has_no_node EQUAL 0
-    AND EXISTS "${PROJECT_SOURCE_DIR}/build/pages/node_modules/playwright-core")
+endif()
+# A browser, the AI SDK and LangGraph's as clients: where Chromium is, and the npm packages are in build/pages, which
+# scripts/test.sh and tests/pages/run.sh install.
+find_program(STATEGRAPH_CHROMIUM NAMES chromium chromium-browser DOC "The browser of the tests of pages")
+mark_as_advanced(STATEGRAPH_CHROMIUM)
+execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/node.sh" 22 "${PROJECT_SOURCE_DIR}/build/pages"
+  RESULT_VARIABLE _has_no_node
+                OUTPUT_QUIET ERROR_QUIET)
+if(STATEGRAPH_BUILD_TESTS AND STATEGRAPH_TEST_PAGES AND STATEGRAPH_CHROMIUM AND _has_no_node EQUAL 0
+  AND EXISTS "${PROJECT_SOURCE_DIR}/build/pages/node_modules/playwright-core")
+  set(_tests "")
+  if(TARGET example_advisor)
+    list(APPEND _tests pages.advisor)
     add_test(NAME pages.advisor COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/run.sh" $<TARGET_FILE:example_advisor>
                                 "${PROJECT_SOURCE_DIR}/build/pages" --offline)
-    set_tests_properties(pages.advisor PROPERTIES TIMEOUT ${STATEGRAPH_TEST_SECONDS} SKIP_RETURN_CODE 77 LABELS pages
-                                                  RUN_SERIAL ON)
+  endif()
+  if(TARGET example_langgraph_server)
+    list(APPEND _tests pages.langgraph_server)
+    add_test(
+      NAME pages.langgraph_server
+      COMMAND
+        "${PROJECT_SOURCE_DIR}/tests/pages/client.sh" "${PROJECT_SOURCE_DIR}/build/pages"
+        langgraph_server_test.mjs $<TARGET_FILE:example_langgraph_server> "${STATEGRAPH_CHROMIUM}")
+  endif()
+  if(_tests)
+    set_tests_properties(${_tests} PROPERTIES TIMEOUT ${STATEGRAPH_TEST_SECONDS} SKIP_RETURN_CODE 77 LABELS pages
+                                              RUN_SERIAL ON)
   endif()
 endif()
 

@@ -90,7 +90,18 @@ json::object selected(json::object object, const std::vector<std::string>& names
     if (names.empty()) return object;
     json::object some;
     for (const std::string& each : names) {
-        if (json::value* const found = object.if_contains(each)) some[each] = std::move(*found);
+        if (json::value* const found = object.if_contains(each)) some.insert_or_assign(each, std::move(*found));
+    }
+    for (const std::string& each : names) {
+        const std::size_t dot = std::min(each.find('.'), each.size());
+        const std::string whole = each.substr(0, dot);
+        if (dot == each.size() || std::ranges::find(names, whole) != names.end()) continue;
+        const json::value* const outer = object.if_contains(whole);
+        if (outer == nullptr || !outer->is_object()) continue;
+        json::value& kept = some.emplace(whole, json::object()).first->value();
+        const std::string member = each.substr(dot + 1);
+        if (const json::value* const found = outer->get_object().if_contains(member))
+            kept.get_object()[member] = *found;
     }
     return some;
 }

@@ -62,7 +62,7 @@ serve::HandlerAnswer answerOf(const boost::json::value& value, int status = 200)
 serve::HandlerAnswer noContent();
 /// The answer with one page of a list; `total` of all pages, from `offset` on.
 serve::HandlerAnswer pageOf(boost::json::array items, std::size_t offset, std::size_t total);
-/// The members of an object that a client selects; all if it selects none.
+/// The members of an object that a client selects; all if it selects none. "values.name" is one member of `values`.
 boost::json::object selected(boost::json::object object, const std::vector<std::string>& names);
 
 /// A route: its method, its target with ":id" for segments of any text, and what answers it.

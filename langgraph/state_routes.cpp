@@ -69,21 +69,22 @@ json::object stateAt(const Call& call, const ThreadRecord& thread, const Config&
 
 serve::HandlerAnswer getState(const Call& call) {
     const ThreadRecord thread = call.thread();
-    return answerOf(stateAt(call, thread, {.thread_id = thread.thread_id}, call.flag("subgraphs")));
+    json::object state = stateAt(call, thread, {.thread_id = thread.thread_id}, call.flag("subgraphs"));
+    return answerOf(selected(std::move(state), call.parameters("select")));
 }
 
 serve::HandlerAnswer getStateAtId(const Call& call) {
     const ThreadRecord thread = call.thread();
     if (!isUuid(call.id(1))) throw InvalidRequest("Invalid checkpoint ID: must be a UUID");
     const Config config{.thread_id = thread.thread_id, .checkpoint_id = CheckpointId(call.id(1))};
-    return answerOf(stateAt(call, thread, config, call.flag("subgraphs")));
+    return answerOf(selected(stateAt(call, thread, config, call.flag("subgraphs")), call.parameters("select")));
 }
 
 serve::HandlerAnswer getStateAtCheckpoint(const Call& call) {
     const ThreadRecord thread = call.thread();
     const Body body = call.body();
     const Config config = readCheckpoint(body, thread.thread_id);
-    return answerOf(stateAt(call, thread, config, body.flag("subgraphs", false)));
+    return answerOf(selected(stateAt(call, thread, config, body.flag("subgraphs", false)), body.texts("select")));
 }
 
 std::vector<StateEdit> editsIn(const Body& body, const ServedGraph& graph, bool is_inside) {
@@ -159,9 +160,10 @@ serve::HandlerAnswer historyOf(const Call& call, const Body& body) {
     if (graph == nullptr) return answerOf(std::move(list));
     const ShownThread shown = shownOf(call, thread, *graph);
     const Around around = aroundOf(*graph, config);
+    const std::vector<std::string> select = body.texts("select");
     std::size_t bytes = 0;
     graph->graph->history(config, options, [&](const SnapshotData& each) {
-        list.push_back(stateJson(each, shown, around));
+        list.push_back(selected(stateJson(each, shown, around), select));
         bytes += each.values_as_cbor.bytes().size();
         return bytes <= values_bytes_max;
     });

@@ -7,7 +7,6 @@
 
 #include <stategraph/graph.hpp>
 
-#include "paced_model.hpp"
 #include "scripts.hpp"
 
 namespace advisor {
@@ -20,7 +19,7 @@ namespace {
 /// Decides which model an agent uses. No other function does.
 std::shared_ptr<const model::Model> modelFor(model::ScriptedModel::Answer script, const AdvisorOptions& options) {
     if (options.model) return options.model;
-    return pacedModel(std::move(script), options.pause);
+    return model::scripted(std::move(script), options.pause);
 }
 
 agent::Tool searchTool() {

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Sourced by scripts/test.sh, after scripts/lib/packages.sh: what the tests of pages need beside the library.
 #
-#   need_pages   Chromium, Node and npm (Debian: chromium, nodejs, npm), and the npm packages of inspect/web, tests/pages,
-#                tests/mcp/everything, tests/mcp/clients and tests/clients
+#   need_pages   Chromium, Node and npm (Debian: chromium, nodejs, npm), and the npm packages of inspect/web,
+#                examples/langgraph_server/page, tests/pages, tests/mcp/everything, tests/mcp/clients and tests/clients
 #
 # What cannot be fetched ends nothing: a line says what is missing, and the configuration then leaves these tests out.
 
@@ -42,6 +42,8 @@ need_pages() {
   npm_of tests/pages pages "tests of the advisor's page are"
   npm_into "$repo/inspect/web" ci ||
     note "The tests of the inspector's page are left out: npm could not fetch what inspect/web/package-lock.json lists."
+  npm_into "$repo/examples/langgraph_server/page" ci ||
+    note "The test that the page of examples/langgraph_server is built is left out: npm could not fetch what its package-lock.json lists."
   npm_of tests/mcp/everything mcp "test with the example server of MCP is"
   npm_of tests/mcp/clients mcp_clients "test with clients of MCP is"
   npm_of tests/clients clients "tests with LangGraph's and AG-UI's clients are"

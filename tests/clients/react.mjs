@@ -20,7 +20,7 @@ export async function mount(use) {
   const hook = { now: undefined, shown: [] };
   function Page() {
     hook.now = use();
-    hook.shown.push((hook.now.messages ?? []).map((message) => `${message.type ?? message.getType?.()}:${message.content}`));
+    hook.shown.push((hook.now.messages ?? []).map((message) => `${message.type ?? message.getType?.()}:${message.text ?? message.content}`));
     return null;
   }
   await act(async () => root.render(React.createElement(Page, { key: (mounted += 1) })));

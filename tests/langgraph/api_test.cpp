@@ -320,3 +320,37 @@ TEST_CASE("a search of the whole store finds the items of all namespaces of clie
     CHECK(json::parse(served.ask("POST", "/store/namespaces", R"({"limit": 2, "offset": 1})").body) ==
           json::parse(R"({"namespaces": [["m", "inner"], ["z", "inner"]]})"));
 }
+
+TEST_CASE("a search returns parts of threads under names of the client, and the members that it selects") {
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>()));
+    const std::string thread = served.newThread();
+    const std::string path = "/threads/" + thread;
+    CHECK(served.ask("POST", path + "/runs/wait", R"({"assistant_id": "app", "input": {"name": "x"}})").status == 200);
+    const std::string wanted =
+        R"({"select": ["thread_id"], "extract": {"last": "values.log[-1]", "first": "values.log[0]",
+        "none": "values.log[2]", "before": "values.log[-3]", "deep": "values.name.deep", "graph": "metadata.graph_id"}})";
+    const json::value found = json::parse(served.ask("POST", "/threads/search", wanted).body);
+    CHECK(found ==
+          json::parse(R"([{"thread_id": ")" + thread + R"(", "extracted": {"last": "work x", "first": "first x",
+        "none": null, "before": null, "deep": null, "graph": "app"}}])"));
+    for (const char* const wrong : {"", ".values", "values.", "values[", "values[x]", "values[1", "values[1]log"}) {
+        CAPTURE(wrong);
+        const json::object body{{"extract", {{"name", wrong}}}};
+        CHECK(served.ask("POST", "/threads/search", json::serialize(body)).status == 422);
+    }
+    json::object many;
+    for (int i = 0; i < 11; ++i) many[std::to_string(i)] = "values";
+    CHECK(served.ask("POST", "/threads/search", json::serialize(json::object{{"extract", many}})).status == 422);
+}
+
+TEST_CASE("a state and a history have the members that a client selects, also single values") {
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>()));
+    const std::string path = "/threads/" + served.newThread();
+    CHECK(served.ask("POST", path + "/runs/wait", R"({"assistant_id": "app", "input": {"name": "x"}})").status == 200);
+    const json::value expected = json::parse(R"({"next": [], "values": {"name": "x"}})");
+    CHECK(served.get(path + "/state?select=next&select=values.name&select=values.none") == expected);
+    const std::string select = R"({"checkpoint": {}, "limit": 1, "select": ["values.name", "next"]})";
+    CHECK(json::parse(served.ask("POST", path + "/state/checkpoint", select).body) == expected);
+    CHECK(json::parse(served.ask("POST", path + "/history", select).body) == json::array{expected});
+    CHECK(served.get(path + "/state?select=values.name&select=values").at("values").as_object().size() == 2);
+}

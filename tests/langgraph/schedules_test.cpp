@@ -1,5 +1,7 @@
 // Schedules: when they begin runs, and that they do so once.
 #include <atomic>
+#include <chrono>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -142,6 +144,66 @@ TEST_CASE("a due time whose run cannot be stored is due until it can, and then o
     server.awaitRuns(1);
     CHECK(threadsOf(server) == 1);
     CHECK(found(server).at(0).at("next_run_date") == "2026-01-01T02:00:00.000000Z");
+}
+
+/// From one of the operations on all fail, as for a process that dies there. That one is done, or not.
+class DyingStore final : public sg::ForwardingStore {
+public:
+    DyingStore(std::shared_ptr<sg::BaseStore> inner, bool is_last_done)
+        : ForwardingStore(std::move(inner)), is_last_done_(is_last_done) {}
+    void dieAt(int operation) { left_ = operation; }
+    bool isDead() const { return left_ <= 0; }
+
+protected:
+    std::vector<sg::StoreResult> apply(std::span<const sg::StoreOp> ops) override {
+        const int left = left_.fetch_sub(1) - 1;
+        if (left < 0 || (left == 0 && !is_last_done_)) throw sg::StoreError("the process is dead");
+        std::vector<sg::StoreResult> results = ForwardingStore::apply(ops);
+        if (left == 0) throw sg::StoreError("the process is dead");
+        return results;
+    }
+
+private:
+    const bool is_last_done_;
+    std::atomic<int> left_ = std::numeric_limits<int>::max();
+};
+
+TEST_CASE("a due time makes one run, whichever operation of the store is the last one of the process") {
+    for (const bool is_last_done : {false, true}) {
+        bool died = true;
+        for (int last = 1; died; ++last) {
+            CAPTURE(last);
+            CAPTURE(is_last_done);
+            REQUIRE(last < 200);
+            Surroundings in("2026-01-01T00:30:00Z");
+            const std::shared_ptr<sg::BaseStore> kept = in.store;
+            const auto dying = std::make_shared<DyingStore>(kept, is_last_done);
+            in.store = dying;
+            const sg::langgraph::ApiRecords records(kept);
+            {
+                const Timed server(in);
+                (void)server.post("/runs/crons", hourly());
+                dying->dieAt(last);
+                in.time->moveTo("2026-01-01T01:00:00Z");
+                patience::until([&] { return dying->isDead() || (*in.runs >= 1 && records.openRuns().empty()); });
+                died = dying->isDead();
+            }
+            in.store = kept;
+            const Timed server(in);
+            in.time->pass(std::chrono::seconds(0));
+            patience::until([&] { return threadsOf(server) == 1 && records.openRuns().empty(); });
+            in.time->moveTo("2026-01-01T02:00:00Z");
+            patience::until([&] { return threadsOf(server) == 2 && records.openRuns().empty(); });
+            const json::value threads = server.post("/threads/search", {});
+            for (const json::value& thread : threads.as_array()) {
+                CHECK(thread.at("values").at("log") == json::value(json::array{"worked"}));
+                const json::value runs = server.get("/threads/" + Timed::textOf(thread, "thread_id") + "/runs");
+                CHECK(runs.as_array().size() == 1);
+                CHECK(runs.at(0).at("status") == "success");
+            }
+            CHECK(found(server).at(0).at("next_run_date") == "2026-01-01T03:00:00.000000Z");
+        }
+    }
 }
 
 TEST_CASE("a schedule ends at its end, and in a time zone it follows its clocks") {

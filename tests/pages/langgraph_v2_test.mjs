@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { Client } from "@langchain/langgraph-sdk";
-import { run } from "./served.mjs";
+import { eventually, run } from "./served.mjs";
 
 const [program, graphs] = process.argv.slice(2);
 const child = spawn(program, ["--graphs", graphs, "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
@@ -21,13 +21,17 @@ const cases = {};
 for (const transport of ["sse", "websocket"]) {
   const add = (name, body) => (cases[`${name} (${transport})`] = body);
 
+  // What is subscribed to before the run begins is complete. The client ends later subscriptions without an event if it
+  // learns of the run's end first.
   add("pieces of a message become its text, and the last values have the whole", async () => {
     const thread = stream("tokens", transport);
+    const pieces = await thread.subscribe("messages");
     await thread.run.start({ input: { messages: [{ role: "user", content: "hi", id: "h1" }] } });
     let text = "";
-    for await (const message of thread.messages) for await (const piece of message.text) text += piece;
+    for await (const { params: { data } } of pieces) if (data.event === "content-block-delta") text += data.delta.text;
     assert.equal(text, "Hello there");
-    assert.deepEqual((await thread.output).messages.map((message) => message.content), ["hi", "Hello there"]);
+    const { values } = await thread.state.get({ namespace: [] });
+    assert.deepEqual(values.messages.map((message) => message.content), ["hi", "Hello there"]);
     const { tree } = await thread.agent.getTree();
     assert.deepEqual([tree.status, tree.children[0].graph_name], ["completed", "model"]);
     await thread.close();
@@ -35,13 +39,16 @@ for (const transport of ["sse", "websocket"]) {
 
   add("a question is reported, and its answer continues the thread", async () => {
     const thread = stream("ask", transport);
+    const lifecycle = await thread.subscribe("lifecycle");
     await thread.run.start({ input: { log: ["in"] } });
-    await thread.output;
+    for await (const event of lifecycle) if (event.params.data.event === "interrupted") break;
+    await eventually("the question", () => thread.interrupts.length === 1);
     assert.equal(thread.interrupted, true);
     assert.deepEqual(thread.interrupts.map((each) => each.payload), [{ question: "go on?" }]);
     const [{ interruptId, namespace }] = thread.interrupts;
+    const values = await thread.subscribe("values");
     await thread.input.respond({ namespace, interrupt_id: interruptId, response: "yes" });
-    for await (const event of await thread.subscribe("values")) if (event.params.data.answer === "yes" && event.params.data.log.length === 4) break;
+    for await (const event of values) if (event.params.data.answer === "yes" && event.params.data.log.length === 4) break;
     const state = await thread.state.get({ namespace: [] });
     assert.deepEqual(state.values, { log: ["in", "before", "asked", "after"], answer: "yes" });
     await assert.rejects(thread.input.respond({ namespace, interrupt_id: interruptId, response: "again" }));
@@ -50,8 +57,8 @@ for (const transport of ["sse", "websocket"]) {
 
   add("events of a graph inside have its namespace", async () => {
     const thread = stream("outer", transport);
-    await thread.run.start({ input: { name: "x" } });
     const updates = await thread.subscribe({ channels: ["updates"], namespaces: [["inner"]] });
+    await thread.run.start({ input: { name: "x" } });
     const names = [];
     for await (const event of updates) names.push([event.params.namespace[0].split(":")[0], event.params.data.name]);
     assert.deepEqual(names, [["inner", "inner name"], ["inner", "inner name!"]]);
@@ -60,8 +67,9 @@ for (const transport of ["sse", "websocket"]) {
 
   add("a run that fails says why", async () => {
     const thread = stream("fail", transport);
+    const lifecycle = await thread.subscribe("lifecycle");
     await thread.run.start({ input: { bad: true } });
-    for await (const event of await thread.subscribe("lifecycle")) {
+    for await (const event of lifecycle) {
       if (event.params.data.event !== "failed") continue;
       assert.match(event.params.data.error, /it went wrong/);
       break;

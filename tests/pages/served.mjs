@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-// Starts a program that serves on a free port, and says where in its first line.
-export async function serve(program, options) {
-  const child = spawn(program, options, { stdio: ["ignore", "pipe", "inherit"] });
+// Starts a program that serves on a free port, and says where in its first line; in a folder, if one is given.
+export async function serve(program, options, folder = undefined) {
+  const child = spawn(program, options, { stdio: ["ignore", "pipe", "inherit"], cwd: folder });
   const ended = once(child, "exit");
   process.once("exit", () => child.kill("SIGKILL"));
   const [url] = await Promise.race([

@@ -17,6 +17,9 @@
 
 #include "tests/langgraph/server/served_graphs.hpp"
 
+#ifdef STATEGRAPH_HAS_LANGGRAPH_WEBHOOKS
+#include <stategraph/langgraph/webhooks.hpp>
+#endif
 #if STATEGRAPH_HAS_ROCKSDB
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/rocksdb_store.hpp>
@@ -94,8 +97,11 @@ int main(int count, char** given) {
                                   .show_errors = true,
                                   .origins = {"*"},
                                   .handle_signals = true});
-        sg::langgraph::serve(server, described::served(graphsIn(arguments.graphs), surroundings),
-                             {.store = surroundings.store, .can_truncate = true});
+        sg::langgraph::ApiOptions options{.store = surroundings.store, .can_truncate = true};
+#ifdef STATEGRAPH_HAS_LANGGRAPH_WEBHOOKS
+        options.webhooks = sg::langgraph::httpWebhooks({.hosts = {"127.0.0.1"}, .key = "the key of a test's webhooks"});
+#endif
+        sg::langgraph::serve(server, described::served(graphsIn(arguments.graphs), surroundings), options);
         std::cout << "http://127.0.0.1:" << server.port() << std::endl;
         server.wait();
     } catch (const std::exception& error) {

@@ -9,6 +9,7 @@ namespace described {
 std::map<std::string, std::shared_ptr<sg::langgraph::Graph>> served(const json::object& graphs,
                                                                     const Surroundings& surroundings) {
     sg::langgraph::GraphOptions options;
+    options.config.max_concurrency = 1;  // tasks of a superstep end in their order, as recorded
     options.prepare = [](const sg::langgraph::RunSettings& settings, sg::RunConfig& config) {
         config.context =
             config.context.with(RequestContext{.configurable = settings.configurable, .context = settings.context});
