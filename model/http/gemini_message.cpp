@@ -1,5 +1,6 @@
 #include "model/http/gemini_message.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,7 +44,11 @@ void sign(json::object& part, std::string_view signature) {
 class ModelParts {
 public:
     ModelParts(const Message& message, std::size_t at, const GeminiSending& sending, PartOptions& options)
-        : message_(message), at_(at), sending_(sending), options_(options), text_(message.text()) {}
+        : message_(message), at_(at), sending_(sending), options_(options), text_(message.text()) {
+        for (const Part& part : message.content) {
+            if (const auto* const thought = std::get_if<Reasoning>(&part)) thoughts_ += thought->text;
+        }
+    }
 
     json::array take() {
         const std::optional<json::array> kept = keptParts(message_, sending_.host);
@@ -102,16 +107,24 @@ private:
             sign(part, signature);
             if (size > 0 || !signature.empty()) parts_.push_back(std::move(part));
         } else if (kind == "thought") {
-            // The thought itself is not needed again, but its signature is.
-            if (signature.empty()) return;
-            json::object part = geminiText({});
-            sign(part, signature);
-            parts_.push_back(std::move(part));
+            addThought(static_cast<std::size_t>(integerOf(kept, "size").value_or(0)), signature);
         } else if (kind == "call") {
             addCall(signature);
         } else {
             addOther(signature);
         }
+    }
+
+    /// A thought is needed again only if it is signed.
+    void addThought(std::size_t size, std::string_view signature) {
+        const std::string_view thought =
+            std::string_view(thoughts_).substr(std::min(thought_at_, thoughts_.size()), size);
+        thought_at_ += size;
+        if (signature.empty()) return;
+        json::object part = geminiText(thought);
+        part["thought"] = true;
+        sign(part, signature);
+        parts_.push_back(std::move(part));
     }
 
     /// Adds the next file, or the next part of a tool that the provider executes.
@@ -153,7 +166,9 @@ private:
     const GeminiSending& sending_;
     PartOptions& options_;
     const std::string text_;
+    std::string thoughts_;
     std::size_t text_at_ = 0;
+    std::size_t thought_at_ = 0;
     std::size_t call_ = 0;    // the next one
     std::size_t other_ = 0;   // the next one among the content
     bool is_signed_ = false;  // whether a call has a signature

@@ -8,7 +8,9 @@
 
 #include "model/http/gemini_answer.hpp"
 #include "model/http/gemini_request.hpp"
+#include "tests/checkpoint/bytes.hpp"
 #include "tests/model/http/read_answer.hpp"
+#include "tests/support/seed.hpp"
 
 namespace {
 
@@ -26,6 +28,24 @@ md::Message answered(const std::string& parts) {
     return answers::readAs<md::http::GeminiAnswer>(
                {R"({"candidates":[{"content":{"parts":)" + parts + R"(},"finishReason":"STOP"}]})"}, "host")
         .reply.message;
+}
+
+/// Where the signatures are: after how much text, and on what.
+std::vector<std::string> signaturesOf(const json::array& parts, std::string& text) {
+    std::vector<std::string> found;
+    for (const json::value& each : parts) {
+        const json::object& part = each.as_object();
+        const bool is_thought = part.contains("thought");
+        if (part.contains("text") && !is_thought) text += std::string(part.at("text").as_string());
+        if (!part.contains("thoughtSignature")) continue;
+        const char* const kind = part.contains("functionCall") ? "call"
+                                 : part.contains("inlineData") ? "file"
+                                 : is_thought                  ? "thought"
+                                                               : "text";
+        found.push_back(std::to_string(text.size()) + " " + kind + " " +
+                        std::string(part.at("thoughtSignature").as_string()));
+    }
+    return found;
 }
 
 }  // namespace
@@ -72,6 +92,13 @@ TEST_CASE("signatures go back with the parts that had them, to the same server")
         json::parse(md::http::geminiBody({.model = "gemini-2.5-pro"}, {.messages = messages}));
     CHECK(elsewhere.at("contents").at(0).at("parts") == json::parse(R"([{"text":"I look"},
         {"functionCall":{"name":"look","args":{"x":1}}},{"functionCall":{"name":"wait","args":{}}}])"));
+}
+
+TEST_CASE("a thought that is signed goes back, and others do not") {
+    const std::string parts = R"([{"text":"hm ","thought":true},{"text":"m","thought":true,"thoughtSignature":"s1"},
+        {"text":"I look"}])";
+    CHECK(contentsOf({answered(parts)}).at(0).at("parts") ==
+          json::parse(R"([{"text":"hm m","thought":true,"thoughtSignature":"s1"},{"text":"I look"}])"));
 }
 
 TEST_CASE("of an answer that was edited or pruned, the message counts and not what was kept") {
@@ -147,4 +174,40 @@ TEST_CASE("files are sent to Gemini as data or by address, and texts as texts") 
         {"inlineData":{"mimeType":"image/jpeg","data":"cG5n"}},
         {"fileData":{"fileUri":"https://x/a.pdf","mimeType":"application/pdf"}},
         {"inlineData":{"mimeType":"audio/wav","data":"d2F2"}},{"text":"a,b"}])"));
+}
+
+TEST_CASE("signatures of random answers stay where they were") {
+    const unsigned seed = tests::seed();
+    INFO("seed " << seed);
+    bytes::Random random(seed);
+    for (int round = 0; round < 300; ++round) {
+        json::array parts;
+        const std::size_t calls = random.below(3);
+        const std::size_t count = 1 + random.below(6) + calls;
+        for (std::size_t i = 0; i < count; ++i) {
+            json::object part;
+            if (i + calls >= count) {
+                part["functionCall"] = json::object{{"name", "f" + std::to_string(i)}, {"args", json::object()}};
+            } else if (random.chance(5)) {
+                part["inlineData"] = json::object{{"mimeType", "image/png"}, {"data", "cG5n"}};
+            } else {
+                part["text"] = std::string(random.below(4), static_cast<char>('a' + i)) + (random.chance(4) ? "ä" : "");
+                if (random.chance(4)) part["thought"] = true;
+            }
+            if (random.chance(2)) part["thoughtSignature"] = "s" + std::to_string(i);
+            parts.push_back(std::move(part));
+        }
+        const json::value sent = contentsOf({answered(json::serialize(parts))});
+        std::string text;
+        std::string sent_text;
+        CAPTURE(json::serialize(parts));
+        const auto expected = signaturesOf(parts, text);
+        if (sent.as_array().empty()) {
+            CHECK(text.empty());
+            CHECK(expected.empty());
+            continue;
+        }
+        CHECK(signaturesOf(sent.at(0).at("parts").as_array(), sent_text) == expected);
+        CHECK(sent_text == text);
+    }
 }
