@@ -271,3 +271,25 @@ TEST_CASE("several records are scored in a table, which keeps what a scorer thro
     CHECK_FALSE(table.means[1]);
     CHECK(sg::toJson(table).find(R"("scorers":["calls","same","faulty"])") != std::string::npos);
 }
+
+TEST_CASE("the order of a call's arguments is no difference, and an answer that was edited counts as it is now") {
+    const Recorded recorded;
+    const auto twice = [](const std::string& arguments) {
+        return model::scripted({model::assistant({{{}, "c1", "work", arguments}}), model::assistant("Twice.")});
+    };
+    agent::Options options = recorded.options;
+    options.model = twice(R"({"what":"wood","times":2})");
+    const agent::Agent helper(options);
+    helper.say("wood", {.thread_id = "w"});
+    const agent::Record record = agent::recordOf(helper, {.thread_id = "w"});
+    options.model = twice(R"( {"times":2, "what":"wood"} )");
+    CHECK(kindsOf(agent::replay(record, options)).empty());
+
+    model::Message edited = helper.graph().getState({.thread_id = "w"}).values.messages.back();
+    edited.content = {model::Text{"Thrice."}};
+    helper.graph().updateState({.thread_id = "w"}, {sg::add(&agent::State::messages, edited)}, {.as_node = "model"});
+    const agent::Replayed other = agent::replay(agent::recordOf(helper, {.thread_id = "w"}), options);
+    CHECK(kindsOf(other) == std::vector<std::string>{"0.1 answer"});
+    CHECK(other.differences[0].recorded == "Thrice.");
+    CHECK(other.differences[0].replayed == "Twice.");
+}

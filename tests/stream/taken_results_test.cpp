@@ -56,7 +56,7 @@ TEST_CASE("what new input takes along is told once, to those who listen and to t
         CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"paid", "paid"});
         CHECK(updates(listens) == paid + asked + paid);
         sg::StreamHub other(app);
-        auto late = other.subscribe("t", {.modes = {StreamMode::updates}, .from = sg::StreamPosition{}});
+        auto late = other.subscribe("t", {.from = sg::StreamPosition{}, .modes = {StreamMode::updates}});
         CHECK(updates(late) == paid + asked + paid);
     });
 }
@@ -75,7 +75,7 @@ TEST_CASE("results that new input drops are not told") {
         sg::StreamHub hub(app);
         CHECK_THROWS_AS(app.invoke(says("x"), {.thread_id = "t", .hub = &hub}), sg::InvalidUpdateError);
         CHECK((app.invoke(says("go"), {.thread_id = "t", .hub = &hub}).status == sg::Status::done));
-        auto late = hub.subscribe("t", {.modes = {StreamMode::updates}, .from = sg::StreamPosition{}});
+        auto late = hub.subscribe("t", {.from = sg::StreamPosition{}, .modes = {StreamMode::updates}});
         CHECK(updates(late) == R"({"one":{"bar":["one"]}}{"two":{"bar":["two"]}})");
     });
 }
