@@ -44,6 +44,13 @@ std::optional<Members> partOf(const model::Part& part) {
     return {};
 }
 
+/// Returns a reason as the conventions have it.
+std::string reasonOf(model::FinishReason reason) {
+    if (reason == model::FinishReason::tool_calls) return "tool_call";
+    if (reason == model::FinishReason::content_filter) return "content_filter";
+    return model::toString(reason);
+}
+
 Members memberOf(const model::Message& message) {
     std::vector<Members> parts;
     for (const model::Part& each : message.content) {
@@ -61,7 +68,7 @@ Members memberOf(const model::Message& message) {
                          {"response", message.result->output}});
     }
     Members member{{"role", Value(message.role)}, {"parts", Value(parts)}};
-    if (message.finish_reason) member["finish_reason"] = Value(std::string(model::toString(*message.finish_reason)));
+    if (message.finish_reason) member["finish_reason"] = Value(reasonOf(*message.finish_reason));
     return member;
 }
 
@@ -99,7 +106,7 @@ void addReply(Attributes& attributes, const model::Reply& reply, const model::Mo
     const model::Message& message = reply.message;
     if (message.finish_reason) {
         attributes.emplace_back("gen_ai.response.finish_reasons",
-                                Value(std::vector<std::string>{model::toString(*message.finish_reason)}));
+                                Value(std::vector<std::string>{reasonOf(*message.finish_reason)}));
     }
     if (message.usage) {
         attributes.emplace_back("gen_ai.usage.input_tokens", Value(message.usage->input_tokens));

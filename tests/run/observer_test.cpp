@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -347,6 +349,47 @@ TEST_CASE("spans go below a given parent, carry retries and questions, and are l
     CHECK(spans->all.size() == 1);
     CHECK(small.dropped() > 4);
     CHECK_THROWS_AS(sg::SpanObserver(spans, {.open_max = 0}), sg::InvalidArgumentError);
+}
+
+TEST_CASE("what a node says of itself and its work is in the spans of its run and its task, and below") {
+    const auto spans = std::make_shared<Spans>();
+    sg::SpanObserver observer(spans);
+    sg::SpanObserver curious(spans, {.content = true});
+    std::vector<sg::Interest> interests;
+    Graph graph;
+    graph.addNode("ask", [&](const State&, sg::Runtime& runtime) -> Update {
+        interests.push_back(sg::interestIn(runtime));
+        const std::vector<sg::SpanAttribute> facts{{"k", sg::Value(1)}};
+        sg::describeRun(runtime, "a visit", facts);
+        sg::describeTask(runtime, "a question", facts);
+        sg::describeTask(runtime, {}, std::vector<sg::SpanAttribute>{{"k", sg::Value(2)}});
+        sg::reportOperation(runtime, {.name = "a call", .is_remote = true, .duration = 3ms, .error = "no"});
+        return {};
+    });
+    graph.addEdge(sg::START, "ask");
+    const App app = graph.compile();
+    app.invoke(bar("i"), {.observer = &observer});
+    app.invoke(bar("i"), {});
+    const auto named = [&](const std::string& name) -> const sg::Span& {
+        const auto found = std::ranges::find(spans->all, name, &sg::Span::name);
+        REQUIRE(found != spans->all.end());
+        return *found;
+    };
+    const sg::Span& task = named("a question");
+    const auto fact = std::ranges::find(task.attributes, "k", &sg::SpanAttribute::first);
+    REQUIRE(fact != task.attributes.end());
+    CHECK(fact->second == sg::Value(2));
+    CHECK(!named("a visit").parent_span_id);
+    const sg::Span& call = named("a call");
+    CHECK((*call.parent_span_id == task.span_id));
+    CHECK((call.trace_id == task.trace_id));
+    CHECK(call.is_remote);
+    CHECK(call.failed);
+    CHECK(call.message == "no");
+    CHECK(call.end - call.start == 3ms);
+    CHECK(!task.is_remote);
+    app.invoke(bar("i"), {.observer = &curious});
+    CHECK((interests == std::vector{sg::Interest::facts, sg::Interest::none, sg::Interest::content}));
 }
 
 TEST_CASE("spans are written as OTLP/JSON, a line each") {

@@ -157,7 +157,7 @@ TEST_CASE("a turn of an agent reaches a collector as spans of OpenTelemetry's co
     // 53 uncached and 7 written at 10, 40 read at 1, 10 written by the model at 100, by million
     CHECK(attribute(*chat, "gen_ai.usage.cost") == R"({"doubleValue":1.64E-3})");
     CHECK(attribute(*chat, "gen_ai.response.finish_reasons") ==
-          R"({"arrayValue":{"values":[{"stringValue":"tool-calls"}]}})");
+          R"({"arrayValue":{"values":[{"stringValue":"tool_call"}]}})");
     const json::object* const tool = spanNamed(spans, "execute_tool weather");
     REQUIRE(tool != nullptr);
     CHECK(attribute(*tool, "gen_ai.tool.name") == R"({"stringValue":"weather"})");

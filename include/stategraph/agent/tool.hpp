@@ -39,7 +39,8 @@ public:
     /// Reports the progress of the call to readers of the stream's mode `custom`: {"call_id", "tool", "progress"}.
     void write(const Value& progress) const;
     /// Adds the tokens that the call has used, because it called a model itself (model::usageOf), to the turn's
-    /// (State::usage).
+    /// (State::usage), in the commit that stores the result. If the process dies between the end of the tool and that
+    /// commit, the result is kept, and these tokens are not.
     void addUsage(const model::UsageByModel& usage) { usage_ = usage_ + usage; }
     const model::UsageByModel& usage() const noexcept { return usage_; }
 
