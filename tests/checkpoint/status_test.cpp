@@ -1,5 +1,5 @@
-// The words for how threads, runs and attempts stand, and the table of docs/semantics.md that says which of them threads
-// and runs have.
+// The words for how threads, runs and attempts stand, and the table of docs/semantics.md that says which of them
+// threads and runs have.
 // NOT WITH: sanitize=thread
 #include <filesystem>
 #include <fstream>
