@@ -21,7 +21,8 @@ let chats = 0;
 
 // Sends messages; returns the assistant's message and all chunks, each of which is valid.
 async function post(id, messages) {
-  const response = await fetch(api, { method: "POST", body: JSON.stringify({ id, messages, trigger: "submit-message" }) });
+  const body = JSON.stringify({ id, messages, trigger: "submit-message" });
+  const response = await fetch(api, { method: "POST", headers: { "Content-Type": "application/json" }, body });
   assert.equal(response.status, 200);
   const chunks = [];
   const valid = parseJsonEventStream({ stream: response.body, schema: uiMessageChunkSchema }).pipeThrough(
