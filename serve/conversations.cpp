@@ -134,13 +134,22 @@ bool Connection::Operations::isLeftBehind() const {
     const bool may_run = endpoint_->holdsMessages() && !endpoint_->options().read_only &&
                          request_.method() == http::verb::get && !shared().is_draining &&
                          !isForeign(request_, shared().options.origins);
-    return may_run && endpoint_->endingOf(route_.thread) == Status::in_flight;
+    if (!may_run || endpoint_->endingOf(route_.thread) != Status::in_flight) return false;
+    // Who may only look at it does not begin a run of it under a name of their own.
+    const ThreadOwner owner = endpoint_->ownerOf(route_.thread);
+    return owner.is_begun && owner.name == (asked_.identity ? asked_.identity->name : "");
 }
 
 Connection::Reply Connection::Operations::continueTurn(const Protocol& protocol) {
     if (std::optional<Answer> refused = connection_.refusalOfRun(request_, asked_)) return *std::move(refused);
     const ThreadId thread = route_.thread;
-    const auto place = reserve(thread);
+    std::unique_ptr<RunTable::Place> place;
+    try {
+        place = reserve(thread);
+    } catch (const ThreadBusyError&) {  // another page has come back at the same time
+        if (auto run = shared().runs->find(*endpoint_, thread)) return Resumed{endpoint_, &protocol, std::move(run)};
+        throw;
+    }
     const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);
     if (!found) return connection_.noThread(request_, asked_);
     const Begin work = endpoint_->prepare(Operation::resume, thread, {});

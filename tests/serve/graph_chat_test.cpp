@@ -222,21 +222,28 @@ TEST_CASE("a turn whose server died continues when the page comes back, which ge
         const auto serve = [&](std::shared_ptr<sg::BaseCheckpointSaver> saver,
                                const std::shared_ptr<gates::Gate>& waits) {
             const auto model = caller({call("c1", "tea")}, "Done.", std::make_shared<Heard>(), waits);
-            if (!is_agent) return serving(around({helper(model, {work(ledger)})}, std::move(saver)));
-            return serving(
-                agent::Agent({.model = model, .tools = {work(ledger)}, .compile = stored(std::move(saver))}));
+            serve::ServerOptions options;
+            options.authorize = [](const serve::RequestView& asked) -> serve::Admission {
+                return serve::Identity{.name = std::string(asked.header("X-User"))};
+            };
+            if (!is_agent) return serving(around({helper(model, {work(ledger)})}, std::move(saver)), options);
+            return serving(agent::Agent({.model = model, .tools = {work(ledger)}, .compile = stored(std::move(saver))}),
+                           options);
         };
         const auto dying = std::make_shared<Dying>(kept);
         const auto first = serve(dying, gate);
         Page page(first->port());
         client::Connection connection(first->port());
-        connection.request("POST", "/desk/chat", page.body(saying("m1", "go")));
+        const std::string ada = "X-User: ada\r\n";
+        connection.request("POST", "/desk/chat", page.body(saying("m1", "go")), ada);
         patience::until([&] { return load(first->port(), "t").body.find("did tea") != std::string::npos; });
         dying->is_dead = true;
         const auto second = serve(std::make_shared<Door>(kept), nullptr);
         const std::string stream = "/desk/chat/t/stream";
-        CHECK(client::get(second->port(), stream, "Origin: https://example.org\r\n").status == 204);
-        const client::Response response = client::get(second->port(), stream);
+        CHECK(client::get(second->port(), stream, ada + "Origin: https://example.org\r\n").status == 204);
+        CHECK(client::get(second->port(), stream, "X-User: bob\r\n").status == 204);
+        CHECK(client::get(second->port(), stream).status == 204);
+        const client::Response response = client::get(second->port(), stream, ada);
         gate->open();
         CHECK(response.status == 200);
         std::vector<std::string> lines;
@@ -249,7 +256,7 @@ TEST_CASE("a turn whose server died continues when the page comes back, which ge
         const Texts streamed = other.shown();
         other.reload();
         CHECK(other.shown() == streamed);
-        CHECK(client::get(second->port(), stream).status == 204);
+        CHECK(client::get(second->port(), stream, ada).status == 204);
     });
 }
 
