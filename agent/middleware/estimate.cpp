@@ -8,13 +8,15 @@ namespace stategraph::agent::detail {
 namespace {
 
 constexpr std::size_t bytes_a_token = 4;
-constexpr std::string_view repair_prefix = "repair-";  // messages of the agent itself, which begin no turn
+constexpr std::size_t bytes_a_file = 1000 * bytes_a_token;  // providers charge pictures by their size in pixels
+constexpr std::string_view repair_prefix = "repair-";       // messages of the agent itself, which begin no turn
 
 std::size_t bytesOf(const model::Message& message) {
     std::size_t bytes = 0;
     for (const model::Part& part : message.content) {
         if (const auto* const text = std::get_if<model::Text>(&part)) bytes += text->text.size();
         if (const auto* const thought = std::get_if<model::Reasoning>(&part)) bytes += thought->text.size();
+        if (std::holds_alternative<model::File>(part)) bytes += bytes_a_file;
     }
     for (const model::ToolCall& call : message.calls) bytes += call.name.size() + call.arguments.size();
     if (message.result && bytes == 0) bytes += message.result->output.bytes().size();

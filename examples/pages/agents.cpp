@@ -1,4 +1,4 @@
-// What docs/agents.md shows: an agent that asks, a tool whose arguments have a JSON Schema, models of two providers.
+// What docs/agents.md shows: an agent that asks, a tool whose arguments have a JSON Schema, models of three providers.
 #include <chrono>
 #include <iostream>
 #include <map>

@@ -91,6 +91,18 @@ TEST_CASE("the newest part of a conversation is sent, from a message of the user
     CHECK(answering.requests[3] == Texts{whole});
 }
 
+TEST_CASE("pictures count where the length of a conversation is estimated") {
+    Noting answering({model::assistant("ok")});
+    const agent::Agent helper(
+        {.model = answering.model(), .middleware = {agent::trim({.max_tokens = 1500})}, .compile = stored()});
+    for (const char* said : {"one", "two"}) {
+        model::Message message = model::user(said);
+        message.content.emplace_back(model::File{.media_type = "image/png", .data = "cG5n"});
+        helper.graph().invoke(agent::said({message}), {.thread_id = "t"});
+    }
+    CHECK(answering.requests.at(1) == Texts{"two"});
+}
+
 TEST_CASE("a thread that has used up its budget calls no model, in this turn and the next ones") {
     Noting answering({costing("one", 40, 10), costing("two", 40, 10), costing("three", 40, 10)});
     agent::BudgetOptions limit;

@@ -13,7 +13,7 @@
 #include <stategraph/model/prune.hpp>
 
 // Middleware that many agents need. Each has a name of its own, which an option changes if an agent has two of a kind.
-// Where tokens of messages are estimated, four bytes of text, arguments and results count as one.
+// Where tokens of messages are estimated, four bytes of text, arguments and results count as one, and a file as 1,000.
 namespace stategraph::agent {
 
 /// Options of `summarize`.
