@@ -16,7 +16,7 @@ public:
     void take(json::object& line) {
         const std::string type = textOf(line, "type");
         if (type == "start-step") {
-            parts_.push_back({{"type", "step-start"}});
+            parts_.push_back(json::object{{"type", "step-start"}});
         } else if (type == "text-start" || type == "reasoning-start") {
             texts_[textOf(line, "id")] = parts_.size();
             const std::string kind = type.substr(0, type.find('-'));

@@ -44,16 +44,10 @@ std::unique_ptr<RunTable::Place> Connection::Operations::reserve(const ThreadId&
 
 /// Records until the run has ended, even if this connection is closed.
 void Connection::Operations::recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run,
-                                       bool takes_answers, const Opening& opening, const ThreadId& thread) {
-    Recording recording{endpoint_,
-                        findProtocol(*endpoint_, "ui"),
-                        std::move(subscription),
-                        run,
-                        takes_answers,
-                        opening,
-                        errorText(),
-                        whose(),
-                        thread};
+                                       bool takes_answers, const Opening& opening) {
+    Recording recording{
+        endpoint_, findProtocol(*endpoint_, "ui"), std::move(subscription), run, takes_answers, opening, errorText(),
+        whose()};
     asio::co_spawn(connection_.socket_->get_executor(), record(std::move(recording), run->replay()), asio::detached);
 }
 

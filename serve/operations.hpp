@@ -82,7 +82,7 @@ private:
     /// `lines` is what a page that reconnects to the run is sent first.
     std::unique_ptr<RunTable::Place> reserve(const ThreadId& thread, const std::vector<std::string>& lines = {});
     void recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run, bool takes_answers,
-                   const Opening& opening, const ThreadId& thread);
+                   const Opening& opening);
     /// Returns the checkpoint that the target names.
     Config config() const;
     /// Returns the position after which the client wants events; empty means from now on.

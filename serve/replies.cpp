@@ -154,7 +154,7 @@ EventStream::Source Connection::Operations::begin(const Protocol& protocol, cons
         Subscription recorded = endpoint_->hub().subscribe(name, options);
         readers.push_back(recorded.impl());
         place.run()->tell(std::move(readers));
-        recordRun(std::move(recorded), place.run(), takes_answers, opening, thread);
+        recordRun(std::move(recorded), place.run(), takes_answers, opening);
     } else {
         place.run()->tell(std::move(readers));
     }

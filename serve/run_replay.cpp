@@ -14,7 +14,6 @@
 
 #include <stategraph/asio.hpp>
 
-#include "serve/account.hpp"
 #include "serve/await_end.hpp"
 #include "serve/error_texts.hpp"
 #include "serve/event_writer.hpp"
@@ -37,7 +36,6 @@ asio::awaitable<void> write(Recording& from, Replay& replay) {
     RunEvents events(from.takes_answers);
     OwnEventsOnly own(from.whose);
     Closing closing;
-    CheckpointId ended_at;
     std::vector<std::string> lines;
     const auto add = [&] {
         for (const std::string& line : lines) replay.add(line);
@@ -77,16 +75,12 @@ asio::awaitable<void> write(Recording& from, Replay& replay) {
         }
         if (!own.allows(*event) || !events.belongs(*event)) continue;
         if (auto told = toldEvent(*event, *from.endpoint, from.error_text)) event = std::move(told);
-        if (const auto end = endOf(*event)) {
-            closing = {end->ending, end->error};
-            ended_at = end->checkpoint_id;
-        }
+        if (const auto end = endOf(*event)) closing = {end->ending, end->error};
         if (!from.protocol->modes.has(event->mode)) continue;
         encoder->take(*event, lines);
         add();
     }
     co_await awaitEnd(*from.run);
-    closing.account = accountAt(*from.endpoint, *from.protocol, from.thread, ended_at);
     encoder->close(closing, lines);
     add();
 }

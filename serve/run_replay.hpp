@@ -45,8 +45,6 @@ struct Recording {
     Opening opening = {};
     ErrorText error_text = {};
     LookWhose whose = {};
-    /// The thread, as the client names it.
-    ThreadId thread = {};
 };
 /// Records until the run has ended. Await it on an executor of its own. It throws nothing.
 asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay);

@@ -33,6 +33,10 @@ enum class Status : std::uint8_t {
     retried,      // an attempt that failed and is followed by another
     handled,      // an attempt that failed for good; the node's error handler made the result of its task
 };
+/// The name of `Status` in lists of threads that are not done.
+using Unfinished = Status;
+/// The name of `Status` in the events of observers.
+using Ending = Status;
 namespace detail {
 // The words, in the order of the enumerators.
 inline constexpr std::array status_words{"in_flight", "done",      "interrupted", "failed",  "breakpoint", "limit",

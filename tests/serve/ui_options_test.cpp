@@ -82,7 +82,8 @@ TEST_CASE("a page receives dynamic tools, thoughts, sources and errors, unless t
         const auto lines = linesWith({.typed_tools = true,
                                       .reasoning = false,
                                       .sources = false,
-                                      .error_text = [](const std::string&) { return std::string("It failed."); }},
+                                      .error_text = [](const std::string&) { return std::string("It failed."); },
+                                      .account = false},  // counts reasoning too
                                      tells);
         const Seen less = seenIn(lines);
         for (const char* text : {"dynamic", "reasoning", "hm", "source-url", "https://a", "secret"}) {
