@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,17 +38,29 @@ public:
 
     /// The start or the end of a task.
     boost::json::object task(const StreamEvent& event, const boost::json::value& data) const;
-    boost::json::object checkpoint(const StreamEvent& event, const boost::json::value& data) const;
+    /// A checkpoint, which those of graphs inside name until the next one.
+    boost::json::object checkpoint(const StreamEvent& event, const boost::json::value& data);
     /// What is said of what a task does, such as of a message that it writes.
     boost::json::object taskMetadata(const StreamEvent& event, std::string_view task) const;
 
 private:
-    boost::json::object config(const boost::json::value& config) const;
+    /// The newest checkpoint of a graph that has run.
+    struct Newest {
+        std::string id = {};
+        std::int64_t step = 0;
+    };
+
+    boost::json::object config(const boost::json::value& config, const boost::json::object& parents) const;
     boost::json::array triggersOf(const StreamEvent& event) const;
+    boost::json::array dueTasks(const StreamEvent& event, const boost::json::value& due) const;
+    /// The checkpoints of the graphs around one, by their namespaces.
+    boost::json::object parentsOf(const StreamEvent& event) const;
+    void note(const StreamEvent& event, const boost::json::value& data);
 
     EventRun run_;
     const MessageChannels& channels_;
     serve::ErrorText error_text_;
+    std::map<std::string, Newest> newest_;  // by namespace
 };
 
 /// A member of an object; null if there is none.

@@ -133,8 +133,8 @@ void RunEvents::values(const StreamEvent& event) {
     } else {
         channels_.show(data, event.ns);
     }
-    if (wanted_.has("messages") && !is_stop && data.is_object()) complete(data.get_object(), event);
     if (wanted_.has("values")) tell("values", event, data);
+    if (wanted_.has("messages") && !is_stop && data.is_object()) complete(data.get_object(), event);
     if (event.ns.empty()) last_values_ = std::move(data);
 }
 

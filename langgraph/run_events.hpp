@@ -66,7 +66,7 @@ private:
     void numberCalls(boost::json::value& piece);
     void tell(std::string_view mode, const StreamEvent& event, const boost::json::value& data) const;
 
-    const EventJson shapes_;
+    EventJson shapes_;
     const WantedModes wanted_;
     const StreamModes reported_;
     const bool has_subgraphs_;

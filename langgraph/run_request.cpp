@@ -30,10 +30,14 @@ const json::value& memberOf(const json::object& of, std::string_view name) {
     return found != nullptr ? *found : none;
 }
 
-json::object objectOf(const json::object& of, std::string_view name) {
+}  // namespace
+
+json::object objectIn(const json::object& of, std::string_view name) {
     const json::value& found = memberOf(of, name);
     return found.is_object() ? found.get_object() : json::object();
 }
+
+namespace {
 
 bool isHex32(std::string_view text) {
     return text.size() == 32 && std::ranges::all_of(text, [](unsigned char c) { return std::isxdigit(c) != 0; });
@@ -103,8 +107,8 @@ json::object configIn(const Body& body, const RunPlace& place, const json::objec
     if (given) {
         if (const auto limit = given->number("recursion_limit", 1, 1'000'000)) config["recursion_limit"] = *limit;
     }
-    json::object configurable = objectOf(place.assistant.config, "configurable");
-    configurable = merged(std::move(configurable), objectOf(place.thread.config, "configurable"));
+    json::object configurable = objectIn(place.assistant.config, "configurable");
+    configurable = merged(std::move(configurable), objectIn(place.thread.config, "configurable"));
     if (given) configurable = merged(std::move(configurable), given->object("configurable"));
     configurable = merged(std::move(configurable), place.headers);
     config["configurable"] = merged(std::move(configurable), ids);
@@ -227,7 +231,7 @@ RunRecord readRun(const Body& body, const RunPlace& place) {
     run.updated_at = run.created_at;
     run.multitask_strategy = body.choice("multitask_strategy", {"reject", "enqueue", "interrupt", "rollback"});
     run.is_temporary = place.thread.is_temporary;
-    run.keeps_thread = !run.is_temporary || body.choice("on_completion", {"delete", "keep"}) == "keep";
+    run.keeps_thread = body.choice("on_completion", {"delete", "keep"}) == "keep" || !run.is_temporary;
     const json::object ids{{"graph_id", run.graph_id}, {"assistant_id", run.assistant_id}};
     run.metadata = merged(place.assistant.metadata, place.thread.metadata);
     run.metadata = merged(merged(std::move(run.metadata), body.object("metadata")), ids);
@@ -236,20 +240,20 @@ RunRecord readRun(const Body& body, const RunPlace& place) {
     if (const auto seconds = body.number("after_seconds", 0, after_seconds_max); seconds.value_or(0) > 0)
         run.begins_at = isoTime(place.now + std::chrono::seconds(*seconds), 6);
     json::object config = configIn(body, place, merged(ids, {{"run_id", run.run_id}, {"thread_id", run.thread_id}}));
-    config["metadata"] = merged(objectOf(config, "metadata"), run.metadata);
+    config["metadata"] = merged(objectIn(config, "metadata"), run.metadata);
     run.kwargs["config"] = std::move(config);
-    run.kwargs["temporary"] = run.is_temporary;
+    run.kwargs["temporary"] = run.losesThread();
     checkMetadata(body, run);
     return run;
 }
 
 json::object storedMetadata(const RunRecord& run) {
-    const json::object config = objectOf(run.kwargs, "config");
+    const json::object config = objectIn(run.kwargs, "config");
     json::object metadata;
-    for (const auto& each : objectOf(config, "configurable")) {
+    for (const auto& each : objectIn(config, "configurable")) {
         if (!each.key().starts_with("__") && each.value().is_primitive()) metadata[each.key()] = each.value();
     }
-    metadata = merged(std::move(metadata), objectOf(config, "metadata"));
+    metadata = merged(std::move(metadata), objectIn(config, "metadata"));
     metadata["run_id"] = run.run_id;
     metadata["thread_id"] = run.thread_id;
     metadata["run_attempt"] = run.attempt;
@@ -264,7 +268,7 @@ std::vector<std::string> modesOf(const RunRecord& run) { return Body(run.kwargs,
 bool flagOf(const RunRecord& run, std::string_view name) { return memberOf(run.kwargs, name) == json::value(true); }
 
 RunConfig configOf(const ServedGraph& graph, const RunRecord& run) {
-    const json::object settings = objectOf(run.kwargs, "config");
+    const json::object settings = objectIn(run.kwargs, "config");
     RunConfig config = graph.graph->options().config;
     for (const auto& each : storedMetadata(run))
         static_cast<Metadata&>(config.metadata).push_back({std::string(each.key()), Value(each.value())});
@@ -287,8 +291,8 @@ RunConfig configOf(const ServedGraph& graph, const RunRecord& run) {
                       .thread_id = run.thread_id,
                       .assistant_id = run.assistant_id,
                       .graph_id = run.graph_id,
-                      .configurable = Value(json::value(objectOf(settings, "configurable"))),
-                      .context = Value(json::value(objectOf(run.kwargs, "context")))};
+                      .configurable = Value(json::value(objectIn(settings, "configurable"))),
+                      .context = Value(json::value(objectIn(run.kwargs, "context")))};
     if (graph.graph->options().prepare) graph.graph->options().prepare(given, config);
     config.context = config.context.with(std::move(given));
     return config;

@@ -56,5 +56,7 @@ bool flagOf(const RunRecord& run, std::string_view name);
 boost::json::object runJson(const RunRecord& run);
 /// One object over another, member by member.
 boost::json::object merged(boost::json::object below, const boost::json::object& above);
+/// A member that is an object; empty if it is none.
+boost::json::object objectIn(const boost::json::object& of, std::string_view name);
 
 }  // namespace stategraph::langgraph

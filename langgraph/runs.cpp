@@ -74,26 +74,27 @@ RunThread threadFor(const Call& call, const Body& body, const std::optional<std:
     return {std::move(fresh), true};
 }
 
-/// What a run leaves in the record of its thread: its graph, and its settings for later runs.
-void markThread(const RunRecord& run, const Body& body, ThreadRecord& thread) {
-    thread.metadata["graph_id"] = run.graph_id;
-    thread.metadata["assistant_id"] = run.assistant_id;
-    const std::optional<Body> config = body.body("config");
-    json::object configurable;
-    if (const json::value* const before = thread.config.if_contains("configurable");
-        before != nullptr && before->is_object())
-        configurable = before->get_object();
-    if (config) configurable = merged(std::move(configurable), config->object("configurable"));
-    thread.config["configurable"] = std::move(configurable);
-    thread.updated_at = run.created_at;
-}
-
 /// A run that nothing is wrong with, before anything of it is stored.
 struct PreparedRun {
     Body body;
     RunThread thread;
+    json::object assistant_config;
     std::shared_ptr<LiveRun> run;
 };
+
+/// What a run leaves in the record of its thread: its graph, and its settings for later runs, with its assistant's.
+void markThread(const PreparedRun& prepared, ThreadRecord& thread) {
+    const RunRecord& run = prepared.run->asked();
+    thread.metadata["graph_id"] = run.graph_id;
+    thread.metadata["assistant_id"] = run.assistant_id;
+    const json::object given = prepared.body.object("config");
+    json::object configurable =
+        merged(objectIn(prepared.assistant_config, "configurable"), objectIn(thread.config, "configurable"));
+    configurable = merged(std::move(configurable), objectIn(given, "configurable"));
+    thread.config = merged(merged(prepared.assistant_config, thread.config), given);
+    thread.config["configurable"] = std::move(configurable);
+    thread.updated_at = run.created_at;
+}
 
 PreparedRun prepare(const Call& call, const Body& body, const std::optional<std::string>& thread_id) {
     Service& service = call.service();
@@ -115,7 +116,7 @@ PreparedRun prepare(const Call& call, const Body& body, const std::optional<std:
     (void)configOf(*graph->second, record);
     auto run =
         std::make_shared<LiveRun>(std::move(record), graph->second, call.request().identity, std::move(work), service);
-    return {body, std::move(thread), std::move(run)};
+    return {body, std::move(thread), assistant.config, std::move(run)};
 }
 
 /// Refuses a run that would have to wait until the server has a place for it.
@@ -130,12 +131,12 @@ void enter(const Call& call, PreparedRun& prepared, const ApiRecords::Batch& mor
     const auto batch = [&] { return ApiRecords::Batch(more).put(record); };
     call.service().runs->add(prepared.run, [&] {
         if (prepared.thread.is_new) {
-            markThread(record, prepared.body, prepared.thread.record);
+            markThread(prepared, prepared.thread.record);
             if (records.addThread(prepared.thread.record, batch())) return;
             (void)call.thread(record.thread_id);  // another request has made it meanwhile, perhaps another user's
         }
         const auto marked = records.editThread(
-            record.thread_id, [&](ThreadRecord& stored) { markThread(record, prepared.body, stored); }, batch());
+            record.thread_id, [&](ThreadRecord& stored) { markThread(prepared, stored); }, batch());
         if (!marked) throw NotFound("Thread with ID " + record.thread_id + " not found");
     });
 }

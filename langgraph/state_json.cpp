@@ -1,9 +1,11 @@
 #include "langgraph/state_json.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 #include <vector>
 
+#include <stategraph/graph_description.hpp>
 #include <stategraph/json.hpp>
 
 #include "serve/error_texts.hpp"
@@ -21,13 +23,11 @@ json::value textOrNull(const std::string& text) { return text.empty() ? json::va
 
 std::string_view nodeOf(std::string_view place) { return place.substr(0, place.find(':')); }
 
-/// What the metadata of a graph inside says about the task that runs it.
-void addPlace(const std::string& ns, const Around& around, json::object& metadata) {
-    const std::string_view place = std::string_view(ns).substr(ns.rfind('|') + 1);
-    const std::string node(nodeOf(place));
-    if (around.parents.empty()) return;
-    metadata["checkpoint_map"] = around.parents;
-    metadata["langgraph_step"] = around.step;
+}  // namespace
+
+void addPlace(const std::string& ns, std::int64_t step, json::object& metadata) {
+    const std::string node(nodeOf(std::string_view(ns).substr(ns.rfind('|') + 1)));
+    metadata["langgraph_step"] = step;
     metadata["langgraph_node"] = node;
     metadata["langgraph_triggers"] = json::array{"branch:to:" + node};
     metadata["langgraph_path"] = json::array{"__pregel_pull", node};
@@ -35,7 +35,14 @@ void addPlace(const std::string& ns, const Around& around, json::object& metadat
     metadata["checkpoint_ns"] = ns;
 }
 
-}  // namespace
+std::string innerNamespace(const MessageChannels& channels, const std::string& ns, std::string_view node,
+                           std::string_view task) {
+    const GraphDescription* const graph = channels.at(placesOf(ns));
+    if (graph == nullptr) return {};
+    const auto found = std::ranges::find(graph->nodes, node, &DescribedNode::name);
+    if (found == graph->nodes.end() || !found->subgraph) return {};
+    return ns + (ns.empty() ? "" : "|") + std::string(node) + ":" + std::string(task);
+}
 
 json::array questionsJson(std::span<const Interrupt> questions) {
     json::array list;
@@ -86,7 +93,10 @@ json::object metadataJson(const SnapshotData& at, const ShownThread& shown, cons
     metadata["step"] = at.step;
     metadata["parents"] = around.parents;
     metadata["thread_id"] = shown.thread_id;
-    if (const std::string& ns = at.config.checkpoint_ns; !ns.empty()) addPlace(ns, around, metadata);
+    if (const std::string& ns = at.config.checkpoint_ns; !ns.empty() && !around.parents.empty()) {
+        metadata["checkpoint_map"] = around.parents;
+        addPlace(ns, around.step, metadata);
+    }
     return metadata;
 }
 
@@ -104,9 +114,11 @@ json::array tasksJson(const SnapshotData& at, const ShownThread& shown) {
             const Around around{.parents = {{at.config.checkpoint_ns, at.config.checkpoint_id.toString()}},
                                 .step = at.step + 1};
             task["state"] = stateJson(*each.state, shown, around);
-        } else if (each.state_config) {
-            task["checkpoint"] = json::object{{"thread_id", shown.thread_id},
-                                              {"checkpoint_ns", std::string(each.state_config->checkpoint_ns)}};
+        } else {
+            const std::string ns = each.state_config ? static_cast<const std::string&>(each.state_config->checkpoint_ns)
+                                                     : innerNamespace(shown.channels, at.config.checkpoint_ns,
+                                                                      each.name, each.id.toString());
+            if (!ns.empty()) task["checkpoint"] = json::object{{"thread_id", shown.thread_id}, {"checkpoint_ns", ns}};
         }
         json::value result = toJsonValue(each.result);
         // The input is shown as the client sent it.

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,12 @@ struct Around {
     /// The superstep of the graph directly around it in which it runs.
     std::int64_t step = 0;
 };
+
+/// Adds what the metadata of a graph inside says about the task that runs it, whose namespace `ns` is.
+void addPlace(const std::string& ns, std::int64_t step, boost::json::object& metadata);
+/// The namespace of a task that runs a graph: its node's at a place and its id. Empty if its node is no graph.
+std::string innerNamespace(const MessageChannels& channels, const std::string& ns, std::string_view node,
+                           std::string_view task);
 
 /// A checkpoint as {"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"}. Without an id: null.
 boost::json::value checkpointJson(const Config& config, const Around& around = {});
