@@ -43,6 +43,8 @@ std::shared_ptr<const Model> gemini(const GeminiOptions& options) {
     provider.reader = [host](const http::Speaker& speaker, http::Listener& listener) {
         return std::make_unique<http::GeminiAnswer>(speaker, listener, host);
     };
+    provider.called = "gcp.gemini";
+    provider.model = options.model.substr(options.model.rfind('/') + 1);
     return http::httpModel(std::move(provider));
 }
 
