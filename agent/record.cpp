@@ -15,7 +15,7 @@ namespace {
 using model::Message;
 using model::Role;
 
-Value argumentsIn(const std::string& text) {
+Value writtenArguments(const std::string& text) {
     if (text.find_first_not_of(" \t\r\n") == std::string::npos) return parseJson("{}");
     try {
         return parseJson(text);
@@ -132,11 +132,11 @@ bool detail::isAnswer(const Message& message) noexcept {
 RecordedStep detail::stepOf(const Message& answer) {
     RecordedStep step{.text = answer.text(), .is_aborted = answer.finish_reason == model::FinishReason::aborted};
     for (const model::ToolCall& call : answer.calls) {
-        RecordedCall made{.id = call.id, .tool = call.name, .arguments = argumentsIn(call.arguments)};
+        RecordedCall made{.id = call.id, .tool = call.name, .arguments = writtenArguments(call.arguments)};
         for (const model::Part& part : answer.content) {
             const auto* const original = std::get_if<model::OriginalArguments>(&part);
             if (original == nullptr || original->call_id != call.id) continue;
-            made.edited = std::exchange(made.arguments, argumentsIn(original->arguments));
+            made.edited = std::exchange(made.arguments, writtenArguments(original->arguments));
             break;
         }
         step.calls.push_back(std::move(made));
