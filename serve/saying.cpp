@@ -14,7 +14,6 @@
 #include <stategraph/error.hpp>
 #include <stategraph/fields.hpp>
 #include <stategraph/graph_description.hpp>
-#include <stategraph/model/message.hpp>
 #include <stategraph/serve/endpoint.hpp>
 
 #include "serve/ag_ui_messages.hpp"
