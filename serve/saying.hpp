@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include <stategraph/model/message.hpp>
+#include <stategraph/agent/state.hpp>
 #include <stategraph/value.hpp>
 
 namespace stategraph::serve::detail {
