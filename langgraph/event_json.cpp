@@ -164,7 +164,7 @@ json::object EventJson::taskMetadata(const StreamEvent& event, std::string_view 
     metadata["langgraph_node"] = event.node;
     metadata["langgraph_triggers"] = triggersOf(event);
     metadata["langgraph_path"] =
-        event.send ? json::array{"__pregel_push", *event.send} : json::array{"__pregel_pull", event.node};
+        event.send ? json::array{"__pregel_push", *event.send, false} : json::array{"__pregel_pull", event.node};
     metadata["langgraph_checkpoint_ns"] = ns;
     metadata["checkpoint_ns"] = std::move(ns);
     return metadata;

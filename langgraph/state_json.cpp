@@ -56,7 +56,7 @@ json::array pathJson(std::string_view path) {
         std::int64_t index = 0;
         path.remove_prefix(pushed.size());
         std::from_chars(path.data(), path.data() + path.size(), index);
-        return {"__pregel_push", index};
+        return {"__pregel_push", index, false};
     }
     if (path.starts_with(pulled)) path.remove_prefix(pulled.size());
     return {"__pregel_pull", path};
