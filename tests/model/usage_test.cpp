@@ -1,5 +1,6 @@
 #include <stategraph/model/usage.hpp>
 
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <vector>
@@ -13,8 +14,14 @@ using model::Money;
 
 constexpr std::int64_t million = 1'000'000;
 
+model::UsageByModel usageOf(std::initializer_list<std::pair<std::string, model::Usage>> calls) {
+    model::UsageByModel usage;
+    for (const auto& [name, used] : calls) usage.add(name, used);
+    return usage;
+}
+
 std::string costText(const model::Usage& usage, const model::Price& price) {
-    const model::Cost cost = model::costOf({.models = {{"m", usage}}}, {{"m", price}});
+    const model::Cost cost = model::costOf(usageOf({{"m", usage}}), {{"m", price}});
     CHECK(cost.unpriced.empty());
     return cost.money.text();
 }
@@ -50,8 +57,7 @@ TEST_CASE("many small calls cost what one large call costs") {
 
 TEST_CASE("a cost that does not fit is the largest there is, and counts that make no sense cost nothing") {
     const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    CHECK(model::costOf({.models = {{"m", {.input_tokens = most}}}}, {{"m", {.input = 9e9}}}).money.billionths() ==
-          most);
+    CHECK(model::costOf(usageOf({{"m", {.input_tokens = most}}}), {{"m", {.input = 9e9}}}).money.billionths() == most);
     CHECK(costText({.input_tokens = -5, .cached_tokens = 7}, {.input = 1, .cache_read = 1}) == "0");
     CHECK(costText({.input_tokens = million, .cached_tokens = 3 * million}, {.input = 5, .cache_read = 1}) == "1");
 }
@@ -74,8 +80,10 @@ TEST_CASE("a name is the price of the model and of its dated versions, and no ot
 }
 
 TEST_CASE("models without a price are named, and the cost is that of the others") {
-    const model::UsageByModel usage{
-        .models = {{"a", {.input_tokens = million}}, {"b", {.input_tokens = 1}}, {"c", {.output_tokens = 1}}}};
+    const model::UsageByModel usage =
+        usageOf({{"a", {.input_tokens = million}}, {"b", {.input_tokens = 1}}, {"c", {.output_tokens = 1}}});
+    CHECK(usage.input_tokens == million + 1);
+    CHECK(usage.total() == model::Usage{.input_tokens = million + 1, .output_tokens = 1});
     const model::Cost cost = model::costOf(usage, {{"a", {.input = 2}}});
     CHECK(cost.money.text() == "2");
     CHECK(cost.unpriced == std::vector<std::string>{"b", "c"});

@@ -203,10 +203,13 @@ NodeAction makeNode(F&& f) {
             return {own(static_cast<F&&>(f)), Async::template call<S, In, Stored>, NodeInput<S, In>::type(),
                     Async::template start<S, In, Stored>, is_command<typename Async::Value>};
         } else {
+            constexpr bool is_unknown_task = is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; };
+            // Without the definition of Task another static_assert reports that.
             static_assert(
-                NodeReturn<Returned, S> ||
-                    // Another static_assert reports that.
-                    (is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; }),
+                !is_unknown_task || !requires { typename Returned::promise_type; },
+                "stategraph: a node that is a coroutine needs #include <stategraph/async.hpp>");
+            static_assert(
+                NodeReturn<Returned, S> || is_unknown_task,
                 "stategraph: a node must return sg::Update<State>, sg::Command<State>, one write such as "
                 "sg::set<&State::member>(value), or nothing; or a sg::Task of one of these (a coroutine of Asio needs "
                 "#include <stategraph/asio.hpp>)");
