@@ -1,10 +1,10 @@
 #pragma once
 #include <concepts>
 #include <initializer_list>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
-#include <stategraph/detail/arity.hpp>
 #include <stategraph/detail/opt_in.hpp>
 #include <stategraph/detail/state_schema.hpp>
 #include <stategraph/detail/write_checks.hpp>
@@ -186,10 +186,11 @@ auto reducers::Merge::operator()(T S::*member, std::type_identity_t<T> entries) 
 }
 
 namespace detail {
-/// Whether T is neither a write nor an update.
-template <class T>
-inline constexpr bool is_no_write =
-    std::is_void_v<StateOfWrite<T>> && !std::is_base_of_v<Writes, T> && !std::is_same_v<T, Anything>;
+/// Whether T is what people give in place of an update of S: a state, a text or nullptr. Other types have nothing to do
+/// with updates, so that they can stand beside one in a variant.
+template <class T, class S>
+inline constexpr bool is_no_update =
+    std::is_same_v<T, S> || std::is_same_v<T, RefusedWrite> || std::is_convertible_v<const T&, std::string_view>;
 
 /// Catches a name and a value in braces, which are not a write.
 struct NamedWrite {
@@ -224,14 +225,12 @@ public:
         static_assert((detail::is_write_on<W, S> && ...),
                       "stategraph: a write of this update is for a member of another state");
     }
-    /// Never called: its static_assert explains that a state, or another value, does not say which channels are
-    /// written.
+    /// Never called: its static_assert explains that a state or a text does not say which channels are written.
     template <class T>
-        requires detail::is_no_write<std::remove_cvref_t<T>>
+        requires detail::is_no_update<std::remove_cvref_t<T>, S>
     Update(T&&) {
         static_assert(std::is_same_v<T, detail::RefusedWrite>,
-                      "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not a State, a text or "
-                      "another value");
+                      "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not a State or a text");
     }
     /// Does the same for `{{"channel", value}}`.
     Update(std::initializer_list<detail::NamedWrite>) {}

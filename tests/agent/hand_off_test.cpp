@@ -23,7 +23,7 @@ namespace {
 struct Desk {
     std::vector<model::Message> messages = {};
     std::string active = {};
-    model::Usage usage = {};
+    model::UsageByModel usage = {};
     static constexpr auto channels() {
         return sg::channels(sg::channel("messages", &Desk::messages, sg::addMessages),
                             sg::channel("active", &Desk::active), sg::channel("usage", &Desk::usage, sg::sum));
