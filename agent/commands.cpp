@@ -1,6 +1,7 @@
 #include "agent/commands.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -162,7 +163,10 @@ Value detail::withCommand(Value output, Writes& writes, const Targets& go_to, Co
         StoredTarget& stored = result.command.go_to.emplace_back(target.node());
         if (target.isSend()) stored.payload = encoded([&](Encoder& out) { target.payload().encode(out); });
     }
-    return Value(result);
+    // Bytes: what a person gives as the result of a call in doubt is JSON, which has none, and so leads nowhere.
+    const Value whole(result);
+    const auto* const begin = reinterpret_cast<const std::byte*>(whole.bytes().data());
+    return Value(std::vector<std::byte>(begin, begin + whole.bytes().size()));
 }
 
 Tool detail::handOffTool(std::string node, ToolOptions&& options) {
@@ -175,7 +179,9 @@ Tool detail::handOffTool(std::string node, ToolOptions&& options) {
 detail::Returned detail::takeApart(const Tool& tool, Value returned) {
     if (!tool.commands.is_given) return {std::move(returned)};
     try {
-        auto result = returned.as<StoredResult>();
+        const auto bytes = returned.as<std::vector<std::byte>>();
+        auto result =
+            Value::fromCbor(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())).as<StoredResult>();
         result.command.tool = tool.name();
         return {std::move(result.output), Value(result.command)};
     } catch (const WrongTypeError&) {

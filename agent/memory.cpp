@@ -191,7 +191,7 @@ void recall(const MemoryOptions& options, ModelCall& call) {
         told = {own.user(), knownOf(own, options, messages[detail::turnBegin(messages)].text())};
         call.keep(Value(told));
     }
-    if (told.text.empty()) return;
+    if (told.text.empty() || told.user != own.user()) return;
     call.instructions += (call.instructions.empty() ? "" : "\n\n") + told.text;
 }
 

@@ -67,7 +67,8 @@ void UsageByModel::add(const std::string& model, const Usage& usage) {
 }
 
 UsageByModel operator+(UsageByModel a, const UsageByModel& b) {
-    for (const auto& [model, usage] : b.models) a.add(model, usage);
+    static_cast<Usage&>(a) = a.total() + b.total();
+    for (const auto& [model, usage] : b.models) a.models[model] = a.models[model] + usage;
     return a;
 }
 

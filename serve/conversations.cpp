@@ -56,6 +56,7 @@ std::optional<Connection::Reply> Connection::Operations::sendToRun(const Protoco
     if (strategy == "reject") return {};
     const std::optional<ThreadOwner> found = connection_.threadFor(asked_, *endpoint_);
     if (!found) return connection_.noThread(request_, asked_);
+    if (shared().options.owned && !found->is_begun) return {};  // whose it will be is not known yet
     if (strategy == "interrupt") {
         if (const auto run = shared().runs->find(*endpoint_, thread)) run->control()->requestStop();
         throw ThreadStoppingError("the run on this thread is being stopped; try again",

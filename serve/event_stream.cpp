@@ -257,7 +257,8 @@ Closing EventStream::missedEnd() const {
 void EventStream::close() {
     lines_.clear();
     Closing closing = closing_ ? *closing_ : missedEnd();
-    closing.account = accountAt(*source_.endpoint, *source_.protocol, source_.thread, ended_at_);
+    if (!source_.whose || source_.whose() == Whose::own)
+        closing.account = accountAt(*source_.endpoint, *source_.protocol, source_.thread, ended_at_);
     encoder_->close(closing, lines_);
     for (const std::string& line : lines_) writer_.add(line);
     if (shared_->is_draining) writer_.addRetry();

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include <stategraph/detail/otlp.hpp>
+#include <stategraph/error.hpp>
 
 namespace stategraph::telemetry {
 
@@ -32,6 +36,15 @@ const Value* find(const Span& span, std::string_view name) {
     return found != span.attributes.end() ? &found->second : nullptr;
 }
 
+/// Returns a number of tokens; none if a node has reported another kind of value.
+std::optional<std::int64_t> countOf(const Value* value) {
+    try {
+        if (value != nullptr) return value->as<std::int64_t>();
+    } catch (const WrongTypeError&) {  // it is no number
+    }
+    return {};
+}
+
 }  // namespace
 
 ModelMetrics::ModelMetrics() : began_(std::chrono::system_clock::now()) {}
@@ -44,11 +57,11 @@ void ModelMetrics::take(const Span& span) {
     }
     add(durations_, second_bounds, attributes, std::chrono::duration<double>(span.end - span.start).count());
     for (const char* const type : {"input", "output"}) {
-        const Value* const tokens = find(span, std::string("gen_ai.usage.") + type + "_tokens");
-        if (tokens == nullptr) continue;
+        const std::optional<std::int64_t> tokens = countOf(find(span, std::string("gen_ai.usage.") + type + "_tokens"));
+        if (!tokens) continue;
         std::vector<SpanAttribute> typed = attributes;
         typed.emplace_back("gen_ai.token.type", Value(type));
-        add(tokens_, token_bounds, std::move(typed), static_cast<double>(tokens->as<std::int64_t>()));
+        add(tokens_, token_bounds, std::move(typed), static_cast<double>(*tokens));
     }
 }
 

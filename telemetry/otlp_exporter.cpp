@@ -126,14 +126,13 @@ struct OtlpExporter::Impl {
                 }
                 report = wanted_reports;
                 const bool is_due = report > reports || Clock::now() >= metrics_due;
-                if (options.metrics_interval && is_due && !metrics.isEmpty())
-                    metrics_request = metrics.request(resource);
+                if (options.metrics_interval && is_due) {
+                    metrics_due = Clock::now() + *options.metrics_interval;
+                    if (!metrics.isEmpty()) metrics_request = metrics.request(resource);
+                }
             }
             if (!batch.empty()) sendSpans(batch);
-            if (!metrics_request.empty()) {
-                send(metrics_client, std::move(metrics_request));
-                metrics_due = Clock::now() + *options.metrics_interval;
-            }
+            if (!metrics_request.empty()) send(metrics_client, std::move(metrics_request));
             const stategraph::detail::LockGuard lock(mutex);
             handled_spans += batch.size();
             reports = report;

@@ -25,7 +25,7 @@ void markInstructions(Value& extra) {
     std::map<std::string, Value> formats;
     if (!extra.isNull()) formats = extra.as<std::map<std::string, Value>>();
     std::map<std::string, Value> members;
-    if (const auto own = formats.find(format); own != formats.end())
+    if (const auto own = formats.find(format); own != formats.end() && !own->second.isNull())
         members = own->second.as<std::map<std::string, Value>>();
     for (auto& [name, value] : parseJson(mark).as<std::map<std::string, Value>>()) members.emplace(name, value);
     formats[format] = Value(members);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,10 +28,19 @@ bool saysYes(const std::string& text) {
     return begin != std::string::npos && (text[begin] == 'y' || text[begin] == 'Y');
 }
 
+/// Returns what the user has said since the last answer: what begins a turn, and messages to the run under way.
+std::vector<std::string> unanswered(const std::vector<model::Message>& messages) {
+    std::vector<std::string> texts;
+    for (auto at = messages.rbegin(); at != messages.rend() && at->role != model::Role::assistant; ++at) {
+        if (at->role == model::Role::user && !at->id.starts_with("repair-")) texts.push_back(at->text());
+    }
+    std::ranges::reverse(texts);
+    return texts;
+}
+
 Task<model::Reply> guarding(Guarding options, ModelCall& call, const NextModel& next) {
     const auto& messages = call.state.messages;
-    if (call.state.steps == 0 && !messages.empty()) {
-        const std::string text = messages[detail::turnBegin(messages)].text();
+    for (const std::string& text : unanswered(messages)) {
         if (auto refused = options->input ? options->input(text) : std::nullopt) co_return refusalOf(*refused);
         if (options->judge) {
             Task<std::string> judged =

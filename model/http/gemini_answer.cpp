@@ -182,13 +182,13 @@ void GeminiAnswer::takeEnd(std::string_view reason, std::string_view message) {
 
 /// The numbers are totals, so each replaces the one before it.
 void GeminiAnswer::takeUsage(const json::object& usage) {
-    Usage sum;
-    sum.input_tokens =
-        integerOf(usage, "promptTokenCount").value_or(0) + integerOf(usage, "toolUsePromptTokenCount").value_or(0);
-    sum.cached_tokens = integerOf(usage, "cachedContentTokenCount").value_or(0);
-    sum.reasoning_tokens = integerOf(usage, "thoughtsTokenCount").value_or(0);
-    sum.output_tokens = integerOf(usage, "candidatesTokenCount").value_or(0) + sum.reasoning_tokens;
-    usage_ = sum;
+    const auto count = [&](std::string_view name) { return integerOf(usage, name).value_or(0); };
+    const std::int64_t thoughts = count("thoughtsTokenCount");
+    usage_ = Usage{.input_tokens = count("promptTokenCount"),
+                   .output_tokens = count("candidatesTokenCount"),
+                   .reasoning_tokens = thoughts,
+                   .cached_tokens = count("cachedContentTokenCount")} +
+             Usage{.input_tokens = count("toolUsePromptTokenCount"), .output_tokens = thoughts};
 }
 
 Reply GeminiAnswer::finish() {

@@ -222,6 +222,8 @@ void ThreadClaim::hold(BaseCheckpointSaver& saver, OnBusy on_busy, std::chrono::
 bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
                             std::chrono::milliseconds timeout, Turn turn, void* context) {
     checkTimeout(timeout);
+    if (holds_)
+        return true;  // a reader of the stream was destroyed while it waited for another process, and came again
     Shard& shard = nameThread(saver, thread_id, on_busy);
     const detail::LockGuard lock(shard.mutex);
     holds_ = enter(shard);
