@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <stategraph/error.hpp>
 #include <stategraph/graph.hpp>
@@ -42,6 +43,20 @@ void drop(Letters& letters, std::int64_t taken) {
     letters.first = std::max(letters.first, taken);
 }
 
+/// Returns whether the message waits already. If a client has used its id for another message, a number follows the id,
+/// so that neither replaces the other.
+bool waits(const std::vector<SentMessage>& waiting, model::Message& message) {
+    const std::string id = message.id;
+    for (int n = 2; !id.empty(); ++n) {
+        const auto found =
+            std::ranges::find(waiting, message.id, [](const SentMessage& each) { return each.message.id; });
+        if (found == waiting.end()) break;
+        if (found->message.content == message.content) return true;
+        message.id = id + "-" + std::to_string(n);
+    }
+    return false;
+}
+
 }  // namespace
 
 Inbox::Inbox(const Checkpointer& checkpointer) : saver_(checkpointer.saver()) {
@@ -57,15 +72,13 @@ void Inbox::send(const ThreadId& thread, model::Message message, bool steers, st
         const auto at = letters_->getState({.thread_id = name});
         Letters letters = at.values;
         drop(letters, taken);
-        const auto isIt = [&](const SentMessage& each) {
-            return !message.id.empty() && each.message.id == message.id && each.message.content == message.content;
-        };
-        if (std::ranges::any_of(letters.waiting, isIt)) break;
+        model::Message named = message;
+        if (waits(letters.waiting, named)) break;
         if (letters.waiting.size() >= waiting_max)
             throw InvalidArgumentError(
                 "as many messages wait for the run as may (" + std::to_string(waiting_max) + "); try again later",
                 {.thread_id = thread.toString()});
-        letters.waiting.push_back({message, steers});
+        letters.waiting.push_back({std::move(named), steers});
         const CheckpointId newest = at.config.checkpoint_id;
         const UpdateOptions options{.as_node = keep_node,
                                     .durability = Durability::sync,

@@ -130,6 +130,8 @@ void beginSent(const std::shared_ptr<Shared>& shared, const Asked& asked, const 
         RunConfig config = endpoint->options().config;
         if (asked.identity) runAs(*asked.identity, config);
         const auto place = shared->runs->reserve(endpoint, thread, {}, asked.identity ? asked.identity->name : "");
+        work = endpoint->takeSent(thread);  // another request's run may have taken them meanwhile
+        if (!work) return;
         place->begin(watched(shared, asked, std::move(work)), std::move(config),
                      [=] { beginSent(shared, asked, endpoint, thread); });
     } catch (const std::exception&) {  // another request has the thread, or the server is ending

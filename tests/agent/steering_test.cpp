@@ -163,6 +163,19 @@ TEST_CASE("a message that is sent again under its id, before it is taken, is tak
     CHECK(told(ended.values.messages) == Texts{"user:hello", "model:echo of hello"});
 }
 
+TEST_CASE("another message under the id of one that waits does not replace it") {
+    const Echo echo;
+    const agent::Agent helper = echo.open();
+    model::Message first = model::user("a");
+    first.id = "user-1";
+    model::Message second = model::user("b");
+    second.id = "user-1";
+    for (const model::Message& each : {first, second, first, second}) helper.send("t", each, WhileRunning::enqueue);
+    const auto ended = helper.graph().invoke(agent::said(std::vector<model::Message>()), {.thread_id = "t"}).values;
+    CHECK(told(ended.messages) == Texts{"user:a", "user:b", "model:echo of b"});
+    CHECK(ended.taken == 2);
+}
+
 TEST_CASE("senders at the same time lose nothing, and more than a hundred waiting messages are refused") {
     Echo echo;
     std::vector<std::thread> senders;

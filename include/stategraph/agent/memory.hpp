@@ -26,14 +26,14 @@ struct MemoryOptions {
     /// Whether facts are ranked by meaning, for which the store needs an index of "text" (IndexConfig::fields) or of
     /// all. Off: by how new they are.
     bool by_meaning = true;
-    /// The most facts that the model is told of in a turn; 0: none, only the profile.
+    /// The most facts that the model receives in a turn; 0: none, only the profile.
     std::size_t facts = 5;
     /// The least score of such a fact, from -1 to 1, by meaning.
     double least_score = 0;
     /// The most bytes of the profile and of those facts that are sent with each request; facts that do not fit are left
     /// out. At least 256.
     std::size_t bytes_max = 4096;
-    /// The most facts of one user; the model is told to remove some before it adds more. At most 10,000.
+    /// The most facts of one user; the model hears that it must remove some before it adds more. At most 10,000.
     std::size_t facts_max = 1000;
     /// How long a fact is kept that is not recalled; none: the store's default.
     std::optional<std::chrono::milliseconds> ttl = {};
@@ -57,7 +57,7 @@ struct Memory {
 ///
 /// A fact is an item {"text"} of the namespace {ns…, USER, "facts"}, the profile the item "profile" of
 /// {ns…, USER, "profile"}. In a label of a namespace dots, percent signs and control characters of the user's name are
-/// written as "%2E". What a turn was told is kept in its thread, so that all its calls are told the same. Errors:
+/// written as "%2E". What a turn received is kept in its thread, so that all its calls receive the same. Errors:
 /// InvalidArgumentError for options that make no sense; of a run: MissingStoreError, and what the store throws. Cost: a
 /// get and a search of the store at the beginning of a turn, which block the thread of the run.
 Memory memory(MemoryOptions options);

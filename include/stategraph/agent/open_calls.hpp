@@ -26,7 +26,7 @@ struct OpenCall {
     /// Whether it waits for a result (Agent::give) and not for a decision (Agent::decide).
     bool is_for_client = false;
     /// Whether it was begun, and its end is unknown (OnDoubt::ask). If it is approved, it is executed again; if it is
-    /// declined, the model is told that it may have been executed; `give` says what it returned.
+    /// declined, the model hears that it may have been executed; `give` says what it returned.
     bool is_in_doubt = false;
 };
 

@@ -215,8 +215,8 @@ inline constexpr bool is_tool_output<std::pair<T, Command<S>>> = is_tool_output<
 /// same time; the function of a coroutine is copied for each call. The model receives the text of what it throws,
 /// unless ToolOptions::on_failure says otherwise.
 ///
-///     agent::tool<City>("weather", {.description = "The weather of a city"}, [](const City& city) { return
-/// forecast(city.name); })
+///     agent::tool<City>("weather", {.description = "The weather of a city"},
+///                       [](const City& city) { return forecast(city.name); })
 ///
 /// If it returns a Command, or a pair of a result and a Command, the Command takes effect when all calls of the turn
 /// have their results: its update is of State, and END as its target ends the turn, or with `graph = PARENT` both are
