@@ -27,9 +27,6 @@ std::shared_ptr<const model::Model> obedient(const std::shared_ptr<int>& asked) 
             if (const auto* const text = std::get_if<model::Text>(&part)) said += "; " + text->text;
             if (const auto* const file = std::get_if<model::File>(&part)) said += "; " + file->data;
         }
-        for (const model::Message& each : request.messages) {
-            if (each.role == model::Role::system) said += "; " + each.text();
-        }
         return model::assistant(said);
     });
 }
@@ -45,26 +42,28 @@ TEST_CASE("Commands of tools are replayed: the turn ends where it ended, and the
     });
     const auto changes = agent::tool<Job>("changes", {}, [&](const Job&) {
         ++runs;
-        model::Message note = model::system("noted");
-        note.id = "note";
-        return Leading("changed", {.update = {sg::add(&agent::State::messages, note)}});
+        return Leading("changed", {.update = {sg::set(&agent::State::repairs, 7)}});
     });
     agent::Options options{.model = obedient(asked), .tools = {ends, changes}, .compile = stored()};
     const agent::Agent helper(options);
-    for (const char* const text : {"ends", "changes", "ends"}) helper.say(text, {.thread_id = "t"});
+    for (const char* const text : {"ends", "ends", "changes"}) helper.say(text, {.thread_id = "t"});
     const int recorded_calls = *asked;
     CHECK(recorded_calls == 4);
+    CHECK(helper.graph().getState({.thread_id = "t"}).values.repairs == 7);
     const agent::Record record = agent::recordOf(helper, {.thread_id = "t"});
     CHECK(record.turns.at(0).steps.at(0).calls.at(0).command.has_value());
     const agent::Record read = sg::fromJson<agent::Record>(sg::toJson(record));
     for (const agent::Record& each : {record, read}) {
         *asked = 0;
-        const agent::Replayed replayed = agent::replay(each, options);
+        const auto saver = std::make_shared<sg::MemorySaver>();
+        const agent::Replayed replayed = agent::replay(each, options, {.saver = saver});
         CHECK(sg::toJson(replayed.differences) == "[]");
         CHECK(replayed.isSame());
         CHECK(*asked == recorded_calls);
         CHECK(runs == 3);
-        REQUIRE(replayed.turns.size() == record.turns.size());
+        agent::Options reading = options;
+        reading.compile = stored(saver);
+        CHECK(agent::Agent(reading).graph().getState({.thread_id = "replay-t"}).values.repairs == 7);
     }
     // A tool that leads nowhere any more has the model asked again, which is beyond the record.
     options.tools.at(0).commands = {};

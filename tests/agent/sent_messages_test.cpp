@@ -16,7 +16,7 @@ using agent::WhileRunning;
 
 namespace {
 
-/// A saver that calls a function once, before it reads or writes the thread with the messages of "t".
+/// A saver that calls a function once: when it has read the thread with the messages of "t", and before it writes it.
 class Watched final : public Door {
 public:
     explicit Watched(std::shared_ptr<sg::BaseCheckpointSaver> store) : Door(store), store_(std::move(store)) {}
@@ -25,8 +25,9 @@ public:
     std::function<void(sg::BaseCheckpointSaver& store)> at_put = {};
 
     std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
+        auto found = Door::getTuple(query);
         if (query.log.thread_id == "inbox t" && at_read) std::exchange(at_read, nullptr)();
-        return Door::getTuple(query);
+        return found;
     }
     void put(const sg::PutRequest& request) override {
         if (request.log.thread_id == "inbox t" && at_put) std::exchange(at_put, nullptr)(*store_);
@@ -61,17 +62,15 @@ TEST_CASE("a message that waits is seen by everybody while it is read") {
     CHECK(is_seen);
 }
 
-TEST_CASE("a message that is sent while nothing is found is found the next time") {
+TEST_CASE("a message that is sent while a look finds none is found by the next look") {
     Echo echo;
     const auto saver = std::make_shared<Watched>(echo.saver);
     echo.saver = saver;
     const agent::Agent helper = echo.open();
     helper.say("hello", {.thread_id = "t"});
-    const agent::Agent other = echo.open();
-    CHECK(!other.hasSent("t"));
     const agent::Agent same = echo.open();
     saver->at_read = [&] { same.send("t", "late", WhileRunning::enqueue); };
-    same.hasSent("t");
+    CHECK(!same.hasSent("t"));
     CHECK(same.hasSent("t"));
 }
 
@@ -135,7 +134,7 @@ TEST_CASE("a run from an earlier checkpoint, and a copy, take no message that th
                   Texts{"user:work", "model:[work]", "tool:did work", "model:echo of did work"});
             const auto copy = helper.say("hello", {.thread_id = "t2"});
             CHECK(told(copy.values.messages).back() == "model:echo of hello");
-            CHECK(copy.values.messages.size() == 7);
+            CHECK(copy.values.messages.size() == (how == WhileRunning::steer ? 7 : 8));
         }
     }
 }
